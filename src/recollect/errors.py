@@ -1,0 +1,152 @@
+"""Every error that Recollect raises, in one tree.
+
+    RecollectError            root: catch this one
+    ├── InvalidInput          what you passed cannot be understood or kept
+    ├── NotFound              no record at that id, address or key
+    ├── Conflict              somebody else changed it first, or it exists already
+    ├── Refused               a rule says no (trust, scope, a mode, a path outside its root)
+    ├── ConfigError           a configuration file or variable is wrong
+    ├── Overflow              a prompt cannot be made to fit
+    ├── Unavailable           something optional is missing (driver, embedder, model, git)
+    └── StoreError            the store cannot do its work
+        ├── StoreBusy         others kept it locked for longer than the wait
+        ├── StoreFull         no space left on the device
+        ├── StoreReadOnly     the file or its directory cannot be written
+        ├── StoreCorrupt      the file is damaged, or the archive's hash chain is broken
+        ├── StoreForeign      the file is not a Recollect store
+        └── StoreNewer        a newer Recollect wrote it
+
+Each error says what was wrong, where, and what to do about it. `EXIT_STATUS` is the one
+table from an error's code to the status of the command line.
+"""
+
+from __future__ import annotations
+
+
+class RecollectError(Exception):
+    """Root of all errors: a message, the place it is about, and the way out."""
+
+    code = "error"
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        advice = f"\n{self.hint}" if self.hint else ""
+        return f"{self.message}{place}{advice}"
+
+    def as_json(self) -> dict[str, str]:
+        """The error as `--json` prints it."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "where": self.where,
+            "hint": self.hint,
+        }
+
+
+class InvalidInput(RecollectError):
+    """What was passed cannot be understood or kept; nothing was changed."""
+
+    code = "invalid_input"
+
+
+class NotFound(RecollectError):
+    """There is no record at that id, address or key."""
+
+    code = "not_found"
+
+
+class Conflict(RecollectError):
+    """Somebody else changed the record first, or it exists already."""
+
+    code = "conflict"
+
+
+class Refused(RecollectError):
+    """A rule says no; the message names the rule."""
+
+    code = "refused"
+
+
+class ConfigError(RecollectError):
+    """A configuration file or variable is wrong; it names file, line and key."""
+
+    code = "config"
+
+
+class Overflow(RecollectError):
+    """A prompt cannot be made to fit its window."""
+
+    code = "overflow"
+
+
+class Unavailable(RecollectError):
+    """Something optional is missing: a driver, an embedder, a model, git."""
+
+    code = "unavailable"
+
+
+class StoreError(RecollectError):
+    """The store cannot do its work."""
+
+    code = "store"
+
+
+class StoreBusy(StoreError):
+    """Others kept the store locked for longer than the wait."""
+
+    code = "store_busy"
+
+
+class StoreFull(StoreError):
+    """There is no space left on the device."""
+
+    code = "store_full"
+
+
+class StoreReadOnly(StoreError):
+    """The file or its directory cannot be written."""
+
+    code = "store_read_only"
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged, or the archive's hash chain is broken."""
+
+    code = "store_corrupt"
+
+
+class StoreForeign(StoreError):
+    """The file in the store's place is not a Recollect store."""
+
+    code = "store_foreign"
+
+
+class StoreNewer(StoreError):
+    """A newer Recollect wrote this store."""
+
+    code = "store_newer"
+
+
+EXIT_STATUS = {
+    "error": 1,
+    "invalid_input": 2,
+    "not_found": 3,
+    "conflict": 4,
+    "refused": 5,
+    "config": 6,
+    "overflow": 7,
+    "unavailable": 8,
+    "store": 10,
+    "store_busy": 11,
+    "store_full": 12,
+    "store_read_only": 13,
+    "store_corrupt": 14,
+    "store_foreign": 15,
+    "store_newer": 16,
+}
