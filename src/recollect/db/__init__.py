@@ -1,0 +1,1 @@
+"""CONNECTS. What differs between SQLite and PostgreSQL, and nothing else."""

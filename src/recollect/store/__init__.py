@@ -1,0 +1,1 @@
+"""REMEMBERS. All SQL; functions that take a transaction."""

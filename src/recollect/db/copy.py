@@ -1,0 +1,83 @@
+"""A whole space, row by row, from any engine into a new SQLite file.
+
+This is the backup of a PostgreSQL space: one snapshot, written to a private file beside the
+target, checked, then renamed. Derived words are copied as they are. It knows tables, not
+what they mean.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import Refused
+from .database import Database, Tx
+from .sqlite import SqliteDatabase
+
+TABLES = (
+    "state",
+    "writes",
+    "sessions",
+    "windows",
+    "messages",
+    "memories",
+    "claims",
+    "documents",
+    "episodes",
+    "procedures",
+    "links",
+    "jobs",
+    "injections",
+    "events",
+    "spend",
+    "cursors",
+    "tombstones",
+    "undos",
+    "vectors",
+)
+_ENTRY = "id, source, ref, kind, layer, owner, status, label, seq, part, at"
+_WORDS = """
+SELECT string_agg(u.lexeme, ' ' ORDER BY p.place) FILTER (WHERE p.weight = 'A'),
+       string_agg(u.lexeme, ' ' ORDER BY p.place) FILTER (WHERE p.weight = 'B')
+FROM entries e, unnest(e.words) u, unnest(u.positions, u.weights) AS p(place, weight)
+WHERE e.id = :entry
+"""
+
+
+def copy_space(source: Database, target: str) -> int:
+    """Copy every row of a PostgreSQL space to a new SQLite store; gives its size in bytes."""
+    if os.path.exists(target):
+        raise Refused("the backup's target exists already", where=target, hint="name a new file")
+    partial = f"{target}.{os.getpid()}.partial"
+    copy = SqliteDatabase(partial, "project")
+    try:
+        source.read(lambda origin: copy.write(lambda into: _copy(origin, into)))
+        copy.close()
+        size = SqliteDatabase(partial, "project").backup(target)
+    finally:
+        for leftover in (partial, f"{partial}-wal", f"{partial}-shm"):
+            if os.path.exists(leftover):
+                os.unlink(leftover)
+    return size
+
+
+def _copy(origin: Tx, into: Tx) -> None:
+    for table in TABLES:
+        columns = [row[1] for row in into.run(f"PRAGMA table_info({table})") if row[1] != "space"]
+        names = ", ".join(columns)
+        values = ", ".join(f":{column}" for column in columns)
+        rows = origin.run(f"SELECT {names} FROM {table} WHERE space = :space")
+        into.many(
+            f"INSERT INTO {table} (space, {names}) VALUES (:space, {values})",
+            (dict(zip(columns, row, strict=True)) for row in rows),
+        )
+    entries = origin.run(f"SELECT {_ENTRY} FROM entries WHERE space = :space")
+    names = _ENTRY.split(", ")
+    for row in entries:
+        into.run(
+            f"INSERT INTO entries (space, {_ENTRY}) "
+            f"VALUES (:space, {', '.join(f':{name}' for name in names)})",
+            dict(zip(names, row, strict=True)),
+        )
+        words = origin.one(_WORDS, {"entry": row[0]})
+        if words and words[0]:
+            into.add_words(row[0], words[0], words[1] or "")

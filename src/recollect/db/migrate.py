@@ -1,0 +1,27 @@
+"""Migrations: numbered files, forward only, each recorded in the transaction that ran it.
+
+`NAME.sql` is for both engines; `NAME.sqlite.sql` and `NAME.postgres.sql` are for one. A file
+that was released never changes. This module decides what is pending; engines run it.
+"""
+
+from __future__ import annotations
+
+import os
+
+MIGRATIONS = ("0001_tables", "0002_search")
+LATEST = len(MIGRATIONS)
+_FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+
+
+def pending(version: int, engine: str) -> list[str]:
+    """The scripts that lead from `version` to the latest."""
+    return [_read(name, engine) for name in MIGRATIONS[version:]]
+
+
+def _read(name: str, engine: str) -> str:
+    for candidate in (f"{name}.{engine}.sql", f"{name}.sql"):
+        path = os.path.join(_FOLDER, candidate)
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                return file.read()
+    raise FileNotFoundError(os.path.join(_FOLDER, f"{name}.sql"))

@@ -1,0 +1,374 @@
+"""SQLite: one file, one space, many processes.
+
+Decided here: WAL with `synchronous=FULL` (an acknowledged write survives a power cut), writers
+that begin immediately and retry with jitter (the plain busy handler starves some of them), and
+that nothing but SQLite ever opens the file: closing any other descriptor of it would drop
+SQLite's locks. Files are made private before the first byte is written.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from threading import RLock, local
+from typing import Any
+
+import apsw
+
+from ..errors import (
+    Refused,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreForeign,
+    StoreFull,
+    StoreNewer,
+    StoreReadOnly,
+)
+from . import migrate
+from .database import Health, Matched, Params, Result, Row, Tx
+
+APPLICATION_ID = 0x5245434F
+_PRAGMAS = (
+    "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF; "
+    "PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 67108864"
+)
+_SAFE_WAL = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
+
+
+def wal_is_safe(version: str) -> bool:
+    """Whether WAL may be used: older libraries can lose commits when several checkpoint."""
+    numbers = tuple(int(part) for part in version.split(".")[:3])
+    if numbers >= _SAFE_WAL[-1]:
+        return True
+    return any(numbers[:2] == floor[:2] and numbers >= floor for floor in _SAFE_WAL)
+
+
+class SqliteTx:
+    """One transaction of one connection."""
+
+    for_update = ""
+    skip_locked = ""
+
+    def __init__(self, connection: apsw.Connection, space: str) -> None:
+        self._connection = connection
+        self.space = space
+
+    def run(self, sql: str, params: Params | None = None) -> list[Row]:
+        return list(self._connection.execute(sql, {"space": self.space, **(params or {})}))
+
+    def one(self, sql: str, params: Params | None = None) -> Row | None:
+        for row in self._connection.execute(sql, {"space": self.space, **(params or {})}):
+            return row
+        return None
+
+    def many(self, sql: str, rows: Iterable[Params]) -> None:
+        self._connection.executemany(sql, ({"space": self.space, **row} for row in rows))
+
+    def add_words(self, entry: int, terms: str, stems: str) -> None:
+        self._connection.execute(
+            "INSERT INTO words (rowid, terms, stems) VALUES (?, ?, ?)", (entry, terms, stems)
+        )
+
+    def remove_words(self, entry: int) -> None:
+        self._connection.execute("DELETE FROM words WHERE rowid = ?", (entry,))
+
+    def match(self, terms: Sequence[str], limit: int, where: str, params: Params) -> list[Matched]:
+        question = " OR ".join(f'"{term}"' for term in terms)
+        bound: dict[str, Any] = {**params, "space": self.space, "match": question, "limit": limit}
+        if not where:
+            sql = "SELECT rowid, -rank FROM words WHERE words MATCH :match ORDER BY rank LIMIT :limit"
+            return [Matched(*row) for row in self._connection.execute(sql, bound)]
+        sql = (
+            "SELECT e.id, -w.rank FROM words w JOIN entries e ON e.id = w.rowid "
+            f"WHERE w.words MATCH :match AND {where} ORDER BY w.rank LIMIT :limit"
+        )
+        return [Matched(*row) for row in self._connection.execute(sql, bound)]
+
+    def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
+        # The largest entry number stands for the count: exact until something is deleted, and free.
+        total = self.one("SELECT coalesce(max(id), 0) FROM entries")
+        counts: dict[str, int] = {}
+        for term in terms:
+            row = self.one("SELECT doc FROM word_counts WHERE term = :term", {"term": term})
+            counts[term] = row[0] if row else 0
+        return (total[0] if total else 0), counts
+
+
+class SqliteDatabase:
+    """A space in a file, or in memory when `path` is empty. Each thread has its connection."""
+
+    def __init__(self, path: str, kind: str, *, wait: float = 30.0, backups: str = "") -> None:
+        self.path = path
+        self.space = kind
+        self._wait = wait
+        self._backups = backups or os.path.join(os.path.dirname(path), "backups")
+        self._local = local()
+        self._memory: apsw.Connection | None = None
+        self._turn = RLock()
+        self._pid = os.getpid()
+
+    def read(self, work: Callable[[Tx], Result]) -> Result:
+        if self.path and not os.path.exists(self.path):
+            # Looking creates nothing: a store that is not there yet is an empty one.
+            return SqliteDatabase("", self.space).read(work)
+        return self._attempt("BEGIN", work)
+
+    def write(self, work: Callable[[Tx], Result]) -> Result:
+        return self._attempt("BEGIN IMMEDIATE", work)
+
+    def _attempt(self, begin: str, work: Callable[[Tx], Result]) -> Result:
+        """Run work in a transaction; while others hold the lock, roll back, wait a little, retry."""
+        deadline = time.monotonic() + self._wait
+        while True:
+            try:
+                return self._transact(begin, work)
+            except apsw.BusyError as error:
+                if time.monotonic() > deadline:
+                    raise self._translated(error) from error
+                time.sleep(random.uniform(0.0003, 0.003))
+            except apsw.Error as error:
+                # After an I/O error a connection may have lost track of the file: start afresh.
+                self.close()
+                raise self._translated(error) from error
+
+    def _transact(self, begin: str, work: Callable[[Tx], Result]) -> Result:
+        with self._turn if not self.path else nullcontext():
+            connection = self._connect()
+            connection.execute(begin)
+            try:
+                result = work(SqliteTx(connection, self.space))
+                connection.execute("COMMIT")
+                return result
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _connect(self) -> apsw.Connection:
+        if os.getpid() != self._pid:
+            raise Refused(
+                "this store was opened before a fork and cannot be used in the child",
+                where=self.path,
+                hint="call recollect.open() again in the child process",
+            )
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._open()
+            self._local.connection = connection
+            self._local.file = _identity(self.path)
+        elif self._local.file != _identity(self.path):
+            self.close()
+            raise StoreError(
+                "the store's file was replaced or removed while it was in use",
+                where=self.path,
+                hint="open it again; nothing was written to the old file",
+            )
+        return connection
+
+    def _open(self) -> apsw.Connection:
+        if not self.path:
+            # One memory for all threads, used in turns.
+            if self._memory is None:
+                self._memory = apsw.Connection(":memory:")
+                self._prepare(self._memory)
+            return self._memory
+        if not os.path.exists(self.path):
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+        connection = apsw.Connection(self.path)
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: apsw.Connection) -> None:
+        version = connection.pragma("user_version")
+        mark = connection.pragma("application_id")
+        if version > 0 and mark != APPLICATION_ID:
+            raise self._foreign()
+        if version > migrate.LATEST:
+            raise StoreNewer(
+                f"a newer Recollect wrote this store (schema {version}, this one knows "
+                f"{migrate.LATEST})",
+                where=self.path,
+                hint="upgrade with: pip install -U recollect",
+            )
+        connection.execute(_PRAGMAS)
+        if version < migrate.LATEST:
+            self._migrate(connection, version)
+
+    def _migrate(self, connection: apsw.Connection, version: int) -> None:
+        """Create or upgrade, all in one immediate transaction, after a backup of what was there."""
+        if version == 0:
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchall()[0][0]:
+                if connection.pragma("application_id") != APPLICATION_ID:
+                    raise self._foreign()
+            elif self.path:
+                os.chmod(self.path, 0o600)
+                if wal_is_safe(apsw.sqlite_lib_version()):
+                    connection.pragma("journal_mode", "wal")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            version = connection.pragma("user_version")
+            if 0 < version < migrate.LATEST and self.path:
+                self._copy_to(self._backup_name(version))
+            for script in migrate.pending(version, "sqlite"):
+                connection.execute(script)
+            connection.execute(
+                "INSERT INTO spaces (id, kind, name, place, created) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (id) DO NOTHING",
+                (self.space, self.space, "", os.path.dirname(self.path), time.time_ns() // 1000),
+            )
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.pragma("user_version", migrate.LATEST)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    def _backup_name(self, version: int) -> str:
+        os.makedirs(self._backups, mode=0o700, exist_ok=True)
+        base = os.path.splitext(os.path.basename(self.path))[0]
+        return os.path.join(self._backups, f"{base}-schema{version}-{time.time_ns()}.db")
+
+    def backup(self, target: str) -> int:
+        try:
+            return self._copy_to(target)
+        except apsw.Error as error:
+            raise self._translated(error, place=target) from error
+
+    def _copy_to(self, target: str) -> int:
+        """A whole copy by SQLite's own backup, checked, then renamed into place."""
+        if os.path.exists(target):
+            raise Refused(
+                "the backup's target exists already", where=target, hint="name a new file"
+            )
+        partial = f"{target}.{os.getpid()}.partial"
+        source = self._connect() if not self.path else apsw.Connection(self.path)
+        copy = apsw.Connection(partial)
+        try:
+            os.chmod(partial, 0o600)
+            with copy.backup("main", source, "main") as progress:
+                while not progress.done:
+                    progress.step(256)
+            copy.pragma("journal_mode", "delete")
+            if copy.pragma("quick_check") != "ok":
+                raise StoreCorrupt("the copy failed its check", where=partial)
+            copy.close()
+            os.rename(partial, target)
+            _sync_directory(os.path.dirname(os.path.abspath(target)))
+            return os.path.getsize(target)
+        finally:
+            copy.close()
+            if self.path:
+                source.close()
+            if os.path.exists(partial):
+                os.unlink(partial)
+
+    def health(self, deep: bool = False) -> Health:
+        def look(tx: Tx) -> Health:
+            problems: list[str] = []
+            mode = str((tx.one("PRAGMA journal_mode") or ("?",))[0])
+            version = apsw.sqlite_lib_version()
+            if self.path and mode != "wal":
+                problems.append(
+                    f"journal mode is {mode}, not wal: readers and writers wait for each other"
+                )
+            if deep:
+                for row in tx.run("PRAGMA integrity_check(20)"):
+                    if row[0] != "ok":
+                        problems.append(f"integrity: {row[0]}")
+            size = os.path.getsize(self.path) if self.path and os.path.exists(self.path) else 0
+            durability = "in memory" if not self.path else f"{mode}, synchronous=FULL"
+            return Health("sqlite", version, self.path, durability, size, tuple(problems))
+
+        report = self.read(look)
+        if deep:
+            self.write(
+                lambda tx: tx.run("INSERT INTO words (words, rank) VALUES ('integrity-check', 0)")
+            )
+        return report
+
+    def close(self) -> None:
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is not None and connection is not self._memory:
+            connection.close()
+        self._local.connection = None
+
+    def _foreign(self) -> StoreError:
+        return StoreForeign(
+            "this file is an SQLite database, but not a Recollect store",
+            where=self.path,
+            hint="move it away, or point --project to another directory; nothing was changed",
+        )
+
+    def _translated(self, error: apsw.Error, place: str = "") -> StoreError:
+        """Our error for the engine's, with the way out."""
+        where = place or self.path
+        for kind, make, what, advice in _TRANSLATIONS:
+            if isinstance(error, kind):
+                return make(what, where=where, hint=advice)
+        return StoreError(f"SQLite says: {error}", where=where, hint="run: recollect doctor")
+
+
+_TRANSLATIONS: tuple[tuple[type[apsw.Error], type[StoreError], str, str], ...] = (
+    (
+        apsw.BusyError,
+        StoreBusy,
+        "other processes kept the store locked",
+        "try again; `recollect doctor` shows who is slow",
+    ),
+    (
+        apsw.FullError,
+        StoreFull,
+        "no space left on the device; nothing of this write was kept",
+        "free some space; what was acknowledged before is safe",
+    ),
+    (
+        apsw.ReadOnlyError,
+        StoreReadOnly,
+        "the store cannot be written",
+        "check the permissions of the file and of its directory",
+    ),
+    (
+        apsw.CantOpenError,
+        StoreReadOnly,
+        "the store cannot be opened or created",
+        "check that the directory exists and can be written",
+    ),
+    (
+        apsw.NotADBError,
+        StoreForeign,
+        "the file in the store's place is not a database",
+        "move it away; Recollect does not touch it",
+    ),
+    (
+        apsw.CorruptError,
+        StoreCorrupt,
+        "the store is damaged",
+        "keep the file, restore a copy made by `recollect backup`; nothing was changed",
+    ),
+)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file stands at the path; `stat` opens nothing."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _sync_directory(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,142 @@
+"""Memories: one row a version; exactly one version of a memory is open.
+
+It does not know what makes a memory strong, trusted or true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..db.database import Row, Tx, placeholders
+from ..types import FOREVER, Json, Memory, SafeText
+from .rows import columns, load, values
+
+_COLUMNS = Memory._fields
+_SELECT = f"SELECT {columns(_COLUMNS)} FROM memories WHERE space = :space"
+_INSERT = (
+    f"INSERT INTO memories (space, {columns(_COLUMNS)}) VALUES (:space, {values(_COLUMNS)}) "
+    "ON CONFLICT DO NOTHING RETURNING id"
+)
+_JSON = frozenset(
+    _COLUMNS.index(name)
+    for name in ("detail", "scope", "tags", "examples", "citations", "evidence", "sources")
+)
+
+
+class MemoryRow(NamedTuple):
+    """A memory as it is written: every text was scrubbed, JSON is text."""
+
+    id: str
+    root: str
+    revision: int
+    kind: str
+    text: SafeText
+    subject: SafeText
+    detail: SafeText
+    category: str
+    scope: SafeText
+    tags: SafeText
+    examples: SafeText
+    citations: SafeText
+    evidence: SafeText
+    reason: SafeText
+    confidence: float
+    priority: str
+    layer: str
+    owner: str
+    status: str
+    origin: str
+    label: str
+    sources: SafeText
+    reinforcement: int
+    successes: int
+    failures: int
+    recalls: int
+    first_seen: int
+    last_confirmed: int
+    last_reinforced: int
+    last_recalled: int
+    valid_from: int
+    valid_to: int
+    digest: str
+
+
+def insert(tx: Tx, row: MemoryRow) -> bool:
+    """Write a new version; false when an open one with the same text is there already."""
+    return tx.one(_INSERT, row._asdict()) is not None
+
+
+def update(tx: Tx, memory: str, changes: Mapping[str, Json]) -> None:
+    """Set columns of one version; JSON columns take JSON text."""
+    sets = ", ".join(f"{name} = :{name}" for name in changes)
+    tx.run(
+        f"UPDATE memories SET {sets} WHERE space = :space AND id = :memory",
+        {**changes, "memory": memory},
+    )
+
+
+def get(tx: Tx, memory: str) -> Memory | None:
+    """One version by its id."""
+    row = tx.one(f"{_SELECT} AND id = :id", {"id": memory})
+    return _memory(row) if row else None
+
+
+def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
+    """Several versions by id."""
+    if not ids:
+        return {}
+    names, params = placeholders("id", ids)
+    return {row[0]: _memory(row) for row in tx.run(f"{_SELECT} AND id IN ({names})", params)}
+
+
+def open_with_text(tx: Tx, place: Mapping[str, str]) -> Memory | None:
+    """The open memory with this digest in this kind, layer and owner; held until the commit."""
+    row = tx.one(
+        f"{_SELECT} AND layer = :layer AND owner = :owner AND kind = :kind AND digest = :digest "
+        f"AND valid_to = {FOREVER} {tx.for_update}",
+        place,
+    )
+    return _memory(row) if row else None
+
+
+def versions(tx: Tx, root: str) -> list[Memory]:
+    """All versions of a memory, oldest first."""
+    rows = tx.run(f"{_SELECT} AND root = :root ORDER BY revision", {"root": root})
+    return [_memory(row) for row in rows]
+
+
+def listing(tx: Tx, where: Mapping[str, str], limit: int, offset: int = 0) -> list[Memory]:
+    """Open memories that have these column values, newest first."""
+    chosen = "".join(f" AND {name} = :{name}" for name in where)
+    rows = tx.run(
+        f"{_SELECT}{chosen} AND valid_to = {FOREVER} "
+        "ORDER BY first_seen DESC, id LIMIT :limit OFFSET :offset",
+        {**where, "limit": limit, "offset": offset},
+    )
+    return [_memory(row) for row in rows]
+
+
+def counts(tx: Tx) -> list[Row]:
+    """Kind, layer, status and how many open memories have them, with the length of their text."""
+    return tx.run(
+        "SELECT kind, layer, status, count(*), coalesce(sum(length(text)), 0) FROM memories "
+        f"WHERE space = :space AND valid_to = {FOREVER} "
+        "GROUP BY kind, layer, status ORDER BY kind, layer, status"
+    )
+
+
+def note_recalls(tx: Tx, ids: Sequence[str], now: int) -> None:
+    """Count a recall: it neither resets the clock of decay nor confirms anything."""
+    names, params = placeholders("id", ids)
+    tx.run(
+        "UPDATE memories SET recalls = recalls + 1, last_recalled = :now "
+        f"WHERE space = :space AND id IN ({names})",
+        {**params, "now": now},
+    )
+
+
+def _memory(row: Row) -> Memory:
+    return Memory._make(
+        load(value) if index in _JSON else value for index, value in enumerate(row)
+    )

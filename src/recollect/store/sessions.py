@@ -1,0 +1,159 @@
+"""Sessions and their messages: appended once, in order, never changed.
+
+The session's row is the counter: whoever appends holds it until the commit, so sequence
+numbers have no gaps and no doubles. It does not know how hashes are made or text is cleaned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..db.database import Row, Tx, placeholders
+from ..types import SafeText, Session
+from .rows import load
+
+_SESSION = (
+    "s.id, s.name, s.agent, s.cwd, s.branch, s.status, s.created, s.last_active, s.next_seq, "
+    "coalesce(w.window_from, 1), coalesce(w.summary, ''), s.usage, s.head"
+)
+_FROM = "FROM sessions s LEFT JOIN windows w ON w.space = s.space AND w.session = s.id"
+_MESSAGE = "session, seq, role, body, at, key, origin, label, digest, hash"
+
+
+class MessageRow(NamedTuple):
+    """A message as it lies in the archive."""
+
+    session: str
+    seq: int
+    role: str
+    body: str
+    at: int
+    key: str | None
+    origin: str
+    label: str
+    digest: str
+    hash: str
+
+
+class NewSession(NamedTuple):
+    """What is known of a session when its first message arrives."""
+
+    id: str
+    name: SafeText
+    agent: str
+    cwd: str
+    branch: str
+    origin: str
+
+
+def create(tx: Tx, session: NewSession, now: int) -> None:
+    """Make the session if it is not there yet."""
+    tx.run(
+        "INSERT INTO sessions (space, id, name, agent, cwd, branch, status, created, last_active, "
+        "next_seq, head, usage, origin, label, sources) VALUES (:space, :id, :name, :agent, :cwd, "
+        ":branch, 'active', :now, :now, 1, '', '{}', :origin, :origin, '[]') "
+        "ON CONFLICT (space, id) DO NOTHING",
+        {**session._asdict(), "now": now},
+    )
+
+
+def hold(tx: Tx, session: str) -> tuple[int, str] | None:
+    """Take the counter: the next sequence number and the last hash, held until the commit."""
+    row = tx.one(
+        "SELECT next_seq, head FROM sessions WHERE space = :space AND id = :id " + tx.for_update,
+        {"id": session},
+    )
+    return (row[0], row[1]) if row else None
+
+
+def advance(tx: Tx, session: str, next_seq: int, head: str, now: int) -> None:
+    """Give the counter back after appending."""
+    tx.run(
+        "UPDATE sessions SET next_seq = :next_seq, head = :head, last_active = :now, "
+        "status = 'active' WHERE space = :space AND id = :id",
+        {"id": session, "next_seq": next_seq, "head": head, "now": now},
+    )
+
+
+def insert_messages(tx: Tx, rows: Sequence[MessageRow]) -> None:
+    """Append to the archive."""
+    tx.many(
+        f"INSERT INTO messages (space, {_MESSAGE}) VALUES (:space, :session, :seq, :role, :body, "
+        ":at, :key, :origin, :label, :digest, :hash)",
+        (row._asdict() for row in rows),
+    )
+
+
+def seqs_by_key(tx: Tx, session: str, keys: Sequence[str]) -> dict[str, int]:
+    """Which of the keys are in the session already, and where."""
+    found: dict[str, int] = {}
+    for start in range(0, len(keys), 500):
+        names, params = placeholders("key", keys[start : start + 500])
+        rows = tx.run(
+            "SELECT key, seq FROM messages WHERE space = :space AND session = :session "
+            f"AND key IN ({names})",
+            {"session": session, **params},
+        )
+        found.update((row[0], row[1]) for row in rows)
+    return found
+
+
+def get(tx: Tx, session: str) -> Session | None:
+    """One session."""
+    row = tx.one(f"SELECT {_SESSION} {_FROM} WHERE s.space = :space AND s.id = :id", {"id": session})
+    return _session(row) if row else None
+
+
+def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
+    """Ids that begin with the prefix, so that a person need not type a whole one."""
+    rows = tx.run(
+        "SELECT id FROM sessions WHERE space = :space AND id >= :low AND id < :high "
+        "ORDER BY id LIMIT :limit",
+        {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
+    )
+    return [row[0] for row in rows]
+
+
+def latest(tx: Tx, limit: int, status: str = "") -> list[Session]:
+    """Sessions, the most recently active first."""
+    chosen = "AND s.status = :status " if status else ""
+    rows = tx.run(
+        f"SELECT {_SESSION} {_FROM} WHERE s.space = :space {chosen}"
+        "ORDER BY s.last_active DESC, s.id LIMIT :limit",
+        {"limit": limit, "status": status},
+    )
+    return [_session(row) for row in rows]
+
+
+def messages(tx: Tx, session: str, first: int, last: int, limit: int = 1000) -> list[MessageRow]:
+    """Messages of a session by sequence number, both ends included."""
+    rows = tx.run(
+        f"SELECT {_MESSAGE} FROM messages WHERE space = :space AND session = :session "
+        "AND seq >= :first AND seq <= :last ORDER BY seq LIMIT :limit",
+        {"session": session, "first": first, "last": last, "limit": limit},
+    )
+    return [MessageRow(*row) for row in rows]
+
+
+def message(tx: Tx, session: str, seq: int) -> MessageRow | None:
+    """One message."""
+    found = messages(tx, session, seq, seq, 1)
+    return found[0] if found else None
+
+
+def every_id(tx: Tx) -> list[str]:
+    """The ids of all sessions."""
+    return [row[0] for row in tx.run("SELECT id FROM sessions WHERE space = :space ORDER BY id")]
+
+
+def counts(tx: Tx) -> tuple[int, int]:
+    """How many sessions and messages there are."""
+    row = tx.one(
+        "SELECT count(*), coalesce(sum(next_seq - 1), 0) FROM sessions WHERE space = :space"
+    )
+    return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
+def _session(row: Row) -> Session:
+    return Session(*row[:8], row[8] - 1, *row[9:11], load(row[11]), row[12])
