@@ -1,0 +1,268 @@
+"""Which terms a text is found by: the one tokeniser of both engines.
+
+It decides where words begin and end, which spellings are the same word, and which words of a
+question say nothing. It does not know FTS5 or PostgreSQL: an engine stores the terms as they
+come and looks them up as they come, so both give the same answers.
+
+    HTTPServer             http server httpserver
+    max_retries            max retries maxretries      (maxRetries and max-retries too)
+    src/routes/todos.ts    src routes todos ts
+    Python 3.11            python 3 11 3.11
+    Café, Straße           cafe strasse
+    東京都                  東京 京都
+
+The whole of a compound name follows its parts. It costs one rare term, ranks the exact name
+above its parts standing apart, and makes the three spellings of `max_retries` one name.
+
+How to search: `index_fields` gives two columns, the terms, and the stems of those terms that
+have another stem. Look up each of `stems(query_terms(question))` in both columns, OR-ed: the
+first holds the words that are their own stem, the second all others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from itertools import chain, groupby, pairwise
+
+FTS5_TOKENIZE = "ascii tokenchars '.'"
+"""The FTS5 `tokenize` option that leaves every term whole. (`unicode61` splits at vowel signs.)"""
+
+LONGEST_TERM = 40
+"""A longer run (a digest, base64) is one term, cut here: it can be found by pasting it again,
+and encoded bytes do not fill the index."""
+
+MOST_QUERY_TERMS = 64
+
+# A chunk is a word or a compound name: ASCII letters, digits and underscores, hyphens between
+# them, a dot only between digits. What is not ASCII is let in whole; `_kind` sorts it later.
+_CHUNK = re.compile(r"[^\0-/:-@[-^`{-\x7f]+(?:(?:-|(?<=[0-9])\.(?=[0-9]))[^\0-/:-@[-^`{-\x7f]+)*")
+_SEPARATORS = re.compile(r"[-_.]+")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)+")
+_PILE = re.compile(r"[^\w\s]{16,}")
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text in its order, as often as they stand there."""
+    return list(chain.from_iterable(map(_TermsOfChunk().__getitem__, _CHUNK.findall(text))))
+
+
+class _TermsOfChunk(dict[str, list[str]]):
+    """Each distinct chunk of a text is taken apart once."""
+
+    def __missing__(self, chunk: str) -> list[str]:
+        found = self[chunk] = _split(chunk) if chunk.isascii() else _split_scripts(chunk)
+        return found
+
+
+def _split(chunk: str) -> list[str]:
+    """The terms of a chunk in a script that is written in words."""
+    small = chunk.casefold()
+    if small[1:] == chunk[1:] and small.isalnum():
+        return [small[:LONGEST_TERM]]
+    found = []
+    runs = [run for run in _SEPARATORS.split(chunk) if run]
+    for run in runs:
+        parts = _humps(run) if len(run) <= LONGEST_TERM else []
+        if len(parts) > 1:
+            found += [part.casefold() for part in parts]
+        found.append(run.casefold()[:LONGEST_TERM])
+    if "." in chunk:
+        found += [number[:LONGEST_TERM] for number in _NUMBER.findall(chunk)]
+    elif len(runs) > 1:
+        whole = "".join(runs).casefold()
+        if len(whole) <= LONGEST_TERM:
+            found.append(whole)
+    return found
+
+
+def _humps(run: str) -> list[str]:
+    """`maxRetries` and `HTTPServer` in their parts; `IDs` is one, and so are encoded bytes."""
+    cuts = [
+        at
+        for at in range(1, len(run))
+        if run[at].isupper()
+        and (not run[at - 1].isupper() or (run[at + 1 : at + 2].islower() and run[at + 1 :] != "s"))
+    ]
+    if len(cuts) > 4 and len(run) < 3 * len(cuts):
+        return [run]
+    return [run[start:end] for start, end in pairwise([0, *cuts, len(run)])]
+
+
+_WORD, _UNSPACED, _ACCENT, _OUTSIDE = range(4)
+_UNSPACED_SCRIPTS = (
+    *("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "BOPOMOFO", "HANGUL"),
+    *("THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"),
+)
+
+
+@lru_cache(maxsize=65536)
+def _kind(char: str) -> int:
+    """What a character is to words: in one, of a script without spaces, an accent, outside."""
+    if char in "-_.":
+        return _WORD
+    from unicodedata import category, name
+
+    general = category(char)
+    if general in ("Cf", "Me") or "\ufe00" <= char <= "\ufe0f":
+        return _ACCENT  # invisible joiners and what turns a sign into an emoji
+    if general == "Mn" and char < "\u0700":
+        return _ACCENT  # Latin, Greek, Cyrillic, Hebrew, Arabic; later scripts spell with marks
+    if not char.isalnum() and general not in ("Mn", "Mc"):
+        return _OUTSIDE
+    return _UNSPACED if name(char, "").startswith(_UNSPACED_SCRIPTS) else _WORD
+
+
+_PLAIN_LETTERS = str.maketrans(
+    {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ı": "i"}
+    | {"æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe"}
+)
+
+
+def _fold(chunk: str) -> str:
+    """One spelling for what reads the same: width, ligatures, accents, invisible joiners."""
+    from unicodedata import normalize
+
+    # Normalising sorts piled accents in quadratic time, and no word piles up so many.
+    apart = normalize("NFKD", _PILE.sub(" ", chunk))
+    bare = "".join([char for char in apart if _kind(char) != _ACCENT])
+    return normalize("NFC", bare).translate(_PLAIN_LETTERS)
+
+
+def _split_scripts(chunk: str) -> list[str]:
+    """The terms of a chunk beyond ASCII: words, and pairs of characters where none are spaced."""
+    found: list[str] = []
+    for kind, characters in groupby(_fold(chunk), _kind):
+        run = "".join(characters)
+        if kind == _WORD:
+            found += _split(run)
+        elif kind == _UNSPACED:
+            found += map("".join, pairwise(run)) if len(run) > 1 else run
+    return found
+
+
+_NOT_INFLECTED = ("news", "embed", "during", "morning", "evening", "nothing", "something")
+_RUSSIAN_ENDINGS = """
+    ами ями ого его ому ему ыми ими иях ах ях ам ям ов ев еи ои ыи ии ая яя ое ее ые ие ых их ым
+    им ом ем ую юю ию ью ия ть ет ут ют ит ат ят ла ло ли а я о е ы и у ю ь
+"""
+
+
+def stem(term: str) -> str:
+    """The term without its ending: English inflection, Russian cases, the number in `python3`.
+
+    It may be no word (`caching`, `cached` and `cache` meet in `cach`); it need only be the same
+    for words that belong together. Other languages keep their terms, save a plural `s`.
+    """
+    if len(term) < 4:
+        return term
+    if term.isascii():
+        base = term.rstrip("0123456789")
+        return _english_stem(base) if len(base) > 2 and base.isalpha() else term
+    return _russian_stem(term) if "\u0430" <= term[0] <= "\u045f" else term
+
+
+def _english_stem(word: str) -> str:
+    if word in _NOT_INFLECTED:
+        return word
+    word = _uninflected(_singular(word))
+    if word.endswith("ly") and len(word) > 6:
+        word = word[:-2]
+    elif word.endswith("ment") and len(word) > 9:
+        word = word[:-4]
+    elif word.endswith(("tion", "sion")) and len(word) > 7:
+        word = word[:-3]
+    if word.endswith("ie") and len(word) > 4:
+        return word[:-2] + "y"
+    return word[:-1] if word.endswith("e") and len(word) > 3 and not _short(word[:-1]) else word
+
+
+def _singular(word: str) -> str:
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    return word[:-2] if word.endswith(("sses", "xes", "ches", "shes", "zzes")) else word[:-1]
+
+
+def _uninflected(word: str) -> str:
+    """A verb without -ed or -ing, and with the -e that the ending took (`coded` is of `code`)."""
+    if word.endswith("ied") and len(word) > 4:
+        return word[:-3] + "y"
+    base = word.removesuffix("ing") if word.endswith("ing") else word.removesuffix("ed")
+    if base == word or word.endswith("eed") or len(base) < 3 or not any(map(base.count, "aeiouy")):
+        return word
+    if base[-1] == base[-2] and base[-1] not in "aeioulsz":
+        return base[:-1]
+    return base + "e" if _short(base) else base
+
+
+def _short(word: str) -> bool:
+    """Whether it is one syllable ending in a single consonant: `cod`, `plan`, not `cach`, `fix`."""
+    onset = word[:-2]
+    return (
+        bool(onset)
+        and word[-1] not in "aeiouwxy"
+        and word[-2] in "aeiouy"
+        and not any(map(onset.count, "aeiou"))
+    )
+
+
+def _russian_stem(word: str) -> str:
+    if len(word) > 5 and word.endswith(("ся", "сь")):
+        word = word[:-2]
+    for size in (3, 2, 1):
+        if word[-size:] in _set_of(_RUSSIAN_ENDINGS) and len(word) - size >= 3:
+            return word[:-size]
+    return word
+
+
+def stems(words: Iterable[str]) -> list[str]:
+    """The stem of each term."""
+    known: dict[str, str] = {}
+    return [known.get(word) or known.setdefault(word, stem(word)) for word in words]
+
+
+def index_fields(text: str) -> tuple[str, str]:
+    """The two columns of the index: the terms, and the stems of those that have another stem."""
+    words = terms(text)
+    changed = [root for word, root in zip(words, stems(words), strict=True) if root != word]
+    return " ".join(words), " ".join(changed)
+
+
+def query_terms(query: str) -> list[str]:
+    """The distinct terms of a question, without words that say nothing if others are left."""
+    asked = dict.fromkeys(terms(query))
+    telling = [term for term in asked if term not in _set_of(_STOP_WORDS)]
+    return (telling or list(asked))[:MOST_QUERY_TERMS]
+
+
+# English (with what is left of don't, it's and we'll), German, French, Spanish, Russian; without
+# accents, as terms are. Not what also names a thing in English or in code: die, war, sin, may, go.
+_STOP_WORDS = """
+    a about after all also am an and any are as at be because been before being but by can
+    could d did do does doing don for from had has have he her here him his how i if in into
+    is it its just ll m me more most my no not of on or our out over please s she should so
+    some such t than that the their them then there these they this those to too up us ve very
+    was we were what when where which who whom whose why will with would you your
+    aber als am auch auf aus bei das dass dem den der des dich dir du ein eine einem einen
+    einer eines er es euch fur haben hatte ich ihr im ist kann mein mich mir mit nach nicht
+    noch nur oder sein sich sie sind uber und uns unter vom von wann warum welche welcher
+    welches wenn wer werden wie wir wird wo wurde zu zum zur
+    au aux avec ce ces cet cette dans de du elle elles en est et etait etre il ils je
+    l la le les leur lui ma mais mes mon ne nos notre nous ont ou par pas pour pourquoi qu
+    quand que quel quelle qui sa ses sont sur ta te tes ton tu un une vos votre vous
+    al como con cual cuando del donde el ella ellos era eres es esa ese eso esta estan este
+    esto fue hay la las lo los mas mi muy nos para pero por porque que quien se ser si su sus
+    tu un una unas uno unos y ya yo
+    а без бы был была были было быть в вам вас во вот все вы где для до его ее если есть еще
+    же за и из или им их к как какая какие какои когда кто ли мне мои мы на над нас не него
+    нет ни но о об он она они оно от по под почему при с со так там то тои только ты у уже чем
+    что чтобы эта эти это этот я
+"""
+
+
+@cache
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
