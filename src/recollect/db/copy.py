@@ -71,12 +71,12 @@ def _copy(origin: Tx, into: Tx) -> None:
             (dict(zip(columns, row, strict=True)) for row in rows),
         )
     entries = origin.run(f"SELECT {_ENTRY} FROM entries WHERE space = :space")
-    names = _ENTRY.split(", ")
+    fields = _ENTRY.split(", ")
     for row in entries:
         into.run(
             f"INSERT INTO entries (space, {_ENTRY}) "
-            f"VALUES (:space, {', '.join(f':{name}' for name in names)})",
-            dict(zip(names, row, strict=True)),
+            f"VALUES (:space, {', '.join(f':{name}' for name in fields)})",
+            dict(zip(fields, row, strict=True)),
         )
         words = origin.one(_WORDS, {"entry": row[0]})
         if words and words[0]:

@@ -78,6 +78,10 @@ class Database(Protocol):
     def write(self, work: Callable[[Tx], Result]) -> Result:
         """Run work and commit it durably; on any error nothing of it remains."""
 
+    def note(self, work: Callable[[Tx], Any]) -> bool:
+        """Run work that may be lost (how often something was used): never waits long, never
+        fails its caller; says whether it was kept."""
+
     def backup(self, target: str) -> int:
         """Write a whole copy to a new file while others go on; gives its size in bytes."""
 

@@ -69,7 +69,7 @@ class PostgresTx:
         self.space = space
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
-        self._cursor.execute(to_driver(sql), {"space": self.space, **(params or {})})  # type: ignore[arg-type]
+        self._cursor.execute(to_driver(sql), {"space": self.space, **(params or {})})
         return self._cursor.fetchall() if self._cursor.description else []
 
     def one(self, sql: str, params: Params | None = None) -> Row | None:
@@ -77,7 +77,7 @@ class PostgresTx:
         return rows[0] if rows else None
 
     def many(self, sql: str, rows: Iterable[Params]) -> None:
-        self._cursor.executemany(to_driver(sql), [{"space": self.space, **row} for row in rows])  # type: ignore[arg-type]
+        self._cursor.executemany(to_driver(sql), [{"space": self.space, **row} for row in rows])
 
     def add_words(self, entry: int, terms: str, stems: str) -> None:
         self.run(
@@ -154,6 +154,17 @@ class PostgresDatabase:
     def write(self, work: Callable[[Tx], Result]) -> Result:
         return self._attempt(work, read_only=False)
 
+    def note(self, work: Callable[[Tx], Any]) -> bool:
+        def quickly(tx: Tx) -> None:
+            tx.run("SET LOCAL synchronous_commit TO off; SET LOCAL lock_timeout TO '50ms'")
+            work(tx)
+
+        try:
+            self._transact(quickly, read_only=False)
+        except _driver().Error:
+            return False
+        return True
+
     def _attempt(self, work: Callable[[Tx], Result], *, read_only: bool) -> Result:
         driver = _driver()
         deadline = time.monotonic() + self._wait
@@ -179,7 +190,7 @@ class PostgresDatabase:
         with connection.transaction(), connection.cursor() as cursor:
             isolation = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; "
             cursor.execute(
-                (isolation if read_only else "")  # type: ignore[arg-type]
+                (isolation if read_only else "")
                 + "SELECT set_config('recollect.space', "
                 + _literal(self.space)
                 + ", true)"
@@ -218,7 +229,7 @@ class PostgresDatabase:
             )
         with connection.transaction():
             connection.execute(
-                "SELECT set_config('recollect.space', " + _literal(self.space) + ", true)"  # type: ignore[arg-type]
+                "SELECT set_config('recollect.space', " + _literal(self.space) + ", true)"
             )
             connection.execute(
                 "INSERT INTO spaces (id, kind, name, place, created) "
@@ -237,7 +248,7 @@ class PostgresDatabase:
             )
             version = _version(connection)
             for number, script in enumerate(migrate.pending(version, "postgres"), start=version + 1):
-                connection.execute(script)  # type: ignore[arg-type]
+                connection.execute(script)
                 connection.execute(
                     "INSERT INTO migrations (version, name, at) VALUES (%s, %s, %s)",
                     (number, migrate.MIGRATIONS[number - 1], time.time_ns() // 1000),

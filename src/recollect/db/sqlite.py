@@ -36,6 +36,7 @@ _PRAGMAS = (
     "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF; "
     "PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 67108864"
 )
+_NOTE_WAIT = 0.05
 _SAFE_WAL = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
 
 
@@ -61,9 +62,8 @@ class SqliteTx:
         return list(self._connection.execute(sql, {"space": self.space, **(params or {})}))
 
     def one(self, sql: str, params: Params | None = None) -> Row | None:
-        for row in self._connection.execute(sql, {"space": self.space, **(params or {})}):
-            return row
-        return None
+        rows = self.run(sql, params)
+        return rows[0] if rows else None
 
     def many(self, sql: str, rows: Iterable[Params]) -> None:
         self._connection.executemany(sql, ({"space": self.space, **row} for row in rows))
@@ -101,11 +101,18 @@ class SqliteTx:
 class SqliteDatabase:
     """A space in a file, or in memory when `path` is empty. Each thread has its connection."""
 
-    def __init__(self, path: str, kind: str, *, wait: float = 30.0, backups: str = "") -> None:
+    def __init__(
+        self,
+        path: str,
+        kind: str,
+        *,
+        wait: float = 30.0,
+        make_folder: Callable[[str], None] | None = None,
+    ) -> None:
         self.path = path
         self.space = kind
         self._wait = wait
-        self._backups = backups or os.path.join(os.path.dirname(path), "backups")
+        self._make_folder = make_folder
         self._local = local()
         self._memory: apsw.Connection | None = None
         self._turn = RLock()
@@ -120,9 +127,22 @@ class SqliteDatabase:
     def write(self, work: Callable[[Tx], Result]) -> Result:
         return self._attempt("BEGIN IMMEDIATE", work)
 
-    def _attempt(self, begin: str, work: Callable[[Tx], Result]) -> Result:
+    def note(self, work: Callable[[Tx], Any]) -> bool:
+        if self.path and not os.path.exists(self.path):
+            return False
+        try:
+            self._connect().pragma("synchronous", 1)
+            try:
+                self._attempt("BEGIN IMMEDIATE", work, wait=_NOTE_WAIT)
+            finally:
+                self._connect().pragma("synchronous", 2)
+        except (StoreBusy, StoreFull, StoreReadOnly, apsw.BusyError):
+            return False
+        return True
+
+    def _attempt(self, begin: str, work: Callable[[Tx], Result], wait: float = 0.0) -> Result:
         """Run work in a transaction; while others hold the lock, roll back, wait a little, retry."""
-        deadline = time.monotonic() + self._wait
+        deadline = time.monotonic() + (wait or self._wait)
         while True:
             try:
                 return self._transact(begin, work)
@@ -177,7 +197,7 @@ class SqliteDatabase:
                 self._prepare(self._memory)
             return self._memory
         if not os.path.exists(self.path):
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            self._make_place(os.path.dirname(self.path))
         connection = apsw.Connection(self.path)
         try:
             self._prepare(connection)
@@ -233,9 +253,21 @@ class SqliteDatabase:
             raise
 
     def _backup_name(self, version: int) -> str:
-        os.makedirs(self._backups, mode=0o700, exist_ok=True)
+        folder = os.path.join(os.path.dirname(self.path), "backups")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
         base = os.path.splitext(os.path.basename(self.path))[0]
-        return os.path.join(self._backups, f"{base}-schema{version}-{time.time_ns()}.db")
+        return os.path.join(folder, f"{base}-schema{version}-{time.time_ns()}.db")
+
+    def _make_place(self, folder: str) -> None:
+        try:
+            if self._make_folder:
+                self._make_folder(folder)
+        except OSError as error:
+            raise StoreReadOnly(
+                f"the store's directory cannot be made: {error.strerror}",
+                where=folder,
+                hint="check the permissions of the directory above it",
+            ) from error
 
     def backup(self, target: str) -> int:
         try:

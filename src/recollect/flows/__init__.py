@@ -1,0 +1,1 @@
+"""DOES. One use case a module: load, decide, save."""

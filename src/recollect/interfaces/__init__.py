@@ -1,0 +1,1 @@
+"""SPEAKS. Parse, call Recollect, render."""

@@ -106,6 +106,16 @@ def versions(tx: Tx, root: str) -> list[Memory]:
     return [_memory(row) for row in rows]
 
 
+def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
+    """Ids that begin with the prefix, so that a person need not type a whole one."""
+    rows = tx.run(
+        "SELECT id FROM memories WHERE space = :space AND id >= :low AND id < :high "
+        "ORDER BY id LIMIT :limit",
+        {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
+    )
+    return [row[0] for row in rows]
+
+
 def listing(tx: Tx, where: Mapping[str, str], limit: int, offset: int = 0) -> list[Memory]:
     """Open memories that have these column values, newest first."""
     chosen = "".join(f" AND {name} = :{name}" for name in where)

@@ -11,10 +11,6 @@ from typing import Any, NamedTuple
 
 from ..db.database import Matched, Tx, placeholders
 
-PART_TERMS = 10_000
-"""Terms in a part: PostgreSQL keeps 16,383 positions and a megabyte for one entry."""
-
-
 class Entry(NamedTuple):
     """What is known of a thing that can be found, besides its words."""
 
@@ -41,9 +37,9 @@ class Found(NamedTuple):
     score: float
 
 
-def put(tx: Tx, entry: Entry, terms: Sequence[str], stems: Sequence[str]) -> None:
-    """Index a thing that was not indexed before."""
-    for part, start in enumerate(range(0, max(len(terms), 1), PART_TERMS)):
+def put(tx: Tx, entry: Entry, parts: Sequence[tuple[str, str]]) -> None:
+    """Index a thing that was not indexed before: the terms and stems of each part."""
+    for part, (terms, stems) in enumerate(parts):
         row = tx.one(
             "INSERT INTO entries (space, source, ref, kind, layer, owner, status, label, seq, part, "
             "at) VALUES (:space, :source, :ref, :kind, :layer, :owner, :status, :label, :seq, :part, "
@@ -51,8 +47,7 @@ def put(tx: Tx, entry: Entry, terms: Sequence[str], stems: Sequence[str]) -> Non
             {**entry._asdict(), "part": part},
         )
         if row:
-            here = slice(start, start + PART_TERMS)
-            tx.add_words(row[0], " ".join(terms[here]), " ".join(stems[here]))
+            tx.add_words(row[0], terms, stems)
 
 
 def remove(tx: Tx, source: str, ref: str, seq: int = 0) -> None:

@@ -156,4 +156,4 @@ def counts(tx: Tx) -> tuple[int, int]:
 
 
 def _session(row: Row) -> Session:
-    return Session(*row[:8], row[8] - 1, *row[9:11], load(row[11]), row[12])
+    return Session._make((*row[:8], row[8] - 1, *row[9:11], load(row[11]), row[12]))

@@ -20,7 +20,7 @@ CREATE INDEX entries_by_owner ON entries (space, owner, seq);
 
 -- Terms are made by core.terms; the tokenizer only splits at spaces.
 CREATE VIRTUAL TABLE words USING fts5(
-  terms, stems, content = '', contentless_delete = 1, tokenize = "ascii"
+  terms, stems, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '.'"
 );
 INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 INSERT INTO words (words, rank) VALUES ('rank', 'bm25(1.0, 0.5)');

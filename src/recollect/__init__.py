@@ -1,0 +1,113 @@
+"""Recollect: the memory that coding agents share.
+
+    import recollect
+
+    with recollect.open() as mem:
+        mem.learn("Integration tests need Redis on port 6380", kind="reference")
+        for hit in mem.recall("how do I run the integration tests"):
+            print(hit.address, hit.text)
+
+`open()` is the only place that picks an engine and reads the settings.
+"""
+
+from __future__ import annotations
+
+import os as _os
+from collections.abc import Callable as _Callable
+from typing import TYPE_CHECKING, Any
+
+from .errors import (
+    ConfigError,
+    Conflict,
+    InvalidInput,
+    NotFound,
+    Overflow,
+    RecollectError,
+    Refused,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreForeign,
+    StoreFull,
+    StoreNewer,
+    StoreReadOnly,
+    Unavailable,
+)
+from .types import (
+    Document,
+    Hit,
+    Learned,
+    Memory,
+    Message,
+    Recalled,
+    Recorded,
+    Session,
+    Stored,
+    ToolCall,
+)
+from .version import __version__
+
+if TYPE_CHECKING:
+    from .app import Recollect
+
+__all__ = [
+    "ConfigError",
+    "Conflict",
+    "Document",
+    "Hit",
+    "InvalidInput",
+    "Learned",
+    "Memory",
+    "Message",
+    "NotFound",
+    "Overflow",
+    "Recalled",
+    "Recollect",
+    "RecollectError",
+    "Recorded",
+    "Refused",
+    "Session",
+    "StoreBusy",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreForeign",
+    "StoreFull",
+    "StoreNewer",
+    "StoreReadOnly",
+    "Stored",
+    "ToolCall",
+    "Unavailable",
+    "__version__",
+    "open",
+]
+
+
+def open(  # noqa: A001
+    path: str | _os.PathLike[str] = ".",
+    *,
+    incognito: bool = False,
+    origin: str = "agent",
+    clock: _Callable[[], int] | None = None,
+    environment: dict[str, str] | None = None,
+) -> Recollect:
+    """Open the memory of the project that `path` belongs to, together with the user's.
+
+    path: a directory of the project; RECOLLECT_PROJECT is used for the default
+    incognito: keep everything in memory; nothing is read from or written to disk
+    origin: who speaks through this object: agent, or user when a person types the calls
+    clock: microseconds since 1970; the real time by default
+    environment: variables to use in place of the process's own
+    """
+    from .opening import open_memory
+
+    variables = dict(_os.environ) if environment is None else environment
+    return open_memory(_os.fspath(path), variables, incognito, origin, clock)
+
+
+def __getattr__(name: str) -> Any:
+    """`recollect.Recollect`, loaded when it is asked for: importing the nouns stays cheap."""
+    if name == "Recollect":
+        from .app import Recollect
+
+        return Recollect
+    raise AttributeError(f"module 'recollect' has no attribute {name!r}")

@@ -1,0 +1,51 @@
+"""Recollect: the one object with every operation, and the table of their names.
+
+Interfaces project `OPERATIONS` and the methods' signatures onto commands, tools and routes;
+there is no second list of what the system can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .memories import Memories
+from .scratch import Scratch
+from .sessions import Sessions
+from .upkeep import Upkeep
+
+
+class Recollect(Memories, Sessions, Scratch, Upkeep):
+    """A project's memory together with the user's. Made by `recollect.open()`."""
+
+    def __enter__(self) -> Recollect:
+        return self
+
+
+OPERATIONS: Mapping[str, str] = {
+    "init": "init",
+    "learn": "learn",
+    "recall": "recall",
+    "show": "show",
+    "list": "list",
+    "record": "record",
+    "session list": "sessions",
+    "session show": "session",
+    "scratch store": "store",
+    "scratch retrieve": "retrieve",
+    "scratch search": "search",
+    "scratch list": "scratch",
+    "scratch delete": "delete",
+    "stats": "stats",
+    "verify": "verify",
+    "backup": "backup",
+    "doctor": "doctor",
+}
+"""A command's words, and the method that does it."""
+
+SHORT = {
+    "store": "scratch store",
+    "retrieve": "scratch retrieve",
+    "search": "scratch search",
+    "delete": "scratch delete",
+}
+"""Commands that may be said without their group."""

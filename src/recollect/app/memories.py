@@ -1,0 +1,211 @@
+"""Operations on memories: learn, recall, show, list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TypedDict, Unpack
+
+from ..core import dates, urls
+from ..errors import InvalidInput, NotFound
+from ..flows import learn as learning
+from ..flows import look
+from ..flows import recall as recalling
+from ..types import KINDS, LAYERS, STATUSES, Json, Learned, Memory, Recalled
+from .opened import Opened, new_id
+
+
+class MemoryFields(TypedDict, total=False):
+    """The fields of a memory besides its text and kind.
+
+    subject: what it is about, in a few words
+    scope: path globs it applies to, such as src/api/** (repeat for several)
+    tags: words to filter by (repeat for several)
+    examples: files that show it (repeat for several)
+    citations: where it can be checked, such as src/db.py:42 (repeat for several)
+    evidence: addresses of the messages or episodes it came from (repeat for several)
+    reason: why it is worth keeping
+    confidence: how sure you are, from 0 to 1
+    priority: normal, medium, high or critical; the kind decides if you do not
+    layer: project (default), user (across projects), task or session
+    owner: the task or session, for these two layers
+    detail: fields of its kind as a JSON object, such as {"error": "…", "fix": "…"}
+    key: makes the call idempotent: the same key again changes nothing
+    """
+
+    subject: str
+    scope: Sequence[str]
+    tags: Sequence[str]
+    examples: Sequence[str]
+    citations: Sequence[str]
+    evidence: Sequence[str]
+    reason: str
+    confidence: float
+    priority: str
+    layer: str
+    owner: str
+    detail: Mapping[str, Json]
+    key: str
+
+
+class RecallFilters(TypedDict, total=False):
+    """Which records may answer, and how much of them.
+
+    kind: only these kinds of memory, or message (repeat for several)
+    layer: only these layers: session, task, project, user (repeat for several)
+    tags: only memories with all these tags (repeat for several)
+    file: only what applies to this path
+    session: only this session
+    since: not older than: 2026-05-01, 3d, 2w, yesterday
+    until: older than: 2026-05-01, 3d, 2w, yesterday
+    status: active, proposed, archived, superseded, quarantined (repeat for several)
+    """
+
+    kind: Sequence[str]
+    layer: Sequence[str]
+    tags: Sequence[str]
+    file: str
+    session: str
+    since: str
+    until: str
+    status: Sequence[str]
+
+
+class Memories(Opened):
+    """Learn, recall, show and list."""
+
+    def learn(self, text: str, kind: str = "fact", **fields: Unpack[MemoryFields]) -> Learned:
+        """Keep a statement for later conversations; the same text again reinforces it.
+
+        text: one statement, as you would tell a colleague
+        kind: policy, pitfall, architecture, solution, workflow, decision, pattern, preference,
+            reference or fact
+
+        Example: recollect learn "Integration tests need Redis on port 6380" --kind reference
+        Example: recollect learn "Never edit generated files" --kind policy --scope 'src/gen/**'
+        """
+        citations = tuple({"path": place} for place in _texts("citations", fields))
+        draft = learning.checked(
+            learning.Draft(
+                text=_text("text", text),
+                kind=kind,
+                subject=fields.get("subject", ""),
+                detail=fields.get("detail"),
+                scope=_texts("scope", fields),
+                tags=_texts("tags", fields),
+                examples=_texts("examples", fields),
+                citations=citations,
+                evidence=_texts("evidence", fields),
+                reason=fields.get("reason", ""),
+                confidence=fields.get("confidence", 0.8),
+                priority=fields.get("priority", ""),
+                layer=fields.get("layer", "project"),
+                owner=fields.get("owner", ""),
+                key=fields.get("key", ""),
+            )
+        )
+        now = self._clock()
+        return self._space_of(draft.layer).write(
+            lambda tx: learning.learn(tx, draft, self.origin, now, lambda: new_id("m"))
+        )
+
+    def recall(
+        self, query: str, limit: int = 0, budget: int = 0, **filters: Unpack[RecallFilters]
+    ) -> Recalled:
+        """Find what was learned, said and done, by its words; best first.
+
+        query: a question or a few words
+        limit: at most so many hits (setting recall_limit)
+        budget: at most so many tokens of text (setting recall_budget)
+
+        Example: recollect recall "how do we run the tests"
+        Example: recollect recall "rate limit" --kind fact --since 2w --budget 300
+        """
+        now = self._clock()
+        question = recalling.Question(
+            query=_text("query", query),
+            limit=limit or self.settings.recall_limit,
+            budget=budget or self.settings.recall_budget,
+            kinds=_texts("kind", filters),
+            layers=_among("layer", _texts("layer", filters), LAYERS),
+            statuses=_among("status", _texts("status", filters), STATUSES)
+            or recalling.Question._field_defaults["statuses"],
+            tags=_texts("tags", filters),
+            file=filters.get("file", ""),
+            session=filters.get("session", ""),
+            since=dates.parse_when(filters["since"], now) if filters.get("since") else 0,
+            until=dates.parse_when(filters["until"], now) if filters.get("until") else 0,
+        )
+        found = self._both(lambda txs: recalling.recall(txs, question, now))
+        for space in (self._project_space, self._user_space):
+            ids = recalling.memory_ids([hit for hit in found if self._space_of(hit.layer) is space])
+            if ids:
+                space.note(partial(recalling.note, ids=ids, now=now))
+        return found
+
+    def show(self, address: str) -> look.Shown:
+        """One record whole: a memory with its history, a session, messages, a document.
+
+        address: an id (or its beginning), or a memory:// address
+
+        Example: recollect show m-4k9w2c
+        Example: recollect show memory://session/s-1/messages/10-20
+        """
+        place = urls.parse(address if "://" in address else f"memory://{address}")
+        shown = self._both(lambda txs: next(filter(None, (look.show(tx, place) for tx in txs)), None))
+        if shown is None:
+            raise NotFound(
+                "there is no such record",
+                where=address,
+                hint="`recollect list` and `recollect session list` show what there is",
+            )
+        return shown
+
+    def list(
+        self, kind: str = "", layer: str = "", status: str = "", limit: int = 50, offset: int = 0
+    ) -> tuple[Memory, ...]:
+        """The memories that are valid now, newest first.
+
+        kind: only this kind
+        layer: only this layer: session, task, project or user
+        status: only this status: active, proposed, archived, quarantined
+        limit: at most so many
+        offset: after skipping so many
+
+        Example: recollect list --kind policy
+        """
+        _among("kind", (kind,) if kind else (), tuple(KINDS))
+        _among("layer", (layer,) if layer else (), LAYERS)
+        _among("status", (status,) if status else (), STATUSES)
+        chosen = {"kind": kind, "layer": layer, "status": status}
+        where = {name: value for name, value in chosen.items() if value}
+        found = self._both(
+            lambda txs: [memory for tx in txs for memory in look.listing(tx, where, limit + offset)]
+        )
+        found.sort(key=lambda memory: (-memory.first_seen, memory.id))
+        return tuple(found[offset : offset + limit])
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a text, not {type(value).__name__}", where=name)
+    return value
+
+
+def _texts(name: str, fields: Mapping[str, object]) -> tuple[str, ...]:
+    """A list of texts; one text stands for a list of one."""
+    value = fields.get(name, ())
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Sequence) or not all(isinstance(item, str) for item in value):
+        raise InvalidInput(f"{name} must be a list of texts", where=name)
+    return tuple(value)
+
+
+def _among(name: str, values: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        if value not in allowed:
+            raise InvalidInput(
+                f"{value!r} is not a {name}", where=name, hint=f"one of: {', '.join(allowed)}"
+            )
+    return values

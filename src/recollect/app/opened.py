@@ -1,0 +1,64 @@
+"""What every operation needs: the two spaces, the settings, the clock, ids, and who is speaking."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeVar
+
+from ..config import Settings
+from ..db.database import Database, Tx
+from ..places import Project
+
+Result = TypeVar("Result")
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def new_id(prefix: str) -> str:
+    """A fresh id of 60 random bits that can be read out and typed."""
+    number = int.from_bytes(os.urandom(8)) >> 4
+    return f"{prefix}-" + "".join(_ALPHABET[number >> shift & 31] for shift in range(55, -5, -5))
+
+
+class Opened:
+    """An opened memory. `origin` is set by whoever opens it, never by what is written."""
+
+    def __init__(
+        self,
+        project: Project,
+        settings: Settings,
+        spaces: tuple[Database, Database],
+        clock: Callable[[], int],
+        origin: str,
+    ) -> None:
+        self.project = project
+        self.settings = settings
+        self.origin = origin
+        self._project_space, self._user_space = spaces
+        self._clock = clock
+
+    def _space_of(self, layer: str) -> Database:
+        return self._user_space if layer == "user" else self._project_space
+
+    def _both(self, work: Callable[[tuple[Tx, ...]], Result]) -> Result:
+        """Read the project's and the user's space together."""
+        return self._project_space.read(
+            lambda project: self._user_space.read(lambda user: work((project, user)))
+        )
+
+    def close(self) -> None:
+        """Give back this thread's connections; the next operation opens them again."""
+        self._project_space.close()
+        self._user_space.close()
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,116 @@
+"""Operations on sessions: record messages, look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict, Unpack
+
+from ..core import messages, secrets, urls
+from ..errors import InvalidInput, NotFound
+from ..flows import look
+from ..flows import record as recording
+from ..places import branch_of
+from ..types import ROLES, Json, Message, Recorded, Session
+from .opened import Opened
+
+
+class SessionAbout(TypedDict, total=False):
+    """What is known of the session when its first message arrives.
+
+    name: a name for people
+    agent: which agent speaks, such as claude-code
+    origin: on which path the message came: user, agent, tool or import; its role says it otherwise
+    key: makes the call idempotent: the same key in the session again changes nothing
+    """
+
+    name: str
+    agent: str
+    origin: str
+    key: str
+
+
+class Sessions(Opened):
+    """Record, list and show."""
+
+    def record(
+        self,
+        session: str,
+        message: Message | Mapping[str, Json] | str,
+        role: str = "user",
+        **about: Unpack[SessionAbout],
+    ) -> Recorded:
+        """Append a message to a session's archive; the session is made with its first message.
+
+        session: the session's id; any name without spaces or slashes
+        message: text, or a message as a JSON object in OpenAI's or Anthropic's form; - reads stdin
+        role: who speaks, when the message is text: user, assistant, tool, system or developer
+
+        Example: recollect record s-1 "Why does the build fail?"
+        Example: recollect record s-1 '{"role": "assistant", "content": "A missing header."}'
+        """
+        found = _messages(message, role)
+        key = about.get("key", "")
+        incoming = [
+            recording.Incoming(
+                item._replace(key=f"{key}#{place}" if place else key) if key else item,
+                about.get("origin", ""),
+            )
+            for place, item in enumerate(found)
+        ]
+        new = recording.NewSession(
+            id=urls.check_key(session),
+            name=secrets.safe(about.get("name", "")),
+            agent=about.get("agent", ""),
+            cwd=self.project.start,
+            branch=branch_of(self.project.start),
+            origin=self.origin,
+        )
+        now = self._clock()
+        done = self._project_space.write(lambda tx: recording.record(tx, new, incoming, now))
+        first, last = done[0], done[-1]
+        address = f"memory://session/{session}/messages/{first.seq}-{last.seq}"
+        redacted = tuple(name for item in done for name in item.redacted)
+        return Recorded(session, last.seq, address, any(item.new for item in done), redacted)
+
+    def sessions(self, limit: int = 50, status: str = "") -> tuple[Session, ...]:
+        """The sessions of this project, the most recently active first.
+
+        limit: at most so many
+        status: only active, idle or ended ones
+
+        Example: recollect session list
+        """
+        found = self._project_space.read(lambda tx: look.latest(tx, limit, status))
+        return tuple(found)
+
+    def session(self, session: str, first: int = 0, last: int = 0) -> look.Shown:
+        """One session with its messages; the newest 50 when no range is given.
+
+        session: its id, or the beginning of it
+        first: the first message of the range
+        last: the last message of the range
+
+        Example: recollect session show s-1 --first 10 --last 20
+        """
+        shown = self._project_space.read(lambda tx: look.session_page(tx, session, first, last))
+        if shown is None:
+            raise NotFound(
+                "there is no such session",
+                where=session,
+                hint="`recollect session list` shows what there is",
+            )
+        return shown
+
+
+def _messages(message: Message | Mapping[str, Json] | str, role: str) -> Sequence[Message]:
+    if isinstance(message, Message):
+        return (message,)
+    if isinstance(message, str):
+        if role not in ROLES:
+            raise InvalidInput(
+                f"{role!r} is not a role", where="role", hint=f"one of: {', '.join(ROLES)}"
+            )
+        if not message.strip():
+            raise InvalidInput("the message is empty", where="message")
+        return (Message(role, message),)
+    return messages.from_wire(message)

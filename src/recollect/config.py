@@ -1,0 +1,182 @@
+"""Settings: one frozen object, read once, from defaults, the project, the user, the environment.
+
+Later wins, and what comes with a repository can only reduce: it may switch Recollect off and
+lower a limit, never name a database. A file that cannot be understood is an error that names
+file, line and key; it never quietly means the defaults.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .errors import ConfigError
+
+PROJECT_FILE = "recollect.toml"
+USER_FILE = "config.toml"
+
+
+class Setting(NamedTuple):
+    """One setting: `project` says what a repository may do with it (`lower`, `off`, or `no`)."""
+
+    name: str
+    default: Any
+    project: str
+    help: str
+    choices: tuple[str, ...] = ()
+
+    @property
+    def variable(self) -> str:
+        return "RECOLLECT_" + self.name.upper()
+
+
+SETTINGS = (
+    Setting("enabled", True, "off", "whether Recollect works here at all"),
+    Setting(
+        "mode",
+        "normal",
+        "off",
+        "normal; no-ltm (no long-term memory is injected); incognito (nothing on disk)",
+        ("normal", "no-ltm", "incognito"),
+    ),
+    Setting("database", "", "no", "a postgresql:// address; empty means SQLite files"),
+    Setting("space", "", "no", "the name under which a team shares this project on PostgreSQL"),
+    Setting("recall_limit", 10, "lower", "how many hits a recall gives"),
+    Setting("recall_budget", 2000, "lower", "how many tokens a recall may cost"),
+    Setting("lock_wait", 30.0, "no", "seconds to wait for other processes before giving up"),
+)
+_BY_NAME = {setting.name: setting for setting in SETTINGS}
+
+
+class Settings(NamedTuple):
+    """The settings in force."""
+
+    enabled: bool = True
+    mode: str = "normal"
+    database: str = ""
+    space: str = ""
+    recall_limit: int = 10
+    recall_budget: int = 2000
+    lock_wait: float = 30.0
+
+
+def load(project_root: str, user_directory: str, environment: Mapping[str, str]) -> Settings:
+    """The settings for a project, as this user on this machine sees them."""
+    values: dict[str, Any] = {}
+    project_file = os.path.join(project_root, PROJECT_FILE)
+    for name, value, line in _read(project_file):
+        setting, checked = _checked(project_file, name, value, line)
+        values[name] = _reduced(setting, checked, project_file, line)
+    user_file = os.path.join(user_directory, USER_FILE)
+    for name, value, line in _read(user_file):
+        values[name] = _checked(user_file, name, value, line)[1]
+    for setting in SETTINGS:
+        text = environment.get(setting.variable)
+        if text is not None:
+            values[setting.name] = _from_text(setting, text)
+    return Settings(**values)
+
+
+def _read(path: str) -> list[tuple[str, Any, int]]:
+    """Name, value and line of every setting in a file; tables give `table_key`."""
+    try:
+        with open(path, "rb") as file:
+            raw = file.read()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", where=path) from error
+    import tomllib
+
+    try:
+        text = raw.decode("utf-8")
+        tree = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"is not valid TOML: {error}", where=path, hint="correct the line, or remove the file"
+        ) from error
+    return [(name, value, _line_of(text, name)) for name, value in _flat(tree, "")]
+
+
+def _flat(tree: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            found.extend(_flat(value, f"{prefix}{key}_"))
+        else:
+            found.append((f"{prefix}{key}", value))
+    return found
+
+
+def _line_of(text: str, name: str) -> int:
+    """The line that sets a key (or the key's last part, inside a table); 0 when not found."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        key = line.split("=", 1)[0].strip().strip('"').replace(".", "_")
+        if key and "=" in line and (key == name or name.endswith(f"_{key}")):
+            return number
+    return 0
+
+
+def _checked(path: str, name: str, value: Any, line: int) -> tuple[Setting, Any]:
+    where = f"{path}, line {line}, key {name}"
+    setting = _BY_NAME.get(name)
+    if setting is None:
+        known = ", ".join(sorted(_BY_NAME))
+        raise ConfigError("there is no such setting", where=where, hint=f"known settings: {known}")
+    expected = type(setting.default)
+    if expected is float and type(value) is int:
+        value = float(value)
+    if type(value) is not expected:
+        raise ConfigError(
+            f"must be {_KIND_WORDS[expected]}, not {value!r}", where=where, hint=setting.help
+        )
+    return setting, _in_range(setting, value, where)
+
+
+def _in_range(setting: Setting, value: Any, where: str) -> Any:
+    if setting.choices and value not in setting.choices:
+        raise ConfigError(
+            f"must be one of {', '.join(setting.choices)}, not {value!r}", where=where
+        )
+    if isinstance(value, (int, float)) and value < 0:
+        raise ConfigError(f"must not be negative: {value!r}", where=where)
+    return value
+
+
+_KIND_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_RANK = {"normal": 0, "no-ltm": 1, "incognito": 2}
+
+
+def _reduced(setting: Setting, value: Any, path: str, line: int) -> Any:
+    """What a repository may say: less than the default, and nothing about places or keys."""
+    where = f"{path}, line {line}, key {setting.name}"
+    if setting.project == "no":
+        raise ConfigError(
+            "a repository cannot set this",
+            where=where,
+            hint="set it in your own configuration or in the environment "
+            f"({setting.variable}), and remove it here",
+        )
+    if setting.project == "lower":
+        return min(value, setting.default)
+    if setting.name == "enabled":
+        return value and setting.default
+    return value if _RANK[value] >= _RANK[setting.default] else setting.default
+
+
+def _from_text(setting: Setting, text: str) -> Any:
+    """The value of an environment variable."""
+    where = setting.variable
+    kind = type(setting.default)
+    if kind is bool:
+        words = {"1": True, "true": True, "yes": True, "on": True}
+        words.update({"0": False, "false": False, "no": False, "off": False})
+        if text.lower() not in words:
+            raise ConfigError(f"must be true or false, not {text!r}", where=where)
+        return words[text.lower()]
+    try:
+        value = kind(text)
+    except ValueError as error:
+        raise ConfigError(f"must be {_KIND_WORDS[kind]}, not {text!r}", where=where) from error
+    return _in_range(setting, value, where)

@@ -1,0 +1,37 @@
+"""Trust: what a record may become, decided by where it came from and by nothing it says.
+
+An origin is set by the path a record came in on; a label is the least trusted origin among
+all inputs, and only a person's confirmation makes a more trusted revision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..errors import Refused
+from ..types import ORIGINS
+
+_RULES = frozenset({"policy"})
+_CHOICES = frozenset({"preference", "decision", "architecture", "workflow"})
+
+
+def least(labels: Iterable[str]) -> str:
+    """The label of something made from others: the least trusted of them."""
+    return max(labels, key=ORIGINS.index, default="system")
+
+
+def admit(kind: str, label: str) -> str:
+    """The status in which a memory of this kind and label is kept; Refused when it may not be."""
+    if label in ("system", "user"):
+        return "active"
+    if label == "import":
+        return "quarantined"
+    binding = kind in _RULES or kind in _CHOICES
+    if label == "agent":
+        return "proposed" if binding else "active"
+    if binding:
+        raise Refused(
+            f"text from a tool, file or web page cannot become a {kind}",
+            hint="learn it as a fact, or let the user state it",
+        )
+    return "active"

@@ -1,0 +1,26 @@
+"""Index a text under its entry, inside the transaction that writes it."""
+
+from __future__ import annotations
+
+from ..core import terms
+from ..db.database import Tx
+from ..store import search
+
+PART_TERMS = 10_000
+"""Terms in one part of an entry: PostgreSQL keeps 16,383 positions and a megabyte for each."""
+
+
+def add(tx: Tx, entry: search.Entry, text: str) -> None:
+    """Make a thing findable by its words."""
+    found = terms.terms(text)
+    parts = []
+    for start in range(0, max(len(found), 1), PART_TERMS):
+        here = found[start : start + PART_TERMS]
+        parts.append((" ".join(here), " ".join(terms.stems(here))))
+    search.put(tx, entry, parts)
+
+
+def replace(tx: Tx, entry: search.Entry, text: str) -> None:
+    """The same for a thing whose words may have changed."""
+    search.remove(tx, entry.source, entry.ref, entry.seq)
+    add(tx, entry, text)

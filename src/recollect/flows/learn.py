@@ -1,0 +1,199 @@
+"""Learn: scrub, decide what the memory is worth and whether it may be active, write or reinforce."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from ..core import archive, dates, secrets, trust
+from ..db.database import Tx
+from ..errors import InvalidInput
+from ..store import memories, search, state
+from ..types import FOREVER, KINDS, LAYERS, PRIORITIES, Json, Learned, Memory, SafeText
+from . import index
+
+LONGEST_TEXT = 20_000
+
+
+class Draft(NamedTuple):
+    """What a writer wants remembered."""
+
+    text: str
+    kind: str = "fact"
+    subject: str = ""
+    detail: Mapping[str, Json] | None = None
+    category: str = ""
+    scope: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    citations: tuple[Json, ...] = ()
+    evidence: tuple[str, ...] = ()
+    reason: str = ""
+    confidence: float = 0.8
+    priority: str = ""
+    layer: str = "project"
+    owner: str = ""
+    sources: tuple[str, ...] = ()
+    key: str = ""
+
+
+def checked(draft: Draft) -> Draft:
+    """The draft, or the error that says which field is wrong."""
+    if not draft.text.strip():
+        raise InvalidInput("there is nothing to learn: the text is empty", where="text")
+    if len(draft.text) > LONGEST_TEXT:
+        raise InvalidInput(
+            f"a memory is one statement; this text has {len(draft.text):,} characters",
+            where="text",
+            hint=f"at most {LONGEST_TEXT:,}; keep long texts with `recollect store KEY`",
+        )
+    for field, value, allowed in (
+        ("kind", draft.kind, tuple(KINDS)),
+        ("layer", draft.layer, LAYERS),
+        ("priority", draft.priority or "normal", PRIORITIES),
+    ):
+        if value not in allowed:
+            raise InvalidInput(
+                f"{value!r} is not a {field}", where=field, hint=f"one of: {', '.join(allowed)}"
+            )
+    if not 0.0 <= draft.confidence <= 1.0:
+        raise InvalidInput(
+            f"confidence is a number from 0 to 1, not {draft.confidence!r}", where="confidence"
+        )
+    if draft.layer in ("session", "task") and not draft.owner:
+        raise InvalidInput(
+            f"a memory of the {draft.layer} layer needs its {draft.layer}",
+            where="owner",
+            hint=f"pass owner=<{draft.layer} id>",
+        )
+    return draft
+
+
+def learn(tx: Tx, draft: Draft, origin: str, now: int, new_id: Callable[[], str]) -> Learned:
+    """Keep a statement; the same text again reinforces what is there."""
+    if draft.key and (earlier := state.written(tx, draft.key)):
+        known = memories.get(tx, earlier)
+        if known:
+            return Learned(known.id, known.address, "unchanged", known)
+    row, redacted = _row(draft, origin, now, new_id())
+    place = {"layer": row.layer, "owner": row.owner, "kind": row.kind, "digest": row.digest}
+    held = memories.open_with_text(tx, place)
+    if held is None and memories.insert(tx, row):
+        learned = _created(tx, row)
+    else:
+        # Whoever lost the race to insert finds the winner's row here.
+        held = held or memories.open_with_text(tx, place)
+        assert held is not None
+        learned = _reinforced(tx, held, row, now)
+    if draft.key:
+        state.note_write(tx, draft.key, "learn", learned.id, now)
+    return learned._replace(redacted=redacted)
+
+
+def _row(draft: Draft, origin: str, now: int, id: str) -> tuple[memories.MemoryRow, tuple[str, ...]]:
+    kind = KINDS[draft.kind]
+    text = secrets.scrub(dates.absolute(draft.text.strip(), now))
+    found = list(text.found)
+
+    def clean(value: str) -> SafeText:
+        scrubbed = secrets.scrub(value.strip())
+        found.extend(scrubbed.found)
+        return scrubbed.text
+
+    def packed(value: Json) -> SafeText:
+        scrubbed = secrets.scrub_json(value)
+        found.extend(scrubbed.found)
+        return scrubbed.text
+
+    row = memories.MemoryRow(
+        id=id,
+        root=id,
+        revision=1,
+        kind=draft.kind,
+        text=text.text,
+        subject=clean(draft.subject),
+        detail=packed(dict(draft.detail or {})),
+        category=draft.category or kind.category,
+        scope=packed(draft.scope),
+        tags=packed(draft.tags),
+        examples=packed(draft.examples),
+        citations=packed(draft.citations),
+        evidence=packed(draft.evidence),
+        reason=clean(draft.reason),
+        confidence=draft.confidence,
+        priority=draft.priority or kind.priority,
+        layer=draft.layer,
+        owner=draft.owner,
+        status=trust.admit(draft.kind, origin),
+        origin=origin,
+        label=origin,
+        sources=packed(draft.sources),
+        reinforcement=1,
+        successes=0,
+        failures=0,
+        recalls=0,
+        first_seen=now,
+        last_confirmed=now,
+        last_reinforced=now,
+        last_recalled=0,
+        valid_from=now,
+        valid_to=FOREVER,
+        digest=archive.text_digest(text.text),
+    )
+    return row, tuple(found)
+
+
+def _created(tx: Tx, row: memories.MemoryRow) -> Learned:
+    memory = memories.get(tx, row.id)
+    assert memory is not None
+    index.add(tx, _entry(memory), searchable(memory))
+    notes: tuple[str, ...] = ()
+    if memory.status != "active":
+        notes = (f"kept as {memory.status}: it is used after a person confirms it",)
+    return Learned(memory.id, memory.address, "created", memory, notes)
+
+
+def _reinforced(tx: Tx, held: Memory, row: memories.MemoryRow, now: int) -> Learned:
+    """Confidence only rises, examples and tags unite, counts add."""
+    changes: dict[str, Json] = {
+        "reinforcement": held.reinforcement + 1,
+        "confidence": max(held.confidence, row.confidence),
+        "last_reinforced": now,
+        "last_confirmed": now,
+    }
+    for name in ("scope", "tags", "examples", "citations", "evidence", "sources"):
+        given = json.loads(getattr(row, name))
+        united = list(getattr(held, name))
+        united += [item for item in given if item not in united]
+        if len(united) > len(getattr(held, name)):
+            changes[name] = secrets.scrub_json(united).text
+    if held.status == "archived":
+        changes["status"] = "active"
+    memories.update(tx, held.id, changes)
+    memory = memories.get(tx, held.id)
+    assert memory is not None
+    index.replace(tx, _entry(memory), searchable(memory))
+    return Learned(memory.id, memory.address, "reinforced", memory)
+
+
+def _entry(memory: Memory) -> search.Entry:
+    return search.Entry(
+        "memory",
+        memory.id,
+        memory.kind,
+        memory.layer,
+        memory.owner,
+        memory.status,
+        memory.label,
+        0,
+        memory.valid_from,
+    )
+
+
+def searchable(memory: Memory) -> str:
+    """All the words a memory is found by."""
+    pieces = [memory.subject, memory.text, *memory.tags, *memory.scope, *memory.examples]
+    pieces += [str(value) for value in memory.detail.values()]
+    pieces += [str(item.get("path", "")) for item in memory.citations]
+    return "\n".join(piece for piece in pieces if piece)

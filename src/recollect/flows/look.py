@@ -1,0 +1,87 @@
+"""Look at records: by address, or listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..core import urls
+from ..db.database import Tx
+from ..errors import InvalidInput
+from ..store import documents, memories, sessions
+from ..types import Document, Memory, Session, Stored
+from .record import stored
+
+MOST_MESSAGES = 1000
+
+
+class Shown(NamedTuple):
+    """A record whole: exactly one of the first three, with what belongs to it."""
+
+    memory: Memory | None = None
+    session: Session | None = None
+    document: Document | None = None
+    versions: tuple[Memory, ...] = ()
+    messages: tuple[Stored, ...] = ()
+
+
+def show(tx: Tx, address: urls.Address) -> Shown | None:
+    """The record at an address; None when this space has none."""
+    if address.kind == "memory":
+        return _memory(tx, address.name)
+    if address.kind in ("session", "messages"):
+        session = sessions.get(tx, _session_id(tx, address.name))
+        if session is None:
+            return None
+        first, last = address.first or 1, address.last or MOST_MESSAGES
+        rows = sessions.messages(tx, session.id, first, last, MOST_MESSAGES)
+        return Shown(session=session, messages=tuple(stored(row) for row in rows))
+    document = documents.get(tx, urls.format(address))
+    return Shown(document=document) if document else None
+
+
+def _memory(tx: Tx, name: str) -> Shown | None:
+    memory = memories.get(tx, name)
+    if memory is None:
+        ids = memories.starting_with(tx, name)
+        _unambiguous(name, ids)
+        memory = memories.get(tx, ids[0]) if ids else None
+    if memory is None:
+        return None
+    return Shown(memory=memory, versions=tuple(memories.versions(tx, memory.root)))
+
+
+def _session_id(tx: Tx, name: str) -> str:
+    if sessions.get(tx, name):
+        return name
+    ids = sessions.starting_with(tx, name)
+    _unambiguous(name, ids)
+    return ids[0] if ids else name
+
+
+def _unambiguous(name: str, ids: list[str]) -> None:
+    if len(ids) > 1:
+        raise InvalidInput(
+            f"several records begin with {name!r}", where=name, hint=", ".join(ids[:5])
+        )
+
+
+def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[Memory]:
+    """Open memories with these values, newest first."""
+    return memories.listing(tx, where, limit)
+
+
+def session_page(tx: Tx, name: str, first: int, last: int) -> Shown | None:
+    """A session with a range of its messages; the newest ones when no range is given."""
+    session = sessions.get(tx, _session_id(tx, name))
+    if session is None:
+        return None
+    last = last or session.messages
+    first = first or max(last - 49, 1)
+    rows = sessions.messages(tx, session.id, first, last, MOST_MESSAGES)
+    return Shown(session=session, messages=tuple(stored(row) for row in rows))
+
+
+def latest(tx: Tx, limit: int, status: str = "") -> list[Session]:
+    """Sessions, the most recently active first."""
+    return sessions.latest(tx, limit, status)

@@ -1,0 +1,195 @@
+"""Recall: terms, candidates from each space, what they are, rank, pack into the budget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..core import messages, rank, scopes, terms, tokens
+from ..db.database import Tx
+from ..store import documents, memories, search, sessions
+from ..types import KINDS, Hit, Recalled
+
+COMMON_SHARE = 0.05
+COMMON_FROM = 2_000
+"""In a store of at least this many entries, a term held by more than this share of them says
+nothing about any, and costs the most: it is dropped while a rarer one is left."""
+
+_SEARCHED = ("active", "proposed", "archived")
+
+
+class Question(NamedTuple):
+    """What is asked, and which records may answer."""
+
+    query: str
+    limit: int
+    budget: int = 0
+    kinds: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = _SEARCHED
+    tags: tuple[str, ...] = ()
+    file: str = ""
+    session: str = ""
+    since: int = 0
+    until: int = 0
+
+
+def recall(txs: Sequence[Tx], question: Question, now: int) -> Recalled:
+    """The best records of all given spaces for a question; nothing when nothing matches."""
+    asked = terms.query_terms(question.query)
+    if not asked:
+        return Recalled(notes=("the question has no words to search for",))
+    hits: list[Hit] = []
+    for tx in txs:
+        hits += _answers(tx, asked, question, now)
+    hits.sort(key=lambda hit: (-hit.score, -hit.at, hit.address))
+    return packed(hits, question.limit, question.budget)
+
+
+def _answers(tx: Tx, asked: Sequence[str], question: Question, now: int) -> list[Hit]:
+    searched = distinctive(tx, asked)
+    # Filters that SQL cannot see are applied afterwards, so look a little deeper.
+    depth = question.limit * (5 if question.tags or question.file else 2)
+    found = search.candidates(tx, searched, depth, _filters(question))
+    hits = _memory_hits(tx, [item for item in found if item.source == "memory"], question, now)
+    hits += _message_hits(tx, [item for item in found if item.source == "message"], searched)
+    hits += _document_hits(tx, [item for item in found if item.source == "document"], searched)
+    return hits
+
+
+def distinctive(tx: Tx, asked: Sequence[str]) -> list[str]:
+    """The terms and stems to look for, without those that almost every entry holds."""
+    wanted = list(dict.fromkeys([*asked, *terms.stems(asked)]))
+    total, counts = tx.frequencies(wanted)
+    if total < COMMON_FROM:
+        return wanted
+    rare = [term for term in wanted if counts[term] <= total * COMMON_SHARE]
+    return rare if any(counts[term] for term in rare) else wanted
+
+
+def _filters(question: Question) -> dict[str, Sequence[Any]]:
+    filters: dict[str, Sequence[Any]] = {"status": question.statuses}
+    if question.kinds:
+        filters["kind"] = question.kinds
+    if question.layers:
+        filters["layer"] = question.layers
+    if question.sources:
+        filters["source"] = question.sources
+    if question.session:
+        filters["owner"] = (question.session,)
+    if question.since:
+        filters["since"] = (question.since,)
+    if question.until:
+        filters["until"] = (question.until,)
+    return filters
+
+
+def _memory_hits(
+    tx: Tx, found: Sequence[search.Found], question: Question, now: int
+) -> list[Hit]:
+    held = memories.get_many(tx, [item.ref for item in found])
+    hits = []
+    for item in found:
+        memory = held[item.ref]
+        if question.tags and not set(question.tags) <= set(memory.tags):
+            continue
+        if question.file and memory.scope and not _applies(memory.scope, question.file):
+            continue
+        strong = rank.strength(memory, now)
+        hits.append(
+            Hit(
+                memory.id,
+                memory.address,
+                memory.kind,
+                memory.text,
+                rank.score(item.score, memory.label, memory.status, strong),
+                f"words {item.score:.2f}, strength {strong:.2f}",
+                memory.layer,
+                memory.status,
+                memory.label,
+                memory.valid_from,
+            )
+        )
+    return hits
+
+
+def _applies(scope: Sequence[str], path: str) -> bool:
+    return any(scopes.matches(pattern, path) for pattern in scope)
+
+
+def _message_hits(tx: Tx, found: Sequence[search.Found], searched: Sequence[str]) -> list[Hit]:
+    hits = []
+    for item in found:
+        row = sessions.message(tx, item.ref, item.seq)
+        if row is None:
+            continue
+        text = messages.text_of(messages.message_from_body(json.loads(row.body)))
+        address = f"memory://session/{row.session}/messages/{row.seq}-{row.seq}"
+        hits.append(
+            Hit(
+                f"{row.session}:{row.seq}",
+                address,
+                "message",
+                rank.snippet(text, searched),
+                rank.score(item.score, row.label, "active"),
+                f"words {item.score:.2f}",
+                "session",
+                "active",
+                row.label,
+                row.at,
+                row.session,
+                row.role,
+            )
+        )
+    return hits
+
+
+def _document_hits(tx: Tx, found: Sequence[search.Found], searched: Sequence[str]) -> list[Hit]:
+    hits = []
+    for item in found:
+        document = documents.get(tx, item.ref)
+        if document is None:
+            continue
+        hits.append(
+            Hit(
+                document.address.removeprefix("memory://"),
+                document.address,
+                document.type,
+                rank.snippet(document.text, searched),
+                rank.score(item.score, document.label, "active"),
+                f"words {item.score:.2f}",
+                document.layer,
+                document.status,
+                document.label,
+                document.valid_from,
+            )
+        )
+    return hits
+
+
+def packed(hits: Sequence[Hit], limit: int, budget: int) -> Recalled:
+    """The best hits whole, as many as the limit and the budget take; what does not fit is counted."""
+    chosen: list[Hit] = []
+    spent = 0
+    for hit in hits:
+        cost = tokens.estimate(hit.text)
+        if len(chosen) < limit and (not budget or spent + cost <= budget):
+            chosen.append(hit._replace(tokens=cost))
+            spent += cost
+    notes: tuple[str, ...] = ()
+    left = len(hits) - len(chosen)
+    if left and len(chosen) < limit:
+        notes = (f"{left} more did not fit into {budget} tokens",)
+    return Recalled(chosen, left, spent, notes)
+
+
+def memory_ids(hits: Sequence[Hit]) -> list[str]:
+    """The ids of those hits that are memories."""
+    return [hit.id for hit in hits if hit.address == f"memory://{hit.id}" and hit.kind in KINDS]
+
+
+def note(tx: Tx, ids: Sequence[str], now: int) -> None:
+    """Count that these memories were recalled."""
+    memories.note_recalls(tx, ids, now)

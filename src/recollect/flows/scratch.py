@@ -1,0 +1,85 @@
+"""Scratch: notes under a key, for the work at hand. They are documents like any other."""
+
+from __future__ import annotations
+
+from ..core import secrets, terms, urls
+from ..db.database import Tx
+from ..errors import NotFound
+from ..store import documents, search, state
+from ..types import FOREVER, Document
+from . import index
+
+TYPE = "scratch"
+
+
+def address_of(key: str) -> str:
+    """Keys are names, not paths."""
+    return f"memory://scratch/{urls.check_key(key)}"
+
+
+def store(tx: Tx, key: str, text: str, origin: str, now: int, once: str = "") -> Document:
+    """Write a value; the one before it stays in history."""
+    address = address_of(key)
+    if once and state.written(tx, once):
+        return retrieve(tx, key)
+    documents.get(tx, address, hold=True)
+    documents.close(tx, address, now)
+    title = secrets.safe(key)
+    row = documents.DocumentRow(
+        address=address,
+        revision=documents.last_revision(tx, address) + 1,
+        type=TYPE,
+        title=title,
+        text=secrets.safe(text),
+        fields=secrets.scrub_json({}).text,
+        layer="session",
+        owner="",
+        status="active",
+        origin=origin,
+        label=origin,
+        sources=secrets.scrub_json([]).text,
+        valid_from=now,
+        valid_to=FOREVER,
+    )
+    documents.insert(tx, row)
+    entry = search.Entry("document", address, TYPE, "session", "", "active", origin, 0, now)
+    index.replace(tx, entry, f"{key}\n{row.text}")
+    if once:
+        state.note_write(tx, once, "store", address, now)
+    return retrieve(tx, key)
+
+
+def retrieve(tx: Tx, key: str) -> Document:
+    """The value under a key."""
+    document = documents.get(tx, address_of(key))
+    if document is None:
+        raise NotFound(
+            f"nothing is stored under {key!r}",
+            where=address_of(key),
+            hint="`recollect scratch list` shows the keys",
+        )
+    return document
+
+
+def listing(tx: Tx, limit: int) -> list[Document]:
+    """All values, by key."""
+    return documents.listing(tx, TYPE, limit)
+
+
+def delete(tx: Tx, key: str, now: int) -> Document:
+    """End a value: it is no longer found; its history stays in the store."""
+    document = retrieve(tx, key)
+    documents.close(tx, document.address, now)
+    search.remove(tx, "document", document.address)
+    return document
+
+
+def find(tx: Tx, query: str, limit: int) -> list[Document]:
+    """Values that hold words of the query, best first."""
+    asked = terms.query_terms(query)
+    if not asked:
+        return []
+    wanted = list(dict.fromkeys([*asked, *terms.stems(asked)]))
+    found = search.candidates(tx, wanted, limit, {"source": ("document",), "kind": (TYPE,)})
+    hits = [documents.get(tx, item.ref) for item in found]
+    return [document for document in hits if document is not None]

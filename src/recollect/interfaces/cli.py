@@ -1,0 +1,186 @@
+"""The command line: words to an operation, its result to text or JSON, an error to a status.
+
+Only the parser of the command that was called is built; whatever a command does not need is
+not imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ..app import OPERATIONS, SHORT
+from ..core import render
+from ..errors import EXIT_STATUS, InvalidInput, RecollectError
+from . import schema
+
+_GROUPS = (
+    ("Remember and find", ("learn", "recall", "show", "list")),
+    ("Conversations", ("record", "session list", "session show")),
+    (
+        "Notes for the work at hand",
+        ("scratch store", "scratch retrieve", "scratch search", "scratch list", "scratch delete"),
+    ),
+    ("The store", ("init", "stats", "verify", "backup", "doctor")),
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InvalidInput(message, where=self.prog, hint=f"see: {self.prog} --help")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; gives the exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in words
+    try:
+        return _run(words, as_json)
+    except RecollectError as error:
+        _complain(error, as_json)
+        return EXIT_STATUS[error.code]
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`| head`): nothing is wrong, and nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(words: list[str], as_json: bool) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0
+    if words[0] == "--version":
+        from ..version import __version__
+
+        print(f"recollect {__version__}")
+        return 0
+    if words[0] == "demo":
+        from .demo import tell
+
+        return tell(words[1:])
+    command, rest = command_of(words)
+    operation = schema.operation(command)
+    given = vars(parser_of(operation).parse_args(rest))
+    result = call(operation, given)
+    if as_json:
+        print(json.dumps(render.plain(result), ensure_ascii=False, indent=2))
+    else:
+        from .text import show
+
+        print(show(command, result))
+    return 0 if getattr(result, "ok", True) else 1
+
+
+def command_of(words: list[str]) -> tuple[str, list[str]]:
+    """The command that the words begin with, and the rest of them.
+
+    Options that hold for every command may stand before it."""
+    rest: list[str] = []
+    while words and words[0].startswith("--"):
+        taken = 2 if words[0] == "--project" else 1
+        rest += words[:taken]
+        words = words[taken:]
+    for length in (2, 1):
+        command = " ".join(words[:length])
+        command = SHORT.get(command, command)
+        if len(words) >= length and command in OPERATIONS:
+            return command, rest + words[length:]
+    group = [name for name in OPERATIONS if words and name.startswith(words[0] + " ")]
+    said = " ".join(words[:2]) if group else " ".join(words[:1])
+    raise InvalidInput(
+        f"there is no command {said!r}" if said else "no command was given",
+        where="recollect",
+        hint=f"one of: {', '.join(group)}" if group else "see: recollect --help",
+    )
+
+
+def parser_of(operation: schema.Operation) -> argparse.ArgumentParser:
+    """The parser of one command."""
+    examples = "\n".join(f"  {line}" for line in operation.examples)
+    parser = _Parser(
+        prog=f"recollect {operation.words}",
+        description=operation.summary,
+        epilog=f"examples:\n{examples}" if examples else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    for parameter in operation.parameters:
+        _add(parser, parameter)
+    everywhere = parser.add_argument_group("everywhere")
+    everywhere.add_argument("--json", action="store_true", help="print JSON")
+    everywhere.add_argument("--project", metavar="PATH", help="a directory of the project")
+    everywhere.add_argument("--incognito", action="store_true", help="nothing on disk")
+    return parser
+
+
+def _add(parser: argparse.ArgumentParser, parameter: schema.Parameter) -> None:
+    help = parameter.help.replace("%", "%%")
+    if parameter.required:
+        parser.add_argument(parameter.name, help=help)
+        return
+    flag = "--" + parameter.name.replace("_", "-")
+    shown = parameter.name.upper()
+    if parameter.type == "bool":
+        parser.add_argument(flag, action="store_true", dest=parameter.name, help=help)
+    elif parameter.type == "list":
+        flags = [flag] if not flag.endswith("s") or flag == "--status" else [flag[:-1], flag]
+        parser.add_argument(
+            *flags, action="append", dest=parameter.name, metavar=shown.rstrip("S"), help=help
+        )
+    else:
+        kind = {"int": int, "float": float, "json": _json_object}.get(parameter.type, str)
+        parser.add_argument(flag, type=kind, dest=parameter.name, metavar=shown, help=help)
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError("a JSON object is needed")
+    return value
+
+
+def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
+    """Open the memory and do it. Who sits at a terminal is the user; a pipe is an agent."""
+    from .. import open as open_memory
+
+    origin = "user" if sys.stdin.isatty() and sys.stdout.isatty() else "agent"
+    names = [parameter.name for parameter in operation.parameters]
+    values = {name: _value(name, given[name]) for name in names if given[name] not in (None, False)}
+    place = given["project"] or "."
+    with open_memory(place, incognito=given["incognito"], origin=origin) as memory:
+        return getattr(memory, operation.method)(**values)
+
+
+def _value(name: str, value: Any) -> Any:
+    if value == "-" and name in ("message", "content", "text"):
+        value = sys.stdin.read()
+    if name == "message" and value.lstrip().startswith("{"):
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise InvalidInput(f"the message is not valid JSON: {error}", where="message") from error
+    return value
+
+
+def _complain(error: RecollectError, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"error": error.as_json()}, ensure_ascii=False, indent=2))
+    else:
+        print(f"recollect: {render.visible(str(error))}", file=sys.stderr)
+
+
+def overview() -> str:
+    """What `recollect --help` prints."""
+    lines = ["recollect: the memory that coding agents share", ""]
+    lines += ["  recollect demo               see what it does, in a minute"]
+    for title, commands in _GROUPS:
+        lines += ["", title]
+        lines += [f"  recollect {name:<18} {schema.summary(name)}" for name in commands]
+    lines += ["", "Each command has --help with examples, --json, --project PATH and --incognito."]
+    return "\n".join(lines)

@@ -1,0 +1,209 @@
+"""Results as text for people: one function an operation, plain lines that can be piped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from shutil import get_terminal_size
+from typing import Any
+
+from ..core import render
+from ..types import Document, Hit, Learned, Memory, Recalled, Recorded, Session, Stored
+
+
+def show(command: str, result: Any) -> str:
+    """The result of a command as text."""
+    return _SHOWN[command](result)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Aligned columns; the last one is cut to the terminal's width."""
+    cells = [list(heads), *([render.one_line(cell) for cell in row] for row in rows)]
+    widths = [max(_width(row[place]) for row in cells) for place in range(len(heads) - 1)]
+    room = max(get_terminal_size((100, 24)).columns - sum(widths) - 2 * len(widths), 30)
+    lines = []
+    for row in cells:
+        start = "".join(cell + " " * (width - _width(cell) + 2) for cell, width in zip(row, widths, strict=False))
+        lines.append((start + render.one_line(row[-1], room)).rstrip())
+    return "\n".join(lines)
+
+
+def _width(text: str) -> int:
+    """How many columns a text takes: East Asian characters take two."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def _learned(learned: Learned) -> str:
+    memory = learned.memory
+    lines = [f"{learned.action} {learned.id} ({memory.kind}, {memory.layer}, {memory.status})"]
+    lines += [f"  {note}" for note in learned.notes]
+    if learned.redacted:
+        lines.append(f"  redacted before it was kept: {', '.join(learned.redacted)}")
+    if memory.reinforcement > 1:
+        lines.append(f"  reinforced {memory.reinforcement} times")
+    return "\n".join(lines)
+
+
+def _recalled(recalled: Recalled) -> str:
+    if not recalled:
+        return "\n".join(["nothing found", *recalled.notes])
+    lines = [hit_line(hit) for hit in recalled]
+    if recalled.left_out:
+        lines.append(f"({recalled.left_out} more; {recalled.tokens} tokens shown)")
+    return "\n".join(lines)
+
+
+def hit_line(hit: Hit) -> str:
+    """One hit: what it says, and where it is from."""
+    origin = f"{hit.role}, " if hit.role else ""
+    mark = "" if hit.status == "active" else f", {hit.status}"
+    head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({origin}{render.moment(hit.at)[:10]}{mark})"
+    body = "\n".join("       " + line for line in render.visible(hit.text).splitlines())
+    return f"{head}\n{body}"
+
+
+def _memory_lines(memory: Memory) -> list[str]:
+    lines = [
+        f"{memory.kind}  {memory.address}  ({memory.layer}, {memory.status})",
+        "  " + render.visible(memory.text).replace("\n", "\n  "),
+        f"  priority {memory.priority}, confidence {memory.confidence:.2f}, from {memory.origin}, "
+        f"trusted as {memory.label}",
+        f"  first seen {render.moment(memory.first_seen)[:10]}, last confirmed "
+        f"{render.moment(memory.last_confirmed)[:10]}, reinforced {memory.reinforcement} times, "
+        f"recalled {memory.recalls} times",
+    ]
+    for name in ("subject", "reason"):
+        if getattr(memory, name):
+            lines.append(f"  {name}: {render.one_line(getattr(memory, name))}")
+    for name in ("scope", "tags", "examples", "evidence"):
+        if getattr(memory, name):
+            lines.append(f"  {name}: {render.one_line(', '.join(getattr(memory, name)))}")
+    return lines
+
+
+def _shown(shown: Any) -> str:
+    if shown.memory:
+        lines = _memory_lines(shown.memory)
+        if len(shown.versions) > 1:
+            lines.append("  versions:")
+            lines += [f"    {item.revision}. {render.one_line(item.text)}" for item in shown.versions]
+        return "\n".join(lines)
+    if shown.session:
+        return "\n".join([_session_line(shown.session), *map(_message_line, shown.messages)])
+    return _document(shown.document)
+
+
+def _session_line(session: Session) -> str:
+    name = f" {render.one_line(session.name)}" if session.name else ""
+    return (
+        f"session {session.id}{name}: {session.messages} messages, {session.status}, last active "
+        f"{render.moment(session.last_active)[:16]}"
+    )
+
+
+def _message_line(stored: Stored) -> str:
+    message = stored.message
+    calls = "".join(f" [{call.name}]" for call in message.calls)
+    return f"{stored.seq:>5}  {message.role}{calls}: {render.one_line(content(message), 300)}"
+
+
+def content(message: Any) -> str:
+    """The text of a message's content."""
+    from ..core.messages import text_of
+
+    return text_of(message)
+
+
+def _document(document: Document) -> str:
+    return render.visible(document.text)
+
+
+def _recorded(recorded: Recorded) -> str:
+    done = "recorded" if recorded.new else "was there already:"
+    line = f"{done} {recorded.address}"
+    if recorded.redacted:
+        line += f"\n  redacted before it was kept: {', '.join(recorded.redacted)}"
+    return line
+
+
+def _memories(memories: Sequence[Memory]) -> str:
+    if not memories:
+        return 'nothing is remembered yet; begin with: recollect learn "…"'
+    rows = ((item.id, item.kind, item.layer, item.status, item.text) for item in memories)
+    return table(("ID", "KIND", "LAYER", "STATUS", "TEXT"), rows)
+
+
+def _sessions(sessions: Sequence[Session]) -> str:
+    if not sessions:
+        return "no sessions yet; `recollect record` starts one"
+    rows = (
+        (item.id, item.status, str(item.messages), render.moment(item.last_active)[:16], item.name)
+        for item in sessions
+    )
+    return table(("ID", "STATUS", "MESSAGES", "LAST ACTIVE", "NAME"), rows)
+
+
+def _documents(documents: Sequence[Document]) -> str:
+    if not documents:
+        return "nothing found"
+    rows = ((item.title, render.moment(item.valid_from)[:16], item.text) for item in documents)
+    return table(("NAME", "STORED", "TEXT"), rows)
+
+
+def _stats(stats: Any) -> str:
+    lines = [f"{stats.memories} memories, about {stats.tokens} tokens"]
+    for name in ("by_kind", "by_layer", "by_status"):
+        found = getattr(stats, name)
+        if found:
+            lines.append(f"  {name[3:]:<7} " + ", ".join(f"{key} {found[key]}" for key in sorted(found)))
+    lines.append(f"{stats.messages} messages in {stats.sessions} sessions")
+    if stats.documents:
+        kept = ", ".join(f"{key} {number}" for key, number in sorted(stats.documents.items()))
+        lines.append(f"documents: {kept}")
+    lines.append(f"on disk: project {_size(stats.project_bytes)}, user {_size(stats.user_bytes)}")
+    return "\n".join(lines)
+
+
+def _size(number: int) -> str:
+    for unit in ("bytes", "KB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}"
+        number //= 1000
+    return f"{number} GB"
+
+
+def _diagnosis(diagnosis: Any) -> str:
+    lines = []
+    for check in diagnosis.checks:
+        first, *more = render.visible(check.detail).splitlines() or [""]
+        lines.append(f"{'ok  ' if check.ok else 'BAD '} {check.name}: {first}")
+        lines += [f"       {line}" for line in more]
+    lines.append("all is well" if diagnosis.ok else "something needs your attention")
+    return "\n".join(lines)
+
+
+_SHOWN: dict[str, Callable[[Any], str]] = {
+    "init": lambda done: (
+        f"{'made' if done.created else 'already there:'} {done.database}\n"
+        'try: recollect learn "…"   then: recollect recall "…"'
+    ),
+    "learn": _learned,
+    "recall": _recalled,
+    "show": _shown,
+    "list": _memories,
+    "record": _recorded,
+    "session list": _sessions,
+    "session show": _shown,
+    "scratch store": lambda document: f"stored {document.address}",
+    "scratch retrieve": _document,
+    "scratch search": _documents,
+    "scratch list": _documents,
+    "scratch delete": lambda document: f"deleted {document.address}",
+    "stats": _stats,
+    "verify": lambda done: f"intact: {done.messages} messages in {done.sessions} sessions",
+    "backup": lambda done: f"wrote {done.path} ({_size(done.bytes)})",
+    "doctor": _diagnosis,
+}

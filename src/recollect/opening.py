@@ -1,0 +1,92 @@
+"""Opening a memory: find the project, read the settings, pick the engine.
+
+This is the only place that knows all of them. An engine is files, a server, or nothing but
+memory.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+
+from . import config
+from .app import Recollect
+from .app.opened import new_id
+from .config import Settings
+from .db.database import Database
+from .db.sqlite import SqliteDatabase
+from .errors import InvalidInput, Refused
+from .places import Project, find_project, make_folder, user_directory, write_private
+from .types import ORIGINS
+
+
+def open_memory(
+    path: str,
+    variables: Mapping[str, str],
+    incognito: bool,
+    origin: str,
+    clock: Callable[[], int] | None,
+) -> Recollect:
+    """The memory of the project that `path` belongs to."""
+    if origin not in ORIGINS:
+        raise InvalidInput(
+            f"{origin!r} is not an origin", where="origin", hint=f"one of: {', '.join(ORIGINS)}"
+        )
+    if path == ".":
+        path = variables.get("RECOLLECT_PROJECT") or path
+    project = find_project(path)
+    user = user_directory(variables)
+    settings = config.load(project.root, user, variables)
+    if incognito:
+        settings = settings._replace(mode="incognito")
+    spaces = open_spaces(project, user, settings)
+    return Recollect(project, settings, spaces, clock or _microseconds, origin)
+
+
+def _microseconds() -> int:
+    return time.time_ns() // 1000
+
+
+def open_spaces(project: Project, user: str, settings: Settings) -> tuple[Database, Database]:
+    """The project's space and the user's."""
+    if not settings.enabled:
+        raise Refused(
+            "Recollect is switched off here",
+            where=project.root,
+            hint="the setting `enabled` in recollect.toml, your configuration or the environment",
+        )
+    if os.path.islink(project.folder):
+        make_folder(project.folder)
+    if settings.mode == "incognito":
+        return SqliteDatabase("", "project"), SqliteDatabase("", "user")
+    if settings.database:
+        return _on_server(project, user, settings)
+    files = ((project.database, "project"), (os.path.join(user, "user.db"), "user"))
+    mine, own = (
+        SqliteDatabase(path, kind, wait=settings.lock_wait, make_folder=make_folder)
+        for path, kind in files
+    )
+    return mine, own
+
+
+def _on_server(project: Project, user: str, settings: Settings) -> tuple[Database, Database]:
+    from .db.postgres import PostgresDatabase
+
+    url, wait = settings.database, settings.lock_wait
+    shared = settings.space or _own_name(project.folder, "project")
+    mine = _own_name(user, "user")
+    return (
+        PostgresDatabase(url, shared, "project", wait=wait),
+        PostgresDatabase(url, mine, "user", wait=wait),
+    )
+
+
+def _own_name(folder: str, kind: str) -> str:
+    """The name of a space that nobody shares by accident: made once, kept in the folder."""
+    path = os.path.join(folder, "space")
+    if not os.path.exists(path):
+        make_folder(folder)
+        write_private(path, new_id(kind) + "\n")
+    with open(path, encoding="utf-8") as file:
+        return file.read().strip()

