@@ -1,0 +1,373 @@
+"""Nothing that was acknowledged is lost: killed processes, power cuts, full and read-only disks,
+and files that are not what they should be."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+from recollect.db import migrate
+from recollect.db.sqlite import SqliteDatabase, wal_is_safe
+from recollect.flows import record as recording
+from recollect.flows import verify as proving
+from recollect.store import sessions
+from recollect.types import Message
+
+from .power_loss import Op, RecordingVFS, state_after_power_cut, write_files
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user space of this test's own, for this process and its children."""
+    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def start_writer(project: Path, name: str, count: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.writer", str(project), name, str(count)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def integrity(database: Path) -> str:
+    connection = apsw.Connection(str(database))
+    try:
+        return str(connection.pragma("integrity_check"))
+    finally:
+        connection.close()
+
+
+def test_a_hundred_killed_writers_lose_nothing_they_acknowledged(project: Path, home: Path) -> None:
+    chance = random.Random(8)
+    acknowledged: list[tuple[int, str]] = []
+    for round_number in range(100):
+        writer = start_writer(project, f"w{round_number}", 1000)
+        assert writer.stdout is not None
+        for _ in range(chance.randrange(1, 6)):
+            word, seq, memory, _ = writer.stdout.readline().split()
+            assert word == "ack"
+            acknowledged.append((int(seq), memory))
+        writer.send_signal(signal.SIGKILL)
+        # What it managed to say before it died was acknowledged as well.
+        for line in writer.stdout.read().splitlines():
+            words = line.split()
+            if len(words) == 4:
+                acknowledged.append((int(words[1]), words[2]))
+        writer.wait()
+        writer.stdout.close()
+    with recollect.open(project) as memory:
+        memory.verify(archive=True)
+        held = {stored.seq for stored in memory.session("shared", 1, 10**6).messages}
+        assert {seq for seq, _ in acknowledged[:1000]} <= held | set(range(1001, 10**6))
+        for _, id in acknowledged:
+            assert memory.show(id).memory is not None
+        assert memory.doctor().ok
+    assert integrity(project / ".recollect" / "memory.db") == "ok"
+
+
+class OnRecordedDisk(SqliteDatabase):
+    """A store on the recording VFS; its WAL index lives in memory, its files are the same."""
+
+    def _new_connection(self) -> apsw.Connection:
+        connection = apsw.Connection(self.path, vfs="recording")
+        connection.pragma("locking_mode", "exclusive")
+        return connection
+
+
+def test_no_acknowledged_write_is_lost_in_500_power_cuts(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    vfs = RecordingVFS("recording")
+    database = OnRecordedDisk(str(disk / "memory.db"), "project")
+    new = sessions.NewSession("s", proving_name(), "", "", "", "user")
+    for number in range(60):
+        said = [recording.Incoming(Message("user", f"message {number} " + "x" * (number * 37 % 900)))]
+        database.write(lambda tx, said=said: recording.record(tx, new, said, 1))  # type: ignore[misc]
+        vfs.log.append(Op("", "ack"))
+        if number % 20 == 19:
+            database.read(lambda tx: tx.run("PRAGMA user_version"))
+            database._connect().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    database.close()
+    chance = random.Random(500)
+    first_ack = next(place for place, op in enumerate(vfs.log) if op.what == "ack")
+    lost_before_any_promise = 0
+    for trial in range(500):
+        cut = chance.randrange(1, len(vfs.log) + 1)
+        promised = sum(op.what == "ack" for op in vfs.log[:cut])
+        lost_before_any_promise += cut < first_ack
+        came_up = tmp_path / f"state{trial}"
+        write_files(state_after_power_cut(vfs.log, cut, chance), came_up)
+        survivor = SqliteDatabase(str(came_up / "memory.db"), "project")
+        proof = survivor.read(lambda tx: proving.verify_session(tx, "s"))
+        if promised:
+            assert not proof.problem, f"power cut {trial} after operation {cut}"
+        assert proof.messages >= promised, f"power cut {trial} after operation {cut}"
+        survivor.close()
+        if (came_up / "memory.db").exists():
+            assert integrity(came_up / "memory.db") == "ok"
+        shutil.rmtree(came_up)
+    assert lost_before_any_promise < 100
+
+
+def proving_name() -> recollect.types.SafeText:  # type: ignore[name-defined]
+    from recollect.core.secrets import safe
+
+    return safe("a session")
+
+
+def test_a_disk_without_sync_would_be_caught(tmp_path: Path) -> None:
+    """The power-loss test can fail: with synchronous=OFF the same method finds lost promises."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    vfs = RecordingVFS("unsynced")
+    connection = apsw.Connection(str(disk / "raw.db"), vfs="unsynced")
+    connection.pragma("synchronous", "off")
+    connection.execute("CREATE TABLE t (n)")
+    for number in range(40):
+        connection.execute("INSERT INTO t VALUES (?)", (number,))
+        vfs.log.append(Op("", "ack"))
+    connection.close()
+    chance = random.Random(1)
+    damaged = 0
+    for trial in range(20):
+        cut = chance.randrange(len(vfs.log) // 2, len(vfs.log))
+        promised = sum(op.what == "ack" for op in vfs.log[:cut])
+        came_up = tmp_path / f"state{trial}"
+        write_files(state_after_power_cut(vfs.log, cut, chance), came_up)
+        try:
+            survivor = apsw.Connection(str(came_up / "raw.db"))
+            rows = survivor.execute("SELECT count(*) FROM t").fetchall()[0][0]
+            damaged += rows < promised
+        except apsw.Error:
+            damaged += 1
+    assert damaged > 0
+
+
+def test_nothing_but_sqlite_opens_the_database_files(project: Path, home: Path) -> None:
+    """Closing another descriptor of the file would drop SQLite's locks and corrupt the store."""
+    script = """
+import sys
+opened = []
+def watch(event, arguments):
+    if event in ("open", "os.open") and isinstance(arguments[0], (str, bytes)):
+        opened.append(str(arguments[0]))
+sys.addaudithook(watch)
+import recollect
+with recollect.open(sys.argv[1]) as memory:
+    memory.init()
+    memory.learn("a fact about the build")
+    memory.record("s", "hello")
+    memory.store("key", "value")
+    memory.recall("build")
+    memory.stats(); memory.doctor(); memory.verify(archive=True)
+    memory.backup(sys.argv[1] + "/copy.db")
+touched = [name for name in opened if name.endswith((".db", "-wal", "-shm", "-journal"))]
+assert not touched, touched
+assert opened, "the hook saw nothing at all"
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(project)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b"this is not a database at all, but somebody's text file\n" * 100, recollect.StoreForeign),
+        (b"SQLite format 3\x00" + b"\x13" * 4096, recollect.RecollectError),
+    ],
+)
+def test_a_foreign_or_broken_file_is_refused_and_not_touched(
+    project: Path, home: Path, content: bytes, error: type[recollect.RecollectError]
+) -> None:
+    folder = project / ".recollect"
+    folder.mkdir()
+    (folder / "memory.db").write_bytes(content)
+    with recollect.open(project) as memory, pytest.raises(error) as caught:
+        memory.learn("something worth keeping")
+    assert str(folder / "memory.db") in str(caught.value)
+    assert caught.value.hint
+    assert snapshot(folder)["memory.db"] == content
+
+
+def test_somebody_elses_database_is_refused_and_not_touched(project: Path, home: Path) -> None:
+    folder = project / ".recollect"
+    folder.mkdir()
+    connection = apsw.Connection(str(folder / "memory.db"))
+    connection.execute("CREATE TABLE invoices (id)")
+    connection.close()
+    before = snapshot(folder)
+    with recollect.open(project) as memory, pytest.raises(recollect.StoreForeign):
+        memory.learn("something worth keeping")
+    assert snapshot(folder) == before
+
+
+def test_a_store_of_a_newer_version_is_refused_and_not_touched(project: Path, home: Path) -> None:
+    with recollect.open(project) as memory:
+        memory.learn("something worth keeping")
+    folder = project / ".recollect"
+    connection = apsw.Connection(str(folder / "memory.db"))
+    connection.pragma("user_version", migrate.LATEST + 1)
+    connection.pragma("wal_checkpoint(TRUNCATE)")
+    connection.close()
+    before = snapshot(folder)["memory.db"]
+    with recollect.open(project) as memory, pytest.raises(recollect.StoreNewer, match="newer"):
+        memory.learn("something else")
+    assert snapshot(folder)["memory.db"] == before
+
+
+def test_a_damaged_page_is_reported_as_damage(project: Path, home: Path) -> None:
+    with recollect.open(project) as memory:
+        for number in range(300):
+            memory.learn(f"fact number {number} about the project")
+    database = project / ".recollect" / "memory.db"
+    connection = apsw.Connection(str(database))
+    connection.pragma("wal_checkpoint(TRUNCATE)")
+    connection.close()
+    content = bytearray(database.read_bytes())
+    for page in range(5, len(content) // 4096):
+        content[page * 4096 : page * 4096 + 200] = b"\xff" * 200
+    database.write_bytes(content)
+    with recollect.open(project) as memory:
+        diagnosis = memory.doctor()
+        assert not diagnosis.ok
+        with pytest.raises(recollect.StoreError):
+            memory.list(limit=1000)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[int], None]]:
+    """A VFS that has no room left after so many bytes."""
+
+    class FullFile(apsw.VFSFile):
+        def xWrite(self, data: bytes, offset: int) -> None:
+            if room[0] < offset + len(data):
+                raise apsw.FullError("the disk is full")
+            super().xWrite(data, offset)
+
+    class FullDisk(apsw.VFS):
+        def xOpen(self, name: object, flags: list[int]) -> FullFile:
+            return FullFile("", name, flags)  # type: ignore[arg-type]
+
+    room = [0]
+    vfs = FullDisk("small", "")
+    yield lambda size: room.__setitem__(0, size)
+    vfs.unregister()
+
+
+class OnSmallDisk(SqliteDatabase):
+    def _new_connection(self) -> apsw.Connection:
+        connection = apsw.Connection(self.path, vfs="small")
+        connection.pragma("locking_mode", "exclusive")
+        return connection
+
+
+def test_a_full_disk_is_a_clear_error_and_loses_nothing(
+    tmp_path: Path, small_disk: Callable[[int], None]
+) -> None:
+    small_disk(700_000)
+    database = OnSmallDisk(str(tmp_path / "memory.db"), "project")
+    new = sessions.NewSession("s", proving_name(), "", "", "", "user")
+    kept = 0
+
+    def append() -> None:
+        said = [recording.Incoming(Message("user", f"message {kept} " + "y" * 2000))]
+        database.write(lambda tx: recording.record(tx, new, said, 1))
+
+    with pytest.raises(recollect.StoreFull, match="no space left") as caught:
+        for _ in range(2000):
+            append()
+            kept += 1
+    assert kept > 5
+    assert caught.value.hint
+    proof = database.read(lambda tx: proving.verify_session(tx, "s"))
+    assert (proof.messages, proof.problem) == (kept, "")
+    small_disk(10_000_000)
+    append()
+    assert database.read(lambda tx: proving.verify_session(tx, "s")).messages == kept + 1
+
+
+def test_a_directory_that_cannot_be_written_is_a_clear_error(tmp_path: Path, home: Path) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.mkdir()
+    (blocked / ".recollect").write_text("a file where the directory should be")
+    with recollect.open(blocked) as memory, pytest.raises(recollect.StoreReadOnly) as caught:
+        memory.learn("something worth keeping")
+    assert ".recollect" in str(caught.value)
+    assert (blocked / ".recollect").read_text() == "a file where the directory should be"
+
+
+def test_a_store_replaced_under_a_running_process_is_noticed(project: Path, home: Path) -> None:
+    with recollect.open(project) as memory:
+        memory.learn("the first fact")
+        for name in ("memory.db", "memory.db-wal", "memory.db-shm"):
+            (project / ".recollect" / name).unlink(missing_ok=True)
+        with pytest.raises(recollect.StoreError, match="replaced or removed"):
+            memory.learn("a fact that must not vanish into a deleted file")
+        assert memory.learn("after opening again").action == "created"
+
+
+def test_files_are_private_whatever_the_umask(project: Path, home: Path) -> None:
+    before = os.umask(0)
+    try:
+        with recollect.open(project) as memory:
+            memory.init()
+            memory.learn("a fact")
+            memory.learn("a preference of mine", layer="user")
+            memory.backup(str(project / ".recollect" / "copy.db"))
+            folders = (project / ".recollect", home)
+            for folder in folders:
+                assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+                for path in folder.iterdir():
+                    assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    finally:
+        os.umask(before)
+
+
+def test_a_store_opened_before_a_fork_is_refused_in_the_child(project: Path, home: Path) -> None:
+    script = """
+import os, sys, recollect
+memory = recollect.open(sys.argv[1])
+memory.learn("before the fork")
+child = os.fork()
+if child == 0:
+    try:
+        memory.learn("in the child")
+    except recollect.Refused as error:
+        os._exit(7 if "fork" in str(error) else 1)
+    os._exit(1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(project)], capture_output=True)
+    assert done.returncode == 7, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "safe"),
+    [
+        ("3.40.1", False), ("3.44.5", False), ("3.44.6", True), ("3.45.0", False),
+        ("3.50.6", False), ("3.50.7", True), ("3.51.0", False), ("3.51.2", False),
+        ("3.51.3", True), ("3.52.0", True), ("3.54.1", True), ("4.0.0", True),
+    ],
+)  # fmt: skip
+def test_wal_is_used_only_on_libraries_without_its_reset_bug(version: str, safe: bool) -> None:
+    assert wal_is_safe(version) is safe

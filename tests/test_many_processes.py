@@ -1,0 +1,138 @@
+"""Many processes on one store: nothing lost, nothing doubled, nobody starved, on both engines."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import recollect
+
+ROOT = Path(__file__).parent.parent
+
+
+def run_writers(project: Path, environment: dict[str, str], count: int, number: int = 8) -> list[str]:
+    """Run writers side by side; gives what each of them said."""
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.writer", str(project), f"w{place}", str(count)],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for place in range(number)
+    ]
+    said = []
+    for writer in writers:
+        out, err = writer.communicate()
+        assert writer.returncode == 0, err
+        said.append(out)
+    return said
+
+
+def test_eight_processes_append_and_learn_without_loss(
+    project: Path, environment: dict[str, str]
+) -> None:
+    said = run_writers(project, environment, 200)
+    seqs = sorted(int(line.split()[1]) for out in said for line in out.splitlines() if line[0] == "a")
+    assert seqs == list(range(1, 1601))
+    with recollect.open(project, environment=environment) as memory:
+        assert memory.verify(archive=True).messages == 1600
+        assert memory.stats().memories == 1600
+        hits = memory.recall("fact 199 of w7", limit=3)
+        assert hits[0].text == "fact 199 of w7 is worth keeping"
+
+
+def test_eight_processes_learning_the_same_thing_make_one_memory(
+    project: Path, environment: dict[str, str]
+) -> None:
+    script = (
+        "import sys, recollect\n"
+        "with recollect.open(sys.argv[1]) as memory:\n"
+        "    for number in range(25):\n"
+        "        memory.learn(f'shared fact {number}', key=f'{sys.argv[2]}-{number}')\n"
+        "        memory.learn(f'shared fact {number}', key=f'{sys.argv[2]}-{number}')\n"
+    )
+    workers = [
+        subprocess.Popen([sys.executable, "-c", script, str(project), str(place)], env=environment)
+        for place in range(8)
+    ]
+    assert [worker.wait() for worker in workers] == [0] * 8
+    with recollect.open(project, environment=environment) as memory:
+        found = memory.list(limit=1000)
+    assert len(found) == 25
+    assert {memory.reinforcement for memory in found} == {8}
+
+
+def test_eight_processes_open_a_new_store_at_once_twenty_times(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    script = (
+        "import sys, recollect\n"
+        "with recollect.open(sys.argv[1]) as memory:\n"
+        "    memory.learn('opened by ' + sys.argv[2])\n"
+    )
+    for trial in range(20):
+        place = tmp_path / f"project{trial}"
+        place.mkdir()
+        variables = {**environment, "RECOLLECT_HOME": str(tmp_path / f"home{trial}")}
+        workers = [
+            subprocess.Popen(
+                [sys.executable, "-c", script, str(place), str(number)],
+                env=variables,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(8)
+        ]
+        for worker in workers:
+            _, err = worker.communicate()
+            assert worker.returncode == 0, f"trial {trial}: {err}"
+        with recollect.open(place, environment=variables) as memory:
+            assert len(memory.list()) == 8
+
+
+def test_no_writer_starves(project: Path, tmp_path: Path) -> None:
+    """Closed loop of eight for a fixed number of turns: when the fastest is done, the slowest has
+    done at least a third as much, and nobody waited a second for one write."""
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"}
+    script = """
+import os, sys, time, recollect
+count, longest, stop = 0, 0.0, sys.argv[2]
+with recollect.open(sys.argv[1]) as memory:
+    memory.record(f"session-{os.getpid()}", "ready")
+    print("ready", flush=True)
+    sys.stdin.readline()
+    while not os.path.exists(stop):
+        began = time.monotonic()
+        memory.record(f"session-{os.getpid()}", f"message {count}")
+        longest = max(longest, time.monotonic() - began)
+        count += 1
+        if count == 400:
+            open(stop, "w").close()
+print(count, longest)
+"""
+    stop = tmp_path / "stop"
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(project), str(stop)],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(8)
+    ]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    results = [writer.communicate()[0].split() for writer in writers]
+    counts = [int(count) for count, _ in results]
+    assert min(counts) * 3 >= max(counts), counts
+    assert max(float(longest) for _, longest in results) < 1.0, results

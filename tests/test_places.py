@@ -1,0 +1,190 @@
+"""Which project a directory belongs to, with real repositories; and where the files go."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.places import branch_of, find_project
+
+
+def git(place: Path, *arguments: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c",
+         "protocol.file.allow=always", *arguments],
+        cwd=place, check=True, capture_output=True,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    place = tmp_path / "repository"
+    place.mkdir()
+    git(place, "init", "-b", "main")
+    (place / "file").write_text("content")
+    git(place, "add", ".")
+    git(place, "commit", "-m", "first")
+    return place
+
+
+def root(place: Path) -> Path:
+    return Path(find_project(str(place)).root)
+
+
+def test_a_repository_is_one_project_from_every_directory_in_it(repository: Path) -> None:
+    deep = repository / "a" / "b"
+    deep.mkdir(parents=True)
+    assert root(deep) == root(repository) == repository
+
+
+def test_worktrees_share_the_project_of_their_repository(repository: Path, tmp_path: Path) -> None:
+    git(repository, "worktree", "add", str(tmp_path / "elsewhere" / "tree"))
+    (tmp_path / "elsewhere" / "tree" / "sub").mkdir()
+    assert root(tmp_path / "elsewhere" / "tree" / "sub") == repository
+    assert branch_of(str(tmp_path / "elsewhere" / "tree")) == "tree"
+    assert branch_of(str(repository)) == "main"
+
+
+def test_a_clone_is_a_project_of_its_own(repository: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", str(repository), "clone")
+    assert root(tmp_path / "clone") == tmp_path / "clone"
+
+
+def test_worktrees_of_a_bare_repository_share_one_project(repository: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "--bare", str(repository), "bare.git")
+    git(tmp_path / "bare.git", "worktree", "add", str(tmp_path / "one"), "-b", "one")
+    git(tmp_path / "bare.git", "worktree", "add", str(tmp_path / "two"), "-b", "two")
+    assert root(tmp_path / "one") == root(tmp_path / "two") == tmp_path / "bare.git"
+
+
+def test_a_submodule_and_its_worktrees_are_one_project_apart_from_the_outer_one(
+    repository: Path, tmp_path: Path
+) -> None:
+    outer = tmp_path / "outer"
+    outer.mkdir()
+    git(outer, "init", "-b", "main")
+    git(outer, "submodule", "add", str(repository), "inner")
+    git(outer / "inner", "worktree", "add", str(tmp_path / "inner-tree"))
+    assert root(outer / "inner") == outer / "inner"
+    assert root(tmp_path / "inner-tree") == outer / "inner"
+    assert root(outer) == outer
+
+
+def test_a_separate_git_directory_is_one_project_from_all_worktrees(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    git(work, "init", "-b", "main", "--separate-git-dir", str(tmp_path / "store.git"))
+    (work / "file").write_text("x")
+    git(work, "add", ".")
+    git(work, "commit", "-m", "first")
+    git(work, "worktree", "add", str(tmp_path / "linked"))
+    assert root(work) == root(tmp_path / "linked")
+
+
+def test_outside_git_a_directory_is_its_own_project(tmp_path: Path) -> None:
+    (tmp_path / "a-b").mkdir()
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b").mkdir()
+    roots = {root(tmp_path / name) for name in ("a-b", "a", "a/b")}
+    assert len(roots) == 3
+
+
+def test_directories_below_an_initialised_one_belong_to_it(tmp_path: Path) -> None:
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    (tmp_path / "top" / "below").mkdir(parents=True)
+    with recollect.open(tmp_path / "top", environment=environment) as memory:
+        memory.learn("learned before init was run")
+    assert root(tmp_path / "top" / "below") == tmp_path / "top" / "below"
+    with recollect.open(tmp_path / "top", environment=environment) as memory:
+        memory.init()
+    assert root(tmp_path / "top" / "below") == tmp_path / "top"
+
+
+def test_a_symbolic_link_leads_to_the_same_project(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(repository)
+    assert root(tmp_path / "link") == repository
+
+
+def test_the_memory_of_a_worktree_is_the_memory_of_its_repository(
+    repository: Path, tmp_path: Path
+) -> None:
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    git(repository, "worktree", "add", str(tmp_path / "tree"))
+    with recollect.open(tmp_path / "tree", environment=environment) as memory:
+        memory.learn("the deploy key is kept in the vault")
+    with recollect.open(repository, environment=environment) as memory:
+        assert memory.recall("deploy key")[0].text.startswith("the deploy key")
+    assert (repository / ".recollect" / "memory.db").exists()
+    assert not (tmp_path / "tree" / ".recollect").exists()
+
+
+def test_the_folder_ignores_itself_in_git(repository: Path, tmp_path: Path) -> None:
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    with recollect.open(repository, environment=environment) as memory:
+        memory.learn("a fact")
+    status = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=repository, capture_output=True, text=True, check=True
+    )
+    assert status.stdout == ""
+
+
+def test_the_environment_names_the_project(repository: Path, tmp_path: Path) -> None:
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "RECOLLECT_PROJECT": str(repository)}
+    with recollect.open(environment=environment) as memory:
+        assert memory.project.root == str(repository)
+
+
+def test_a_project_that_is_not_a_directory_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(recollect.InvalidInput, match="not a directory"):
+        recollect.open(tmp_path / "missing")
+
+
+def test_a_linked_memory_folder_is_refused(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()
+    (project / ".recollect").symlink_to(tmp_path / "target")
+    with pytest.raises(recollect.Refused, match="symbolic link"):
+        recollect.open(project, environment={"RECOLLECT_HOME": str(tmp_path / "home")})
+    assert not os.listdir(tmp_path / "target")
+
+
+def test_what_the_user_prefers_is_known_in_every_project(tmp_path: Path) -> None:
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    with recollect.open(tmp_path / "one", environment=environment, origin="user") as memory:
+        memory.learn("prefers tabs over spaces", kind="preference", layer="user")
+        memory.learn("the build needs make")
+    with recollect.open(tmp_path / "two", environment=environment) as memory:
+        assert [hit.layer for hit in memory.recall("tabs or spaces")] == ["user"]
+        assert not memory.recall("build make")
+
+
+def test_looking_creates_nothing(project: Path, tmp_path: Path) -> None:
+    with recollect.open(project, environment={"RECOLLECT_HOME": str(tmp_path / "home")}) as memory:
+        assert not memory.recall("anything")
+        assert memory.list() == ()
+        assert memory.stats().memories == 0
+        assert memory.sessions() == ()
+    assert not (project / ".recollect").exists()
+    assert not (tmp_path / "home").exists()
+
+
+def test_incognito_writes_nothing_and_behaves_the_same(project: Path, tmp_path: Path) -> None:
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    with recollect.open(project, environment=environment) as memory:
+        memory.learn("on disk from before")
+    before = sorted(path for path in project.rglob("*"))
+    with recollect.open(project, environment=environment, incognito=True) as memory:
+        memory.init()
+        memory.learn("a secret plan for the weekend")
+        memory.record("s", "hello there")
+        assert memory.recall("secret plan")[0].text == "a secret plan for the weekend"
+        assert not memory.recall("on disk from before")
+        assert memory.doctor().ok
+    assert sorted(path for path in project.rglob("*")) == before
+    with recollect.open(project, environment={**environment, "RECOLLECT_MODE": "incognito"}) as memory:
+        assert not memory.recall("secret plan")
