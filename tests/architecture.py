@@ -22,7 +22,7 @@ LAYERS = {
     "embed": {"types", "errors", "embedding"},
     "hosts": {"types", "errors", "core"},
     "app": {"flows", "core", "types", "errors", "config", "places", "db.database"},
-    "opening": {"app", "config", "places", "db", "errors", "embed"},
+    "opening": {"app", "config", "places", "db", "errors", "embed", "types"},
     "interfaces": {"app", "core", "types", "errors", "hosts", "version", "__init__"},
     "__init__": {"app", "config", "errors", "places", "types", "version", "opening"},
     "__main__": {"interfaces"},
@@ -86,7 +86,8 @@ def _imports(name: str, tree: ast.Module) -> Iterator[tuple[str, int]]:
                 yield module, node.lineno
             else:
                 for alias in node.names:
-                    yield f"{module}.{alias.name}", node.lineno
+                    ours = module != "recollect" or alias.name in LAYERS
+                    yield (f"{module}.{alias.name}" if ours else module), node.lineno
 
 
 def _node_problems(name: str, layer: str, node: ast.AST) -> Iterator[str]:

@@ -17,12 +17,13 @@ import apsw
 import pytest
 
 import recollect
+from recollect.core.secrets import safe
 from recollect.db import migrate
 from recollect.db.sqlite import SqliteDatabase, wal_is_safe
 from recollect.flows import record as recording
 from recollect.flows import verify as proving
 from recollect.store import sessions
-from recollect.types import Message
+from recollect.types import Message, SafeText
 
 from .power_loss import Op, RecordingVFS, state_after_power_cut, write_files
 
@@ -97,7 +98,8 @@ def test_no_acknowledged_write_is_lost_in_500_power_cuts(tmp_path: Path) -> None
     database = OnRecordedDisk(str(disk / "memory.db"), "project")
     new = sessions.NewSession("s", proving_name(), "", "", "", "user")
     for number in range(60):
-        said = [recording.Incoming(Message("user", f"message {number} " + "x" * (number * 37 % 900)))]
+        text = f"message {number} " + "x" * (number * 37 % 900)
+        said = [recording.prepare(recording.Incoming(Message("user", text)), 1)]
         database.write(lambda tx, said=said: recording.record(tx, new, said, 1))  # type: ignore[misc]
         vfs.log.append(Op("", "ack"))
         if number % 20 == 19:
@@ -125,9 +127,7 @@ def test_no_acknowledged_write_is_lost_in_500_power_cuts(tmp_path: Path) -> None
     assert lost_before_any_promise < 100
 
 
-def proving_name() -> recollect.types.SafeText:  # type: ignore[name-defined]
-    from recollect.core.secrets import safe
-
+def proving_name() -> SafeText:
     return safe("a session")
 
 
@@ -290,7 +290,8 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(
     kept = 0
 
     def append() -> None:
-        said = [recording.Incoming(Message("user", f"message {kept} " + "y" * 2000))]
+        text = f"message {kept} " + "y" * 2000
+        said = [recording.prepare(recording.Incoming(Message("user", text)), 1)]
         database.write(lambda tx: recording.record(tx, new, said, 1))
 
     with pytest.raises(recollect.StoreFull, match="no space left") as caught:

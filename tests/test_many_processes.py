@@ -95,24 +95,22 @@ def test_eight_processes_open_a_new_store_at_once_twenty_times(
 
 
 def test_no_writer_starves(project: Path, tmp_path: Path) -> None:
-    """Closed loop of eight for a fixed number of turns: when the fastest is done, the slowest has
-    done at least a third as much, and nobody waited a second for one write."""
+    """Closed loop of eight: when the fastest is done, the slowest has done at least a third as much.
+    How long the longest wait was is measured by `bench/`."""
     environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"}
     script = """
-import os, sys, time, recollect
-count, longest, stop = 0, 0.0, sys.argv[2]
+import os, sys, recollect
+count, stop = 0, sys.argv[2]
 with recollect.open(sys.argv[1]) as memory:
     memory.record(f"session-{os.getpid()}", "ready")
     print("ready", flush=True)
     sys.stdin.readline()
     while not os.path.exists(stop):
-        began = time.monotonic()
         memory.record(f"session-{os.getpid()}", f"message {count}")
-        longest = max(longest, time.monotonic() - began)
         count += 1
         if count == 400:
             open(stop, "w").close()
-print(count, longest)
+print(count)
 """
     stop = tmp_path / "stop"
     writers = [
@@ -132,7 +130,5 @@ print(count, longest)
         assert writer.stdin is not None
         writer.stdin.write("go\n")
         writer.stdin.flush()
-    results = [writer.communicate()[0].split() for writer in writers]
-    counts = [int(count) for count, _ in results]
+    counts = [int(writer.communicate()[0]) for writer in writers]
     assert min(counts) * 3 >= max(counts), counts
-    assert max(float(longest) for _, longest in results) < 1.0, results

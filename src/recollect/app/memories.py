@@ -85,29 +85,26 @@ class Memories(Opened):
         Example: recollect learn "Never edit generated files" --kind policy --scope 'src/gen/**'
         """
         citations = tuple({"path": place} for place in _texts("citations", fields))
-        draft = learning.checked(
-            learning.Draft(
-                text=_text("text", text),
-                kind=kind,
-                subject=fields.get("subject", ""),
-                detail=fields.get("detail"),
-                scope=_texts("scope", fields),
-                tags=_texts("tags", fields),
-                examples=_texts("examples", fields),
-                citations=citations,
-                evidence=_texts("evidence", fields),
-                reason=fields.get("reason", ""),
-                confidence=fields.get("confidence", 0.8),
-                priority=fields.get("priority", ""),
-                layer=fields.get("layer", "project"),
-                owner=fields.get("owner", ""),
-                key=fields.get("key", ""),
-            )
+        draft = learning.Draft(
+            text=_text("text", text),
+            kind=kind,
+            subject=fields.get("subject", ""),
+            detail=fields.get("detail"),
+            scope=_texts("scope", fields),
+            tags=_texts("tags", fields),
+            examples=_texts("examples", fields),
+            citations=citations,
+            evidence=_texts("evidence", fields),
+            reason=fields.get("reason", ""),
+            confidence=fields.get("confidence", 0.8),
+            priority=fields.get("priority", ""),
+            layer=fields.get("layer", "project"),
+            owner=fields.get("owner", ""),
+            key=fields.get("key", ""),
         )
         now = self._clock()
-        return self._space_of(draft.layer).write(
-            lambda tx: learning.learn(tx, draft, self.origin, now, lambda: new_id("m"))
-        )
+        ready = learning.prepare(draft, self.origin, now, new_id("m"))
+        return self._space_of(draft.layer).write(lambda tx: learning.learn(tx, ready, now))
 
     def recall(
         self, query: str, limit: int = 0, budget: int = 0, **filters: Unpack[RecallFilters]

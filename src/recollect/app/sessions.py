@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypedDict, Unpack
 
-from ..core import messages, secrets, urls
+from ..core import secrets, urls, wire
 from ..errors import InvalidInput, NotFound
 from ..flows import look
 from ..flows import record as recording
@@ -48,17 +48,16 @@ class Sessions(Opened):
         Example: recollect record s-1 "Why does the build fail?"
         Example: recollect record s-1 '{"role": "assistant", "content": "A missing header."}'
         """
+        session = urls.check_key(session)
         found = _messages(message, role)
         key = about.get("key", "")
-        incoming = [
-            recording.Incoming(
-                item._replace(key=f"{key}#{place}" if place else key) if key else item,
-                about.get("origin", ""),
-            )
-            for place, item in enumerate(found)
-        ]
+        if key:
+            found = [
+                item._replace(key=f"{key}#{place}" if place else key)
+                for place, item in enumerate(found)
+            ]
         new = recording.NewSession(
-            id=urls.check_key(session),
+            id=session,
             name=secrets.safe(about.get("name", "")),
             agent=about.get("agent", ""),
             cwd=self.project.start,
@@ -66,7 +65,9 @@ class Sessions(Opened):
             origin=self.origin,
         )
         now = self._clock()
-        done = self._project_space.write(lambda tx: recording.record(tx, new, incoming, now))
+        origin = about.get("origin", "")
+        ready = [recording.prepare(recording.Incoming(item, origin), now) for item in found]
+        done = self._project_space.write(lambda tx: recording.record(tx, new, ready, now))
         first, last = done[0], done[-1]
         address = f"memory://session/{session}/messages/{first.seq}-{last.seq}"
         redacted = tuple(name for item in done for name in item.redacted)
@@ -113,4 +114,4 @@ def _messages(message: Message | Mapping[str, Json] | str, role: str) -> Sequenc
         if not message.strip():
             raise InvalidInput("the message is empty", where="message")
         return (Message(role, message),)
-    return messages.from_wire(message)
+    return wire.from_wire(message)

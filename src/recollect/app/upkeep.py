@@ -75,7 +75,7 @@ class Upkeep(Opened):
         spaces = (self._project_space, self._user_space)
         parts = [space.read(survey.count) for space in spaces]
         sizes = tuple(space.health().size for space in spaces)
-        return survey.combined(parts, sizes, tokens.estimate_length)
+        return survey.combined(parts, sizes, tokens.estimate)
 
     def verify(self, archive: bool = False) -> Verified:
         """Prove that the archive is intact: every message is there, unchanged and in its place.

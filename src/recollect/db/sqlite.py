@@ -30,6 +30,7 @@ from ..errors import (
 )
 from . import migrate
 from .database import Health, Matched, Params, Result, Row, Tx
+from .sqlite_errors import translated
 
 APPLICATION_ID = 0x5245434F
 _PRAGMAS = (
@@ -148,12 +149,12 @@ class SqliteDatabase:
                 return self._transact(begin, work)
             except apsw.BusyError as error:
                 if time.monotonic() > deadline:
-                    raise self._translated(error) from error
+                    raise translated(error, self.path) from error
                 time.sleep(random.uniform(0.0003, 0.003))
             except apsw.Error as error:
                 # After an I/O error a connection may have lost track of the file: start afresh.
                 self.close()
-                raise self._translated(error) from error
+                raise translated(error, self.path) from error
 
     def _transact(self, begin: str, work: Callable[[Tx], Result]) -> Result:
         with self._turn if not self.path else nullcontext():
@@ -198,13 +199,16 @@ class SqliteDatabase:
             return self._memory
         if not os.path.exists(self.path):
             self._make_place(os.path.dirname(self.path))
-        connection = apsw.Connection(self.path)
+        connection = self._new_connection()
         try:
             self._prepare(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _new_connection(self) -> apsw.Connection:
+        return apsw.Connection(self.path)
 
     def _prepare(self, connection: apsw.Connection) -> None:
         version = connection.pragma("user_version")
@@ -273,7 +277,7 @@ class SqliteDatabase:
         try:
             return self._copy_to(target)
         except apsw.Error as error:
-            raise self._translated(error, place=target) from error
+            raise translated(error, target) from error
 
     def _copy_to(self, target: str) -> int:
         """A whole copy by SQLite's own backup, checked, then renamed into place."""
@@ -339,54 +343,6 @@ class SqliteDatabase:
             where=self.path,
             hint="move it away, or point --project to another directory; nothing was changed",
         )
-
-    def _translated(self, error: apsw.Error, place: str = "") -> StoreError:
-        """Our error for the engine's, with the way out."""
-        where = place or self.path
-        for kind, make, what, advice in _TRANSLATIONS:
-            if isinstance(error, kind):
-                return make(what, where=where, hint=advice)
-        return StoreError(f"SQLite says: {error}", where=where, hint="run: recollect doctor")
-
-
-_TRANSLATIONS: tuple[tuple[type[apsw.Error], type[StoreError], str, str], ...] = (
-    (
-        apsw.BusyError,
-        StoreBusy,
-        "other processes kept the store locked",
-        "try again; `recollect doctor` shows who is slow",
-    ),
-    (
-        apsw.FullError,
-        StoreFull,
-        "no space left on the device; nothing of this write was kept",
-        "free some space; what was acknowledged before is safe",
-    ),
-    (
-        apsw.ReadOnlyError,
-        StoreReadOnly,
-        "the store cannot be written",
-        "check the permissions of the file and of its directory",
-    ),
-    (
-        apsw.CantOpenError,
-        StoreReadOnly,
-        "the store cannot be opened or created",
-        "check that the directory exists and can be written",
-    ),
-    (
-        apsw.NotADBError,
-        StoreForeign,
-        "the file in the store's place is not a database",
-        "move it away; Recollect does not touch it",
-    ),
-    (
-        apsw.CorruptError,
-        StoreCorrupt,
-        "the store is damaged",
-        "keep the file, restore a copy made by `recollect backup`; nothing was changed",
-    ),
-)
 
 
 def _identity(path: str) -> tuple[int, int] | None:

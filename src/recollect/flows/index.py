@@ -10,14 +10,23 @@ PART_TERMS = 10_000
 """Terms in one part of an entry: PostgreSQL keeps 16,383 positions and a megabyte for each."""
 
 
-def add(tx: Tx, entry: search.Entry, text: str) -> None:
-    """Make a thing findable by its words."""
+Words = tuple[tuple[str, str], ...]
+"""The terms and stems of each part of a text."""
+
+
+def words_of(text: str) -> Words:
+    """What a text is found by."""
     found = terms.terms(text)
     parts = []
     for start in range(0, max(len(found), 1), PART_TERMS):
         here = found[start : start + PART_TERMS]
         parts.append((" ".join(here), " ".join(terms.stems(here))))
-    search.put(tx, entry, parts)
+    return tuple(parts)
+
+
+def add(tx: Tx, entry: search.Entry, text: str) -> None:
+    """Make a thing findable by its words."""
+    search.put(tx, entry, words_of(text))
 
 
 def replace(tx: Tx, entry: search.Entry, text: str) -> None:

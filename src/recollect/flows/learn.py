@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..core import archive, dates, secrets, trust
@@ -70,13 +70,27 @@ def checked(draft: Draft) -> Draft:
     return draft
 
 
-def learn(tx: Tx, draft: Draft, origin: str, now: int, new_id: Callable[[], str]) -> Learned:
+class Prepared(NamedTuple):
+    """A draft that is ready to be written: scrubbed, admitted, and with its idempotency key."""
+
+    row: memories.MemoryRow
+    key: str
+    redacted: tuple[str, ...]
+
+
+def prepare(draft: Draft, origin: str, now: int, id: str) -> Prepared:
+    """All the work that needs no transaction."""
+    row, redacted = _row(checked(draft), origin, now, id)
+    return Prepared(row, draft.key, redacted)
+
+
+def learn(tx: Tx, prepared: Prepared, now: int) -> Learned:
     """Keep a statement; the same text again reinforces what is there."""
-    if draft.key and (earlier := state.written(tx, draft.key)):
+    row, key, redacted = prepared
+    if key and (earlier := state.written(tx, key)):
         known = memories.get(tx, earlier)
         if known:
             return Learned(known.id, known.address, "unchanged", known)
-    row, redacted = _row(draft, origin, now, new_id())
     place = {"layer": row.layer, "owner": row.owner, "kind": row.kind, "digest": row.digest}
     held = memories.open_with_text(tx, place)
     if held is None and memories.insert(tx, row):
@@ -86,8 +100,8 @@ def learn(tx: Tx, draft: Draft, origin: str, now: int, new_id: Callable[[], str]
         held = held or memories.open_with_text(tx, place)
         assert held is not None
         learned = _reinforced(tx, held, row, now)
-    if draft.key:
-        state.note_write(tx, draft.key, "learn", learned.id, now)
+    if key:
+        state.note_write(tx, key, "learn", learned.id, now)
     return learned._replace(redacted=redacted)
 
 

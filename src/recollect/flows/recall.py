@@ -174,7 +174,7 @@ def packed(hits: Sequence[Hit], limit: int, budget: int) -> Recalled:
     chosen: list[Hit] = []
     spent = 0
     for hit in hits:
-        cost = tokens.estimate(hit.text)
+        cost = tokens.count_text(hit.text)
         if len(chosen) < limit and (not budget or spent + cost <= budget):
             chosen.append(hit._replace(tokens=cost))
             spent += cost

@@ -10,7 +10,7 @@ from ..core import archive, messages, secrets
 from ..db.database import Tx
 from ..store import search, sessions
 from ..store.sessions import NewSession as NewSession
-from ..types import Message, Recorded, Stored
+from ..types import Message, Recorded, SafeText, Stored
 from . import index
 
 _ORIGIN_OF_ROLE = {
@@ -29,8 +29,38 @@ class Incoming(NamedTuple):
     origin: str = ""
 
 
+class Prepared(NamedTuple):
+    """A message that is ready to be appended: scrubbed, digested, its words taken out."""
+
+    role: str
+    body: SafeText
+    at: int
+    key: str
+    origin: str
+    digest: str
+    words: index.Words
+    redacted: tuple[str, ...]
+
+
+def prepare(incoming: Incoming, now: int) -> Prepared:
+    """All the work that needs no transaction: nobody waits while a long text is scrubbed."""
+    message, origin = incoming
+    body = secrets.scrub_json(messages.body_of(message))
+    clean = messages.message_from_body(json.loads(body.text))
+    return Prepared(
+        message.role,
+        body.text,
+        message.at or now,
+        message.key,
+        origin or _ORIGIN_OF_ROLE[message.role],
+        archive.digest(body.text),
+        index.words_of(messages.text_of(clean)),
+        body.found,
+    )
+
+
 def record(
-    tx: Tx, session: NewSession, incoming: Sequence[Incoming], now: int
+    tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int
 ) -> list[Recorded]:
     """Append messages to a session, made on the way if need be; keys seen before are not kept twice."""
     held = sessions.hold(tx, session.id)
@@ -39,29 +69,19 @@ def record(
         held = sessions.hold(tx, session.id)
     assert held is not None
     seq, head = held
-    known = sessions.seqs_by_key(
-        tx, session.id, [item.message.key for item in incoming if item.message.key]
-    )
+    known = sessions.seqs_by_key(tx, session.id, [item.key for item in prepared if item.key])
     rows: list[sessions.MessageRow] = []
     done: list[Recorded] = []
-    for message, origin in incoming:
-        if message.key and message.key in known:
-            done.append(_recorded(session.id, known[message.key], new=False))
+    for item in prepared:
+        if item.key and item.key in known:
+            done.append(_recorded(session.id, known[item.key], new=False))
             continue
-        body = secrets.scrub_json(messages.body_of(message))
-        origin = origin or _ORIGIN_OF_ROLE[message.role]
-        at = message.at or now
-        digest = archive.digest(body.text)
-        head = archive.chain(head, seq, message.role, at, digest)
-        key = message.key or None
-        row = sessions.MessageRow(
-            session.id, seq, message.role, body.text, at, key, origin, origin, digest, head
-        )
-        rows.append(row)
-        _index(tx, row)
-        if message.key:
-            known[message.key] = seq
-        done.append(_recorded(session.id, seq, new=True, redacted=body.found))
+        head = archive.chain(head, seq, item.role, item.at, item.digest)
+        rows.append(_row(session.id, seq, item, head))
+        _index(tx, session.id, seq, item)
+        if item.key:
+            known[item.key] = seq
+        done.append(_recorded(session.id, seq, new=True, redacted=item.redacted))
         seq += 1
     if rows:
         sessions.insert_messages(tx, rows)
@@ -69,11 +89,26 @@ def record(
     return done
 
 
-def _index(tx: Tx, row: sessions.MessageRow) -> None:
-    entry = search.Entry(
-        "message", row.session, row.role, "session", row.session, "active", row.label, row.seq, row.at
+def _row(session: str, seq: int, item: Prepared, hash: str) -> sessions.MessageRow:
+    return sessions.MessageRow(
+        session,
+        seq,
+        item.role,
+        item.body,
+        item.at,
+        item.key or None,
+        item.origin,
+        item.origin,
+        item.digest,
+        hash,
     )
-    index.add(tx, entry, messages.text_of(stored(row).message))
+
+
+def _index(tx: Tx, session: str, seq: int, item: Prepared) -> None:
+    entry = search.Entry(
+        "message", session, item.role, "session", session, "active", item.origin, seq, item.at
+    )
+    search.put(tx, entry, item.words)
 
 
 def _recorded(session: str, seq: int, new: bool, redacted: tuple[str, ...] = ()) -> Recorded:

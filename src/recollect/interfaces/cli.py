@@ -10,7 +10,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ..app import OPERATIONS, SHORT
@@ -134,7 +134,8 @@ def _add(parser: argparse.ArgumentParser, parameter: schema.Parameter) -> None:
             *flags, action="append", dest=parameter.name, metavar=shown.rstrip("S"), help=help
         )
     else:
-        kind = {"int": int, "float": float, "json": _json_object}.get(parameter.type, str)
+        kinds: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "json": _json_object}
+        kind = kinds.get(parameter.type, str)
         parser.add_argument(flag, type=kind, dest=parameter.name, metavar=shown, help=help)
 
 

@@ -1,0 +1,1 @@
+"""Measurements, as ratios to a yardstick in the same run. `python -m bench` prints the table."""

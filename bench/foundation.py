@@ -1,0 +1,174 @@
+"""Durable writes against raw SQLite doing the same statements, recall against raw FTS5, a cold
+command against a bare interpreter."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import apsw
+
+import recollect
+from recollect.app.opened import new_id
+from recollect.core import terms
+from recollect.db.sqlite import _PRAGMAS, SqliteDatabase
+from recollect.flows import learn as learning
+from recollect.flows import recall as recalling
+
+from .yardstick import Notes, Ratio, line, paired, processor_milliseconds, wall
+
+Statements = list[tuple[str, Any]]
+
+
+@contextmanager
+def opened(folder: str) -> Iterator[recollect.Recollect]:
+    with recollect.open(folder, environment={"RECOLLECT_HOME": f"{folder}/home"}) as memory:
+        yield memory
+
+
+def fill(memory: recollect.Recollect, count: int, notes: Notes) -> None:
+    """Learn many notes, a thousand in a transaction."""
+
+    def batch(tx: Any, texts: list[str]) -> None:
+        for text in texts:
+            now = 1_700_000_000_000_000
+            ready = learning.prepare(learning.Draft(text), "agent", now, new_id("m"))
+            learning.learn(tx, ready, now)
+
+    for start in range(0, count, 1000):
+        texts = [notes.note() for _ in range(min(1000, count - start))]
+        memory._project_space.write(partial(batch, texts=texts))
+
+
+def statements_of(database: SqliteDatabase, work: Callable[[], object]) -> Statements:
+    """Every statement that the work runs, with its parameters."""
+    seen: Statements = []
+
+    def look(cursor: apsw.Cursor, sql: str, bindings: Any) -> bool:
+        seen.append((sql, bindings))
+        return True
+
+    connection = database._connect()
+    connection.exec_trace = look
+    try:
+        work()
+    finally:
+        connection.exec_trace = None
+    return seen
+
+
+def replay(folder: str, statements: Statements) -> float:
+    """The same statements on a copy of the empty store, by SQLite alone."""
+    connection = apsw.Connection(os.path.join(folder, ".recollect", "memory.db"))
+    connection.execute(_PRAGMAS)
+
+    def run() -> None:
+        for sql, bindings in statements:
+            connection.execute(sql, bindings).fetchall()
+
+    try:
+        return wall(run)
+    finally:
+        connection.close()
+
+
+def durable(name: str, work: Callable[[recollect.Recollect, int], object], count: int) -> Ratio:
+    """The rate of single durable writes, as a share of raw SQLite's."""
+    with TemporaryDirectory() as base:
+        empty = f"{base}/empty"
+        os.mkdir(empty)
+        with opened(empty) as memory:
+            memory.init()
+            memory.record("s", "the first message makes the session")
+            memory.learn("the first fact")
+        number = iter(range(10_000))
+
+        def fresh() -> str:
+            target = f"{base}/{next(number)}"
+            shutil.copytree(empty, target)
+            return target
+
+        def everything(memory: recollect.Recollect) -> None:
+            for place in range(count):
+                work(memory, place)
+
+        with opened(fresh()) as memory:
+            database = memory._project_space
+            assert isinstance(database, SqliteDatabase)
+            memory.stats()
+            recorded = statements_of(database, lambda: everything(memory))
+
+        def ours() -> float:
+            with opened(fresh()) as memory:
+                memory.stats()
+                return wall(lambda: everything(memory))
+
+        mine, raw = paired(ours, lambda: replay(fresh(), recorded), 5)
+    return line(f"{name} ({count} times)", count / mine, count / raw, "per second", ("at least", 0.7))
+
+
+def recall(count: int, bound: float) -> Ratio:
+    """A recall in a warm process, against FTS5 answering the same terms."""
+    notes = Notes()
+    with TemporaryDirectory() as folder, opened(folder) as memory:
+        fill(memory, count, notes)
+        questions = [notes.question() for _ in range(40)]
+        database = memory._project_space
+        assert isinstance(database, SqliteDatabase)
+        asked = [
+            memory._project_space.read(
+                lambda tx, question=question: recalling.distinctive(tx, terms.query_terms(question))  # type: ignore[misc]
+            )
+            for question in questions
+        ]
+        matches = [" OR ".join(f'"{term}"' for term in found) for found in asked]
+        connection = apsw.Connection(database.path)
+
+        def raw() -> float:
+            sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 10"
+            return wall(lambda: [connection.execute(sql, (match,)).fetchall() for match in matches])
+
+        def ours() -> float:
+            return wall(lambda: [memory.recall(question) for question in questions])
+
+        ours()
+        mine, yardstick = paired(ours, raw, 7)
+        connection.close()
+    each = 1000 / len(questions)
+    return line(f"recall at {count:,} memories", mine * each, yardstick * each, "ms", ("at most", bound))
+
+
+def cold(count: int) -> Ratio:
+    """The whole process of `recollect recall`, against `python -c pass`."""
+    notes = Notes()
+    with TemporaryDirectory() as folder:
+        with opened(folder) as memory:
+            fill(memory, count, notes)
+        environment = {**os.environ, "RECOLLECT_HOME": f"{folder}/home"}
+        script = os.path.join(sysconfig.get_path("scripts"), "recollect")
+        command = [script, "recall", notes.question(), "--project", folder]
+        bare = [sys.executable, "-c", "pass"]
+        mine, yardstick = paired(
+            lambda: processor_milliseconds(command, environment),
+            lambda: processor_milliseconds(bare, environment),
+            15,
+        )
+    return line(f"cold `recollect recall` at {count:,} memories", mine, yardstick, "ms CPU", ("at most", 4.0))
+
+
+def measures() -> Iterator[Callable[[], Ratio]]:
+    """All of them, the quick ones first."""
+    notes = Notes()
+    yield partial(durable, "durable learn", lambda memory, place: memory.learn(notes.note() + f" {place}"), 400)
+    yield partial(durable, "durable append", lambda memory, place: memory.record("s", notes.note()), 400)
+    yield partial(cold, 10_000)
+    yield partial(recall, 1_000, 3.0)
+    yield partial(recall, 10_000, 2.0)
+    yield partial(recall, 100_000, 1.5)

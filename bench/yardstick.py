@@ -1,0 +1,94 @@
+"""How measurements are made: paired runs, medians, and texts that look like notes."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from random import Random
+from statistics import median
+from typing import NamedTuple
+
+
+class Ratio(NamedTuple):
+    """One line of the table: ours against the yardstick, with the bound it is held to."""
+
+    name: str
+    ours: float
+    yardstick: float
+    unit: str
+    ratio: float
+    bound: str
+    holds: bool
+
+
+def line(name: str, ours: float, yardstick: float, unit: str, bound: tuple[str, float]) -> Ratio:
+    """Compare; the bound is ("at most", 4.0) or ("at least", 0.7)."""
+    ratio = ours / yardstick
+    holds = ratio <= bound[1] if bound[0] == "at most" else ratio >= bound[1]
+    return Ratio(name, ours, yardstick, unit, ratio, f"{bound[0]} {bound[1]:g}", holds)
+
+
+def table(lines: Sequence[Ratio]) -> str:
+    """The lines as a Markdown table."""
+    rows = ["| what | ours | yardstick | ratio | bound | |", "|---|---|---|---|---|---|"]
+    rows += [
+        f"| {item.name} | {item.ours:,.2f} {item.unit} | {item.yardstick:,.2f} {item.unit} "
+        f"| {item.ratio:.2f} | {item.bound} | {'holds' if item.holds else 'DOES NOT HOLD'} |"
+        for item in lines
+    ]
+    return "\n".join(rows)
+
+
+def paired(one: Callable[[], float], other: Callable[[], float], pairs: int) -> tuple[float, float]:
+    """The medians of two measurements that take turns, so that a slow spell hits both."""
+    first, second = [], []
+    for place in range(pairs):
+        order = (one, first), (other, second)
+        for measure, results in order if place % 2 else reversed(order):
+            results.append(measure())
+    return median(first), median(second)
+
+
+def wall(work: Callable[[], object]) -> float:
+    """Seconds that passed."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def processor_milliseconds(command: Sequence[str], environment: dict[str, str]) -> float:
+    """User and system time of a whole process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+class Notes:
+    """Texts of a made-up project: common words are common, and each note has a few rare ones."""
+
+    def __init__(self, seed: int = 7) -> None:
+        self._random = Random(seed)
+        letters = "bcdfghklmnprstvz"
+        self._words = [
+            "".join(
+                self._random.choice(letters) + self._random.choice("aeiou")
+                for _ in range(self._random.randrange(1, 4))
+            )
+            + str(number % 7 or "")
+            for number in range(20_000)
+        ]
+
+    def words(self, count: int) -> list[str]:
+        size = len(self._words)
+        return [self._words[int(size * self._random.random() ** 3)] for _ in range(count)]
+
+    def note(self) -> str:
+        return " ".join(self.words(self._random.randrange(8, 25)))
+
+    def question(self) -> str:
+        """Words as a person would choose them: neither the commonest nor the rarest."""
+        size = len(self._words)
+        return " ".join(self._words[self._random.randrange(size // 50, size)] for _ in range(4))
