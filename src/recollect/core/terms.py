@@ -69,7 +69,7 @@ def _split(chunk: str) -> list[str]:
             found += [part.casefold() for part in parts]
         found.append(run.casefold()[:LONGEST_TERM])
     if "." in chunk:
-        found += [number[:LONGEST_TERM] for number in _NUMBER.findall(chunk)]
+        found += [number[:LONGEST_TERM].rstrip(".") for number in _NUMBER.findall(chunk)]
     elif len(runs) > 1:
         whole = "".join(runs).casefold()
         if len(whole) <= LONGEST_TERM:
@@ -142,7 +142,7 @@ def _split_scripts(chunk: str) -> list[str]:
     return found
 
 
-_NOT_INFLECTED = ("news", "embed", "during", "morning", "evening", "nothing", "something")
+_NOT_INFLECTED = ("embed", "during", "morning", "evening", "nothing", "something")
 _RUSSIAN_ENDINGS = """
     ами ями ого его ому ему ыми ими иях ах ях ам ям ов ев еи ои ыи ии ая яя ое ее ые ие ых их ым
     им ом ем ую юю ию ью ия ть ет ут ют ит ат ят ла ло ли а я о е ы и у ю ь
@@ -164,8 +164,6 @@ def stem(term: str) -> str:
 
 
 def _english_stem(word: str) -> str:
-    if word in _NOT_INFLECTED:
-        return word
     word = _uninflected(_singular(word))
     if word.endswith("ly") and len(word) > 6:
         word = word[:-2]
@@ -179,7 +177,7 @@ def _english_stem(word: str) -> str:
 
 
 def _singular(word: str) -> str:
-    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is", "news")):
         return word
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
@@ -188,6 +186,8 @@ def _singular(word: str) -> str:
 
 def _uninflected(word: str) -> str:
     """A verb without -ed or -ing, and with the -e that the ending took (`coded` is of `code`)."""
+    if word in _NOT_INFLECTED:
+        return word
     if word.endswith("ied") and len(word) > 4:
         return word[:-3] + "y"
     base = word.removesuffix("ing") if word.endswith("ing") else word.removesuffix("ed")
