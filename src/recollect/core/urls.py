@@ -165,13 +165,14 @@ def _is_letter(char: str) -> bool:
 
 
 def _span(span: str, text: str) -> tuple[int, int]:
-    first, _, last = span.partition("-")
-    numbers = [first, last or first]
-    if not all(n.isascii() and n.isdigit() and len(n) < 16 and n[0] != "0" for n in numbers):
+    numbers = span.split("-")
+    good = all(n.isascii() and n.isdigit() and len(n) < 16 and n[0] != "0" for n in numbers)
+    if len(numbers) > 2 or not good:
         raise _refusal("messages are named by their numbers, as in messages/10-20", text)
-    if int(numbers[0]) > int(numbers[1]):
+    first, last = int(numbers[0]), int(numbers[-1])
+    if first > last:
         raise _refusal("the first message must not come after the last", text)
-    return int(numbers[0]), int(numbers[1])
+    return first, last
 
 
 def _is_id(name: str) -> bool:
