@@ -125,6 +125,7 @@ def test_no_acknowledged_write_is_lost_in_500_power_cuts(tmp_path: Path) -> None
             assert integrity(came_up / "memory.db") == "ok"
         shutil.rmtree(came_up)
     assert lost_before_any_promise < 100
+    vfs.unregister()
 
 
 def proving_name() -> SafeText:
@@ -153,10 +154,12 @@ def test_a_disk_without_sync_would_be_caught(tmp_path: Path) -> None:
         try:
             survivor = apsw.Connection(str(came_up / "raw.db"))
             rows = survivor.execute("SELECT count(*) FROM t").fetchall()[0][0]
+            survivor.close()
             damaged += rows < promised
         except apsw.Error:
             damaged += 1
     assert damaged > 0
+    vfs.unregister()
 
 
 def test_nothing_but_sqlite_opens_the_database_files(project: Path, home: Path) -> None:
@@ -305,6 +308,7 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(
     small_disk(10_000_000)
     append()
     assert database.read(lambda tx: proving.verify_session(tx, "s")).messages == kept + 1
+    database.close()
 
 
 def test_a_directory_that_cannot_be_written_is_a_clear_error(tmp_path: Path, home: Path) -> None:

@@ -5,8 +5,6 @@ lower a limit, never name a database. A file that cannot be understood is an err
 file, line and key; it never quietly means the defaults.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple

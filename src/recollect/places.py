@@ -5,8 +5,6 @@ they are linked; outside git it is the directory where `recollect init` was run,
 directory itself. Git is not started: a hook has no time for it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

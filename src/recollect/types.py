@@ -1,11 +1,10 @@
 """The nouns of Recollect, frozen: what travels between the layers and out to the caller.
 
 Everything is a `NamedTuple`: immutable, comparable, cheap to import (a hook pays for every
-import on every prompt). Times are whole microseconds since 1970 in UTC; `FOREVER` is the open
+import on every prompt, and postponed annotations would be compiled one by one, so that
+modules with nouns have none). Times are whole microseconds since 1970 in UTC; `FOREVER` is the open
 end of a validity interval. What is stored as JSON is plain lists and dicts here.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, NewType
@@ -229,7 +228,7 @@ class Recalled(tuple[Hit, ...]):
         left_out: int = 0,
         tokens: int = 0,
         notes: tuple[str, ...] = (),
-    ) -> Recalled:
+    ) -> "Recalled":
         self = super().__new__(cls, hits)
         self.left_out = left_out
         self.tokens = tokens

@@ -1,16 +1,11 @@
 """Operations on memories: learn, recall, show, list."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TypedDict, Unpack
 
-from ..core import dates, urls
+from .. import flows
 from ..errors import InvalidInput, NotFound
-from ..flows import learn as learning
-from ..flows import look
-from ..flows import recall as recalling
 from ..types import KINDS, LAYERS, STATUSES, Json, Learned, Memory, Recalled
 from .opened import Opened, new_id
 
@@ -85,7 +80,7 @@ class Memories(Opened):
         Example: recollect learn "Never edit generated files" --kind policy --scope 'src/gen/**'
         """
         citations = tuple({"path": place} for place in _texts("citations", fields))
-        draft = learning.Draft(
+        draft = flows.learn.Draft(
             text=_text("text", text),
             kind=kind,
             subject=fields.get("subject", ""),
@@ -103,8 +98,8 @@ class Memories(Opened):
             key=fields.get("key", ""),
         )
         now = self._clock()
-        ready = learning.prepare(draft, self.origin, now, new_id("m"))
-        return self._space_of(draft.layer).write(lambda tx: learning.learn(tx, ready, now))
+        ready = flows.learn.prepare(draft, self.origin, now, new_id("m"))
+        return self._space_of(draft.layer).write(lambda tx: flows.learn.learn(tx, ready, now))
 
     def recall(
         self, query: str, limit: int = 0, budget: int = 0, **filters: Unpack[RecallFilters]
@@ -119,28 +114,28 @@ class Memories(Opened):
         Example: recollect recall "rate limit" --kind fact --since 2w --budget 300
         """
         now = self._clock()
-        question = recalling.Question(
+        question = flows.recall.Question(
             query=_text("query", query),
             limit=limit or self.settings.recall_limit,
             budget=budget or self.settings.recall_budget,
             kinds=_texts("kind", filters),
             layers=_among("layer", _texts("layer", filters), LAYERS),
             statuses=_among("status", _texts("status", filters), STATUSES)
-            or recalling.Question._field_defaults["statuses"],
+            or flows.recall.Question._field_defaults["statuses"],
             tags=_texts("tags", filters),
             file=filters.get("file", ""),
             session=filters.get("session", ""),
-            since=dates.parse_when(filters["since"], now) if filters.get("since") else 0,
-            until=dates.parse_when(filters["until"], now) if filters.get("until") else 0,
+            since=flows.recall.moment(filters.get("since", ""), now),
+            until=flows.recall.moment(filters.get("until", ""), now),
         )
-        found = self._both(lambda txs: recalling.recall(txs, question, now))
+        found = self._both(lambda txs: flows.recall.recall(txs, question, now))
         for space in (self._project_space, self._user_space):
-            ids = recalling.memory_ids([hit for hit in found if self._space_of(hit.layer) is space])
+            ids = flows.recall.memory_ids([hit for hit in found if self._space_of(hit.layer) is space])
             if ids:
-                space.note(partial(recalling.note, ids=ids, now=now))
+                space.note(partial(flows.recall.note, ids=ids, now=now))
         return found
 
-    def show(self, address: str) -> look.Shown:
+    def show(self, address: str) -> "flows.look.Shown":
         """One record whole: a memory with its history, a session, messages, a document.
 
         address: an id (or its beginning), or a memory:// address
@@ -148,8 +143,7 @@ class Memories(Opened):
         Example: recollect show m-4k9w2c
         Example: recollect show memory://session/s-1/messages/10-20
         """
-        place = urls.parse(address if "://" in address else f"memory://{address}")
-        shown = self._both(lambda txs: next(filter(None, (look.show(tx, place) for tx in txs)), None))
+        shown = self._both(lambda txs: flows.look.show_first(txs, address))
         if shown is None:
             raise NotFound(
                 "there is no such record",
@@ -177,7 +171,7 @@ class Memories(Opened):
         chosen = {"kind": kind, "layer": layer, "status": status}
         where = {name: value for name, value in chosen.items() if value}
         found = self._both(
-            lambda txs: [memory for tx in txs for memory in look.listing(tx, where, limit + offset)]
+            lambda txs: [memory for tx in txs for memory in flows.look.listing(tx, where, limit + offset)]
         )
         found.sort(key=lambda memory: (-memory.first_seen, memory.id))
         return tuple(found[offset : offset + limit])

@@ -42,10 +42,13 @@ class Opened:
         return self._user_space if layer == "user" else self._project_space
 
     def _both(self, work: Callable[[tuple[Tx, ...]], Result]) -> Result:
-        """Read the project's and the user's space together."""
-        return self._project_space.read(
-            lambda project: self._user_space.read(lambda user: work((project, user)))
-        )
+        """Read the project's and the user's space together, as far as they are there."""
+        project, user = self._project_space, self._user_space
+        if not user.present():
+            return project.read(lambda tx: work((tx,))) if project.present() else work(())
+        if not project.present():
+            return user.read(lambda tx: work((tx,)))
+        return project.read(lambda one: user.read(lambda other: work((one, other))))
 
     def close(self) -> None:
         """Give back this thread's connections; the next operation opens them again."""

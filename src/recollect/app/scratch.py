@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..flows import scratch
+from .. import flows
 from ..types import Document
 from .opened import Opened
 
@@ -21,7 +21,7 @@ class Scratch(Opened):
         """
         now = self._clock()
         return self._project_space.write(
-            lambda tx: scratch.store(tx, name, content, self.origin, now, key)
+            lambda tx: flows.scratch.store(tx, name, content, self.origin, now, key)
         )
 
     def retrieve(self, name: str) -> Document:
@@ -31,7 +31,7 @@ class Scratch(Opened):
 
         Example: recollect retrieve auth_bug
         """
-        return self._project_space.read(lambda tx: scratch.retrieve(tx, name))
+        return self._project_space.read(lambda tx: flows.scratch.retrieve(tx, name))
 
     def search(self, query: str, limit: int = 10) -> tuple[Document, ...]:
         """Stored texts that hold words of the query, best first.
@@ -41,7 +41,7 @@ class Scratch(Opened):
 
         Example: recollect search "token refresh"
         """
-        return tuple(self._project_space.read(lambda tx: scratch.find(tx, query, limit)))
+        return tuple(self._project_space.read(lambda tx: flows.scratch.find(tx, query, limit)))
 
     def scratch(self, limit: int = 100) -> tuple[Document, ...]:
         """Everything that is stored under a name.
@@ -50,7 +50,7 @@ class Scratch(Opened):
 
         Example: recollect scratch list
         """
-        return tuple(self._project_space.read(lambda tx: scratch.listing(tx, limit)))
+        return tuple(self._project_space.read(lambda tx: flows.scratch.listing(tx, limit)))
 
     def delete(self, name: str) -> Document:
         """Take a stored text away: it is no longer found or listed.
@@ -60,4 +60,4 @@ class Scratch(Opened):
         Example: recollect delete auth_bug
         """
         now = self._clock()
-        return self._project_space.write(lambda tx: scratch.delete(tx, name, now))
+        return self._project_space.write(lambda tx: flows.scratch.delete(tx, name, now))

@@ -1,16 +1,12 @@
 """Operations on sessions: record messages, look at them."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TypedDict, Unpack
 
-from ..core import secrets, urls, wire
-from ..errors import InvalidInput, NotFound
-from ..flows import look
-from ..flows import record as recording
+from .. import flows
+from ..errors import NotFound
 from ..places import branch_of
-from ..types import ROLES, Json, Message, Recorded, Session
+from ..types import Json, Message, Recorded, Session
 from .opened import Opened
 
 
@@ -48,30 +44,19 @@ class Sessions(Opened):
         Example: recollect record s-1 "Why does the build fail?"
         Example: recollect record s-1 '{"role": "assistant", "content": "A missing header."}'
         """
-        session = urls.check_key(session)
-        found = _messages(message, role)
-        key = about.get("key", "")
-        if key:
-            found = [
-                item._replace(key=f"{key}#{place}" if place else key)
-                for place, item in enumerate(found)
-            ]
-        new = recording.NewSession(
-            id=session,
-            name=secrets.safe(about.get("name", "")),
+        new = flows.record.new_session(
+            session,
+            name=about.get("name", ""),
             agent=about.get("agent", ""),
             cwd=self.project.start,
             branch=branch_of(self.project.start),
             origin=self.origin,
         )
         now = self._clock()
-        origin = about.get("origin", "")
-        ready = [recording.prepare(recording.Incoming(item, origin), now) for item in found]
-        done = self._project_space.write(lambda tx: recording.record(tx, new, ready, now))
-        first, last = done[0], done[-1]
-        address = f"memory://session/{session}/messages/{first.seq}-{last.seq}"
-        redacted = tuple(name for item in done for name in item.redacted)
-        return Recorded(session, last.seq, address, any(item.new for item in done), redacted)
+        incoming = flows.record.incoming(message, role, about.get("origin", ""), about.get("key", ""))
+        ready = [flows.record.prepare(item, now) for item in incoming]
+        done = self._project_space.write(lambda tx: flows.record.record(tx, new, ready, now))
+        return flows.record.together(done)
 
     def sessions(self, limit: int = 50, status: str = "") -> tuple[Session, ...]:
         """The sessions of this project, the most recently active first.
@@ -81,10 +66,10 @@ class Sessions(Opened):
 
         Example: recollect session list
         """
-        found = self._project_space.read(lambda tx: look.latest(tx, limit, status))
+        found = self._project_space.read(lambda tx: flows.look.latest(tx, limit, status))
         return tuple(found)
 
-    def session(self, session: str, first: int = 0, last: int = 0) -> look.Shown:
+    def session(self, session: str, first: int = 0, last: int = 0) -> "flows.look.Shown":
         """One session with its messages; the newest 50 when no range is given.
 
         session: its id, or the beginning of it
@@ -93,7 +78,7 @@ class Sessions(Opened):
 
         Example: recollect session show s-1 --first 10 --last 20
         """
-        shown = self._project_space.read(lambda tx: look.session_page(tx, session, first, last))
+        shown = self._project_space.read(lambda tx: flows.look.session_page(tx, session, first, last))
         if shown is None:
             raise NotFound(
                 "there is no such session",
@@ -101,17 +86,3 @@ class Sessions(Opened):
                 hint="`recollect session list` shows what there is",
             )
         return shown
-
-
-def _messages(message: Message | Mapping[str, Json] | str, role: str) -> Sequence[Message]:
-    if isinstance(message, Message):
-        return (message,)
-    if isinstance(message, str):
-        if role not in ROLES:
-            raise InvalidInput(
-                f"{role!r} is not a role", where="role", hint=f"one of: {', '.join(ROLES)}"
-            )
-        if not message.strip():
-            raise InvalidInput("the message is empty", where="message")
-        return (Message(role, message),)
-    return wire.from_wire(message)

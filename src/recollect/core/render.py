@@ -4,9 +4,8 @@ Stored text is data: control sequences, direction overrides and invisible charac
 never obeyed. It does not know commands or colours.
 """
 
-from __future__ import annotations
-
 import re
+from functools import cache
 from typing import Any
 
 from ..types import FOREVER
@@ -27,15 +26,21 @@ TIMES = frozenset(
         "until",
     }
 )
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
-)
 
 
 def visible(text: str) -> str:
     """The text with everything that could steer a terminal or hide from the eye made visible."""
-    return _HIDDEN.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
+    if text.isprintable():
+        return text
+    return _hidden().sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
+
+
+@cache
+def _hidden() -> re.Pattern[str]:
+    return re.compile(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+        "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+    )
 
 
 def one_line(text: str, width: int = 0) -> str:
@@ -45,14 +50,25 @@ def one_line(text: str, width: int = 0) -> str:
 
 
 def moment(us: int) -> str:
-    """A time as people and programs read it; empty for never and for still."""
+    """A time as people and programs read it, in UTC; empty for never and for still."""
     if us <= 0 or us >= FOREVER:
         return ""
-    from datetime import UTC, datetime
+    seconds, fraction = divmod(us, 1_000_000)
+    days, seconds = divmod(seconds, 86_400)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{_date(days)}T{clock}{f'.{fraction:06}' if fraction else ''}Z"
 
-    found = datetime.fromtimestamp(us // 1_000_000, UTC)
-    fraction = f".{us % 1_000_000:06d}" if us % 1_000_000 else ""
-    return f"{found:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+
+def _date(days: int) -> str:
+    """The date so many days after 1970-01-01, without the price of importing `datetime`."""
+    shifted = days + 719_468
+    era, day_of_era = divmod(shifted, 146_097)
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    month = (5 * day_of_year + 2) // 153
+    day = day_of_year - (153 * month + 2) // 5 + 1
+    month += 3 if month < 10 else -9
+    return f"{year_of_era + era * 400 + (month <= 2):04}-{month:02}-{day:02}"
 
 
 def plain(value: Any, name: str = "") -> Any:

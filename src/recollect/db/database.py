@@ -5,8 +5,6 @@ said in one dialect (matching words, rows that others hold locked) is a method o
 transaction. This module does not know which engines exist.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -71,6 +69,9 @@ class Database(Protocol):
     """One space in one database. Work is a function of a transaction, and may be run again."""
 
     space: str
+
+    def present(self) -> bool:
+        """Whether the store is there; a look must not create it."""
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
         """Run work that changes nothing, on one consistent state."""

@@ -148,6 +148,9 @@ class PostgresDatabase:
         self._local = local()
         self._pid = os.getpid()
 
+    def present(self) -> bool:
+        return True
+
     def read(self, work: Callable[[Tx], Result]) -> Result:
         return self._attempt(work, read_only=True)
 

@@ -3,17 +3,16 @@
 Decided here: WAL with `synchronous=FULL` (an acknowledged write survives a power cut), writers
 that begin immediately and retry with jitter (the plain busy handler starves some of them), and
 that nothing but SQLite ever opens the file: closing any other descriptor of it would drop
-SQLite's locks. Files are made private before the first byte is written.
+SQLite's locks. Files are made private before the first byte is written. Imports are few: each
+costs every hook (hence `_thread` and no `random`).
 """
 
 from __future__ import annotations
 
 import os
-import random
 import time
+from _thread import RLock, _local
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
-from threading import RLock, local
 from typing import Any
 
 import apsw
@@ -114,13 +113,16 @@ class SqliteDatabase:
         self.space = kind
         self._wait = wait
         self._make_folder = make_folder
-        self._local = local()
+        self._local = _local()
         self._memory: apsw.Connection | None = None
         self._turn = RLock()
         self._pid = os.getpid()
 
+    def present(self) -> bool:
+        return not self.path or os.path.exists(self.path)
+
     def read(self, work: Callable[[Tx], Result]) -> Result:
-        if self.path and not os.path.exists(self.path):
+        if not self.present():
             # Looking creates nothing: a store that is not there yet is an empty one.
             return SqliteDatabase("", self.space).read(work)
         return self._attempt("BEGIN", work)
@@ -129,7 +131,7 @@ class SqliteDatabase:
         return self._attempt("BEGIN IMMEDIATE", work)
 
     def note(self, work: Callable[[Tx], Any]) -> bool:
-        if self.path and not os.path.exists(self.path):
+        if not self.present():
             return False
         try:
             self._connect().pragma("synchronous", 1)
@@ -150,24 +152,29 @@ class SqliteDatabase:
             except apsw.BusyError as error:
                 if time.monotonic() > deadline:
                     raise translated(error, self.path) from error
-                time.sleep(random.uniform(0.0003, 0.003))
+                time.sleep(0.0003 + os.urandom(1)[0] / 95_000)
             except apsw.Error as error:
                 # After an I/O error a connection may have lost track of the file: start afresh.
                 self.close()
                 raise translated(error, self.path) from error
 
     def _transact(self, begin: str, work: Callable[[Tx], Result]) -> Result:
-        with self._turn if not self.path else nullcontext():
-            connection = self._connect()
-            connection.execute(begin)
-            try:
-                result = work(SqliteTx(connection, self.space))
-                connection.execute("COMMIT")
-                return result
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        if not self.path:
+            with self._turn:
+                return self._commit(begin, work)
+        return self._commit(begin, work)
+
+    def _commit(self, begin: str, work: Callable[[Tx], Result]) -> Result:
+        connection = self._connect()
+        connection.execute(begin)
+        try:
+            result = work(SqliteTx(connection, self.space))
+            connection.execute("COMMIT")
+            return result
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
 
     def _connect(self) -> apsw.Connection:
         if os.getpid() != self._pid:
@@ -324,6 +331,9 @@ class SqliteDatabase:
             durability = "in memory" if not self.path else f"{mode}, synchronous=FULL"
             return Health("sqlite", version, self.path, durability, size, tuple(problems))
 
+        if not self.present():
+            version = apsw.sqlite_lib_version()
+            return Health("sqlite", version, self.path, "made with the first write", 0, ())
         report = self.read(look)
         if deep:
             self.write(

@@ -1,1 +1,26 @@
-"""DOES. One use case a module: load, decide, save."""
+"""DOES. One use case a module: load, decide, save.
+
+Modules are loaded when they are first used: a hook pays only for what it does.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import index as index
+    from . import learn as learn
+    from . import look as look
+    from . import recall as recall
+    from . import record as record
+    from . import scratch as scratch
+    from . import survey as survey
+    from . import verify as verify
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return import_module(f".{name}", __name__)
+    except ModuleNotFoundError as error:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..core import urls
@@ -23,6 +23,12 @@ class Shown(NamedTuple):
     document: Document | None = None
     versions: tuple[Memory, ...] = ()
     messages: tuple[Stored, ...] = ()
+
+
+def show_first(txs: Sequence[Tx], address: str) -> Shown | None:
+    """The record at an address, in the first space that has it."""
+    place = urls.parse(address if "://" in address else f"memory://{address}")
+    return next(filter(None, (show(tx, place) for tx in txs)), None)
 
 
 def show(tx: Tx, address: urls.Address) -> Shown | None:

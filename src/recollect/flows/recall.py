@@ -1,14 +1,13 @@
 """Recall: terms, candidates from each space, what they are, rank, pack into the budget."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..core import messages, rank, scopes, terms, tokens
+from .. import core, store
+from ..core import rank, terms, tokens
 from ..db.database import Tx
-from ..store import documents, memories, search, sessions
+from ..store import memories, search
 from ..types import KINDS, Hit, Recalled
 
 COMMON_SHARE = 0.05
@@ -116,16 +115,16 @@ def _memory_hits(
 
 
 def _applies(scope: Sequence[str], path: str) -> bool:
-    return any(scopes.matches(pattern, path) for pattern in scope)
+    return any(core.scopes.matches(pattern, path) for pattern in scope)
 
 
 def _message_hits(tx: Tx, found: Sequence[search.Found], searched: Sequence[str]) -> list[Hit]:
     hits = []
     for item in found:
-        row = sessions.message(tx, item.ref, item.seq)
+        row = store.sessions.message(tx, item.ref, item.seq)
         if row is None:
             continue
-        text = messages.text_of(messages.message_from_body(json.loads(row.body)))
+        text = core.messages.text_of(core.messages.message_from_body(json.loads(row.body)))
         address = f"memory://session/{row.session}/messages/{row.seq}-{row.seq}"
         hits.append(
             Hit(
@@ -149,7 +148,7 @@ def _message_hits(tx: Tx, found: Sequence[search.Found], searched: Sequence[str]
 def _document_hits(tx: Tx, found: Sequence[search.Found], searched: Sequence[str]) -> list[Hit]:
     hits = []
     for item in found:
-        document = documents.get(tx, item.ref)
+        document = store.documents.get(tx, item.ref)
         if document is None:
             continue
         hits.append(
@@ -183,6 +182,11 @@ def packed(hits: Sequence[Hit], limit: int, budget: int) -> Recalled:
     if left and len(chosen) < limit:
         notes = (f"{left} more did not fit into {budget} tokens",)
     return Recalled(chosen, left, spent, notes)
+
+
+def moment(text: str, now: int) -> int:
+    """The time that a filter names; 0 when it names none."""
+    return core.dates.parse_when(text, now) if text else 0
 
 
 def memory_ids(hits: Sequence[Hit]) -> list[str]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..core import archive, messages, secrets
+from ..core import archive, messages, secrets, urls, wire
 from ..db.database import Tx
+from ..errors import InvalidInput
 from ..store import search, sessions
 from ..store.sessions import NewSession as NewSession
-from ..types import Message, Recorded, SafeText, Stored
+from ..types import ORIGINS, ROLES, Json, Message, Recorded, SafeText, Stored
 from . import index
 
 _ORIGIN_OF_ROLE = {
@@ -27,6 +28,51 @@ class Incoming(NamedTuple):
 
     message: Message
     origin: str = ""
+
+
+def new_session(id: str, name: str, **about: str) -> NewSession:
+    """What is known of a session when its first message arrives."""
+    return NewSession(urls.check_key(id), secrets.safe(name), **about)
+
+
+def incoming(
+    message: Message | Mapping[str, Json] | str, role: str, origin: str, key: str
+) -> list[Incoming]:
+    """The messages in what a caller gave: a message, a provider's record, or a text."""
+    if isinstance(message, Message):
+        found = [message]
+    elif isinstance(message, str):
+        found = [_from_text(message, role)]
+    else:
+        found = wire.from_wire(message)
+    if origin and origin not in ORIGINS:
+        raise InvalidInput(
+            f"{origin!r} is not an origin", where="origin", hint=f"one of: {', '.join(ORIGINS)}"
+        )
+    if key:
+        found = [
+            item._replace(key=f"{key}#{place}" if place else key)
+            for place, item in enumerate(found)
+        ]
+    return [Incoming(item, origin) for item in found]
+
+
+def _from_text(text: str, role: str) -> Message:
+    if role not in ROLES:
+        raise InvalidInput(
+            f"{role!r} is not a role", where="role", hint=f"one of: {', '.join(ROLES)}"
+        )
+    if not text.strip():
+        raise InvalidInput("the message is empty", where="message")
+    return Message(role, text)
+
+
+def together(done: Sequence[Recorded]) -> Recorded:
+    """What was recorded in one call, as one span."""
+    first, last = done[0], done[-1]
+    address = f"memory://session/{last.session}/messages/{first.seq}-{last.seq}"
+    redacted = tuple(name for item in done for name in item.redacted)
+    return Recorded(last.session, last.seq, address, any(item.new for item in done), redacted)
 
 
 class Prepared(NamedTuple):

@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..db.database import Row, Tx
+from ..core import secrets, tokens
+from ..db.database import Database, Row, Tx
+from ..errors import RecollectError, StoreCorrupt
 from ..store import documents, memories, sessions, state
 from ..types import SafeText
 
 _TRIAL = "doctor"
+
+
+class Initialised(NamedTuple):
+    """Where the project's memory is now."""
+
+    root: str
+    database: str
+    created: bool
+
+
+class BackedUp(NamedTuple):
+    """A copy that was written, checked and moved into place."""
+
+    path: str
+    bytes: int
+
+
+class Check(NamedTuple):
+    """One thing that `doctor` looked at."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+class Diagnosis(NamedTuple):
+    """What works and what is degraded."""
+
+    ok: bool
+    checks: tuple[Check, ...]
 
 
 class Counted(NamedTuple):
@@ -84,3 +116,42 @@ def take(tx: Tx) -> str | None:
     found = state.get(tx, _TRIAL)
     state.remove(tx, _TRIAL)
     return found
+
+
+def stats(project: Database, user: Database) -> Stats:
+    """What both spaces hold, and how large they are."""
+    parts = [space.read(count) for space in (project, user)]
+    sizes = (project.health().size, user.health().size)
+    return combined(parts, sizes, tokens.estimate)
+
+
+def examine(spaces: Mapping[str, Database], mode: str, token: str, now: int) -> Diagnosis:
+    """Look at every space, and prove that a write to the first can be read back."""
+    checks = [check for name, space in spaces.items() for check in _health(name, space)]
+    try:
+        done = _round_trip(next(iter(spaces.values())), token, now)
+        checks.append(Check("write and read", True, done))
+    except RecollectError as error:
+        checks.append(Check("write and read", False, str(error)))
+    checks.append(Check("mode", True, mode))
+    return Diagnosis(all(check.ok for check in checks), tuple(checks))
+
+
+def _health(name: str, space: Database) -> list[Check]:
+    """What a space's engine says of itself, after reading all of it."""
+    try:
+        report = space.health(deep=True)
+    except RecollectError as error:
+        return [Check(f"{name} store", False, str(error))]
+    line = f"{report.engine} {report.version}, {report.durability}, {report.place or 'in memory'}"
+    problems = [Check(f"{name} store", False, problem) for problem in report.problems]
+    return [Check(f"{name} store", True, line), *problems]
+
+
+def _round_trip(space: Database, token: str, now: int) -> str:
+    safe = secrets.safe(token)
+    space.write(lambda tx: leave(tx, safe, now))
+    space.close()
+    if space.write(take) != token:
+        raise StoreCorrupt("what was written could not be read back", where="doctor")
+    return "written, read back, removed"

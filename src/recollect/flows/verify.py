@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
-from ..core import archive
-from ..db.database import Tx
+from ..core.archive import chain, digest
+from ..db.database import Database, Tx
+from ..errors import StoreCorrupt
 from ..store import sessions
 
 PAGE = 500
@@ -19,9 +21,25 @@ class Proof(NamedTuple):
     problem: str = ""
 
 
-def session_ids(tx: Tx) -> list[str]:
-    """Every session that has an archive."""
-    return sessions.every_id(tx)
+class Verified(NamedTuple):
+    """The archive's proof: how many sessions and messages hold."""
+
+    sessions: int
+    messages: int
+
+
+def archive(space: Database) -> Verified:
+    """Prove every session, or say where the first damage is."""
+    ids = space.read(sessions.every_id)
+    proofs = [space.read(partial(verify_session, session=id)) for id in ids]
+    broken = [proof for proof in proofs if proof.problem]
+    if broken:
+        raise StoreCorrupt(
+            f"the archive is damaged: {broken[0].problem}",
+            where=f"session {broken[0].session}; {len(broken)} of {len(proofs)} sessions",
+            hint="compare with a copy made by `recollect backup`",
+        )
+    return Verified(len(proofs), sum(proof.messages for proof in proofs))
 
 
 def verify_session(tx: Tx, session: str) -> Proof:
@@ -46,8 +64,8 @@ def verify_session(tx: Tx, session: str) -> Proof:
 def _fault(row: sessions.MessageRow, expected: int, head: str) -> str:
     if row.seq != expected:
         return f"message {expected} is missing"
-    if row.body and archive.digest(row.body) != row.digest:
+    if row.body and digest(row.body) != row.digest:
         return f"the text of message {row.seq} was changed"
-    if archive.chain(head, row.seq, row.role, row.at, row.digest) != row.hash:
+    if chain(head, row.seq, row.role, row.at, row.digest) != row.hash:
         return f"message {row.seq} does not follow from the one before it"
     return ""

@@ -1,22 +1,20 @@
 """The command line: words to an operation, its result to text or JSON, an error to a status.
 
-Only the parser of the command that was called is built; whatever a command does not need is
-not imported.
+Whatever a command does not need is not imported.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any
 
 from ..app import OPERATIONS, SHORT
 from ..core import render
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError
-from . import schema
+from . import arguments, schema
 
 _GROUPS = (
     ("Remember and find", ("learn", "recall", "show", "list")),
@@ -29,14 +27,9 @@ _GROUPS = (
 )
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise InvalidInput(message, where=self.prog, hint=f"see: {self.prog} --help")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Run one command; gives the exit status."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if words is None else words)
     as_json = "--json" in words
     try:
         return _run(words, as_json)
@@ -66,7 +59,10 @@ def _run(words: list[str], as_json: bool) -> int:
         return tell(words[1:])
     command, rest = command_of(words)
     operation = schema.operation(command)
-    given = vars(parser_of(operation).parse_args(rest))
+    given = arguments.parse(operation, rest)
+    if given.get("help"):
+        print(arguments.help_text(operation))
+        return 0
     result = call(operation, given)
     if as_json:
         print(json.dumps(render.plain(result), ensure_ascii=False, indent=2))
@@ -100,61 +96,15 @@ def command_of(words: list[str]) -> tuple[str, list[str]]:
     )
 
 
-def parser_of(operation: schema.Operation) -> argparse.ArgumentParser:
-    """The parser of one command."""
-    examples = "\n".join(f"  {line}" for line in operation.examples)
-    parser = _Parser(
-        prog=f"recollect {operation.words}",
-        description=operation.summary,
-        epilog=f"examples:\n{examples}" if examples else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    for parameter in operation.parameters:
-        _add(parser, parameter)
-    everywhere = parser.add_argument_group("everywhere")
-    everywhere.add_argument("--json", action="store_true", help="print JSON")
-    everywhere.add_argument("--project", metavar="PATH", help="a directory of the project")
-    everywhere.add_argument("--incognito", action="store_true", help="nothing on disk")
-    return parser
-
-
-def _add(parser: argparse.ArgumentParser, parameter: schema.Parameter) -> None:
-    help = parameter.help.replace("%", "%%")
-    if parameter.required:
-        parser.add_argument(parameter.name, help=help)
-        return
-    flag = "--" + parameter.name.replace("_", "-")
-    shown = parameter.name.upper()
-    if parameter.type == "bool":
-        parser.add_argument(flag, action="store_true", dest=parameter.name, help=help)
-    elif parameter.type == "list":
-        flags = [flag] if not flag.endswith("s") or flag == "--status" else [flag[:-1], flag]
-        parser.add_argument(
-            *flags, action="append", dest=parameter.name, metavar=shown.rstrip("S"), help=help
-        )
-    else:
-        kinds: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "json": _json_object}
-        kind = kinds.get(parameter.type, str)
-        parser.add_argument(flag, type=kind, dest=parameter.name, metavar=shown, help=help)
-
-
-def _json_object(text: str) -> dict[str, Any]:
-    value = json.loads(text)
-    if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError("a JSON object is needed")
-    return value
-
-
 def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
     """Open the memory and do it. Who sits at a terminal is the user; a pipe is an agent."""
     from .. import open as open_memory
 
     origin = "user" if sys.stdin.isatty() and sys.stdout.isatty() else "agent"
     names = [parameter.name for parameter in operation.parameters]
-    values = {name: _value(name, given[name]) for name in names if given[name] not in (None, False)}
-    place = given["project"] or "."
-    with open_memory(place, incognito=given["incognito"], origin=origin) as memory:
+    values = {name: _value(name, given[name]) for name in names if name in given}
+    place = given.get("project", ".")
+    with open_memory(place, incognito=given.get("incognito", False), origin=origin) as memory:
         return getattr(memory, operation.method)(**values)
 
 

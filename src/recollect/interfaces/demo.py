@@ -5,7 +5,6 @@ Two conversations about one repository; the second profits from the first.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import textwrap
@@ -41,9 +40,10 @@ _QUESTIONS = (
 
 def tell(arguments: Sequence[str]) -> int:
     """Tell the story; gives the exit status."""
-    parser = argparse.ArgumentParser(prog="recollect demo", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print what was recalled as JSON")
-    as_json = parser.parse_args(arguments).json
+    if set(arguments) - {"--json"}:
+        print("usage: recollect demo [--json]\n\nTell a short story of two conversations.")
+        return 0 if set(arguments) & {"-h", "--help"} else 2
+    as_json = "--json" in arguments
     with TemporaryDirectory(prefix="recollect-demo-") as folder:
         environment = {"RECOLLECT_HOME": f"{folder}/home"}
         with open_memory(folder, environment=environment, origin="user") as memory:

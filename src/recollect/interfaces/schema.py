@@ -5,18 +5,12 @@ cannot drift from it. It reads `__code__` and `__annotations__` rather than `ins
 would cost a hook more than the rest of its start.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, NamedTuple
 
-from ..app import OPERATIONS, Recollect, memories, sessions
+from ..app import OPERATIONS, Recollect
 
-_FIELDS = {
-    "MemoryFields": memories.MemoryFields,
-    "RecallFilters": memories.RecallFilters,
-    "SessionAbout": sessions.SessionAbout,
-}
+_VARIABLE_KEYWORDS = 0x08
 REQUIRED = object()
 
 
@@ -49,9 +43,8 @@ def operation(words: str) -> Operation:
     function = getattr(Recollect, name)
     summary, helps, examples = _documented(function.__doc__ or "")
     parameters = _named(function, helps)
-    more = re.search(r"Unpack\[(?:\w+\.)?(\w+)\]", " ".join(map(str, function.__annotations__.values())))
-    if more:
-        fields = _FIELDS[more[1]]
+    fields = _fields(function)
+    if fields is not None:
         _, helps, _ = _documented(fields.__doc__ or "")
         parameters += [
             Parameter(field, _type(_annotation(kind)), None, helps.get(field, ""))
@@ -81,8 +74,20 @@ def _named(function: Any, helps: dict[str, str]) -> list[Parameter]:
     ]
 
 
+def _fields(function: Any) -> Any:
+    """The TypedDict of a method's `**fields: Unpack[…]`."""
+    code = function.__code__
+    if not code.co_flags & _VARIABLE_KEYWORDS:
+        return None
+    name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+    return function.__annotations__[name].__args__[0]
+
+
 def _annotation(kind: Any) -> str:
-    return str(getattr(kind, "__forward_arg__", kind))
+    """An annotation as its source says it, whether or not it was evaluated."""
+    if isinstance(kind, type) and not hasattr(kind, "__origin__"):
+        return kind.__name__
+    return str(getattr(kind, "__forward_arg__", kind)).replace("collections.abc.", "")
 
 
 def _type(annotation: str) -> str:

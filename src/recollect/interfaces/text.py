@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from shutil import get_terminal_size
 from typing import Any
 
 from ..core import render
 from ..types import Document, Hit, Learned, Memory, Recalled, Recorded, Session, Stored
+from .screen import columns
 
 
 def show(command: str, result: Any) -> str:
@@ -19,7 +19,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Aligned columns; the last one is cut to the terminal's width."""
     cells = [list(heads), *([render.one_line(cell) for cell in row] for row in rows)]
     widths = [max(_width(row[place]) for row in cells) for place in range(len(heads) - 1)]
-    room = max(get_terminal_size((100, 24)).columns - sum(widths) - 2 * len(widths), 30)
+    room = max(columns() - sum(widths) - 2 * len(widths), 30)
     lines = []
     for row in cells:
         start = "".join(cell + " " * (width - _width(cell) + 2) for cell, width in zip(row, widths, strict=False))

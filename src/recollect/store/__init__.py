@@ -1,1 +1,24 @@
-"""REMEMBERS. All SQL; functions that take a transaction."""
+"""REMEMBERS. All SQL; functions that take a transaction.
+
+Modules are loaded when they are first used: a hook pays only for what it does.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import documents as documents
+    from . import memories as memories
+    from . import rows as rows
+    from . import search as search
+    from . import sessions as sessions
+    from . import state as state
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return import_module(f".{name}", __name__)
+    except ModuleNotFoundError as error:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from error

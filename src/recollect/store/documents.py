@@ -4,8 +4,6 @@ Notes, continuity, checkpoints, ledgers, handoffs, task artifacts and scratch di
 address and fields, not in storage.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ..db.database import Row, Tx

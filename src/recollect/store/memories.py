@@ -3,8 +3,6 @@
 It does not know what makes a memory strong, trusted or true.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -4,12 +4,11 @@ Words are indexed in the transaction that writes the thing. A very long text has
 parts. It does not know how terms are made or hits are ranked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..db.database import Matched, Tx, placeholders
+
 
 class Entry(NamedTuple):
     """What is known of a thing that can be found, besides its words."""

@@ -4,8 +4,6 @@ The session's row is the counter: whoever appends holds it until the commit, so 
 numbers have no gaps and no doubles. It does not know how hashes are made or text is cleaned.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

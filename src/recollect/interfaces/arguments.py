@@ -1,0 +1,137 @@
+"""The words after a command: parsed by its operation's parameters, for the shell and for slash
+commands alike.
+
+`argparse` would do, but importing and filling it costs a hook more than the search it asks for.
+Parameters without a default are taken in order; all others are options, `--name value` or
+`--name=value`. Lists are repeated. `--` ends the options.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import InvalidInput
+from .schema import Operation, Parameter
+from .screen import columns
+
+EVERYWHERE = (
+    Parameter("json", "bool", None, "print JSON"),
+    Parameter("project", "str", None, "a directory of the project; the current one by default"),
+    Parameter("incognito", "bool", None, "nothing is read from or written to disk"),
+    Parameter("help", "bool", None, "show this"),
+)
+
+
+def parse(operation: Operation, words: Sequence[str]) -> dict[str, Any]:
+    """The values that were given, by parameter; `EVERYWHERE` among them."""
+    options = {flag: item for item in (*operation.parameters, *EVERYWHERE) for flag in flags(item)}
+    required = [item for item in operation.parameters if item.required]
+    values: dict[str, Any] = {}
+    loose: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            loose += rest
+            break
+        if not word.startswith("-") or word == "-" or not _is_flag(word):
+            loose.append(word)
+            continue
+        flag, given, value = word.partition("=")
+        parameter = options.get("--help" if flag == "-h" else flag)
+        if parameter is None:
+            raise _unknown(operation, flag, list(options))
+        if parameter.type == "bool":
+            if given:
+                raise _wrong(operation, f"{flag} takes no value")
+            values[parameter.name] = True
+            continue
+        if not given:
+            if not rest:
+                raise _wrong(operation, f"{flag} needs a value")
+            value = rest.pop(0)
+        _put(values, operation, parameter, value)
+    if len(loose) > len(required):
+        extra = loose[len(required)]
+        raise _wrong(operation, f"{extra!r} is one word too many: quote what belongs together")
+    for parameter, value in zip(required, loose, strict=False):
+        _put(values, operation, parameter, value)
+    missing = [item.name for item in required if item.name not in values]
+    if missing and not values.get("help"):
+        raise _wrong(operation, f"{missing[0]} is missing")
+    return values
+
+
+def flags(parameter: Parameter) -> tuple[str, ...]:
+    """How an option may be written; a list also in the singular."""
+    flag = "--" + parameter.name.replace("_", "-")
+    if parameter.type == "list" and flag.endswith("s") and not flag.endswith("ss"):
+        return (flag, flag[:-1]) if flag != "--status" else (flag,)
+    return (flag,)
+
+
+def _is_flag(word: str) -> bool:
+    """`-5` and `-x y` are values; `-h` and `--name` are not."""
+    return word == "-h" or (word.startswith("--") and len(word) > 2 and word[2].isalpha())
+
+
+def _put(
+    values: dict[str, Any], operation: Operation, parameter: Parameter, value: str
+) -> None:
+    name, type = parameter.name, parameter.type
+    try:
+        if type == "list":
+            values.setdefault(name, []).append(value)
+        elif type == "int":
+            values[name] = int(value)
+        elif type == "float":
+            values[name] = float(value)
+        elif type == "json":
+            values[name] = json.loads(value)
+            if not isinstance(values[name], dict):
+                raise ValueError(value)
+        else:
+            values[name] = value
+    except ValueError as error:
+        wanted = {"int": "a whole number", "float": "a number"}.get(type, "a JSON object")
+        raise _wrong(operation, f"--{name} must be {wanted}, not {value!r}") from error
+
+
+def _wrong(operation: Operation, message: str) -> InvalidInput:
+    command = f"recollect {operation.words}"
+    return InvalidInput(message, where=command, hint=f"see: {command} --help")
+
+
+def _unknown(operation: Operation, flag: str, known: list[str]) -> InvalidInput:
+    from difflib import get_close_matches
+
+    near = get_close_matches(flag, known, 1)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    return _wrong(operation, f"there is no option {flag}{meant}")
+
+
+def help_text(operation: Operation) -> str:
+    """What `recollect COMMAND --help` prints."""
+    required = [item for item in operation.parameters if item.required]
+    optional = [item for item in operation.parameters if not item.required]
+    usage = " ".join(["recollect", operation.words, *(item.name.upper() for item in required)])
+    lines = [f"usage: {usage} [options]", "", operation.summary, ""]
+    lines += [line for item in required for line in _described(item.name.upper(), item.help)]
+    lines += ["", "options:"] if required else ["options:"]
+    for item in (*optional, *EVERYWHERE):
+        flag = flags(item)[-1]
+        shown = flag if item.type == "bool" else f"{flag} {flag[2:].upper().replace('-', '_')}"
+        lines += _described(shown, item.help)
+    if operation.examples:
+        lines += ["", "examples:", *(f"  {example}" for example in operation.examples)]
+    return "\n".join(lines)
+
+
+def _described(name: str, text: str) -> list[str]:
+    from textwrap import wrap
+
+    start = f"  {name:<24} "
+    lines = wrap(text, max(min(columns(), 100) - len(start), 30)) or [""]
+    return [start + lines[0], *(" " * len(start) + line for line in lines[1:])]

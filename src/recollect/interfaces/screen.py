@@ -1,0 +1,13 @@
+"""The terminal: how wide it is."""
+
+from __future__ import annotations
+
+import os
+
+
+def columns() -> int:
+    """How many columns the terminal has; 100 when there is none."""
+    try:
+        return os.get_terminal_size().columns
+    except OSError:
+        return 100
