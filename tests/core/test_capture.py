@@ -12,7 +12,6 @@ from recollect.core.capture import (
     SHORTEST,
     capture,
     pasted,
-    strip_own,
 )
 
 
@@ -131,15 +130,8 @@ def test_sentences_outside_the_length_limits_are_left_alone() -> None:
     assert capture("Always use " + "very " * (LONGEST // 5) + "long names.") == []
 
 
-def test_our_own_blocks_are_stripped_and_the_rest_is_kept() -> None:
-    text = 'before <recollect-memory n="1">\nx\n</recollect-memory> after'
-    assert strip_own(text) == "before  after"
-    assert strip_own("<thread_summary>old</thread_summary>") == ""
-    assert strip_own("no block here ") == "no block here "
-
-
-def test_an_unclosed_block_of_ours_is_not_swallowed() -> None:
-    assert strip_own("<recollect-memory> Always use tabs") == "<recollect-memory> Always use tabs"
+def test_an_unclosed_block_of_ours_hides_nothing_that_was_typed() -> None:
+    assert rules("<recollect-memory>\nAlways use tabs in this repo.") == ["preference"]
 
 
 PIECES = st.sampled_from(
@@ -161,10 +153,3 @@ def test_captured_spans_are_ordered_bounded_and_typed(text: str) -> None:
         assert SHORTEST <= len(found.text) <= LONGEST
         assert all(end <= left or right <= start for left, right in blocks)
         last = end
-
-
-@given(st.text(max_size=200))
-def test_stripping_twice_changes_nothing_more(text: str) -> None:
-    wrapped = f"a <recollect-memory>{text}</recollect-memory> b"
-    once = strip_own(wrapped)
-    assert strip_own(once) == once

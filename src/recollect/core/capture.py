@@ -20,12 +20,13 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
+from .messages import MEMORY_TAG, SUMMARY_TAG
+
 Span = tuple[int, int]
 
 SHORTEST, LONGEST = 20, 2_000
 MOST_PER_MESSAGE = 3
 MOST_TYPED_LINES = 15
-OWN_TAGS = ("recollect-memory", "thread_summary")
 
 
 class Captured(NamedTuple):
@@ -36,19 +37,6 @@ class Captured(NamedTuple):
     priority: str
     span: Span
     rule: str
-
-
-def strip_own(text: str) -> str:
-    """The text without the blocks that we put into prompts ourselves."""
-    if not any(f"<{tag}" in text for tag in OWN_TAGS):
-        return text
-    kept: list[str] = []
-    position = 0
-    for start, end in _elements(text, own_only=True):
-        kept.append(text[position:start])
-        position = end
-    kept.append(text[position:])
-    return "".join(kept).strip()
 
 
 def pasted(text: str) -> tuple[Span, ...]:
@@ -233,7 +221,7 @@ def _sentences(masked: str) -> Iterator[Span]:
         start = end
 
 
-def _elements(text: str, *, own_only: bool = False) -> Iterator[Span]:
+def _elements(text: str) -> Iterator[Span]:
     """Tagged blocks `<name …>…</name>`: ours anywhere, any other from the start of a line."""
     if "</" not in text:
         return
@@ -241,8 +229,7 @@ def _elements(text: str, *, own_only: bool = False) -> Iterator[Span]:
     for match in _pattern("close").finditer(text):
         closes.setdefault(match[1].lower(), []).append(match.end())
     position = 0
-    opens = _own_opens(text) if own_only else _all_opens(text)
-    for start, name in opens:
+    for start, name in _opens(text):
         if start < position:
             continue
         ends = closes.get(name, [])
@@ -252,19 +239,14 @@ def _elements(text: str, *, own_only: bool = False) -> Iterator[Span]:
             yield start, position
 
 
-def _own_opens(text: str) -> list[tuple[int, str]]:
-    found = []
-    for tag in OWN_TAGS:
+def _opens(text: str) -> list[tuple[int, str]]:
+    found = {(match.start(), match[1].lower()) for match in _pattern("open").finditer(text)}
+    for tag in (MEMORY_TAG, SUMMARY_TAG):
         start = text.find(f"<{tag}")
         while start >= 0:
-            found.append((start, tag))
+            found.add((start, tag))
             start = text.find(f"<{tag}", start + 1)
     return sorted(found)
-
-
-def _all_opens(text: str) -> list[tuple[int, str]]:
-    others = [(m.start(), m[1].lower()) for m in _pattern("open").finditer(text)]
-    return sorted({*others, *_own_opens(text)})
 
 
 def _fences(text: str) -> Iterator[Span]:

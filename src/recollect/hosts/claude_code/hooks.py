@@ -1,0 +1,56 @@
+"""Claude Code's hook payloads and replies; VS Code sends the same with other spellings.
+
+Context may be added where a turn begins or a tool has run. A stop is never prevented: that
+would make the model go on. Before a compaction nothing can be added; the session start that
+follows it (source `compact`) is the place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...types import Json
+from ..events import Event, event_from, fitted
+
+HOST = "claude-code"
+EVENTS = {
+    "SessionStart": "session_start",
+    "UserPromptSubmit": "user_prompt",
+    "PostToolUse": "tool_use",
+    "PostToolUseFailure": "tool_use",
+    "PreCompact": "before_compact",
+    "Stop": "stop",
+    "SubagentStop": "stop",
+    "SessionEnd": "session_end",
+}
+_TAKES_CONTEXT = ("session_start", "user_prompt", "tool_use")
+_SILENT = ("before_compact", "session_end", "other")
+
+
+def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
+    """The event; a subagent's stop comes with the subagent's own transcript."""
+    event = event_from(payload, HOST, EVENTS, env.get("CLAUDE_PROJECT_DIR", ""))
+    if event.host_event == "SubagentStop":
+        if not payload.get("agent_type"):
+            # The summariser of a compaction also ends as a nameless subagent.
+            return event._replace(name="other")
+        path = payload.get("agent_transcript_path")
+        return event._replace(transcript=path if isinstance(path, str) else "")
+    return event
+
+
+def reply(event: Event, context: str = "", notice: str = "") -> str:
+    """The JSON that Claude Code takes for this event, or nothing."""
+
+    def shape(context: str, notice: str) -> dict[str, Json]:
+        body: dict[str, Json] = {}
+        if context and event.name in _TAKES_CONTEXT:
+            body["hookSpecificOutput"] = {
+                "hookEventName": event.host_event,
+                "additionalContext": context,
+            }
+        if notice and event.name not in _SILENT:
+            body["systemMessage"] = notice
+        return body
+
+    return fitted(context, notice, shape)

@@ -1,0 +1,57 @@
+"""Where Claude Code looks for hooks and MCP servers, and what we put there.
+
+One shell string per hook: VS Code and Codex read the same files and know no argument lists.
+What a prompt waits for has a short time limit; what happens after an answer runs beside it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from ...types import Json
+from ..settings import Command, Hooks, Place, json_setting
+
+
+def group(
+    seconds: int, matcher: str = "", *, beside: bool = False
+) -> Callable[[str], dict[str, Json]]:
+    """A matcher group around one command; `beside` lets the agent go on without waiting."""
+
+    def around(line: str) -> dict[str, Json]:
+        handler: dict[str, Json] = {"type": "command", "command": line, "timeout": seconds}
+        if beside:
+            handler["async"] = True
+        return {**({"matcher": matcher} if matcher else {}), "hooks": [handler]}
+
+    return around
+
+
+def server(command: Command) -> dict[str, Json]:
+    """Our entry among MCP servers, as most agents write it."""
+    return {"type": "stdio", "command": command[0], "args": [*command[1:], "mcp"]}
+
+
+HOOKS = json_setting(
+    hooks=Hooks(
+        {
+            "SessionStart": group(10, "startup|resume|clear|compact|fork"),
+            "UserPromptSubmit": group(5),
+            "PostToolUse": group(5, "Edit|MultiEdit|NotebookEdit|Write"),
+            "PreCompact": group(10),
+            "Stop": group(60, beside=True),
+            "SessionEnd": group(5),
+        }
+    )
+)
+MCP = json_setting(servers="mcpServers", server=server)
+
+
+def places(home: str, project: str) -> tuple[Place, ...]:
+    """The user's own files and the project's."""
+    return (
+        Place(os.path.join(home, ".claude", "settings.json"), "hooks", "user", HOOKS),
+        Place(os.path.join(project, ".claude", "settings.json"), "hooks", "project", HOOKS),
+        Place(os.path.join(home, ".claude.json"), "mcp", "user", MCP),
+        Place(os.path.join(project, ".mcp.json"), "mcp", "project", MCP),
+    )

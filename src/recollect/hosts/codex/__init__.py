@@ -1,0 +1,1 @@
+"""Codex CLI: its hooks, its rollout files, its settings files."""

@@ -1,0 +1,45 @@
+"""Where Codex looks for hooks and MCP servers, and what we put there.
+
+Hooks are run only after the user reviewed them with `/hooks`, and again after any change to
+them: the command must stay the same from release to release.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from ..claude_code.setup import group
+from ..settings import SERVER, Command, Hooks, Place, json_setting, toml_setting
+
+
+def _table(command: Command) -> str:
+    # A JSON string is a TOML basic string.
+    args = ", ".join(json.dumps(word, ensure_ascii=False) for word in [*command[1:], "mcp"])
+    program = json.dumps(command[0], ensure_ascii=False)
+    return f"[mcp_servers.{SERVER}]\ncommand = {program}\nargs = [{args}]\n"
+
+
+HOOKS = json_setting(
+    hooks=Hooks(
+        {
+            "SessionStart": group(10, "startup|resume|clear|compact"),
+            "UserPromptSubmit": group(5),
+            "PostToolUse": group(5, "apply_patch|Edit|Write"),
+            "PreCompact": group(10),
+            "Stop": group(60, beside=True),
+            "SessionEnd": group(3),
+        }
+    )
+)
+MCP = toml_setting(_table, f"mcp_servers.{SERVER}")
+
+
+def places(home: str, project: str) -> tuple[Place, ...]:
+    """The user's own files and the project's."""
+    return (
+        Place(os.path.join(home, ".codex", "hooks.json"), "hooks", "user", HOOKS),
+        Place(os.path.join(project, ".codex", "hooks.json"), "hooks", "project", HOOKS),
+        Place(os.path.join(home, ".codex", "config.toml"), "mcp", "user", MCP),
+        Place(os.path.join(project, ".codex", "config.toml"), "mcp", "project", MCP),
+    )

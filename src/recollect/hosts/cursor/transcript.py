@@ -1,0 +1,63 @@
+"""Cursor's agent transcripts: `~/.cursor/projects/<slug>/agent-transcripts/**/<id>.jsonl`.
+
+One message a line, `role` beside `message.content`; the prompt stands in `<user_query>`. No
+times and no counts. The editor's own database is not read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+
+from ...types import Json
+from ..disk import files, names, transcript
+from ..messages import Lines, stem
+from ..naming import session_id
+from ..shapes import as_dict, as_list, as_text
+from ..stream import Item, Transcript, follow
+
+HOST = "cursor"
+_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
+
+
+def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
+    """The messages of a transcript after the cursor."""
+    return follow(path, cursor, _Reader(session_id(HOST, stem(path)), HOST))
+
+
+def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+    """The transcripts of projects whose folder is named after one of the roots."""
+    base = os.path.join(home, ".cursor", "projects")
+    slugs = {re.sub(r"[^A-Za-z0-9]+", "-", root).strip("-"): root for root in roots}
+    found = []
+    for folder in names(base):
+        if slugs and folder not in slugs:
+            continue
+        for path in files(os.path.join(base, folder, "agent-transcripts"), ".jsonl"):
+            if "subagents" not in path.split(os.sep):
+                found.append(transcript(HOST, path, cwd=slugs.get(folder, "")))
+    return found
+
+
+class _Reader(Lines):
+    def shaped(self, record: dict[str, Json]) -> dict[str, Json]:
+        """The prompt without what the editor wrapped around it."""
+        if record.get("role") != "user":
+            return record
+        said = as_dict(record.get("message")) or record
+        blocks = said.get("content")
+        if isinstance(blocks, str):
+            return {"role": "user", "content": _query(blocks)}
+        kept = [
+            {**block, "text": _query(as_text(block.get("text")))}
+            if as_dict(block).get("type") == "text"
+            else block
+            for block in as_list(blocks)
+        ]
+        return {"role": "user", "content": kept}
+
+
+def _query(text: str) -> str:
+    match = _QUERY.search(text)
+    return match[1] if match else text

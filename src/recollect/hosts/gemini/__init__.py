@@ -1,0 +1,1 @@
+"""Gemini CLI: its hooks, its chat files, its settings file."""

@@ -1,0 +1,47 @@
+"""Gemini CLI's hook payloads and replies. Its standard output must be JSON and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...types import Json
+from ..events import Event, event_from, fitted
+
+HOST = "gemini"
+EVENTS = {
+    "SessionStart": "session_start",
+    "BeforeAgent": "user_prompt",
+    "AfterTool": "tool_use",
+    "PreCompress": "before_compact",
+    "AfterAgent": "stop",
+    "SessionEnd": "session_end",
+}
+_TAKES_CONTEXT = ("SessionStart", "BeforeAgent", "AfterTool")
+
+
+def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
+    """The event; a tool's answer is what the model saw of it."""
+    event = event_from(payload, HOST, EVENTS, env.get("GEMINI_PROJECT_DIR", ""))
+    answer = event.tool_output
+    if isinstance(answer, dict):
+        failed = bool(answer.get("error"))
+        shown = answer.get("llmContent", answer.get("returnDisplay"))
+        return event._replace(tool_output=shown, tool_failed=failed)
+    return event
+
+
+def reply(event: Event, context: str = "", notice: str = "") -> str:
+    """The JSON that Gemini CLI takes for this event, or nothing."""
+
+    def shape(context: str, notice: str) -> dict[str, Json]:
+        body: dict[str, Json] = {}
+        if context and event.host_event in _TAKES_CONTEXT:
+            body["hookSpecificOutput"] = {
+                "hookEventName": event.host_event,
+                "additionalContext": context,
+            }
+        if notice and event.name != "session_end":
+            body["systemMessage"] = notice
+        return body
+
+    return fitted(context, notice, shape)

@@ -1,0 +1,48 @@
+"""Where Gemini CLI looks for hooks and MCP servers, and what we put there.
+
+One file holds both. Time limits are in milliseconds. A changed command must be approved again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from ...types import Json
+from ..settings import Command, Hooks, Place, json_setting
+
+
+def _group(milliseconds: int, matcher: str = "") -> Callable[[str], dict[str, Json]]:
+    def group(line: str) -> dict[str, Json]:
+        handler = {"name": "recollect", "type": "command", "command": line, "timeout": milliseconds}
+        return {**({"matcher": matcher} if matcher else {}), "hooks": [handler]}
+
+    return group
+
+
+def _server(command: Command) -> dict[str, Json]:
+    return {"command": command[0], "args": [*command[1:], "mcp"]}
+
+
+SETTINGS = json_setting(
+    hooks=Hooks(
+        {
+            "SessionStart": _group(10_000),
+            "BeforeAgent": _group(5_000),
+            "AfterTool": _group(5_000, "write_file|replace"),
+            "PreCompress": _group(10_000),
+            "AfterAgent": _group(30_000),
+            "SessionEnd": _group(5_000),
+        }
+    ),
+    servers="mcpServers",
+    server=_server,
+)
+
+
+def places(home: str, project: str) -> tuple[Place, ...]:
+    """The user's own file and the project's."""
+    return (
+        Place(os.path.join(home, ".gemini", "settings.json"), "both", "user", SETTINGS),
+        Place(os.path.join(project, ".gemini", "settings.json"), "both", "project", SETTINGS),
+    )

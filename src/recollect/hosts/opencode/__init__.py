@@ -1,0 +1,1 @@
+"""OpenCode: its plugin events, its session store, its settings files."""

@@ -1,0 +1,91 @@
+// recollect: written by `recollect setup opencode`, removed by `recollect setup opencode --remove`.
+// It tells recollect what happens and puts what recollect answers in front of the model.
+import { spawn } from "node:child_process"
+
+const COMMAND = "@COMMAND@"
+const PATIENCE_MS = 5000
+
+// One event in, one answer out. No answer, a slow one or a broken one means: nothing to say.
+const tell = (payload) =>
+  new Promise((resolve) => {
+    const child = spawn(COMMAND, { shell: true, stdio: ["pipe", "pipe", "ignore"] })
+    const timer = setTimeout(() => child.kill(), PATIENCE_MS)
+    let out = ""
+    child.stdout.on("data", (chunk) => (out += chunk))
+    child.on("error", () => resolve({}))
+    child.on("close", () => {
+      clearTimeout(timer)
+      try {
+        resolve(JSON.parse(out || "{}"))
+      } catch {
+        resolve({})
+      }
+    })
+    child.stdin.on("error", () => {})
+    child.stdin.end(JSON.stringify({ host: "opencode", ...payload }))
+  })
+
+export const Recollect = async ({ directory, worktree }) => {
+  const cwd = worktree && worktree !== "/" ? worktree : directory
+  const started = new Map() // session -> why its next prompt starts with a briefing ("" if not)
+  const subagents = new Set()
+  const about = (name, session, more = {}) => ({
+    hook_event_name: name,
+    session_id: session,
+    cwd,
+    ...more,
+  })
+
+  return {
+    event: async ({ event }) => {
+      const found = event.properties?.info ?? {}
+      const session = event.properties?.sessionID ?? found.id
+      if (event.type === "session.created" && found.parentID) subagents.add(session)
+      if (!session || subagents.has(session)) return
+      if (event.type === "session.compacted") started.set(session, "compact")
+      if (event.type === "session.idle") await tell(about("stop", session))
+      if (event.type === "session.deleted") await tell(about("session_end", session))
+    },
+
+    "chat.message": async (input, output) => {
+      const session = input.sessionID
+      if (subagents.has(session)) return
+      const typed = output.parts.filter((part) => part.type === "text" && !part.synthetic)
+      const prompt = typed.map((part) => part.text).join("\n")
+      const source = started.get(session) ?? "startup"
+      started.set(session, "")
+      const answers = []
+      if (source) answers.push(await tell(about("session_start", session, { source })))
+      answers.push(
+        await tell(about("user_prompt", session, { prompt, turn_id: output.message.id })),
+      )
+      const text = answers.map((answer) => answer.context).filter(Boolean).join("\n\n")
+      if (!text) return
+      output.parts.unshift({
+        id: `prt_recollect_${output.message.id}`,
+        sessionID: session,
+        messageID: output.message.id,
+        type: "text",
+        text,
+        synthetic: true,
+      })
+    },
+
+    "tool.execute.after": async (input, output) => {
+      if (!["edit", "write", "patch", "multiedit"].includes(input.tool)) return
+      await tell(
+        about("tool_use", input.sessionID, {
+          tool_name: input.tool,
+          tool_input: input.args,
+          tool_response: output.output,
+          tool_use_id: input.callID,
+        }),
+      )
+    },
+
+    "experimental.session.compacting": async (input, output) => {
+      const answer = await tell(about("before_compact", input.sessionID, { trigger: "auto" }))
+      if (answer.context) output.context.push(answer.context)
+    },
+  }
+}

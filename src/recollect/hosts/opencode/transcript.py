@@ -1,0 +1,238 @@
+"""OpenCode's sessions: an SQLite file, or (older) a folder of JSON files, read and never written.
+
+Both hold the same: messages with parts. Each part becomes a message of ours, a tool part two.
+The last answer of a session is left alone until it is complete. Session, message and part ids
+are OpenCode's own and unique. Seen with 1.18; the store changes between versions, so a missing
+table or column is an error that says so, never an empty result.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ...errors import InvalidInput, NotFound
+from ...types import Json, Message, ToolCall
+from ..disk import first, names, transcript, within
+from ..naming import session_id
+from ..shapes import as_dict, as_number, as_text, entries, title_of, without_own_answers
+from ..stream import Found, Item, Mark, Skipped, Transcript, digest, moment
+
+if TYPE_CHECKING:
+    import sqlite3
+
+HOST = "opencode"
+
+
+def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
+    """The items of one session, or of all, in a database or a storage folder."""
+    store = _Folder(path) if os.path.isdir(path) else _Database(path)
+    seen = dict(as_dict(dict(cursor or {}).get("seen")))
+    told = store.sessions(session)
+    for done, about in enumerate(told, 1):
+        name = as_text(about.get("id"))
+        messages = list(store.messages(name))
+        mark = digest(json.dumps([about, messages], sort_keys=True))
+        if seen.get(name) != mark:
+            yield from _session(about, messages)
+            seen[name] = mark
+        yield Mark({"v": 1, "seen": dict(seen)}, done, len(told))
+
+
+def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+    """The sessions that ran at or below the roots; each names itself in `session`."""
+    data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    base = os.path.join(data, "opencode")
+    stores = [os.path.join(base, name) for name in names(base) if name.endswith(".db")]
+    if env.get("OPENCODE_DB"):
+        stores = [env["OPENCODE_DB"]]
+    if not stores and os.path.isdir(os.path.join(base, "storage")):
+        stores = [os.path.join(base, "storage")]
+    found = []
+    for path in stores:
+        store = _Folder(path) if os.path.isdir(path) else _Database(path)
+        for about in store.sessions(""):
+            cwd = as_text(about.get("directory"))
+            if within(cwd, roots):
+                one = transcript(HOST, path, as_text(about.get("id")), cwd)
+                found.append(one._replace(modified=moment(about.get("updated"))))
+    return found
+
+
+def _session(about: Mapping[str, Json], messages: list[dict[str, Json]]) -> Iterator[Item]:
+    session = session_id(HOST, as_text(about.get("id")))
+    parent = as_text(about.get("parent"))
+    yield Found(
+        session,
+        name=title_of(as_text(about.get("title"))),
+        cwd=as_text(about.get("directory")),
+        agent=HOST,
+        parent=session_id(HOST, parent) if parent else "",
+    )
+    state: dict[str, Json] = {}
+    for place, message in enumerate(messages, 1):
+        if place == len(messages) and _unfinished(message):
+            yield Skipped(place, "the last answer is not complete yet")
+            return
+        said = _said(message, place)
+        skipped = [one for one in said if isinstance(one, Skipped)]
+        yield from skipped
+        spoken = without_own_answers([one for one in said if isinstance(one, Message)], state)
+        by_agent = bool(parent) and message.get("role") == "user"
+        yield from entries(session, spoken, "agent" if by_agent else "")
+
+
+def _unfinished(message: Mapping[str, Json]) -> bool:
+    times = as_dict(message.get("time"))
+    return message.get("role") == "assistant" and not times.get("completed")
+
+
+def _said(message: Mapping[str, Json], place: int) -> list[Message | Skipped]:
+    role = "user" if message.get("role") == "user" else "assistant"
+    base = Message(
+        role,
+        model=first(message, "modelID") if role == "assistant" else "",
+        at=moment(as_dict(message.get("time")).get("created")),
+    )
+    if message.get("summary") is True:
+        base = base._replace(role="system", name="compact_summary")
+    said: list[Message | Skipped] = []
+    for part in message.get("parts", []):
+        kind = as_text(part.get("type"))
+        key = as_text(part.get("id"))
+        text = as_text(part.get("text"))
+        if kind == "text" and not (part.get("synthetic") or part.get("ignored")):
+            said.append(base._replace(content=text, key=key))
+        elif kind == "reasoning" and text:
+            said.append(base._replace(content=({"type": "reasoning", "text": text},), key=key))
+        elif kind == "tool":
+            said += _tool(part, base, key)
+        else:
+            said.append(Skipped(place, f"part/{kind}"))
+    usage = _usage(as_dict(message.get("tokens")))
+    for number, one in enumerate(said):
+        if usage and isinstance(one, Message) and one.role != "tool":
+            said[number] = one._replace(usage=usage)
+            break
+    return said
+
+
+def _tool(part: Mapping[str, Json], base: Message, key: str) -> list[Message]:
+    state = as_dict(part.get("state"))
+    own = as_text(part.get("callID")) or key
+    name = as_text(part.get("tool"))
+    given = json.dumps(state.get("input", {}), ensure_ascii=False)
+    said = [base._replace(calls=(ToolCall(own, name, given),), key=key)]
+    status = state.get("status")
+    if status in ("completed", "error"):
+        failed = status == "error"
+        out = as_text(state.get("error" if failed else "output"))
+        at = moment(as_dict(state.get("time")).get("end")) or base.at
+        result = Message("tool", out, call_id=own, is_error=failed, name=name, at=at)
+        said.append(result._replace(key=f"{key}/out"))
+    return said
+
+
+def _usage(tokens: Mapping[str, Json]) -> dict[str, int]:
+    cache = as_dict(tokens.get("cache"))
+    read_, wrote = as_number(cache.get("read")), as_number(cache.get("write"))
+    usage = {
+        # OpenCode counts the cached parts of a prompt beside the rest of it.
+        "input_tokens": as_number(tokens.get("input")) + read_ + wrote,
+        "output_tokens": as_number(tokens.get("output")),
+        "cache_read_tokens": read_,
+        "cache_write_tokens": wrote,
+        "reasoning_tokens": as_number(tokens.get("reasoning")),
+    }
+    return {name: count for name, count in usage.items() if count > 0}
+
+
+class _Database:
+    """The SQLite store, opened read-only so that OpenCode is never in its own way."""
+
+    def __init__(self, path: str) -> None:
+        if not os.path.isfile(path):
+            raise NotFound("there is no such transcript", where=path)
+        self.path = path
+
+    def sessions(self, wanted: str) -> list[dict[str, Json]]:
+        rows = self._rows(
+            "SELECT id, parent_id, directory, title, time_updated FROM session "
+            "WHERE ? IN ('', id) ORDER BY time_created, id",
+            (wanted,),
+        )
+        keys = ("id", "parent", "directory", "title", "updated")
+        return [dict(zip(keys, row, strict=True)) for row in rows]
+
+    def messages(self, session: str) -> Iterator[dict[str, Json]]:
+        parts: dict[str, list[dict[str, Json]]] = {}
+        for name, owner, data in self._rows(
+            "SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", (session,)
+        ):
+            parts.setdefault(owner, []).append({**_object(data), "id": name})
+        for name, data in self._rows(
+            "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id",
+            (session,),
+        ):
+            yield {**_object(data), "id": name, "parts": parts.get(name, [])}
+
+    def _rows(self, query: str, values: tuple[str, ...]) -> list[tuple[Json, ...]]:
+        import sqlite3
+        from contextlib import closing
+
+        try:
+            with closing(self._open()) as connection:
+                return connection.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise InvalidInput(
+                f"not an OpenCode store that we know: {error}",
+                where=self.path,
+                hint="`opencode export` writes the session as JSON, which can be imported.",
+            ) from error
+
+    def _open(self) -> sqlite3.Connection:
+        import sqlite3
+        from urllib.parse import quote
+
+        return sqlite3.connect(f"file:{quote(os.path.realpath(self.path))}?mode=ro", uri=True)
+
+
+class _Folder:
+    """The older store: `session/<project>/<id>.json`, `message/<session>/`, `part/<message>/`."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def sessions(self, wanted: str) -> list[dict[str, Json]]:
+        found = []
+        for project in names(os.path.join(self.path, "session")):
+            for one in self._objects("session", project):
+                name = as_text(one.get("id"))
+                if wanted in ("", name):
+                    updated = as_dict(one.get("time")).get("updated")
+                    about = {"id": name, "parent": one.get("parentID"), "updated": updated}
+                    found.append(about | {k: one.get(k) for k in ("directory", "title")})
+        return found
+
+    def messages(self, session: str) -> Iterator[dict[str, Json]]:
+        for message in self._objects("message", session):
+            yield {**message, "parts": self._objects("part", as_text(message.get("id")))}
+
+    def _objects(self, *folder: str) -> list[dict[str, Json]]:
+        base = os.path.join(self.path, *folder)
+        found = []
+        for name in names(base):
+            if name.endswith(".json"):
+                with open(os.path.join(base, name), "rb") as stream:
+                    found.append(_object(stream.read()))
+        return found
+
+
+def _object(data: str | bytes) -> dict[str, Json]:
+    """A stored JSON object; an unreadable one is an empty one, which says nothing."""
+    try:
+        return as_dict(json.loads(data))
+    except ValueError:
+        return {}

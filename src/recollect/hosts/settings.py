@@ -1,0 +1,263 @@
+"""Adds our hooks and our MCP server to agents' settings files, and takes them out again.
+
+Pure: the text of a file in, the new text out. Each agent's module says which events it has and
+how its entries look; this module knows how to put them in, find them and remove them without
+touching what belongs to others. An emptied file that we made comes back as "": delete it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..errors import InvalidInput
+from ..types import Json
+from . import splice
+
+SERVER = "recollect"
+Command = Sequence[str]
+"""How to start us: the program and its first arguments, absolute, without `hook` or `mcp`."""
+
+
+class Setting(NamedTuple):
+    """Three pure functions over one file's text; `status` is missing, stale or current."""
+
+    install: Callable[[str, Command], str]
+    remove: Callable[[str], str]
+    status: Callable[[str, Command], str]
+
+
+class Place(NamedTuple):
+    """A file of an agent that we can be part of. `what` is hooks, mcp, both or plugin."""
+
+    path: str
+    what: str
+    scope: str
+    setting: Setting
+
+
+class Hooks(NamedTuple):
+    """How an agent lists hooks: per event the group or handler around a command.
+
+    `beside` is what a new file must hold next to the hooks.
+    """
+
+    events: Mapping[str, Callable[[str], dict[str, Json]]]
+    beside: Mapping[str, Json] = {}
+
+
+def hook_command(command: Command) -> str:
+    """The one shell string that every agent understands; kept the same across releases."""
+    import shlex
+
+    return shlex.join([*command, "hook"])
+
+
+def is_own_command(line: Json) -> bool:
+    """Whether a shell string starts our hook, wherever we were installed when it was written."""
+    import shlex
+
+    if not isinstance(line, str) or "recollect" not in line:
+        return False
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return False
+    if len(words) < 2 or words[-1] != "hook":
+        return False
+    program = os.path.basename(words[-2]).lower()
+    return program in ("recollect", "recollect.exe")
+
+
+def json_setting(
+    *,
+    hooks: Hooks | None = None,
+    servers: str = "",
+    server: Callable[[Command], dict[str, Json]] | None = None,
+) -> Setting:
+    """A setting in a JSON file: hooks under `hooks`, a server under `servers`, or both."""
+
+    def install(text: str, command: Command) -> str:
+        if status(text, command) == "current":
+            return text
+        text = remove(text)
+        if hooks:
+            text = _with_hooks(text, hooks, hook_command(command))
+        if server:
+            text = splice.put(text, (servers, SERVER), splice.render(server(command)))
+        return text
+
+    def remove(text: str) -> str:
+        if not text.strip():
+            return text
+        found = _own_places(splice.parse(text), bool(hooks), servers)
+        while found:
+            before, text = text, splice.drop(text, found[-1])
+            if not text or (hooks and _only_beside(before, text, hooks)):
+                return ""
+            found = _own_places(splice.parse(text), bool(hooks), servers)
+        return text
+
+    def status(text: str, command: Command) -> str:
+        if not text.strip():
+            return "missing"
+        root = splice.parse(text).value
+        wanted: list[Json] = []
+        have: list[Json] = []
+        if hooks:
+            line = hook_command(command)
+            wanted = [(event, group(line)) for event, group in hooks.events.items()]
+            have = _own_hooks(root)
+        if server:
+            wanted.append(server(command))
+            entry = _as_dict(_as_dict(root).get(servers)).get(SERVER)
+            have += [] if entry is None else [entry]
+        if not have:
+            return "missing"
+        return "current" if _same(wanted, have) else "stale"
+
+    return Setting(install, remove, status)
+
+
+def _with_hooks(text: str, hooks: Hooks, line: str) -> str:
+    groups = {event: splice.render(group(line)) for event, group in hooks.events.items()}
+    if text.strip() and splice.child(splice.parse(text), "hooks") is not None:
+        for event, group in groups.items():
+            text = splice.append(text, ("hooks", event), group)
+        return text
+    new = not text.strip()
+    members = ",\n    ".join(
+        f"{splice.render(event)}: [{group}]" for event, group in groups.items()
+    )
+    text = splice.put(text, ("hooks",), "{" + members + "}")
+    for key, value in hooks.beside.items() if new else ():
+        text = splice.put(text, (key,), splice.render(value))
+    return text
+
+
+def _only_beside(before: str, after: str, hooks: Hooks) -> bool:
+    """Whether a file that began with our hooks holds nothing else than what we put beside them."""
+    began = splice.parse(before).children[0]
+    return (
+        bool(hooks.beside)
+        and began.key == "hooks"
+        and splice.parse(after).value == dict(hooks.beside)
+    )
+
+
+def _own_places(root: splice.Node, hooks: bool, servers: str) -> list[tuple[str | int, ...]]:
+    """The paths of everything of ours, in the order of the file."""
+    found: list[tuple[str | int, ...]] = []
+    if servers and SERVER in _as_dict(_as_dict(root.value).get(servers)):
+        found.append((servers, SERVER))
+    if not hooks:
+        return found
+    for event, groups in _as_dict(_as_dict(root.value).get("hooks")).items():
+        for place, group in enumerate(groups if isinstance(groups, list) else ()):
+            handlers = _as_dict(group).get("hooks", [group])
+            own = [n for n, h in enumerate(handlers) if is_own_command(_as_dict(h).get("command"))]
+            if own and len(own) == len(handlers):
+                found.append(("hooks", event, place))
+            else:
+                found += [("hooks", event, place, "hooks", n) for n in own]
+    return found
+
+
+def _own_hooks(root: Json) -> list[Json]:
+    own: list[Json] = []
+    for event, groups in _as_dict(_as_dict(root).get("hooks")).items():
+        for group in groups if isinstance(groups, list) else ():
+            for handler in _as_dict(group).get("hooks", [group]):
+                if is_own_command(_as_dict(handler).get("command")):
+                    own.append((event, group))
+    return own
+
+
+def _same(wanted: list[Json], have: list[Json]) -> bool:
+    return sorted(map(repr, wanted)) == sorted(map(repr, have))
+
+
+def _as_dict(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+_BEGIN, _END = "# >>> recollect", "# <<< recollect"
+
+
+def toml_setting(block: Callable[[Command], str], tables: str) -> Setting:
+    """A setting in a TOML file: one block of ours at its end, between two comments.
+
+    `tables` names the table that is ours, for a file whose comments somebody removed.
+    """
+    own_table = re.compile(rf"^\[\[?{re.escape(tables)}(?:\.[^\]]+)?\]\]?[ \t]*(?:#.*)?$", re.M)
+
+    def install(text: str, command: Command) -> str:
+        if status(text, command) == "current":
+            return text
+        text = remove(text)
+        # The line break before the block is always ours: it ends a last line that has no end.
+        lead = "\n" if text else ""
+        added = f"{text}{lead}{_BEGIN}\n{block(command)}{_END}\n"
+        _toml(added)
+        return added
+
+    def remove(text: str) -> str:
+        before = _toml(text)
+        start = text.find(_BEGIN)
+        end = text.find(_END, start)
+        if start >= 0 and end >= 0:
+            end += len(_END) + text.startswith("\n", end + len(_END))
+            text = text[: start - 1 if start else 0] + text[end:]
+        else:
+            text = _without_tables(text, own_table)
+        after = _toml(text)
+        if _foreign(before, tables) != _foreign(after, tables):
+            raise InvalidInput(
+                "our block cannot be told from the rest of the file",
+                hint=f"Remove [{tables}] by hand; nothing was changed.",
+            )
+        return text
+
+    def status(text: str, command: Command) -> str:
+        table: Json = _toml(text)
+        for key in tables.split("."):
+            table = _as_dict(table).get(key)
+        if table is None:
+            return "missing"
+        return "current" if f"{_BEGIN}\n{block(command)}{_END}" in text else "stale"
+
+    return Setting(install, remove, status)
+
+
+def _without_tables(text: str, own_table: re.Pattern[str]) -> str:
+    while match := own_table.search(text):
+        following = re.compile(r"^\[", re.M).search(text, match.end())
+        text = text[: match.start()] + (text[following.start() :] if following else "")
+    return text
+
+
+def _toml(text: str) -> dict[str, Json]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(
+            f"not valid TOML: {error}", hint="Repair the file and try again; nothing was changed."
+        ) from error
+
+
+def _foreign(data: dict[str, Json], tables: str) -> dict[str, Json]:
+    *outer, last = tables.split(".")
+    copy = {**data}
+    level = copy
+    for key in outer:
+        level[key] = {**_as_dict(level.get(key))}
+        level = level[key]
+    level.pop(last, None)
+    for key in outer[:1]:
+        if not copy[key]:
+            del copy[key]
+    return copy

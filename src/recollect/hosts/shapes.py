@@ -1,0 +1,141 @@
+"""What the readers share about messages: their origin, token counts, names, and our own text.
+
+The provider formats themselves are decoded by `core.wire`. This module adds what a transcript
+knows beside them. Nothing here trusts a type: what an agent wrote may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ..core.capture import pasted
+from ..core.messages import own_message, said
+from ..errors import InvalidInput
+from ..types import Json, Message
+from .stream import Entry
+
+if TYPE_CHECKING:
+    from .stream import Item
+
+OWN_SERVER = "recollect"
+LEFT_OUT = "[an answer of recollect, left out]"
+
+
+def as_dict(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def as_number(value: Json) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def title_of(text: str) -> str:
+    """A session's name from its first prompt: the first line that says something."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= 80 else line[:79].rstrip() + "…"
+
+
+def decoded(record: Mapping[str, Json], form: str) -> list[Message]:
+    """The messages in a provider's record; ValueError if it cannot be understood."""
+    from ..core.wire import from_wire
+
+    try:
+        return from_wire(record, form)
+    except InvalidInput as error:
+        raise ValueError(error.message) from error
+
+
+def entries(session: str, messages: Iterable[Message], origin: str = "") -> Iterator[Item]:
+    """The messages that say something of their own, with who said it.
+
+    The origin is the path a message came in on: what a person typed is theirs, unless every
+    word of it was pasted.
+    """
+    for given in messages:
+        message = own_message(given)
+        if not message or not (message.content or message.calls or message.role == "tool"):
+            continue
+        path = origin or {"user": "user", "assistant": "agent"}.get(message.role, "tool")
+        if message.role == "tool" or path != "user":
+            yield Entry(session, message, "tool" if message.role == "tool" else path)
+            continue
+        text = said(message)
+        spans = pasted(text)
+        yield Entry(session, message, "user" if _typed(text, spans) else "tool", spans)
+
+
+def _typed(text: str, spans: Iterable[tuple[int, int]]) -> bool:
+    position = 0
+    for start, end in spans:
+        if text[position:start].strip():
+            return True
+        position = end
+    return bool(text[position:].strip())
+
+
+def is_own_tool(name: str) -> bool:
+    """Whether a tool is one of ours, under any host's spelling of an MCP tool's name."""
+    head = name.lower().removeprefix("mcp").lstrip("_")
+    return head == OWN_SERVER or head.startswith((f"{OWN_SERVER}_", f"{OWN_SERVER}."))
+
+
+def without_own_answers(messages: list[Message], state: dict[str, Json]) -> list[Message]:
+    """Results of our own tools are left out: memory must not feed on itself.
+
+    The ids of our open calls travel in the reader's state.
+    """
+    open_calls = state.setdefault("own_calls", [])
+    kept = []
+    for message in messages:
+        open_calls.extend(call.id for call in message.calls if is_own_tool(call.name))
+        if message.role == "tool" and message.call_id in open_calls:
+            open_calls.remove(message.call_id)
+            message = message._replace(content=LEFT_OUT, extra=None)
+        kept.append(message)
+    return kept
+
+
+_COUNTS = {
+    "input_tokens": ("input_tokens", "prompt_tokens", "inputTokens", "input"),
+    "output_tokens": ("output_tokens", "completion_tokens", "outputTokens", "output"),
+    "cache_read_tokens": (
+        "cache_read_input_tokens",
+        "cached_input_tokens",
+        "cacheReadTokens",
+        "cached",
+    ),
+    "cache_write_tokens": (
+        "cache_creation_input_tokens",
+        "cache_write_input_tokens",
+        "cacheWriteTokens",
+    ),
+    "reasoning_tokens": ("reasoning_output_tokens", "reasoningTokens", "thoughts", "reasoning"),
+}
+
+
+def usage_of(raw: Json) -> dict[str, int]:
+    """Token counts under our names. `input_tokens` is the whole prompt, cached parts included."""
+    counts = as_dict(raw)
+    usage = {
+        name: next((as_number(counts[key]) for key in keys if key in counts), 0)
+        for name, keys in _COUNTS.items()
+    }
+    if "cache_read_input_tokens" in counts or "cache_creation_input_tokens" in counts:
+        # Anthropic counts the cached parts of a prompt beside the rest of it.
+        usage["input_tokens"] += usage["cache_read_tokens"] + usage["cache_write_tokens"]
+    return {name: count for name, count in usage.items() if count > 0}
+
+
+def added(now: Mapping[str, int], before: Mapping[str, Json]) -> dict[str, int]:
+    """What a request's count grew by since it was last seen: requests are counted once."""
+    grown = {name: count - as_number(before.get(name)) for name, count in now.items()}
+    return {name: count for name, count in grown.items() if count > 0}
