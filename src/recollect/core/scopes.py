@@ -56,7 +56,7 @@ def specificity(scope: str) -> int:
         return 0
     patterns = _alternatives(_plain(scope[:LONGEST_SCOPE]))
     spelled = min(sum(not _is_glob(token) for token in _TOKEN.findall(p)) for p in patterns)
-    return 1 + 2 * spelled + (not any(map(_is_glob, patterns)))
+    return 1 + 2 * spelled + (len(patterns) == 1 and not _is_glob(patterns[0]))
 
 
 @lru_cache(maxsize=512)
