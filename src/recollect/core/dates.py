@@ -21,6 +21,9 @@ from .terms import terms
 if TYPE_CHECKING:
     from datetime import date
 
+LONGEST_QUESTION = 2000
+"""A longer one has a text pasted below it, whose dates are not meant."""
+
 _MINUTE = 60_000_000
 _UNITS = {"minute": _MINUTE, "hour": 60 * _MINUTE, "day": 1440 * _MINUTE, "week": 10080 * _MINUTE}
 _DAY = _UNITS["day"]
@@ -53,7 +56,7 @@ _RELATIVE = rf"""
   | (?P<count>{_COUNT})\s+(?P<ago>minute|hour|day|week|month|year)s?\s+ago
 """
 _DATED = rf"""
-    (?P<iso>[0-9]{{4}}-[0-9]{{2}}(?:-[0-9]{{2}})?)(?:T[0-9:.]+Z?)?
+    (?P<iso>[0-9]{{4}}-[0-9]{{2}}(?:-[0-9]{{2}})?)(?P<clock>T[0-9:.]+Z?)?
   | (?P<dom>[0-9]{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_ANY_MONTH})
     (?:,?\s+(?P<year>[0-9]{{4}}))?
   | (?P<month_first>{_ANY_MONTH})\s+(?P<dom_second>[0-9]{{1,2}})(?:st|nd|rd|th)?
@@ -111,6 +114,7 @@ def period(question: str, now_us: int) -> tuple[int, int] | None:
 
     What has not happened yet cannot be recalled, so the future is none.
     """
+    question = question[:LONGEST_QUESTION]
     if not _may_hold_a_date(question):
         return None
     for found in _any_date().finditer(question):
@@ -155,7 +159,7 @@ def parse_when(text: str, now_us: int) -> int:
         pass  # no ISO date, but perhaps words
     for phrase in (asked, f"in {asked}"):
         found = _any_date().fullmatch(phrase)
-        said = _resolve(found, now_us) if found else None
+        said = _resolve(found, now_us) if found and not found["clock"] else None
         if said:
             return said.first
     raise InvalidInput(

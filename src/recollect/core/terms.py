@@ -45,15 +45,22 @@ _PILE = re.compile(r"[^\w\s]{16,}")
 
 def terms(text: str) -> list[str]:
     """The terms of a text in its order, as often as they stand there."""
-    return list(chain.from_iterable(map(_TermsOfChunk().__getitem__, _CHUNK.findall(text))))
+    return list(chain.from_iterable(map(_TERMS_OF_CHUNK.__getitem__, _CHUNK.findall(text))))
 
 
 class _TermsOfChunk(dict[str, list[str]]):
-    """Each distinct chunk of a text is taken apart once."""
+    """Most chunks have been seen before: short ones are remembered, up to a number of them."""
 
     def __missing__(self, chunk: str) -> list[str]:
-        found = self[chunk] = _split(chunk) if chunk.isascii() else _split_scripts(chunk)
+        found = _split(chunk) if chunk.isascii() else _split_scripts(chunk)
+        if len(chunk) <= LONGEST_TERM:
+            if len(self) >= 20_000:
+                self.clear()
+            self[chunk] = found
         return found
+
+
+_TERMS_OF_CHUNK = _TermsOfChunk()
 
 
 def _split(chunk: str) -> list[str]:
@@ -149,6 +156,7 @@ _RUSSIAN_ENDINGS = """
 """
 
 
+@lru_cache(maxsize=20_000)
 def stem(term: str) -> str:
     """The term without its ending: English inflection, Russian cases, the number in `python3`.
 
@@ -220,8 +228,7 @@ def _russian_stem(word: str) -> str:
 
 def stems(words: Iterable[str]) -> list[str]:
     """The stem of each term."""
-    known: dict[str, str] = {}
-    return [known.get(word) or known.setdefault(word, stem(word)) for word in words]
+    return list(map(stem, words))
 
 
 def index_fields(text: str) -> tuple[str, str]:
