@@ -1,0 +1,201 @@
+"""Which strings are secrets: the names that announce one, and what its value has to look like.
+
+Decides by shape alone, for one name and one value at a time. Where in a text they stand, and what
+becomes of them, is the business of `core.secrets`.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from functools import cache
+
+
+@cache
+def compiled(pattern: str, flags: int = re.ASCII) -> re.Pattern[str]:
+    """Compiled when first needed: most texts need few of them, and a hook starts cold."""
+    return re.compile(pattern, flags)
+
+
+@cache
+def compiled_bytes(pattern: bytes) -> re.Pattern[bytes]:
+    return re.compile(pattern)
+
+
+def has(pattern: str, value: str) -> bool:
+    return compiled(pattern).search(value) is not None
+
+
+def words(name: str) -> list[str]:
+    """The words of a name in camel, snake or kebab case, in lower case and without digits."""
+    return [word.lower() for word in compiled(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+").findall(name)]
+
+
+def _set(several: str) -> frozenset[str]:
+    return frozenset(several.split())
+
+
+# ---------------------------------------------------------------------------------------------
+# Names
+
+_HARMLESS = _set(
+    "public pub publishable foreign primary partition sort cache idempotency dedupe page next"
+    " continuation sync cancel cancellation eos bos pad unk cls sep mask stop special max min num"
+    " total count input output prompt completion hashed fingerprint translation locale query row"
+    " group context host known csrf xsrf authenticity"
+)
+_QUALIFIERS = _set(
+    "api app access secret private auth authorization client encryption encrypt decrypt signing"
+    " signature license account shared master service deploy consumer admin storage subscription"
+    " webhook session developer integration ingest jwt hmac aes cookie security ssh rsa preshared"
+    " nonce secure maps write personal user server in facebook twitter linkedin github google"
+)
+_ENDINGS = _set("value base b prod production dev test live staging default")
+_BEFORE_PASS = _set("db user my smtp mail ftp ssh admin root redis mysql store auth")
+
+
+def kind_of_name(name: str) -> str:
+    """What a value under this name is: password, secret, token, key, hint (perhaps), or nothing."""
+    parts = words(name)
+    while parts and parts[-1] in _ENDINGS:
+        parts.pop()
+    if not parts or not _HARMLESS.isdisjoint(parts):
+        return ""
+    last = parts[-1] if parts[-1].endswith("ss") else parts[-1].removesuffix("s")
+    before = parts[-2] if len(parts) > 1 else ""
+    if last.endswith(("password", "passwd", "passphrase", "passwort", "passcode", "pwd")):
+        return "password"
+    if last.endswith("pass"):
+        return "password" if last == "pass" or last[:-4] in _BEFORE_PASS else ""
+    if last.endswith(("secret", "credential")):
+        return "secret"
+    if last.endswith("token"):
+        return "token" if parts[-1] != "tokens" else ""
+    if last == "key":
+        return "key" if before in _QUALIFIERS or (name.isupper() and before) else "hint"
+    if last.endswith("key"):
+        return "key" if last[:-3] in _QUALIFIERS else ""
+    if last == "login" and before.endswith("sonar"):
+        return "token"
+    return "hint" if last in ("auth", "salt", "pat") else ""
+
+
+# ---------------------------------------------------------------------------------------------
+# Values
+
+_FILLED_IN_LATER = (
+    r"\$\{|\$\(|\{\{|\{%|<[^<>]{1,64}>|%\(\w+\)|%[sdv@](?!\w)|#\{\w|^\$\w+(?![\w$])|^%\w+%?$"
+    r"|^\{[\w.]*\}$|\[REDACTED:|\[PRIVATE\]|(?i:x{4})|\*{3}|\.{3}|…|•|^\[.*\]$|^[\"']|[\"']\s?[+.]"
+)
+_EXAMPLE = _set("your change changeme changethis placeholder sample dummy replace insert here")
+_CODE = (
+    r"[\w$]+\(|^[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)+$|^[&*@!]?\w+\[|=>|^-|^!\d"
+)
+_PLACE = r"^(?:https?:|[.~]{0,2}/[\w.@-]+/)"
+_SELF = _set("password passwd passphrase pass pwd secret token key credentials")
+_PLAIN = _SELF | _set(
+    "passwords passwort kennwort parola senha haslo heslo secrets tokens keys api credential test"
+    " tests none null nil undefined true false yes no on off string str text bytes byte int integer"
+    " number bool boolean float any object array list dict map type optional required default empty"
+    " value values field input output user users username email name login auth new old current"
+    " confirm this self my the a an of for and or is in not env var config settings data example"
+    " foo bar baz hidden masked removed redacted omitted invalid missing wrong incorrect expired"
+    " error bearer basic jwt hash hashed encrypted encoded plain salt random generated file path"
+    " url id label enter show hide forgot reset update create change varchar char unknown prompt"
+    " stdin see above below"
+)
+_TECHNICAL = _set(
+    "sha md base utf aes argon pbkdf oauth rsa hmac uint varchar char ascii ipv bit bits min max"
+    " length version"
+)
+_SWITCH = r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])"
+
+
+def is_filler(value: str) -> bool:
+    """A template, a mask, an ellipsis, our own mark: something that stands for a secret."""
+    return (
+        len(set(value)) < (3 if len(value) < 8 else 5)
+        or has(_FILLED_IN_LATER, value)
+        or not _EXAMPLE.isdisjoint(words(value))
+        or (value.isupper() and not has("[0-9]", value) and is_words(value))
+    )
+
+
+def is_words(value: str) -> bool:
+    """Nothing but everyday words of forms, types and prompts; digits only as in `sha256`."""
+    if not value.isascii() and value.isalpha():
+        return True
+    parts = words(value)
+    return _PLAIN.union(_TECHNICAL).issuperset(parts) and (
+        not has("[0-9]", value) or not _TECHNICAL.isdisjoint(parts)
+    )
+
+
+def is_random(value: str, least: int = 10) -> bool:
+    """Whether letters and digits alternate as they do in random text and not in words.
+
+    Words joined by capitals, dashes or underscores, versions and dates switch less than once in
+    six characters; hexadecimal, base 32 and base 64 switch more often.
+    """
+    if len(value) < least or value.isdigit() or not has("[0-9]", value) or has(_PLACE, value):
+        return False
+    if len(set(compiled(r"[^\w\s./:,-]").findall(value))) >= 4:
+        return len(value) >= 16
+    switches = len(compiled(_SWITCH).findall(value))
+    return (
+        switches >= 3
+        and not has(r"\s", value)
+        and (switches * 6 >= len(value) or has(r"[^\W_]{24}", value))
+    )
+
+
+def is_token(body: str) -> bool:
+    """Whether what follows an issuer's prefix is a token: no mask, no words of a manual."""
+    return not is_filler(body) and (has("[0-9]", body) or body.lower() != body != body.upper())
+
+
+def is_secret(kind: str, value: str, *, quoted: bool, loose: bool) -> bool:
+    """Whether a value under a name of this kind is a secret.
+
+    `quoted`: it is a literal and cannot be a variable. `loose`: the place (an environment line, a
+    connection string, an option of a command) takes literals without quotes.
+    """
+    if is_filler(value):
+        return False
+    if kind == "hint":
+        longest = max(compiled(r"[^\W_]+").findall(value), key=len, default="")
+        return is_random(longest, 20) and has("[g-zG-Z]", longest)
+    if is_random(value):
+        return True
+    if not quoted and (has(_CODE, value) or _refers(value)):
+        return False
+    if kind == "password":
+        if has(r"\s|^[#.][a-z][a-z-]*$", value) or has(_PLACE, value) or is_words(value):
+            return False
+        if quoted or loose:
+            return len(value) >= 4
+        return len(value) >= 6 and has("[A-Za-z]", value) and has(r"[0-9!@#$%^&*?~+]", value)
+    if kind == "secret" and quoted and len(value) >= 8 and not is_words(value):
+        return not has(r"\s" if loose else r"^[\w./:-]*$|\s", value)
+    return kind == "token" and has(r"^[a-z0-9]{6}\.[a-z0-9]{16}$", value)
+
+
+def _refers(value: str) -> bool:
+    """A variable that holds a secret: `user_password`, `password2`."""
+    return has(r"^[A-Za-z_]+\d?$", value) and not _SELF.isdisjoint(words(value))
+
+
+def is_secret_in(context: str, value: str) -> bool:
+    """Whether what stands in one of the places of `secret_formats.CONTEXTS` is a secret."""
+    if context == "basic-auth":
+        return is_basic(value)
+    return is_random(value) if context == "webhook" else not is_filler(value)
+
+
+def is_basic(value: str) -> bool:
+    """Whether this is a name and a password, joined by a colon, in base 64."""
+    try:
+        decoded = binascii.a2b_base64(value + "=" * (-len(value) % 4))
+    except binascii.Error:
+        return False
+    return b":" in decoded and decoded.isascii() and decoded.decode().isprintable()

@@ -1,0 +1,298 @@
+"""Where in a text the secrets are.
+
+Knows places: long runs of token characters, broken lines, key blocks, headers and commands, names
+with a value. What is a secret in such a place is asked of `core.secret_formats` and
+`core.secret_rules`; what becomes of it is the business of `core.secrets`.
+
+Text without secrets costs little, because the search runs over an ASCII shadow of the text (one
+byte a character, so that offsets agree) with `bytes.find`, and a pattern is tried only where a
+fixed text was found. No place is looked at more than a bounded number of times.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from recollect.core import secret_formats as formats
+from recollect.core import secret_rules as rules
+
+Span = tuple[int, int, str]
+"""Start, end, type."""
+
+TYPES = {
+    "password": "password",
+    "secret": "secret",
+    "token": "token",
+    "key": "api-key",
+    "hint": "secret",
+}
+"""What a secret is called that was found by its name alone."""
+
+_CLASSES = bytes(
+    ord("a")
+    if code < 128 and (chr(code).isalnum() or chr(code) in "_-")
+    else ord("q")
+    if chr(code) in "`'\"?"
+    else ord("n")
+    if chr(code) in "\r\n\\"
+    else ord(" ")
+    for code in range(256)
+)
+"""Token characters, quotes (with what the shadow shows for other characters), line ends."""
+
+
+def spans(text: str) -> list[Span]:
+    """The secrets in the text, in order and disjoint.
+
+    Where rules overlap, all that any of them covers goes, under the name of the most telling rule.
+    """
+    merged: list[tuple[int, int, int, str]] = []
+    for start, end, rank, type_ in sorted(
+        (start, end, rank, type_) for rank, (start, end, type_) in enumerate(_candidates(text))
+    ):
+        if merged and start < merged[-1][1]:
+            begun, ended, best, chosen = merged[-1]
+            merged[-1] = (begun, max(ended, end), *min((best, chosen), (rank, type_)))
+        else:
+            merged.append((start, end, rank, type_))
+    return [(start, end, type_) for start, end, _, type_ in merged]
+
+
+def _candidates(text: str) -> Iterator[Span]:
+    """Everything that looks like a secret, the most telling rules first."""
+    shadow = text.encode("ascii", "replace")
+    lower = shadow.lower()
+    classes = shadow.translate(_CLASSES)
+    yield from _key_blocks(text, lower)
+    yield from _tokens(text, classes)
+    yield from _broken_tokens(text, classes)
+    yield from _manifests(text, lower)
+    for type_, hint, pattern in formats.CONTEXTS:
+        for match in _matches(pattern, text, lower, hint):
+            group = match.lastindex or 0
+            if rules.is_secret_in(type_, match[group]):
+                yield *match.span(group), type_
+    yield from _assigned(text, lower)
+
+
+def _all(haystack: bytes, needle: bytes) -> Iterator[int]:
+    at = haystack.find(needle)
+    while at >= 0:
+        yield at
+        at = haystack.find(needle, at + 1)
+
+
+def _matches(pattern: str, text: str, lower: bytes, hint: bytes) -> Iterator[re.Match[str]]:
+    """Matches that begin where the hint stands, and do not overlap."""
+    end = 0
+    for at in _all(lower, hint):
+        if at >= end and (match := rules.compiled(pattern).match(text, at)):
+            yield match
+            end = match.end()
+
+
+# ---------------------------------------------------------------------------------------------
+# Tokens
+
+_RUN = b"a" * 18
+_QUOTE_INSIDE = b"aaqaaaa"
+_LINE_END = b"a" * 12 + b"n"
+_BREAK = (
+    r"[`'\"␀\u00ad\u200b-\u200d\u2060\ufeff](?=[\w-]{4})"
+    r"|(?:\\?\r?\n|(?:\\r)?\\n|\\)[ \t>]{0,40}(?=[\w-]{4})(?=[A-Za-z_-]{0,24}\d)"
+)
+_REACH = 400
+_GAP = -1
+
+
+def _bounded(pattern: str) -> re.Pattern[str]:
+    """No letter or digit on either side, but for the letter of an escaped line end (`\\n`)."""
+    return rules.compiled(r"(?:(?<![^\W_])|(?<=\\[nrt]))" + pattern + r"(?![^\W_])")
+
+
+def _tokens(text: str, classes: bytes) -> Iterator[Span]:
+    """Tokens that name their issuer.
+
+    Each has a long run of token characters, or ends in one: only those runs, a small part of most
+    texts, are searched for the many prefixes.
+    """
+    runs: set[str] = set()
+    end = 0
+    while (start := classes.find(_RUN, end)) >= 0:
+        chunk = classes[start : start + 120]
+        end = start + len(chunk) - len(chunk.lstrip(b"a"))
+        runs.add(text[max(0, start - 9) : end])
+    long = "\n".join([run for run in runs if rules.has(r"\d|[a-z][A-Z]|[A-Z][a-z]", run)])
+    for prefix, type_, pattern in formats.prefixes() if long else ():
+        if prefix in long:
+            regex, at = _bounded(pattern), text.find(prefix)
+            while at >= 0:
+                match = regex.match(text, at)
+                if match and rules.is_token(match[1]):
+                    yield *match.span(), type_
+                at = text.find(prefix, match.end() if match else at + 1)
+    for type_, hint, pattern in formats.SHAPED if long else ():
+        if rules.has(hint, long):
+            for match in _bounded(pattern).finditer(text):
+                yield *match.span(), type_
+
+
+def _broken_tokens(text: str, classes: bytes) -> Iterator[Span]:
+    """Tokens with a quote, a backtick or a line end inside, found where the text is joined up."""
+    regex = rules.compiled(_BREAK)
+    breaks = sorted(
+        match.span()
+        for needle, inside in ((_QUOTE_INSIDE, 2), (_LINE_END, 12))
+        for at in _all(classes, needle)
+        if (match := regex.match(text, at + inside))
+    )
+    if not breaks:
+        return
+    kept: list[int] = []
+    end = 0
+    for start, stop in (*breaks, (len(text), len(text))):
+        if start - end > 2 * _REACH:
+            kept += (*range(end, end + _REACH), _GAP, *range(start - _REACH, start))
+        else:
+            kept += range(end, start)
+        end = max(end, stop)
+    joined = "".join([text[at] if at != _GAP else " " for at in kept])
+    for start, end, type_ in _tokens(joined, joined.encode("ascii", "replace").translate(_CLASSES)):
+        if kept[end - 1] - kept[start] >= end - start:
+            yield kept[start], kept[end - 1] + 1, type_
+
+
+# ---------------------------------------------------------------------------------------------
+# Blocks
+
+_BLOCK = (
+    r"(?:-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,3})"
+    r"(?:(?:[\s\"'`,+>|*#;]|\\{1,4}[nrt]|\d{1,6}[→|:\t]|\\\n){0,60}"
+    r"(?:[\w+/=]{20,}|[A-Z][\w-]{2,20}: [^\n\\]{1,99}))*+"
+)
+_BLOCK_END = r"[^()\[\]{};]{0,400}?-----END [A-Z0-9 ]{1,60}-----"
+
+
+def _key_blocks(text: str, lower: bytes) -> Iterator[Span]:
+    """Private keys in PEM or PuTTY form, to their END line or as far as the lines look like it."""
+    for hint in (b"-----begin ", b"private-lines: "):
+        for block in _matches(_BLOCK, text, lower, hint):
+            closed = rules.compiled(_BLOCK_END).match(text, block.end())
+            if closed or block.end() - block.start() > 60:
+                yield block.start(), (closed or block).end(), "private-key"
+
+
+def _manifests(text: str, lower: bytes) -> Iterator[Span]:
+    """The data of a Kubernetes secret: its names say nothing and its values are only encoded."""
+    if b"kind: secret" not in lower:
+        return
+    block = r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\n((?:\1[ \t]+\S[^\n]*\n?)+)"
+    entry = r"(?m)^[ \t]*[\w.-]{1,99}:[ \t]*[\"']?([^\s\"'|>#][^\s\"']{3,})"
+    for data in rules.compiled(block).finditer(text):
+        for match in rules.compiled(entry).finditer(text, *data.span(2)):
+            if not rules.is_filler(match[1]):
+                yield *match.span(1), "kubernetes-secret"
+
+
+# ---------------------------------------------------------------------------------------------
+# Values under a telling name
+
+_NAME_ENDS = b"pass pwd secret token key credential auth salt _pat login".split()
+_NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.-"
+_NAME_REST = (
+    rb"(?:w(?:or)?[dt]|phrase|code)?s?"
+    rb"(?:[_-]?(?:value|base(?:64)?|b64|prod|dev|test|live|default|\d{1,2}))?(?![a-z0-9])"
+)
+_VALUE = (
+    r"(?:[bruf]{0,2}(?P<quote>[\"'`])(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){0,8192})"
+    r"|(?P<escape>\\+[\"'`])(?P<escaped>(?:(?!(?P=escape))\\*[^\\\n]){0,8192})"
+    r"|(?P<bare>(?:[^\s\"'`,;&<>()\[\]{}|\\]|[,;&](?![\s\"'`]|[\w ]{1,30}=|$)){4,512}+)(?![(\[]))"
+)
+_ASSIGNED = (
+    r"(?P<close>\\*[\"'`])?\]?(?:"
+    r"[ \t]{0,30}(?P<op>:=|=>|->|[=!]==?|=|:(?!:))"
+    r"(?:[ \t]{0,4}[A-Za-z][\w.\[\]<>?| ]{0,40}?=(?![=>]))?"
+    r"|(?P<comma>[ \t]{0,4},)"
+    r"|(?P<pair>[\"']?,?\s{1,40}\\*[\"']?value\\*[\"']?\s{0,4}[:=]|\s{0,4}\{\s{1,9}default\s{0,9}=)"
+    r"|(?P<says>(?: for [^\n\"'`]{0,40}(?:[\"'`][^\n\"'`]{1,40}[\"'`])?)? is(?=\s))"
+    r"|(?P<element>(?:[ \t][^<>\n]{0,80})?>)"
+    r"|(?P<space>(?=[ \t]))"
+    r")(?:[ \t]{0,30}|\s{0,60}(?=\\*[\"']))" + _VALUE
+)
+
+
+def _assigned(text: str, lower: bytes) -> Iterator[Span]:
+    """Values under a name that announces a secret: `API_KEY=…`, `"password": "…"`, `--token …`."""
+    rest, assigned = rules.compiled_bytes(_NAME_REST), rules.compiled(_ASSIGNED)
+    for hint in _NAME_ENDS:
+        for at in _all(lower, hint):
+            end = rest.match(lower, at + len(hint))
+            match = assigned.match(text, end.end()) if end else None
+            if match:
+                yield from _value_under(text, at, match)
+
+
+def _value_under(text: str, at: int, match: re.Match[str]) -> Iterator[Span]:
+    before = text[max(0, at - 120) : at]
+    rest = before.rstrip(_NAME_CHARACTERS)
+    name = before[len(rest) :] + text[at : match.start()]
+    kind = rules.kind_of_name(name)
+    if kind == "hint" and rest.endswith(" "):  # "secret key: …"
+        kind = rules.kind_of_name(f"{rest.split()[-1]} {name}") if rest.split() else kind
+    if kind and _takes_value(match, kind, name, rest):
+        group = match.lastgroup or "bare"
+        if rules.is_secret(
+            kind, match[group], quoted=group != "bare", loose=_takes_bare(match, name, rest)
+        ):
+            yield *match.span(group), TYPES[kind]
+
+
+def _takes_value(match: re.Match[str], kind: str, name: str, before: str) -> bool:
+    """Whether what stands between name and value gives the value to the name."""
+    quote = match["quote"] or match["escape"]
+    if before.endswith("${"):  # a variable of the shell, with what to do when it is empty
+        return False
+    if match["comma"]:
+        return bool(
+            match["close"] and quote and name.isupper() and re.search(r"\(\s*\\*[\"']$", before)
+        )
+    if match["says"]:
+        return kind == "password"
+    if match["element"]:
+        return before.endswith("<")
+    if match["space"] is not None:
+        return bool(
+            name.startswith("-")
+            or re.search(r"login\s+\S+\s+$", before)
+            or (quote and name.endswith("PASSWORD"))
+            or (match["bare"] and rules.is_random(match["bare"], 20))
+        )
+    if not quote:
+        return match["op"] != ":" or not name.lower().endswith("pass")  # the outcome of a test
+    # In "Password: " the quote behind the name closes the string that the name stands in.
+    return match["close"] is not None or quote[-1] != before[-1:]
+
+
+def _takes_bare(match: re.Match[str], name: str, before: str) -> bool:
+    """Whether literals stand here without quotes, so that a plain word is not a variable."""
+    op = match["op"]
+    if match["space"] is not None:
+        return re.search(r"login\s+\S+\s+$|\s--?\w[^\n]*$", before) is not None
+    if match["element"]:
+        return True
+    if op in ("==", "!=", "===", "!=="):
+        return match["bare"] is None
+    if op == ":":
+        return name.isupper()
+    if re.search(r"(?:^|\n)[ \t]*user(?:name)? ?= ?\w+[ \t]*\n[ \t]*$", before):
+        return True
+    if op != "=" or match.end("op") != match.start("bare"):
+        return False
+    line_ends = match.string[match.end() : match.end() + 1] in ("", "\n", "\r")
+    return (
+        name.isupper()
+        or before[-1:] in (";", "?", "&")
+        or (before[-1:] in ("", "\n") and line_ends)
+        or re.search(r"\b(?:user|uid|host|server|username)=\S+ $", before) is not None
+    )

@@ -1,0 +1,144 @@
+"""Finds secrets and takes them out: the only maker of `SafeText`.
+
+Everything passes here before it is stored and again before a model sees it. A secret becomes
+`[REDACTED:<type>]`, a `<private>` span becomes `[PRIVATE]`. Where the secrets are is found by
+`core.secret_search`; this module rewrites the text or the JSON. It does not know who wrote it or
+where it goes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from recollect.core import secret_rules as rules
+from recollect.core.secret_search import TYPES, spans
+from recollect.errors import InvalidInput
+from recollect.types import Json, SafeText
+
+PRIVATE = "[PRIVATE]"
+MAX_DEPTH = 200
+MAX_ROUNDS = 8
+
+
+class Scrubbed(NamedTuple):
+    """Text without secrets, and the types of those that were taken out, in order."""
+
+    text: SafeText
+    found: tuple[str, ...]
+
+
+def scrub(text: str) -> Scrubbed:
+    """The text without secrets and private spans, fit for a text column of either engine."""
+    clean, found = _redact(_storable(text))
+    return Scrubbed(SafeText(clean), found)
+
+
+def safe(text: str) -> SafeText:
+    """The text alone, for where nobody asks what was found."""
+    return scrub(text).text
+
+
+def scrub_json(value: Json) -> Scrubbed:
+    """The value as compact JSON with every string in it scrubbed, keys and values alike.
+
+    A string under a name such as "password" is judged by that name as well. Characters that no
+    engine stores (NUL, lone surrogates) are escaped, so that they come back as they were.
+    """
+    found: list[str] = []
+    clean = _scrub_value(value, "", found, 0)
+    try:
+        text = json.dumps(clean, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError as error:
+        raise InvalidInput(
+            f"a number cannot be written as JSON: {error}",
+            hint="Pass finite numbers of at most 4300 digits, or text.",
+        ) from error
+    escaped = re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text)
+    return Scrubbed(SafeText(escaped), tuple(found))
+
+
+def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
+    if isinstance(value, str):
+        clean, types = _redact_under(name, value)
+        found += types
+        return clean
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if depth == MAX_DEPTH:
+        raise InvalidInput(f"JSON is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, list | tuple):
+        return [_scrub_value(item, name, found, depth + 1) for item in value]
+    if not isinstance(value, dict):
+        raise InvalidInput(
+            f"a {type(value).__name__} cannot be written as JSON",
+            hint="Pass dicts with text keys, lists, text, numbers, booleans and None.",
+        )
+    pairs: dict[str, Json] = {}
+    seen: dict[str, int] = {}
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise InvalidInput(f"the key {key!r} of a JSON object is not text")
+        clean, types = _redact(key)
+        found += types
+        seen[clean] = seen.get(clean, 0) + 1
+        unique = clean if seen[clean] == 1 else f"{clean} {seen[clean]}"
+        label = value.get("name", value.get("key")) if key == "value" else key
+        pairs[unique] = _scrub_value(
+            item, label if isinstance(label, str) else "", found, depth + 1
+        )
+    return pairs
+
+
+def _redact_under(name: str, value: str) -> tuple[str, tuple[str, ...]]:
+    label = "authorization: " if name.lower().endswith("authorization") else ""
+    clean, found = _redact(label + value)
+    kind = rules.kind_of_name(name)
+    if kind and not found and rules.is_secret(kind, value, quoted=True, loose=False):
+        return f"[REDACTED:{TYPES[kind]}]", (TYPES[kind],)
+    return clean.removeprefix(label), found
+
+
+def _storable(text: str) -> str:
+    """PostgreSQL refuses NUL, and neither engine takes half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text.replace("\0", "␀")
+
+
+def _redact(text: str) -> tuple[str, tuple[str, ...]]:
+    """Rewritten until nothing is found: what one redaction lays bare, the next round takes."""
+    text = _without_private(text)
+    found: list[str] = []
+    for _ in range(MAX_ROUNDS):
+        secrets = spans(text)
+        if not secrets:
+            break
+        pieces: list[str] = []
+        end = 0
+        for start, stop, type_ in secrets:
+            pieces += (text[end:start], f"[REDACTED:{type_}]")
+            end = stop
+            found.append(type_)
+        text = "".join(pieces) + text[end:]
+    return text, tuple(found)
+
+
+def _without_private(text: str) -> str:
+    """Nested spans end with their outermost; one that is not closed lasts to the end."""
+    if "<" not in text:
+        return text
+    pieces: list[str] = []
+    depth = kept = 0
+    for tag in rules.compiled(r"(?i)<(/?)private\s{0,8}>").finditer(text):
+        if not tag[1]:
+            if depth == 0:
+                pieces += (text[kept : tag.start()], PRIVATE)
+            depth += 1
+        elif depth:
+            depth -= 1
+            kept = tag.end()
+    return "".join(pieces) + (text[kept:] if not depth else "") if pieces else text
