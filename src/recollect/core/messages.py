@@ -36,6 +36,10 @@ MEMORY_TAG = "recollect-memory"
 SUMMARY_TAG = "thread_summary"
 """Wraps the summary of what left the window."""
 
+CONTINUED = "Older conversation history has been summarized. Continue."
+"""The neutral words after a trim. They also open a window that would begin with the assistant,
+where a format wants the user first."""
+
 Block = Mapping[str, Json]
 Content = str | tuple[Block, ...]
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ..errors import InvalidInput
 from ..types import ROLES, Json, Message
 from . import wire_anthropic, wire_chat, wire_responses
-from .messages import own_message, refuse_duplicate_calls
+from .messages import CONTINUED, own_message, refuse_duplicate_calls
 
 Decode = Callable[[Mapping[str, Json]], list[Message]]
 Encode = Callable[[Sequence[Message]], list[dict[str, Json]]]
@@ -40,9 +40,6 @@ _OTHER_NAMES = {
 }
 _ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
 _RESPONSES_BLOCKS = frozenset({"input_text", "output_text", "input_image", "input_file"})
-
-CONTINUED = "Older conversation history has been summarized. Continue."
-"""Said for the user where a format wants a user first and the window begins with the assistant."""
 
 
 def from_wire(raw: Json, provider: str = "auto") -> list[Message]:
