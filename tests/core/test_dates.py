@@ -155,7 +155,7 @@ def test_text_without_dates_is_kept_to_the_letter(text: str, now: int) -> None:
         pytest.param("last " * 40_000 + "week", 1, id="beginnings"),
         pytest.param('"today' * 30_000, 15_000, id="quotes"),
         pytest.param("'a" * 100_000 + " today", 1, id="apostrophes"),
-        pytest.param("`" * 199_999 + "today", 0, id="backticks"),
+        pytest.param("`" * 199_997 + "today", 0, id="backticks"),
         pytest.param("1" * 200_000 + " days ago, today", 1, id="digits"),
         pytest.param("today" + " " * 200_000 + "today", 2, id="spaces"),
     ],
