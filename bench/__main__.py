@@ -1,7 +1,7 @@
 """`python -m bench`: one table of ratios. It fails when a bound does not hold.
 
-    python -m bench            everything (a few minutes)
-    python -m bench recall     only the lines whose name holds the word
+python -m bench            everything (a few minutes)
+python -m bench recall     only the lines whose name holds the word
 """
 
 from __future__ import annotations

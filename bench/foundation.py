@@ -111,7 +111,9 @@ def durable(name: str, work: Callable[[recollect.Recollect, int], object], count
                 return wall(lambda: everything(memory))
 
         mine, raw = paired(ours, lambda: replay(fresh(), recorded), 5)
-    return line(f"{name} ({count} times)", count / mine, count / raw, "per second", ("at least", 0.7))
+    return line(
+        f"{name} ({count} times)", count / mine, count / raw, "per second", ("at least", 0.7)
+    )
 
 
 def recall(count: int, bound: float) -> Ratio:
@@ -142,7 +144,9 @@ def recall(count: int, bound: float) -> Ratio:
         mine, yardstick = paired(ours, raw, 7)
         connection.close()
     each = 1000 / len(questions)
-    return line(f"recall at {count:,} memories", mine * each, yardstick * each, "ms", ("at most", bound))
+    return line(
+        f"recall at {count:,} memories", mine * each, yardstick * each, "ms", ("at most", bound)
+    )
 
 
 def cold(count: int) -> Ratio:
@@ -160,14 +164,27 @@ def cold(count: int) -> Ratio:
             lambda: processor_milliseconds(bare, environment),
             15,
         )
-    return line(f"cold `recollect recall` at {count:,} memories", mine, yardstick, "ms CPU", ("at most", 4.0))
+    return line(
+        f"cold `recollect recall` at {count:,} memories",
+        mine,
+        yardstick,
+        "ms CPU",
+        ("at most", 4.0),
+    )
 
 
 def measures() -> Iterator[Callable[[], Ratio]]:
     """All of them, the quick ones first."""
     notes = Notes()
-    yield partial(durable, "durable learn", lambda memory, place: memory.learn(notes.note() + f" {place}"), 400)
-    yield partial(durable, "durable append", lambda memory, place: memory.record("s", notes.note()), 400)
+    yield partial(
+        durable,
+        "durable learn",
+        lambda memory, place: memory.learn(notes.note() + f" {place}"),
+        400,
+    )
+    yield partial(
+        durable, "durable append", lambda memory, place: memory.record("s", notes.note()), 400
+    )
     yield partial(cold, 10_000)
     yield partial(recall, 1_000, 3.0)
     yield partial(recall, 10_000, 2.0)

@@ -43,7 +43,8 @@ def table(lines: Sequence[Ratio]) -> str:
 
 def paired(one: Callable[[], float], other: Callable[[], float], pairs: int) -> tuple[float, float]:
     """The medians of two measurements that take turns, so that a slow spell hits both."""
-    first, second = [], []
+    first: list[float] = []
+    second: list[float] = []
     for place in range(pairs):
         order = (one, first), (other, second)
         for measure, results in order if place % 2 else reversed(order):

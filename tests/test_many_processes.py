@@ -11,7 +11,9 @@ import recollect
 ROOT = Path(__file__).parent.parent
 
 
-def run_writers(project: Path, environment: dict[str, str], count: int, number: int = 8) -> list[str]:
+def run_writers(
+    project: Path, environment: dict[str, str], count: int, number: int = 8
+) -> list[str]:
     """Run writers side by side; gives what each of them said."""
     writers = [
         subprocess.Popen(
@@ -36,7 +38,9 @@ def test_eight_processes_append_and_learn_without_loss(
     project: Path, environment: dict[str, str]
 ) -> None:
     said = run_writers(project, environment, 200)
-    seqs = sorted(int(line.split()[1]) for out in said for line in out.splitlines() if line[0] == "a")
+    seqs = sorted(
+        int(line.split()[1]) for out in said for line in out.splitlines() if line[0] == "a"
+    )
     assert seqs == list(range(1, 1601))
     with recollect.open(project, environment=environment) as memory:
         assert memory.verify(archive=True).messages == 1600

@@ -186,5 +186,7 @@ def test_incognito_writes_nothing_and_behaves_the_same(project: Path, tmp_path: 
         assert not memory.recall("on disk from before")
         assert memory.doctor().ok
     assert sorted(path for path in project.rglob("*")) == before
-    with recollect.open(project, environment={**environment, "RECOLLECT_MODE": "incognito"}) as memory:
+    with recollect.open(
+        project, environment={**environment, "RECOLLECT_MODE": "incognito"}
+    ) as memory:
         assert not memory.recall("secret plan")

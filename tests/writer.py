@@ -1,6 +1,6 @@
 """A process that writes to a store and says what was acknowledged, one line each, as it happens.
 
-    python -m tests.writer PROJECT NAME COUNT
+python -m tests.writer PROJECT NAME COUNT
 """
 
 from __future__ import annotations

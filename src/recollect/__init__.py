@@ -82,7 +82,7 @@ __all__ = [
 ]
 
 
-def open(  # noqa: A001
+def open(
     path: str | _os.PathLike[str] = ".",
     *,
     incognito: bool = False,

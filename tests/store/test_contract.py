@@ -105,7 +105,11 @@ def test_a_memory_keeps_every_field(new_database: Open) -> None:
     assert memory.tags == ("t",)
     assert memory.citations == ({"path": "a.py"},)
     assert memory.confidence == 0.5
-    plain = {name: value for name, value in memory._asdict().items() if not isinstance(value, (tuple, dict))}
+    plain = {
+        name: value
+        for name, value in memory._asdict().items()
+        if not isinstance(value, (tuple, dict))
+    }
     assert plain.items() <= a_memory()._asdict().items()
 
 
@@ -115,10 +119,14 @@ def test_one_open_memory_for_a_text_and_as_many_closed_ones_as_it_takes(new_data
     assert database.write(lambda tx: memories.insert(tx, a_memory("m-1", **same)))
     assert not database.write(lambda tx: memories.insert(tx, a_memory("m-2", **same)))
     database.write(lambda tx: memories.update(tx, "m-1", {"valid_to": 7, "status": "superseded"}))
-    assert database.write(lambda tx: memories.insert(tx, a_memory("m-3", root="m-1", revision=2, **same)))
+    assert database.write(
+        lambda tx: memories.insert(tx, a_memory("m-3", root="m-1", revision=2, **same))
+    )
     versions = database.read(lambda tx: memories.versions(tx, "m-1"))
     assert [version.id for version in versions] == ["m-1", "m-3"]
-    assert [memory.id for memory in database.read(lambda tx: memories.listing(tx, {}, 10))] == ["m-3"]
+    assert [memory.id for memory in database.read(lambda tx: memories.listing(tx, {}, 10))] == [
+        "m-3"
+    ]
 
 
 def test_recalls_are_counted_and_change_nothing_else(new_database: Open) -> None:
@@ -224,7 +232,9 @@ def test_a_text_of_many_parts_is_one_hit(new_database: Open) -> None:
     assert database.read(lambda tx: refs(tx, "omega")) == ["m-1"]
 
 
-@pytest.mark.parametrize("term", ["it's", "a\\b", "'", "x'; DROP TABLE entries; --", "名前", "é", "1.5"])
+@pytest.mark.parametrize(
+    "term", ["it's", "a\\b", "'", "x'; DROP TABLE entries; --", "名前", "é", "1.5"]
+)
 def test_a_term_is_data_for_both_engines(new_database: Open, term: str) -> None:
     database = new_database()
     database.write(lambda tx: put(tx, "m-1", "plain"))

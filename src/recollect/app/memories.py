@@ -49,7 +49,7 @@ class RecallFilters(TypedDict, total=False):
     kind: only these kinds of memory, or message (repeat for several)
     layer: only these layers: session, task, project, user (repeat for several)
     tags: only memories with all these tags (repeat for several)
-    file: only what applies to this path
+    file: only memories that apply to this path
     session: only this session
     since: not older than: 2026-05-01, 3d, 2w, yesterday
     until: older than: 2026-05-01, 3d, 2w, yesterday
@@ -130,7 +130,9 @@ class Memories(Opened):
         )
         found = self._both(lambda txs: flows.recall.recall(txs, question, now))
         for space in (self._project_space, self._user_space):
-            ids = flows.recall.memory_ids([hit for hit in found if self._space_of(hit.layer) is space])
+            ids = flows.recall.memory_ids(
+                [hit for hit in found if self._space_of(hit.layer) is space]
+            )
             if ids:
                 space.note(partial(flows.recall.note, ids=ids, now=now))
         return found
@@ -171,7 +173,9 @@ class Memories(Opened):
         chosen = {"kind": kind, "layer": layer, "status": status}
         where = {name: value for name, value in chosen.items() if value}
         found = self._both(
-            lambda txs: [memory for tx in txs for memory in flows.look.listing(tx, where, limit + offset)]
+            lambda txs: [
+                memory for tx in txs for memory in flows.look.listing(tx, where, limit + offset)
+            ]
         )
         found.sort(key=lambda memory: (-memory.first_seen, memory.id))
         return tuple(found[offset : offset + limit])

@@ -53,7 +53,9 @@ class Sessions(Opened):
             origin=self.origin,
         )
         now = self._clock()
-        incoming = flows.record.incoming(message, role, about.get("origin", ""), about.get("key", ""))
+        incoming = flows.record.incoming(
+            message, role, about.get("origin", ""), about.get("key", "")
+        )
         ready = [flows.record.prepare(item, now) for item in incoming]
         done = self._project_space.write(lambda tx: flows.record.record(tx, new, ready, now))
         return flows.record.together(done)
@@ -78,7 +80,9 @@ class Sessions(Opened):
 
         Example: recollect session show s-1 --first 10 --last 20
         """
-        shown = self._project_space.read(lambda tx: flows.look.session_page(tx, session, first, last))
+        shown = self._project_space.read(
+            lambda tx: flows.look.session_page(tx, session, first, last)
+        )
         if shown is None:
             raise NotFound(
                 "there is no such session",

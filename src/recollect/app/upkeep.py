@@ -39,7 +39,9 @@ class Upkeep(Opened):
         Example: recollect verify --archive
         """
         if not archive:
-            raise InvalidInput("say what to verify", where="verify", hint="recollect verify --archive")
+            raise InvalidInput(
+                "say what to verify", where="verify", hint="recollect verify --archive"
+            )
         return flows.verify.archive(self._project_space)
 
     def backup(self, path: str) -> flows.survey.BackedUp:

@@ -1,4 +1,4 @@
-"""The archive's proof: a digest for each body, and a chain that binds every message to the one before.
+"""The archive's proof: a digest for each body, a chain that binds every message to the one before.
 
 Erasing a body on request leaves its digest, so the chain still proves all the rest. It does not
 know where messages are kept.

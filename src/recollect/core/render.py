@@ -35,6 +35,18 @@ def visible(text: str) -> str:
     return _hidden().sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
 
 
+def without_escapes(text: str) -> str:
+    """The text without the control sequences of a terminal."""
+    return _escapes().sub(" ", text)
+
+
+@cache
+def _escapes() -> re.Pattern[str]:
+    return re.compile(
+        "\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]{0,1000}(?:\x07|\x1b\\\\)?|[@-Z\\\\-_])"
+    )
+
+
 @cache
 def _hidden() -> re.Pattern[str]:
     return re.compile(
@@ -63,7 +75,9 @@ def _date(days: int) -> str:
     """The date so many days after 1970-01-01, without the price of importing `datetime`."""
     shifted = days + 719_468
     era, day_of_era = divmod(shifted, 146_097)
-    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
+    year_of_era = (
+        day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096
+    ) // 365
     day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
     month = (5 * day_of_year + 2) // 153
     day = day_of_year - (153 * month + 2) // 5 + 1
@@ -74,7 +88,9 @@ def _date(days: int) -> str:
 def plain(value: Any, name: str = "") -> Any:
     """The value as plain JSON: nouns become objects, their times ISO texts."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        found = {field: plain(item, field) for field, item in zip(value._fields, value, strict=True)}
+        found = {
+            field: plain(item, field) for field, item in zip(value._fields, value, strict=True)
+        }
         if "address" not in found and hasattr(value, "address"):
             found["address"] = value.address
         return found
@@ -83,7 +99,9 @@ def plain(value: Any, name: str = "") -> Any:
     if isinstance(value, (list, tuple)):
         listed = [plain(item) for item in value]
         more = getattr(value, "__dict__", None)
-        return {"hits": listed, **{key: plain(item) for key, item in more.items()}} if more else listed
+        return (
+            {"hits": listed, **{key: plain(item) for key, item in more.items()}} if more else listed
+        )
     if name in TIMES and isinstance(value, int) and not isinstance(value, bool):
         return moment(value) or None
     return value

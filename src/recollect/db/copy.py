@@ -47,7 +47,7 @@ def copy_space(source: Database, target: str) -> int:
     """Copy every row of a PostgreSQL space to a new SQLite store; gives its size in bytes."""
     if os.path.exists(target):
         raise Refused("the backup's target exists already", where=target, hint="name a new file")
-    partial = f"{target}.{os.getpid()}.partial"
+    partial = f"{target}.{os.urandom(4).hex()}.partial"
     copy = SqliteDatabase(partial, "project")
     try:
         source.read(lambda origin: copy.write(lambda into: _copy(origin, into)))

@@ -124,7 +124,11 @@ class PostgresTx:
 
 
 def _bm25(
-    size: int, occurrences: Iterable[Sequence[str]], total: int, counts: dict[str, int], average: float
+    size: int,
+    occurrences: Iterable[Sequence[str]],
+    total: int,
+    counts: dict[str, int],
+    average: float,
 ) -> float:
     """FTS5's own formula, so that both engines give the same order."""
     score = 0.0
@@ -219,7 +223,9 @@ class PostgresDatabase:
 
     def _prepare(self, connection: psycopg.Connection[Row]) -> None:
         connection.execute(f"SET search_path TO {_SCHEMA}, public; SET synchronous_commit TO on")
-        known = connection.execute("SELECT to_regclass('recollect.migrations') IS NOT NULL").fetchone()
+        known = connection.execute(
+            "SELECT to_regclass('recollect.migrations') IS NOT NULL"
+        ).fetchone()
         version = _version(connection) if known and known[0] else 0
         if version < migrate.LATEST:
             version = self._migrate(connection)
@@ -250,7 +256,9 @@ class PostgresDatabase:
                 "(version BIGINT PRIMARY KEY, name TEXT NOT NULL, at BIGINT NOT NULL)"
             )
             version = _version(connection)
-            for number, script in enumerate(migrate.pending(version, "postgres"), start=version + 1):
+            for number, script in enumerate(
+                migrate.pending(version, "postgres"), start=version + 1
+            ):
                 connection.execute(script)
                 connection.execute(
                     "INSERT INTO migrations (version, name, at) VALUES (%s, %s, %s)",
@@ -270,7 +278,9 @@ class PostgresDatabase:
                 row = tx.one("SELECT current_setting(:name)", {"name": name})
                 if not row or row[0] not in ("on", "remote_apply", "remote_write"):
                     problems.append(f"{name} is {row[0] if row else '?'}: a crash can lose writes")
-            role = tx.one("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
+            role = tx.one(
+                "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+            )
             if role and role[0]:
                 problems.append(
                     "connected as a role that row-level security does not bind: use a plain role"

@@ -80,7 +80,9 @@ class SqliteTx:
         question = " OR ".join(f'"{term}"' for term in terms)
         bound: dict[str, Any] = {**params, "space": self.space, "match": question, "limit": limit}
         if not where:
-            sql = "SELECT rowid, -rank FROM words WHERE words MATCH :match ORDER BY rank LIMIT :limit"
+            sql = (
+                "SELECT rowid, -rank FROM words WHERE words MATCH :match ORDER BY rank LIMIT :limit"
+            )
             return [Matched(*row) for row in self._connection.execute(sql, bound)]
         sql = (
             "SELECT e.id, -w.rank FROM words w JOIN entries e ON e.id = w.rowid "
@@ -144,7 +146,7 @@ class SqliteDatabase:
         return True
 
     def _attempt(self, begin: str, work: Callable[[Tx], Result], wait: float = 0.0) -> Result:
-        """Run work in a transaction; while others hold the lock, roll back, wait a little, retry."""
+        """Run work in a transaction; while others hold the lock, wait a little and retry."""
         deadline = time.monotonic() + (wait or self._wait)
         while True:
             try:
@@ -292,14 +294,14 @@ class SqliteDatabase:
             raise Refused(
                 "the backup's target exists already", where=target, hint="name a new file"
             )
-        partial = f"{target}.{os.getpid()}.partial"
+        partial = f"{target}.{os.urandom(4).hex()}.partial"
         source = self._connect() if not self.path else apsw.Connection(self.path)
         copy = apsw.Connection(partial)
         try:
             os.chmod(partial, 0o600)
+            # In one step: with WAL it reads one snapshot and keeps no writer waiting.
             with copy.backup("main", source, "main") as progress:
-                while not progress.done:
-                    progress.step(256)
+                progress.step()
             copy.pragma("journal_mode", "delete")
             if copy.pragma("quick_check") != "ok":
                 raise StoreCorrupt("the copy failed its check", where=partial)

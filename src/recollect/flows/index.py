@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core import terms
+from ..core import render, terms
 from ..db.database import Tx
 from ..store import search
 
@@ -15,8 +15,8 @@ Words = tuple[tuple[str, str], ...]
 
 
 def words_of(text: str) -> Words:
-    """What a text is found by."""
-    found = terms.terms(text)
+    """What a text is found by; a terminal's colours are not part of the words they surround."""
+    found = terms.terms(render.without_escapes(text) if "\x1b" in text else text)
     parts = []
     for start in range(0, max(len(found), 1), PART_TERMS):
         here = found[start : start + PART_TERMS]

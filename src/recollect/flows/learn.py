@@ -1,4 +1,4 @@
-"""Learn: scrub, decide what the memory is worth and whether it may be active, write or reinforce."""
+"""Learn: scrub, decide what the memory is worth and may be, write it or reinforce it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,9 @@ def learn(tx: Tx, prepared: Prepared, now: int) -> Learned:
     return learned._replace(redacted=redacted)
 
 
-def _row(draft: Draft, origin: str, now: int, id: str) -> tuple[memories.MemoryRow, tuple[str, ...]]:
+def _row(
+    draft: Draft, origin: str, now: int, id: str
+) -> tuple[memories.MemoryRow, tuple[str, ...]]:
     kind = KINDS[draft.kind]
     text = secrets.scrub(dates.absolute(draft.text.strip(), now))
     found = list(text.found)

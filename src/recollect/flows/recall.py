@@ -74,7 +74,10 @@ def _filters(question: Question) -> dict[str, Sequence[Any]]:
         filters["kind"] = question.kinds
     if question.layers:
         filters["layer"] = question.layers
-    if question.sources:
+    if question.tags or question.file:
+        # Only memories have tags and a scope.
+        filters["source"] = ("memory",)
+    elif question.sources:
         filters["source"] = question.sources
     if question.session:
         filters["owner"] = (question.session,)
@@ -85,9 +88,7 @@ def _filters(question: Question) -> dict[str, Sequence[Any]]:
     return filters
 
 
-def _memory_hits(
-    tx: Tx, found: Sequence[search.Found], question: Question, now: int
-) -> list[Hit]:
+def _memory_hits(tx: Tx, found: Sequence[search.Found], question: Question, now: int) -> list[Hit]:
     held = memories.get_many(tx, [item.ref for item in found])
     hits = []
     for item in found:
@@ -169,7 +170,7 @@ def _document_hits(tx: Tx, found: Sequence[search.Found], searched: Sequence[str
 
 
 def packed(hits: Sequence[Hit], limit: int, budget: int) -> Recalled:
-    """The best hits whole, as many as the limit and the budget take; what does not fit is counted."""
+    """The best hits whole, as many as limit and budget take; what does not fit is counted."""
     chosen: list[Hit] = []
     spent = 0
     for hit in hits:

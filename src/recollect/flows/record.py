@@ -105,10 +105,8 @@ def prepare(incoming: Incoming, now: int) -> Prepared:
     )
 
 
-def record(
-    tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int
-) -> list[Recorded]:
-    """Append messages to a session, made on the way if need be; keys seen before are not kept twice."""
+def record(tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int) -> list[Recorded]:
+    """Append messages to a session, made if need be; keys seen before are not kept twice."""
     held = sessions.hold(tx, session.id)
     if held is None:
         sessions.create(tx, session, now)

@@ -77,9 +77,7 @@ def _is_flag(word: str) -> bool:
     return word == "-h" or (word.startswith("--") and len(word) > 2 and word[2].isalpha())
 
 
-def _put(
-    values: dict[str, Any], operation: Operation, parameter: Parameter, value: str
-) -> None:
+def _put(values: dict[str, Any], operation: Operation, parameter: Parameter, value: str) -> None:
     name, type = parameter.name, parameter.type
     try:
         if type == "list":

@@ -115,7 +115,9 @@ def _value(name: str, value: Any) -> Any:
         try:
             return json.loads(value)
         except ValueError as error:
-            raise InvalidInput(f"the message is not valid JSON: {error}", where="message") from error
+            raise InvalidInput(
+                f"the message is not valid JSON: {error}", where="message"
+            ) from error
     return value
 
 

@@ -63,7 +63,9 @@ class _Page:
         print(f"\n\033[1m{text}\033[0m" if self._colour else f"\n{text}")
 
     def say(self, text: str, mark: str = "  ") -> None:
-        print(textwrap.fill(render.visible(text), 88, initial_indent=mark, subsequent_indent="     "))
+        print(
+            textwrap.fill(render.visible(text), 88, initial_indent=mark, subsequent_indent="     ")
+        )
 
     def note(self, text: str) -> None:
         line = textwrap.indent(textwrap.fill(text, 84), "     ")
@@ -105,7 +107,14 @@ def _tell(memory: Recollect, page: _Page) -> dict[str, Any]:
             where = shown.evidence[0] if shown and shown.evidence else hit.address
             page.note(f"{hit.kind}, {hit.tokens} tokens, from {where}")
     proof = memory.verify(archive=True)
-    page.title(f"The archive is intact: {proof.messages} messages in {proof.sessions} conversations.")
-    page.note("This ran on a throw-away store that is gone now. To begin for real, in your project:")
+    page.title(
+        f"The archive is intact: {proof.messages} messages in {proof.sessions} conversations."
+    )
+    page.note(
+        "This ran on a throw-away store that is gone now. To begin for real, in your project:"
+    )
     page.say('recollect learn "…"    and later:    recollect recall "…"', "     ")
-    return {"recalled": {question: list(hits) for question, hits in answers.items()}, "proof": proof}
+    return {
+        "recalled": {question: list(hits) for question, hits in answers.items()},
+        "proof": proof,
+    }

@@ -22,7 +22,10 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     room = max(columns() - sum(widths) - 2 * len(widths), 30)
     lines = []
     for row in cells:
-        start = "".join(cell + " " * (width - _width(cell) + 2) for cell, width in zip(row, widths, strict=False))
+        start = "".join(
+            cell + " " * (width - _width(cell) + 2)
+            for cell, width in zip(row, widths, strict=False)
+        )
         lines.append((start + render.one_line(row[-1], room)).rstrip())
     return "\n".join(lines)
 
@@ -60,7 +63,9 @@ def hit_line(hit: Hit) -> str:
     """One hit: what it says, and where it is from."""
     origin = f"{hit.role}, " if hit.role else ""
     mark = "" if hit.status == "active" else f", {hit.status}"
-    head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({origin}{render.moment(hit.at)[:10]}{mark})"
+    head = (
+        f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({origin}{render.moment(hit.at)[:10]}{mark})"
+    )
     body = "\n".join("       " + line for line in render.visible(hit.text).splitlines())
     return f"{head}\n{body}"
 
@@ -89,7 +94,9 @@ def _shown(shown: Any) -> str:
         lines = _memory_lines(shown.memory)
         if len(shown.versions) > 1:
             lines.append("  versions:")
-            lines += [f"    {item.revision}. {render.one_line(item.text)}" for item in shown.versions]
+            lines += [
+                f"    {item.revision}. {render.one_line(item.text)}" for item in shown.versions
+            ]
         return "\n".join(lines)
     if shown.session:
         return "\n".join([_session_line(shown.session), *map(_message_line, shown.messages)])
@@ -158,7 +165,9 @@ def _stats(stats: Any) -> str:
     for name in ("by_kind", "by_layer", "by_status"):
         found = getattr(stats, name)
         if found:
-            lines.append(f"  {name[3:]:<7} " + ", ".join(f"{key} {found[key]}" for key in sorted(found)))
+            lines.append(
+                f"  {name[3:]:<7} " + ", ".join(f"{key} {found[key]}" for key in sorted(found))
+            )
     lines.append(f"{stats.messages} messages in {stats.sessions} sessions")
     if stats.documents:
         kept = ", ".join(f"{key} {number}" for key, number in sorted(stats.documents.items()))

@@ -74,7 +74,8 @@ def listing(tx: Tx, type: str, limit: int, owner: str = "") -> list[Document]:
 def last_revision(tx: Tx, address: str) -> int:
     """The highest revision ever written at an address; 0 when there is none."""
     row = tx.one(
-        "SELECT coalesce(max(revision), 0) FROM documents WHERE space = :space AND address = :address",
+        "SELECT coalesce(max(revision), 0) FROM documents "
+        "WHERE space = :space AND address = :address",
         {"address": address},
     )
     return int(row[0]) if row else 0

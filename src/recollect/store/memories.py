@@ -145,6 +145,4 @@ def note_recalls(tx: Tx, ids: Sequence[str], now: int) -> None:
 
 
 def _memory(row: Row) -> Memory:
-    return Memory._make(
-        load(value) if index in _JSON else value for index, value in enumerate(row)
-    )
+    return Memory._make(load(value) if index in _JSON else value for index, value in enumerate(row))

@@ -40,9 +40,10 @@ def put(tx: Tx, entry: Entry, parts: Sequence[tuple[str, str]]) -> None:
     """Index a thing that was not indexed before: the terms and stems of each part."""
     for part, (terms, stems) in enumerate(parts):
         row = tx.one(
-            "INSERT INTO entries (space, source, ref, kind, layer, owner, status, label, seq, part, "
-            "at) VALUES (:space, :source, :ref, :kind, :layer, :owner, :status, :label, :seq, :part, "
-            ":at) RETURNING id",
+            "INSERT INTO entries "
+            "(space, source, ref, kind, layer, owner, status, label, seq, part, at) VALUES "
+            "(:space, :source, :ref, :kind, :layer, :owner, :status, :label, :seq, :part, :at) "
+            "RETURNING id",
             {**entry._asdict(), "part": part},
         )
         if row:
@@ -64,7 +65,8 @@ def remove(tx: Tx, source: str, ref: str, seq: int = 0) -> None:
 def set_status(tx: Tx, source: str, ref: str, status: str) -> None:
     """Follow a change of the thing's status."""
     tx.run(
-        "UPDATE entries SET status = :status WHERE space = :space AND source = :source AND ref = :ref",
+        "UPDATE entries SET status = :status "
+        "WHERE space = :space AND source = :source AND ref = :ref",
         {"source": source, "ref": ref, "status": status},
     )
 

@@ -99,7 +99,9 @@ def seqs_by_key(tx: Tx, session: str, keys: Sequence[str]) -> dict[str, int]:
 
 def get(tx: Tx, session: str) -> Session | None:
     """One session."""
-    row = tx.one(f"SELECT {_SESSION} {_FROM} WHERE s.space = :space AND s.id = :id", {"id": session})
+    row = tx.one(
+        f"SELECT {_SESSION} {_FROM} WHERE s.space = :space AND s.id = :id", {"id": session}
+    )
     return _session(row) if row else None
 
 

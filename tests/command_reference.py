@@ -1,0 +1,41 @@
+"""Writes docs/reference/commands.md from the commands themselves: `python -m tests.command_reference`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from recollect.app import OPERATIONS, SHORT
+from recollect.interfaces import arguments, schema
+
+
+def page() -> str:
+    lines = [
+        "# Commands",
+        "",
+        "Every command takes `--json`, `--project PATH` and `--incognito`. `recollect demo` tells a story on",
+        "a throw-away store. "
+        + ", ".join(f"`{short}`" for short in SHORT)
+        + " may be said without",
+        "`scratch`.",
+    ]
+    for command in OPERATIONS:
+        operation = schema.operation(command)
+        required = " ".join(item.name.upper() for item in operation.parameters if item.required)
+        lines += [
+            "",
+            f"## `recollect {command}{' ' + required if required else ''}`",
+            "",
+            operation.summary,
+        ]
+        if operation.parameters:
+            lines += ["", "| parameter | type | meaning |", "|---|---|---|"]
+        for item in operation.parameters:
+            name = item.name.upper() if item.required else arguments.flags(item)[-1]
+            lines.append(f"| `{name}` | {item.type} | {item.help.replace('|', chr(92) + '|')} |")
+        lines += ["", "```sh", *operation.examples, "```"]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    target = Path(__file__).parent.parent / "docs" / "reference" / "commands.md"
+    target.write_text(page(), encoding="utf-8")

@@ -1,0 +1,60 @@
+"""Scratch: store, retrieve, search, list, delete by a name."""
+
+from __future__ import annotations
+
+import pytest
+
+import recollect
+
+Mem = recollect.Recollect
+
+
+def test_what_is_stored_is_retrieved(mem: Mem) -> None:
+    mem.store("auth_bug", "token refresh returns inside the eval")
+    assert mem.retrieve("auth_bug").text == "token refresh returns inside the eval"
+    mem.store("auth_bug", "fixed in the refresh function")
+    document = mem.retrieve("auth_bug")
+    assert (document.text, document.revision) == ("fixed in the refresh function", 2)
+
+
+def test_search_finds_values_and_forgets_replaced_and_deleted_ones(mem: Mem) -> None:
+    mem.store("one", "the token is refreshed twice")
+    mem.store("two", "nothing of interest")
+    assert [document.title for document in mem.search("tokens refreshed")] == ["one"]
+    mem.store("one", "replaced by other words")
+    assert mem.search("token") == ()
+    mem.delete("one")
+    assert mem.search("replaced") == ()
+    assert [document.title for document in mem.scratch()] == ["two"]
+
+
+def test_a_deleted_name_can_be_used_again(mem: Mem) -> None:
+    mem.store("note", "first")
+    mem.delete("note")
+    with pytest.raises(recollect.NotFound, match="nothing is stored"):
+        mem.retrieve("note")
+    mem.store("note", "second")
+    assert mem.retrieve("note").text == "second"
+
+
+def test_a_key_makes_storing_idempotent(mem: Mem) -> None:
+    mem.store("note", "first", key="k")
+    mem.store("note", "second", key="k")
+    assert mem.retrieve("note").text == "first"
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "/etc/passwd", "a\x00b", "%2e%2e"])
+def test_a_name_is_not_a_path(mem: Mem, name: str) -> None:
+    with pytest.raises(recollect.InvalidInput):
+        mem.store(name, "text")
+    with pytest.raises(recollect.RecollectError):
+        mem.retrieve(name)
+
+
+def test_recall_finds_scratch_too(mem: Mem) -> None:
+    mem.store("idea", "use a trie for the router")
+    (hit,) = mem.recall("trie router")
+    assert hit.address == "memory://scratch/idea"
+    document = mem.show(hit.address).document
+    assert document is not None
+    assert document.text == "use a trie for the router"

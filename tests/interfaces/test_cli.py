@@ -1,0 +1,247 @@
+"""The command line through real processes: what people type, what programs read, how it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recollect.app import OPERATIONS
+from recollect.errors import EXIT_STATUS
+from recollect.interfaces import arguments, cli, schema
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run(project: Path, tmp_path: Path) -> Run:
+    """Runs `recollect` in the project, as an agent's shell would."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "RECOLLECT_HOME": str(tmp_path / "home"),
+    }
+
+    def call(*words: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "recollect", *words],
+            cwd=project,
+            env={**environment, **more},
+            input=stdin,
+            capture_output=True,
+            text=True,
+        )
+
+    return call
+
+
+def test_teach_and_find_again(run: Run) -> None:
+    learned = run("learn", "Integration tests need Redis on port 6380", "--kind", "reference")
+    assert learned.returncode == 0, learned.stderr
+    assert "created m-" in learned.stdout
+    found = run("recall", "redis port")
+    assert "Integration tests need Redis on port 6380" in found.stdout
+    assert "memory://m-" in found.stdout
+
+
+def test_every_result_is_json_when_asked(run: Run) -> None:
+    learned = json.loads(run("learn", "a fact", "--json").stdout)
+    assert learned["memory"]["text"] == "a fact"
+    assert learned["memory"]["first_seen"].endswith("Z")
+    hits = json.loads(run("recall", "fact", "--json").stdout)
+    assert hits["hits"][0]["id"] == learned["id"]
+    assert hits["left_out"] == 0
+    for words in (
+        ("list",), ("show", learned["id"]), ("stats",), ("session", "list"), ("scratch", "list"),
+        ("verify", "--archive"), ("doctor",), ("init",), ("record", "s", "hi"), ("session", "show", "s"),
+        ("store", "k", "v"), ("retrieve", "k"), ("search", "v"), ("delete", "k"), ("demo",),
+    ):  # fmt: skip
+        done = run(*words, "--json")
+        assert done.returncode == 0, (words, done.stderr)
+        json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("learn", ""), "invalid_input"),
+        (("learn",), "invalid_input"),
+        (("learn", "two", "words"), "invalid_input"),
+        (("learn", "x", "--kind", "rumour"), "invalid_input"),
+        (("learn", "x", "--confidence", "high"), "invalid_input"),
+        (("learn", "x", "--detail", "[1]"), "invalid_input"),
+        (("learn", "x", "--tagg", "y"), "invalid_input"),
+        (("frobnicate",), "invalid_input"),
+        (("session", "frobnicate"), "invalid_input"),
+        (("show", "m-000000000000"), "not_found"),
+        (("retrieve", "nothing"), "not_found"),
+        (("show", "memory://../../etc/passwd"), "invalid_input"),
+        (("recall", "x", "--project", "/nowhere/at/all"), "invalid_input"),
+        (("record", "s", "{broken"), "invalid_input"),
+    ],
+)
+def test_errors_say_what_was_wrong_and_set_the_status(
+    run: Run, words: tuple[str, ...], code: str
+) -> None:
+    plain = run(*words)
+    assert plain.returncode == EXIT_STATUS[code]
+    assert plain.stderr.startswith("recollect: ")
+    assert plain.stdout == ""
+    assert "Traceback" not in plain.stderr
+    as_json = run(*words, "--json")
+    assert as_json.returncode == EXIT_STATUS[code]
+    error = json.loads(as_json.stdout)["error"]
+    assert error["code"] == code
+    assert error["message"]
+
+
+def test_a_wrong_option_is_answered_with_the_right_one(run: Run) -> None:
+    assert "did you mean --tag" in run("learn", "x", "--tagg", "y").stderr
+
+
+def test_a_malformed_configuration_is_named(run: Run, project: Path) -> None:
+    (project / "recollect.toml").write_text('mode = "quiet"\n')
+    done = run("recall", "x")
+    assert done.returncode == EXIT_STATUS["config"]
+    assert "recollect.toml, line 1, key mode" in done.stderr
+
+
+@pytest.mark.parametrize("command", list(OPERATIONS))
+def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
+    done = run(*command.split(), "--help")
+    assert done.returncode == 0
+    assert "examples:" in done.stdout
+    for parameter in schema.operation(command).parameters:
+        assert parameter.help, f"{command} says nothing about {parameter.name}"
+
+
+def test_the_overview_names_every_command(run: Run) -> None:
+    overview = run().stdout
+    assert overview == run("--help").stdout
+    for command in OPERATIONS:
+        assert f"recollect {command} " in overview
+
+
+def test_help_examples_can_be_parsed() -> None:
+    import shlex
+
+    for command in OPERATIONS:
+        for example in schema.operation(command).examples:
+            words = shlex.split(example)
+            assert words[0] == "recollect"
+            found, rest = cli.command_of(words[1:])
+            assert found == command
+            arguments.parse(schema.operation(found), rest)
+
+
+def test_a_text_can_come_from_a_pipe(run: Run) -> None:
+    run("store", "log", "-", stdin="line one\nline two\n")
+    assert run("retrieve", "log").stdout == "line one\nline two\n\n"
+    run("record", "s", "-", stdin='{"role": "assistant", "content": "from a pipe"}')
+    assert "assistant: from a pipe" in run("session", "show", "s").stdout
+
+
+def test_options_for_every_command_may_stand_before_it(run: Run, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    assert run("--project", str(other), "learn", "elsewhere").returncode == 0
+    assert (other / ".recollect" / "memory.db").exists()
+    assert "nothing found" in run("recall", "elsewhere").stdout
+    assert "elsewhere" in run("recall", "elsewhere", RECOLLECT_PROJECT=str(other)).stdout
+
+
+def test_incognito_leaves_no_trace(run: Run, project: Path) -> None:
+    assert run("learn", "a secret", "--incognito").returncode == 0
+    assert os.listdir(project) == []
+
+
+def test_control_sequences_are_shown_and_not_obeyed(run: Run) -> None:
+    run("learn", "red \x1b[31malert\x1b[0m and \u202e reversed \x07")
+    for words in (("recall", "alert"), ("list",)):
+        out = run(*words).stdout
+        assert "\x1b" not in out
+        assert "\u202e" not in out
+        assert "\x07" not in out
+        assert "\\u{1b}[31malert" in out
+
+
+def test_who_types_at_a_terminal_is_the_user(project: Path, tmp_path: Path) -> None:
+    environment = {
+        "PATH": os.environ["PATH"],
+        "RECOLLECT_HOME": str(tmp_path / "home"),
+        "TERM": "dumb",
+    }
+    script = "import sys; from recollect.interfaces.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", script, "learn", "never deploy on Fridays", "--kind", "policy"]
+    master, slave = pty.openpty()
+    done = subprocess.run(
+        command, cwd=project, env=environment, stdin=slave, stdout=slave, stderr=slave
+    )
+    os.close(slave)
+    said = os.read(master, 10_000).decode()
+    os.close(master)
+    assert done.returncode == 0, said
+    assert "(policy, project, active)" in said
+    piped = subprocess.run(
+        [*command[:4], "always ask first", "--kind", "policy"],
+        cwd=project, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "proposed" in piped.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(run: Run, project: Path, tmp_path: Path) -> None:
+    for number in range(50):
+        run("store", f"note-{number}", "x" * 2000)
+    command = (
+        f"{sys.executable} -m recollect scratch list --json | head -1; exit ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=project, capture_output=True, text=True,
+        env={"PATH": os.environ["PATH"], "RECOLLECT_HOME": str(tmp_path / "home")},
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
+def test_the_fast_path_imports_the_standard_library_and_apsw_only(run: Run, project: Path) -> None:
+    run("learn", "a fact")
+    script = (
+        "import sys; sys.argv = ['recollect', 'recall', 'fact']\n"
+        "from recollect.interfaces.cli import main; main()\n"
+        "print('\\n'.join(sorted({name.split('.')[0] for name in sys.modules})), file=sys.stderr)\n"
+        "print('heavy:', *(name for name in ('argparse', 'dataclasses', 'inspect', 'subprocess', 'pathlib',\n"
+        "    'tomllib', 'shutil', 'logging', 'threading') if name in sys.modules))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    foreign = set(done.stderr.split()) - set(sys.stdlib_module_names) - {"__main__"}
+    # What a virtual environment's own start-up files load is not ours.
+    foreign -= {
+        name for name in foreign if name.startswith(("_virtualenv", "__editable__", "_distutils"))
+    }
+    assert foreign == {"apsw", "recollect"}, foreign
+    assert "a fact" in done.stdout
+    assert done.stdout.splitlines()[-1].split() == ["heavy:"], done.stdout
+
+
+def test_the_demo_tells_a_story_in_which_the_second_conversation_profits(
+    run: Run, project: Path
+) -> None:
+    done = run("demo")
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.split("Thursday.")
+    assert "recalled: " not in first
+    assert "make redis-test" in " ".join(second.split())
+    assert "intact" in second
+    assert os.listdir(project) == []

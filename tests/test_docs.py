@@ -1,0 +1,104 @@
+"""The documentation runs: every Python block, every path of the concept map, every table."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from recollect.app import OPERATIONS, SHORT
+from recollect.errors import EXIT_STATUS
+from recollect.interfaces import arguments, cli, schema
+from recollect.types import KINDS
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for place, block in enumerate(re.findall(rf"```{language}\n(.*?)```", text, re.S)):
+            found.append((f"{page.relative_to(ROOT)}#{place}", block))
+    return found
+
+
+@pytest.mark.parametrize(("place", "block"), blocks("python"), ids=lambda value: value[:40])
+def test_a_python_block_runs(place: str, block: str, tmp_path: Path) -> None:
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"}
+    project = tmp_path / "project"
+    project.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", block], cwd=project, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{place}\n{done.stderr}"
+
+
+def commands() -> list[str]:
+    lines = [line for _, block in blocks("sh") for line in block.splitlines()]
+    return [line for line in lines if line.startswith("recollect ") and "--help" not in line]
+
+
+@pytest.mark.parametrize("line", commands())
+def test_a_shown_command_can_be_parsed(line: str) -> None:
+    import shlex
+
+    words = shlex.split(line)[1:]
+    if words != ["demo"]:
+        command, rest = cli.command_of(words)
+        arguments.parse(schema.operation(command), rest)
+
+
+def test_the_concept_map_names_files_that_exist() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`(src/recollect/[\w/.]+)`", text)
+    assert len(paths) > 20
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_every_flow_is_in_the_concept_map() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for path in (ROOT / "src" / "recollect" / "flows").glob("[a-z]*.py"):
+        if path.name not in ("survey.py",):
+            assert f"flows/{path.name}`" in text, path.name
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_error_table_is_complete() -> None:
+    text = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
+    for code, status in EXIT_STATUS.items():
+        assert re.search(rf"\| `{code}` \| `\w+` \| {status} \|", text), code
+
+
+def test_the_kinds_table_is_true() -> None:
+    text = (ROOT / "docs" / "concepts" / "memory.md").read_text(encoding="utf-8")
+    for kind in KINDS.values():
+        assert f"| {kind.name} | {kind.priority} | {kind.weight} | {kind.holds} |" in text
+
+
+def test_the_command_reference_is_the_commands_own_help() -> None:
+    """`python -m tests.command_reference` writes the page."""
+    from .command_reference import page
+
+    assert (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8") == page()
+    assert set(SHORT.values()) <= set(OPERATIONS)
+
+
+def test_the_changelog_and_licence_are_there() -> None:
+    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "MIT License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_ci_runs_the_readme_command() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"^python3 -m venv .*$", readme, re.M)) == 2
+    assert "python -m pytest$" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")

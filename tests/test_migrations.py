@@ -1,0 +1,153 @@
+"""Migrations: fresh equals upgraded, one transaction, a backup first, and no way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+from recollect.db import migrate
+from recollect.db.sqlite import APPLICATION_ID, SqliteDatabase
+
+FOLDER = Path(migrate.__file__).parent / "migrations"
+
+
+def schema_of(path: Path) -> list[tuple[str, ...]]:
+    connection = apsw.Connection(str(path))
+    rows = connection.execute(
+        "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
+    ).fetchall()
+    connection.close()
+    return [tuple(str(value) for value in row) for row in rows]
+
+
+def make_old(path: Path, version: int) -> None:
+    """A store as the release with this schema version made it."""
+    connection = apsw.Connection(str(path))
+    connection.pragma("journal_mode", "wal")
+    for script in migrate.pending(0, "sqlite")[:version]:
+        connection.execute(script)
+    connection.pragma("application_id", APPLICATION_ID)
+    connection.pragma("user_version", version)
+    connection.execute("INSERT INTO state VALUES ('project', 'kept', 'through the upgrade', 1)")
+    connection.close()
+
+
+def test_every_file_belongs_to_a_migration_and_both_engines_have_all() -> None:
+    names = {path.name.split(".")[0] for path in FOLDER.glob("*.sql")}
+    assert names == set(migrate.MIGRATIONS)
+    assert list(migrate.MIGRATIONS) == sorted(migrate.MIGRATIONS)
+    for engine in ("sqlite", "postgres"):
+        assert len(migrate.pending(0, engine)) == migrate.LATEST
+
+
+@pytest.mark.parametrize("version", range(1, migrate.LATEST))
+def test_upgrading_from_every_older_version_equals_fresh(tmp_path: Path, version: int) -> None:
+    make_old(tmp_path / "old.db", version)
+    upgraded = SqliteDatabase(str(tmp_path / "old.db"), "project")
+    kept = upgraded.read(lambda tx: tx.one("SELECT value FROM state WHERE key = 'kept'"))
+    assert kept == ("through the upgrade",)
+    upgraded.close()
+    fresh = SqliteDatabase(str(tmp_path / "fresh.db"), "project")
+    fresh.write(lambda tx: tx.one("SELECT 1"))
+    fresh.close()
+    assert schema_of(tmp_path / "old.db") == schema_of(tmp_path / "fresh.db")
+    (backup,) = (tmp_path / "backups").iterdir()
+    connection = apsw.Connection(str(backup))
+    assert connection.pragma("user_version") == version
+    assert connection.execute("SELECT value FROM state").fetchall() == [("through the upgrade",)]
+    connection.close()
+
+
+def test_an_upgrade_that_fails_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_old(tmp_path / "old.db", 1)
+    before = schema_of(tmp_path / "old.db")
+
+    def broken(version: int, engine: str) -> list[str]:
+        return ["CREATE TABLE half (a); CREATE TABLE broken (a); SELECT nonsense FROM nowhere;"]
+
+    monkeypatch.setattr(migrate, "pending", broken)
+    database = SqliteDatabase(str(tmp_path / "old.db"), "project")
+    with pytest.raises(recollect.StoreError, match="nowhere"):
+        database.read(lambda tx: tx.one("SELECT 1"))
+    database.close()
+    assert schema_of(tmp_path / "old.db") == before
+
+
+def test_both_engines_have_the_same_columns(tmp_path: Path, postgres_url: str) -> None:
+    from recollect.db.postgres import PostgresDatabase
+
+    sqlite = SqliteDatabase(str(tmp_path / "s.db"), "project")
+    postgres = PostgresDatabase(postgres_url, "project", "project")
+    names = sqlite.write(
+        lambda tx: [
+            row[0]
+            for row in tx.run("SELECT name FROM sqlite_master WHERE type = 'table'")
+            if not row[0].startswith(("words", "word_counts", "sqlite_"))
+        ]
+    )
+    assert len(names) > 15
+    only_postgres = {("entries", "length"), ("entries", "words")}
+    for table in names:
+        ours = sqlite.read(
+            lambda tx, table=table: {
+                (table, row[1]) for row in tx.run(f"PRAGMA table_info({table})")
+            }  # type: ignore[misc]
+        )
+        theirs = postgres.read(
+            lambda tx, table=table: {  # type: ignore[misc]
+                (table, row[0])
+                for row in tx.run(
+                    "SELECT column_name FROM information_schema.columns "
+                    "WHERE table_schema = 'recollect' AND table_name = :name",
+                    {"name": table},
+                )
+            }
+        )
+        assert ours == theirs - only_postgres, table
+    sqlite.close()
+    postgres.close()
+
+
+def test_a_backup_is_whole_while_others_write(
+    project: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Also on PostgreSQL, where the copy is a SQLite store of the project's space."""
+    import threading
+
+    with recollect.open(project, environment=environment) as memory:
+        for number in range(200):
+            memory.record("s", f"message {number}")
+            memory.learn(f"fact {number} about the gearbox")
+        stop = threading.Event()
+
+        def keep_writing() -> None:
+            number = 0
+            while not stop.is_set():
+                memory.record("s", f"later message {number}")
+                number += 1
+            memory.close()
+
+        writer = threading.Thread(target=keep_writing)
+        writer.start()
+        try:
+            done = memory.backup(str(tmp_path / "copy" / ".." / "copy.db"))
+        finally:
+            stop.set()
+            writer.join()
+        with pytest.raises(recollect.Refused, match="exists already"):
+            memory.backup(done.path)
+    restored = tmp_path / "restored"
+    (restored / ".recollect").mkdir(parents=True)
+    Path(done.path).rename(restored / ".recollect" / "memory.db")
+    with recollect.open(restored, environment={"RECOLLECT_HOME": str(tmp_path / "h")}) as copy:
+        assert copy.verify(archive=True).messages >= 200
+        assert copy.stats().memories == 200
+        assert (
+            copy.recall("fact 150 gearbox", kind=["fact"])[0].text == "fact 150 about the gearbox"
+        )
+        assert copy.doctor().ok
