@@ -1,7 +1,9 @@
 """Aider's chat history: `.aider.chat.history.md`, Markdown that is only ever appended to.
 
 `# aider chat started at …` begins a session, `#### ` lines are the user's, `> ` lines are the
-program's own, everything else is the model's. Nothing else is told: no calls, no token counts.
+program's own, everything else is the model's. Aider ends what it writes itself with two spaces;
+the model's headings do not, and so are not taken for the user's words. Nothing else is told: no
+calls, no token counts.
 """
 
 from __future__ import annotations
@@ -43,6 +45,8 @@ class _Reader:
         self.lines: list[str] = []
         self.voice = ""
         self.offset = 0
+        self.fenced = False
+        self.unended = False
 
     @property
     def busy(self) -> bool:
@@ -53,8 +57,8 @@ class _Reader:
         start = _START.match(text)
         if start:
             return [*self.flush(), *self._start(start[1])]
-        voice, words = _voice(text)
-        if not words.strip() and self.voice != "assistant":
+        voice, words = self._voice(text)
+        if not text.strip() and self.voice != "assistant" and not self.unended:
             # A blank line ends a prompt or a notice, and says nothing.
             return list(self.flush())
         done = list(self.flush()) if voice != self.voice else []
@@ -66,6 +70,7 @@ class _Reader:
     def flush(self) -> Iterator[Item]:
         text = "\n".join(self.lines).strip()
         voice, self.lines, self.voice = self.voice, [], ""
+        self.fenced = False
         if not text:
             return
         session = as_text(self.state.get("session")) or session_id(HOST, digest(self.path)[:8])
@@ -84,18 +89,25 @@ class _Reader:
         )
         yield from entries(session, [message])
 
+    def _voice(self, line: str) -> tuple[str, str]:
+        if line.startswith("#### ") and line.endswith("  "):
+            self.unended = False
+            return "user", line[4:].strip()
+        if self.voice == "tool" and self.unended:
+            self.unended = not line.endswith("  ")
+            return "tool", line.strip()
+        if line.lstrip().startswith("```"):
+            self.fenced = not self.fenced
+        if line.startswith(">") and not (self.fenced and self.voice == "assistant"):
+            self.unended = not line.endswith("  ")
+            return "tool", line[1:].strip()
+        return "assistant", line
+
     def _start(self, when: str) -> Iterator[Item]:
+        self.unended = False
         session = session_id(HOST, f"{digest(self.path)[:8]}-{when.translate(_SAFE)}")
         self.state = {"session": session, "at": moment(when)}
         yield Found(session, cwd=os.path.dirname(self.path), agent=HOST)
 
 
 _SAFE = str.maketrans(" :", "T-")
-
-
-def _voice(line: str) -> tuple[str, str]:
-    if line.startswith("####"):
-        return "user", line[4:].strip()
-    if line.startswith(">"):
-        return "tool", line[1:].strip()
-    return "assistant", line

@@ -205,6 +205,8 @@ def toml_setting(block: Callable[[Command], str], tables: str) -> Setting:
 
     def remove(text: str) -> str:
         before = _toml(text)
+        if _table(before, tables) is None:
+            return text
         start = text.find(_BEGIN)
         end = text.find(_END, start)
         if start >= 0 and end >= 0:
@@ -221,14 +223,17 @@ def toml_setting(block: Callable[[Command], str], tables: str) -> Setting:
         return text
 
     def status(text: str, command: Command) -> str:
-        table: Json = _toml(text)
-        for key in tables.split("."):
-            table = _as_dict(table).get(key)
-        if table is None:
+        if _table(_toml(text), tables) is None:
             return "missing"
         return "current" if f"{_BEGIN}\n{block(command)}{_END}" in text else "stale"
 
     return Setting(install, remove, status)
+
+
+def _table(data: Json, tables: str) -> Json:
+    for key in tables.split("."):
+        data = _as_dict(data).get(key)
+    return data
 
 
 def _without_tables(text: str, own_table: re.Pattern[str]) -> str:

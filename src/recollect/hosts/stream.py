@@ -43,7 +43,11 @@ class Found(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A message of a session, who it came from, and which parts of a prompt were pasted."""
+    """A message of a session and who it came from.
+
+    `pasted` are the spans of a prompt's words (`core.messages.said`) that nobody typed: they
+    have the trust of a tool's result.
+    """
 
     session: str
     message: Message
@@ -107,6 +111,8 @@ def follow(path: str, cursor: Mapping[str, Json] | None, reader: Reader) -> Iter
         marked, marked_line = offset, number
         for raw, length in _lines(stream, offset, size):
             try:
+                if length > len(raw):
+                    raise ValueError(f"longer than {LONGEST_LINE:,} bytes")
                 yield from reader.take(raw.rstrip(b"\r\n"), number + 1, offset)
             except ValueError as error:
                 if length == len(raw) and not raw.endswith(b"\n"):

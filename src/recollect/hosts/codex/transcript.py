@@ -17,6 +17,7 @@ from ...types import Json, Message
 from ..disk import files, first, head, transcript, within
 from ..naming import session_id
 from ..shapes import (
+    added,
     as_dict,
     as_list,
     as_text,
@@ -92,7 +93,7 @@ class _Reader:
             return self._compacted(payload, at)
         if kind == "token_usage_record":
             self.state["exact_usage"] = True
-            return self._spent(payload.get("usage"))
+            return self._spent(usage_of(payload.get("usage")))
         if kind == "event_msg":
             return self._event(payload, number)
         return (Skipped(number, kind or "no type"),)
@@ -181,18 +182,21 @@ class _Reader:
             return
         info = as_dict(payload.get("info"))
         if kind == "token_count" and info and not self.state.get("exact_usage"):
-            total = info.get("total_token_usage")
-            if total != self.state.get("total"):
-                self.state["total"] = total
-                yield from self._spent(info.get("last_token_usage"))
+            total = usage_of(info.get("total_token_usage"))
+            before = self.state.get("total")
+            self.state["total"] = total
+            # A request that was broken off is in the next total, but in no count of its own.
+            last = usage_of(info.get("last_token_usage"))
+            grown = last if before is None else added(total, as_dict(before))
+            if grown:
+                yield from self._spent(grown)
                 return
         yield Skipped(number, f"event_msg/{kind}")
 
     # ------------------------------------------------------------ what goes with them
 
-    def _spent(self, raw: Json) -> Iterator[Item]:
+    def _spent(self, usage: Mapping[str, int]) -> Iterator[Item]:
         """The count of the answer held back; one that comes too late goes with the next answer."""
-        usage = usage_of(raw)
         owed = as_dict(self.state.pop("owed", {}))
         usage = {k: usage.get(k, 0) + owed.get(k, 0) for k in {*usage, *owed}}
         for place, one in enumerate(self.held):

@@ -158,33 +158,29 @@ class _Database:
         self.path = path
 
     def sessions(self, wanted: str) -> list[dict[str, Json]]:
-        rows = self._rows(
-            "SELECT id, parent_id, directory, title, time_updated FROM session "
-            "WHERE ? IN ('', id) ORDER BY time_created, id",
-            (wanted,),
-        )
+        columns = "id, parent_id, directory, title, time_updated"
+        rows = self._rows(columns, "session", "? IN ('', id)", wanted, "time_created, id")
         keys = ("id", "parent", "directory", "title", "updated")
         return [dict(zip(keys, row, strict=True)) for row in rows]
 
     def messages(self, session: str) -> Iterator[dict[str, Json]]:
         parts: dict[str, list[dict[str, Json]]] = {}
-        for name, owner, data in self._rows(
-            "SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", (session,)
-        ):
+        mine = "session_id = ?"
+        for name, owner, data in self._rows("id, message_id, data", "part", mine, session, "id"):
             parts.setdefault(owner, []).append({**_object(data), "id": name})
-        for name, data in self._rows(
-            "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id",
-            (session,),
-        ):
+        for name, data in self._rows("id, data", "message", mine, session, "time_created, id"):
             yield {**_object(data), "id": name, "parts": parts.get(name, [])}
 
-    def _rows(self, query: str, values: tuple[str, ...]) -> list[tuple[Json, ...]]:
+    def _rows(
+        self, columns: str, table: str, where: str, value: str, order: str
+    ) -> list[tuple[Json, ...]]:
         import sqlite3
         from contextlib import closing
 
+        query = f"SELECT {columns} FROM {table} WHERE {where} ORDER BY {order}"
         try:
             with closing(self._open()) as connection:
-                return connection.execute(query, values).fetchall()
+                return connection.execute(query, (value,)).fetchall()
         except sqlite3.Error as error:
             raise InvalidInput(
                 f"not an OpenCode store that we know: {error}",

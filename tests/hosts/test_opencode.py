@@ -1,0 +1,135 @@
+"""OpenCode's two stores hold the same and are read the same."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from recollect.errors import InvalidInput, NotFound
+from recollect.types import Json
+
+from .reading import read, words
+
+SESSION = {"id": "ses_1", "parentID": None, "directory": "/w/p", "title": "Fix it"}
+MESSAGES: list[dict[str, Json]] = [
+    {"id": "msg_1", "role": "user", "time": {"created": 1_700_000_000_000}},
+    {
+        "id": "msg_2",
+        "role": "assistant",
+        "modelID": "m-1",
+        "time": {"created": 1_700_000_001_000, "completed": 1_700_000_002_000},
+        "tokens": {"input": 5, "output": 7, "reasoning": 1, "cache": {"read": 3, "write": 2}},
+    },
+]
+PARTS: dict[str, list[dict[str, Json]]] = {
+    "msg_1": [
+        {"id": "prt_0", "type": "text", "text": "our memory", "synthetic": True},
+        {"id": "prt_1", "type": "text", "text": "fix the build"},
+    ],
+    "msg_2": [
+        {"id": "prt_2", "type": "step-start"},
+        {"id": "prt_3", "type": "reasoning", "text": "hmm"},
+        {
+            "id": "prt_4",
+            "type": "tool",
+            "tool": "bash",
+            "callID": "c1",
+            "state": {"status": "error", "input": {"command": "make"}, "error": "exit 2"},
+        },
+        {"id": "prt_5", "type": "text", "text": "It fails."},
+    ],
+}
+
+
+def database(path: Path, messages: list[dict[str, Json]] = MESSAGES) -> Path:
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(
+            "create table session(id, parent_id, directory, title, time_created, time_updated);"
+            "create table message(id, session_id, time_created, data);"
+            "create table part(id, message_id, session_id, data);"
+        )
+        db.execute("insert into session values ('ses_1', null, '/w/p', 'Fix it', 1, 2)")
+        for message in messages:
+            rest = {k: v for k, v in message.items() if k != "id"}
+            created = message["time"]["created"]
+            db.execute(
+                "insert into message values (?, 'ses_1', ?, ?)",
+                (message["id"], created, json.dumps(rest)),
+            )
+            for part in PARTS.get(message["id"], []):
+                body = {k: v for k, v in part.items() if k != "id"}
+                db.execute(
+                    "insert into part values (?, ?, 'ses_1', ?)",
+                    (part["id"], message["id"], json.dumps(body)),
+                )
+        db.commit()
+    return path
+
+
+def folder(path: Path) -> Path:
+    def put(value: Json, *place: str) -> None:
+        target = path.joinpath(*place)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps(value))
+
+    put({**SESSION, "time": {"created": 1, "updated": 2}}, "session", "proj", "ses_1.json")
+    for message in MESSAGES:
+        put(message, "message", "ses_1", f"{message['id']}.json")
+        for part in PARTS[message["id"]]:
+            put(part, "part", message["id"], f"{part['id']}.json")
+    return path
+
+
+@pytest.mark.parametrize("make", [lambda p: database(p / "opencode.db"), folder])
+def test_both_stores_tell_the_same(tmp_path: Path, make: object) -> None:
+    path = make(tmp_path)  # type: ignore[operator]
+    told = read("opencode", path)
+    assert told.about()[:3] == ("opencode.ses_1", "Fix it", "/w/p")
+    assert told.lines == [
+        ("user", "user", "fix the build"),
+        ("agent", "assistant", "hmm"),
+        ("agent", "assistant", ""),
+        ("tool", "tool", "exit 2"),
+        ("agent", "assistant", "It fails."),
+    ]
+    assert told.messages[2].calls[0] == ("c1", "bash", '{"command": "make"}')
+    assert told.messages[3].is_error and told.messages[3].call_id == "c1"
+    assert told.messages[1].usage == {
+        "input_tokens": 10,
+        "output_tokens": 7,
+        "cache_read_tokens": 3,
+        "cache_write_tokens": 2,
+        "reasoning_tokens": 1,
+    }
+    assert [m.key for m in told.messages] == ["prt_1", "prt_3", "prt_4", "prt_4/out", "prt_5"]
+    assert read("opencode", path, told.cursor).entries == []
+
+
+def test_an_answer_in_progress_is_left_for_the_next_time(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    running = [MESSAGES[0], {**MESSAGES[1], "time": {"created": 1_700_000_001_000}}]
+    first = read("opencode", database(path, running))
+    assert [words(m) for m in first.messages] == ["fix the build"]
+    second = read("opencode", database(path), first.cursor)
+    assert [words(m) for m in second.messages][-1] == "It fails."
+
+
+def test_one_session_can_be_picked_out_of_many(tmp_path: Path) -> None:
+    path = database(tmp_path / "opencode.db")
+    assert read("opencode", path, session="ses_1").entries
+    assert read("opencode", path, session="ses_2").found == []
+
+
+def test_a_store_of_an_unknown_shape_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("create table session(id)")
+    with pytest.raises(InvalidInput, match="OpenCode"):
+        read("opencode", path)
+    with pytest.raises(NotFound):
+        read("opencode", tmp_path / "none.db")
