@@ -10,7 +10,6 @@ pattern nests quantifiers, and an open tail has nothing behind it that could sen
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 A = r"[^\W_]"
@@ -172,11 +171,12 @@ PREFIXED = (
     ("e2b-key", "e2b_", H + "{40}"),
     # Any issuer
     ("jwt", "ZXlK", B + "{60,}={0,2}"),
-    ("jwt", "eyJ", r"(?<![_-]eyJ)" + W + r"{8,}\." + W + r"{8,}(?:\.[\w-]*){1,3}"),
+    ("jwt", "eyJ", r"(?<![_-]eyJ)" + W + r"{8,}\." + W + r"{8,}(?:\.[\w-]+){1,3}"),
 )
 """Type, prefixes, and what follows one of them."""
 
 SHAPED = (
+    ("azure-key", "Q~", r"(?<![_.~-])[\w.~-]{3}\dQ~[\w.~-]{31,34}(?![\w~-])"),
     ("azure-key", "AZDO", A + "{32,80}AZDO" + A + "{3,8}"),
     ("azure-key", "JQQJ9", A + "{40,60}JQQJ9" + A + "{10,40}"),
     ("azure-key", "AzFu", W + "{40,50}AzFu" + W + "{5,8}={0,2}"),
@@ -192,7 +192,7 @@ SHAPED = (
 """Type, what the long runs of the text must show, and the whole pattern."""
 
 _CONNECTION = r"[^;\n\"']{1,64};\s?(?:password|pwd)=([^\s;\"'<>]{3,128})"
-_COMMAND = r"(?i)[a-z. ]{5,12}[^\n|;]{0,200}?\s-p[ =]?[\"']?([^\s\"'-][^\s\"']{2,64})"
+_PASSWORD_OPTION = r"[^\n|;]{0,200}?\s-p[ =]?[\"']?([^\s\"'-][^\s\"']{2,64})"
 
 CONTEXTS = (
     (
@@ -219,13 +219,13 @@ CONTEXTS = (
     (
         "password",
         b"curl ",
-        r"(?i)curl (?:[^\n|]|(?<=\\)\n){0,300}?(?:-u|--user)[ =]{1,4}[\"']?(?:"
+        r"(?i)curl [^\n|]{0,120}?(?:\\\n[^\n|]{0,120}?)?(?:-u|--user)[ =]{1,4}[\"']?(?:"
         r"[^\s:\"'$]{0,64}:(?!(?:pass(?:word)?|test)\b)([^\s\"']{3,128})|([^\s:\"'$]{8,128}):[\"'\s])",
     ),
-    ("password", b"psexec", _COMMAND),
-    ("password", b"sshpass", _COMMAND),
-    ("password", b"mysql", _COMMAND),
-    ("password", b"docker login", _COMMAND),
+    ("password", b"psexec", "(?i)psexec" + _PASSWORD_OPTION),
+    ("password", b"sshpass", "(?i)sshpass" + _PASSWORD_OPTION),
+    ("password", b"mysql", "(?i)mysql" + _PASSWORD_OPTION),
+    ("password", b"docker login", "(?i)docker login" + _PASSWORD_OPTION),
     ("password", b"user id=", r"(?i)user id=" + _CONNECTION),
     ("password", b"uid=", r"(?i)uid=" + _CONNECTION),
     (
@@ -240,7 +240,6 @@ CONTEXTS = (
     ),
     ("password", b":5432:", r":5432:[\w*-]{1,64}:[\w.*-]{1,64}:([^\s:]{3,128})(?!\S)"),
     ("vault-key", b"unseal", r"unseal\s{1,4}([\w+/]{40,}={0,2})"),
-    ("azure-key", b"q~", r"(?<=[\w.~-]{4})Q~([\w.~-]{31,34})(?![\w~-])"),
     ("reporter-id", b"reporter_id", r"(?i)reporter_id\W{1,4}([\da-f]{64})"),
     ("sidekiq-key", b"contribsys", r"(?i)contribsys__com\W{1,4}([\da-f]{8}:[\da-f]{8})\b"),
     ("token", b"wandb login", r"wandb login(?:\s--?\w+)?\s{1,4}(\w{40})"),
@@ -249,8 +248,8 @@ CONTEXTS = (
     (
         "password-hash",
         b"$",
-        r"(?<![\w$])(\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|krb5\w{2,9}|sha1)\$"
-        r"[\w./$,=+*@:-]{20,})",
+        r"(?<![\w$])(\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|sha1)\$[\w./$,=+-]{20,}"
+        r"|\$krb5\w{2,9}\$[\w./$,=+*@:-]{20,})",
     ),
     (
         "password-hash",
@@ -263,9 +262,13 @@ CONTEXTS = (
 
 @cache
 def prefixes() -> tuple[tuple[str, str, str], ...]:
-    """Every prefix with its type and the pattern that it opens."""
+    """Every prefix with its type and what follows it."""
     return tuple(
-        (prefix, type_, re.escape(prefix) + "(" + body + ")")
-        for type_, several, body in PREFIXED
-        for prefix in several.split(" ")
+        (prefix, type_, body) for type_, several, body in PREFIXED for prefix in several.split(" ")
     )
+
+
+@cache
+def openings() -> tuple[str, ...]:
+    """What a token begins with, for `str.startswith`; two letters would say too little."""
+    return tuple(prefix for prefix, _, _ in prefixes() if len(prefix) > 2)

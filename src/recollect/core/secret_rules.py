@@ -51,6 +51,8 @@ _QUALIFIERS = _set(
     " nonce secure maps write personal user server in facebook twitter linkedin github google"
 )
 _ENDINGS = _set("value base b prod production dev test live staging default")
+_ANNOUNCING = _set("secret token password apikey")
+_ABOUT = _set("id name hash digest fingerprint ref version arn url uri path file type")
 _BEFORE_PASS = _set("db user my smtp mail ftp ssh admin root redis mysql store auth")
 
 
@@ -77,7 +79,9 @@ def kind_of_name(name: str) -> str:
         return "key" if last[:-3] in _QUALIFIERS else ""
     if last == "login" and before.endswith("sonar"):
         return "token"
-    return "hint" if last in ("auth", "salt", "pat") else ""
+    if last in ("auth", "salt", "pat"):
+        return "hint"
+    return "hint" if last not in _ABOUT and not _ANNOUNCING.isdisjoint(parts) else ""
 
 
 # ---------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ TYPES = {
 
 _CLASSES = bytes(
     ord("a")
-    if code < 128 and (chr(code).isalnum() or chr(code) in "_-")
+    if code < 128 and (chr(code).isalnum() or chr(code) in "_-~")
     else ord("q")
     if chr(code) in "`'\"?"
     else ord("n")
@@ -99,7 +99,7 @@ _RUN = b"a" * 18
 _QUOTE_INSIDE = b"aaqaaaa"
 _LINE_END = b"a" * 12 + b"n"
 _BREAK = (
-    r"[`'\"␀\u00ad\u200b-\u200d\u2060\ufeff](?=[\w-]{4})"
+    r"[`'\"␀\u00ad\u200b-\u200d\u2060\ufeff](?=[\w~-]{4})"
     r"|(?:\\?\r?\n|(?:\\r)?\\n|\\)[ \t>]{0,40}(?=[\w-]{4})(?=[A-Za-z_-]{0,24}\d)"
 )
 _REACH = 400
@@ -124,28 +124,29 @@ def _tokens(text: str, classes: bytes) -> Iterator[Span]:
         end = start + len(chunk) - len(chunk.lstrip(b"a"))
         runs.add(text[max(0, start - 9) : end])
     long = "\n".join([run for run in runs if rules.has(r"\d|[a-z][A-Z]|[A-Z][a-z]", run)])
-    for prefix, type_, pattern in formats.prefixes() if long else ():
+    for prefix, type_, body in formats.prefixes() if long else ():
         if prefix in long:
-            regex, at = _bounded(pattern), text.find(prefix)
+            regex, at = _bounded(re.escape(prefix) + f"({body})"), text.find(prefix)
             while at >= 0:
                 match = regex.match(text, at)
                 if match and rules.is_token(match[1]):
-                    yield *match.span(), type_
+                    yield at, at + len(match[0].rstrip(".")), type_
                 at = text.find(prefix, match.end() if match else at + 1)
     for type_, hint, pattern in formats.SHAPED if long else ():
         if rules.has(hint, long):
             for match in _bounded(pattern).finditer(text):
-                yield *match.span(), type_
+                if rules.is_token(match[0]):
+                    yield *match.span(), type_
 
 
 def _broken_tokens(text: str, classes: bytes) -> Iterator[Span]:
     """Tokens with a quote, a backtick or a line end inside, found where the text is joined up."""
-    regex = rules.compiled(_BREAK)
     breaks = sorted(
         match.span()
         for needle, inside in ((_QUOTE_INSIDE, 2), (_LINE_END, 12))
         for at in _all(classes, needle)
-        if (match := regex.match(text, at + inside))
+        if (match := rules.compiled(_BREAK).match(text, at + inside))
+        and not text.startswith(formats.openings(), match.end())
     )
     if not breaks:
         return
@@ -202,11 +203,11 @@ _NAME_ENDS = b"pass pwd secret token key credential auth salt _pat login".split(
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.-"
 _NAME_REST = (
     rb"(?:w(?:or)?[dt]|phrase|code)?s?"
-    rb"(?:[_-]?(?:value|base(?:64)?|b64|prod|dev|test|live|default|\d{1,2}))?(?![a-z0-9])"
+    rb"(?:[_-]?\d{1,2}|(?:[_-][a-z0-9]{1,16}){0,2})(?![a-z0-9])"
 )
 _VALUE = (
-    r"(?:[bruf]{0,2}(?P<quote>[\"'`])(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){0,8192})"
-    r"|(?P<escape>\\+[\"'`])(?P<escaped>(?:(?!(?P=escape))\\*[^\\\n]){0,8192})"
+    r"(?:[bruf]{0,2}(?P<quote>[\"'`])(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){0,2048})"
+    r"|(?P<escape>\\+[\"'`])(?P<escaped>(?:(?!(?P=escape))\\*[^\\\n]){0,2048})"
     r"|(?P<bare>(?:[^\s\"'`,;&<>()\[\]{}|\\]|[,;&](?![\s\"'`]|[\w ]{1,30}=|$)){4,512}+)(?![(\[]))"
 )
 _ASSIGNED = (
@@ -224,28 +225,30 @@ _ASSIGNED = (
 
 def _assigned(text: str, lower: bytes) -> Iterator[Span]:
     """Values under a name that announces a secret: `API_KEY=…`, `"password": "…"`, `--token …`."""
-    rest, assigned = rules.compiled_bytes(_NAME_REST), rules.compiled(_ASSIGNED)
+    rest = rules.compiled_bytes(_NAME_REST)
     for hint in _NAME_ENDS:
+        seen = 0
         for at in _all(lower, hint):
-            end = rest.match(lower, at + len(hint))
-            match = assigned.match(text, end.end()) if end else None
+            end = rest.match(lower, at + len(hint)) if at >= seen else None
+            match = rules.compiled(_ASSIGNED).match(text, end.end()) if end else None
             if match:
+                seen = match.end("bare")  # a value without quotes is looked at once
                 yield from _value_under(text, at, match)
 
 
 def _value_under(text: str, at: int, match: re.Match[str]) -> Iterator[Span]:
-    before = text[max(0, at - 120) : at]
-    rest = before.rstrip(_NAME_CHARACTERS)
-    name = before[len(rest) :] + text[at : match.start()]
+    around = text[max(0, at - 120) : at]
+    before = around.rstrip(_NAME_CHARACTERS)
+    name = around[len(before) :] + text[at : match.start()]
     kind = rules.kind_of_name(name)
-    if kind == "hint" and rest.endswith(" "):  # "secret key: …"
-        kind = rules.kind_of_name(f"{rest.split()[-1]} {name}") if rest.split() else kind
-    if kind and _takes_value(match, kind, name, rest):
+    if kind == "hint":  # perhaps of two words: "secret key"
+        kind = rules.kind_of_name(" ".join([*before.split(" ")[-2:-1], name])) or kind
+    if kind and _takes_value(match, kind, name, before):
         group = match.lastgroup or "bare"
-        if rules.is_secret(
-            kind, match[group], quoted=group != "bare", loose=_takes_bare(match, name, rest)
-        ):
-            yield *match.span(group), TYPES[kind]
+        value = match[group] if group != "bare" else match[group].rstrip(".:")
+        loose = _takes_bare(match, name, before)
+        if rules.is_secret(kind, value, quoted=group != "bare", loose=loose):
+            yield match.start(group), match.start(group) + len(value), TYPES[kind]
 
 
 def _takes_value(match: re.Match[str], kind: str, name: str, before: str) -> bool:

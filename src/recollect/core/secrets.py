@@ -6,8 +6,6 @@ Everything passes here before it is stored and again before a model sees it. A s
 where it goes.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import NamedTuple
