@@ -64,6 +64,17 @@ def test_a_request_to_anthropic_has_its_system_apart_and_begins_with_the_user() 
     assert "the branch changed" in json.dumps(request["messages"][2])
 
 
+def test_a_request_to_anthropic_answers_calls_before_anything_else_is_said() -> None:
+    messages = [
+        Message("user", "go"),
+        Message("assistant", "", (ToolCall("a", "Bash"),)),
+        Message("developer", "a hook says something"),
+        Message("tool", "done", call_id="a"),
+    ]
+    last = to_request(messages, "anthropic")["messages"][-1]
+    assert [block["type"] for block in last["content"]] == ["tool_result", "text"]
+
+
 def test_inline_images_become_references_and_their_bytes_are_nowhere() -> None:
     digest = hashlib.sha256(base64.b64decode(PNG)).hexdigest()
     shapes: list[Any] = [

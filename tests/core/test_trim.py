@@ -75,7 +75,7 @@ def trimmed(state: WindowState, session: Sequence[Numbered], budget: Budget) -> 
 # ---------------------------------------------------------------- laws
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 @given(sessions(), budgets)
 def test_a_trim_keeps_within_its_budget_or_keeps_only_what_is_always_kept(
     session: list[Numbered], budget: Budget
@@ -90,7 +90,7 @@ def test_a_trim_keeps_within_its_budget_or_keeps_only_what_is_always_kept(
         assert newest_user(session) in view(done.state, session)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(sessions(), budgets)
 def test_trimming_twice_changes_nothing_the_second_time(
     session: list[Numbered], budget: Budget
@@ -101,7 +101,7 @@ def test_trimming_twice_changes_nothing_the_second_time(
     assert twice.state == once.state
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=150)
 @given(sessions(), budgets)
 def test_the_same_input_gives_the_same_bytes_also_after_closing_and_opening(
     session: list[Numbered], budget: Budget
@@ -113,7 +113,7 @@ def test_the_same_input_gives_the_same_bytes_also_after_closing_and_opening(
     assert view(reopened, session) == view(one.state, session)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=150)
 @given(sessions(), budgets)
 def test_only_what_the_state_names_has_to_be_loaded(
     session: list[Numbered], budget: Budget
@@ -128,7 +128,7 @@ def test_only_what_the_state_names_has_to_be_loaded(
     assert plan(state, loaded, Budget(0, 0)) == plan(state, session, Budget(0, 0))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=150)
 @given(sessions(), sessions(6), budgets)
 def test_until_the_next_trim_a_prompt_only_grows_at_its_end(
     session: list[Numbered], more: list[Numbered], budget: Budget
@@ -142,7 +142,7 @@ def test_until_the_next_trim_a_prompt_only_grows_at_its_end(
     assert after[: len(before)] == before
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=150)
 @given(sessions(), st.integers(0, 3_000))
 def test_the_window_is_contiguous_and_begins_with_the_system_prompt(
     session: list[Numbered], target: int
@@ -163,7 +163,7 @@ def test_the_window_is_contiguous_and_begins_with_the_system_prompt(
         assert summary_at and summary_at[0] <= first_spoken
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=150)
 @given(sessions())
 def test_every_attempt_keeps_less_while_there_is_something_to_drop(
     session: list[Numbered],
@@ -183,7 +183,7 @@ def test_every_attempt_keeps_less_while_there_is_something_to_drop(
         state, kept = done.state, seen(done.state, session)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=80)
 @given(st.lists(sessions(6), min_size=2, max_size=5), st.integers(200, 3_000))
 def test_a_long_session_loses_nothing_over_many_trims(
     parts: list[list[Numbered]], target: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.core.trim import WindowState, view
+from recollect.core.trim import Budget, WindowState, plan, view
 from recollect.errors import InvalidInput
 from recollect.types import Message, ToolCall
 
@@ -52,3 +52,12 @@ def test_a_duplicate_call_id_is_refused_by_name() -> None:
     twice = Message("assistant", "", (ToolCall("again", "Bash"),))
     with pytest.raises(InvalidInput, match="again"):
         view(FRESH, number([twice, Message("tool", "", call_id="again"), twice]))
+
+
+def test_a_call_that_still_waits_for_its_result_outlives_even_the_smallest_window() -> None:
+    task = Message("user", "Build the whole project, and tell me what is slow about it.")
+    waiting = Message("assistant", "", (ToolCall("slow", "Bash"),))
+    session = number([task, Message("assistant", "work " * 50), waiting])
+    state = plan(FRESH, session, Budget(0, 0)).state
+    session = number([*(n.message for n in session), Message("tool", "built", call_id="slow")])
+    assert [m.role for m in view(state, session)] == ["system", "user", "assistant", "tool"]

@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.core.messages import body_of, message_from_body
+from recollect.core.messages import body_of, message_from_body, text_of
 from recollect.core.wire import from_wire, to_request, to_wire
+from recollect.errors import InvalidInput
 from recollect.types import Message, ToolCall
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="<["), max_size=30)
@@ -187,6 +188,51 @@ def test_anthropic_messages_come_back_as_they_came(records: list[dict[str, Any]]
 @given(responses_lists())
 def test_responses_items_come_back_as_they_came(records: list[dict[str, Any]]) -> None:
     assert to_wire(from_wire(records, "responses"), "responses") == records
+
+
+BLOCKS = ["text", "image", "image_url", "input_image", "input_text", "tool_use", "tool_result"]
+ITEMS = ["message", "reasoning", "function_call", "function_call_output", "custom_tool_call"]
+KEYS = ["text", "source", "image_url", "id", "name", "input", "tool_use_id", "content", "output"]
+CALL_KEYS = ["id", "type", "function", "custom", "name", "arguments", "call_id", "summary"]
+value = st.none() | st.booleans() | st.integers(0, 9) | words | st.just("data:image/png;base64,x")
+part = st.dictionaries(
+    st.sampled_from([*KEYS, *CALL_KEYS, "url", "media_type", "data"]), value, max_size=4
+)
+block = st.builds(
+    lambda kind, rest: {**rest, "type": kind},
+    st.sampled_from(BLOCKS) | value,
+    st.dictionaries(st.sampled_from(KEYS), value | part | st.lists(part | value), max_size=4),
+)
+nonsense = st.builds(
+    lambda role, kind, rest: {**rest, **role, **kind},
+    st.dictionaries(
+        st.just("role"), st.sampled_from(["user", "assistant", "tool", "x"]) | value | part
+    ),
+    st.dictionaries(st.just("type"), st.sampled_from(ITEMS) | value),
+    st.dictionaries(
+        st.sampled_from(["content", "tool_calls", "tool_call_id", *KEYS, *CALL_KEYS]),
+        value | part | st.lists(block | part | value, max_size=3),
+        max_size=5,
+    ),
+)
+
+
+@settings(deadline=None, max_examples=400)
+@given(
+    value | nonsense | st.lists(nonsense, max_size=2),
+    st.sampled_from(["auto", "chat", "anthropic", "responses"]),
+)
+def test_whatever_comes_is_understood_or_refused_and_nothing_else(raw: Any, form: str) -> None:
+    try:
+        messages = from_wire(raw, form)
+    except InvalidInput as refusal:
+        assert refusal.message
+        return
+    for form in ("chat", "anthropic", "responses"):
+        json.dumps(to_request(messages, form))
+    for message in messages:
+        json.dumps(body_of(message))
+        text_of(message)
 
 
 @st.composite

@@ -6,7 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from recollect.core.facts import extract
 from recollect.core.git_signs import Commit, commits_in
 from recollect.core.shell_signs import read_script
 from recollect.core.work_signs import (
@@ -19,6 +22,8 @@ from recollect.core.work_signs import (
     todos_in,
 )
 from recollect.types import Message, ToolCall
+
+from .sessions import number
 
 PATCH = """*** Begin Patch
 *** Update File: src/a.py
@@ -272,3 +277,50 @@ def test_the_target_of_a_call_is_its_file_or_the_start_of_its_command() -> None:
     assert target_of(call("Edit", file_path="a.py")) == "a.py"
     assert target_of(call("Bash", command="pytest -q tests/x.py")) == "pytest -q"
     assert target_of(call("mcp__x__y", n=1)) == ""
+
+
+anything = st.recursive(
+    st.none()
+    | st.integers()
+    | st.text(max_size=20)
+    | st.sampled_from([PATCH, "git log", "a'b\"c"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "command",
+                    "cmd",
+                    "action",
+                    "path",
+                    "file_path",
+                    "todos",
+                    "plan",
+                    "questions",
+                    "input",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=10,
+)
+tools = st.sampled_from(
+    ["Bash", "Write", "TodoWrite", "AskUserQuestion", "git_log", "TaskUpdate", ""]
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(tools, anything, st.text(max_size=200))
+def test_no_call_and_no_output_breaks_the_reading(name: str, value: Any, output: str) -> None:
+    made = ToolCall("c", name, json.dumps(value))
+    facts = extract(
+        number([Message("assistant", "", (made,)), Message("tool", output, call_id="c")])
+    )
+    assert dict(facts.tools) == {name: 1}
+    assert all(isinstance(path, str) for path in signs_of(made).writes)
+    assert isinstance(target_of(made) + question_of(made), str)
+    for commands in ([("log", "--oneline")], [("commit",)]):
+        for commit in commits_in(commands, output):
+            assert commit.subject

@@ -217,13 +217,13 @@ def plan(
     sizes = [0 if unit.head in anchors else _size(unit, measure) for unit in shown]
     cut = _Cut(state, rest, units, anchors)
     first, summary_size = cut.find(sizes, target - fixed, measure)
-    dropped, elided = cut.dropped(), _newly_elided(state, units, shown, first)
-    if not dropped and not elided:
+    elided = _newly_elided(state, units, shown, first)
+    if not elided and all(unit.head in anchors for unit in units[:first]):
         return unchanged
     return Plan(
         state=cut.state._replace(system_to=system_to, elided_to=horizon, note=note),
         changed=True,
-        dropped=dropped,
+        dropped=cut.dropped(),
         elided=elided,
         kept=sum(len(u.members) for at, u in enumerate(units) if at >= first or u.head in anchors),
         before=before,
@@ -242,17 +242,16 @@ class _Cut:
         units: Sequence[Unit],
         anchors: Mapping[int, str],
     ) -> None:
-        self.state = state
+        self.state = self._old = state
+        self._rest = rest
         self._units = units
         self._anchors = anchors
-        self._messages = {placed.seq: placed for placed in rest}
+        self._gone: dict[int, Placed] = {}
         # Messages pinned by an earlier trim stand before the pointer: never part of the walk.
         self._first = sum(1 for unit in units if unit.head < state.window_from)
-        self._old = state
         task = tuple(Fact(seq, 0, "", clip(text, REQUEST)) for seq, text in anchors.items())
         standing = open_part(extract(rest))
         self._facts = merge(merge(state.facts, standing), Facts(task=task[-1:]))
-        self._seen = 0
 
     def find(self, sizes: Sequence[int], room: int, measure: Measure) -> tuple[int, int]:
         """Walk to the oldest unit that still fits; the summary grows with what is left behind."""
@@ -271,42 +270,47 @@ class _Cut:
 
     def _leave(self, first: int) -> None:
         """Let the window begin at a unit: what is before it becomes facts, anchors are pinned."""
-        if gone := self._gone(self._seen, first):
-            staying = [u for u in self._units[: first + 1] if u.head in self._anchors]
+        pointer = self._pointer(first) if first > self._first else self._old.window_from
+        # A result that came late stands behind the pointer, and leaves with its call.
+        late = {member.seq for unit in self._units[:first] for member in unit.members}
+        leaving = [
+            placed
+            for placed in self._rest
+            if (placed.seq < pointer or placed.seq in late)
+            and placed.seq not in self._anchors
+            and placed.seq not in self._gone
+        ]
+        if leaving:
+            staying = [unit for unit in self._units if unit.head in self._anchors]
             around = [m for u in (*staying, *self._units[first : first + 1]) for m in u.members]
-            self._facts = merge(self._facts, extract(gone, around))
-        self._seen = first
-        moved = first > self._first
+            self._facts = merge(self._facts, extract(leaving, around))
+            self._gone.update((placed.seq, placed) for placed in leaving)
         self.state = self._old._replace(
-            window_from=self._pointer(first) if moved else self._old.window_from,
-            pinned=tuple(u.head for u in self._units[:first] if u.head in self._anchors),
+            window_from=pointer,
+            pinned=tuple(unit.head for unit in self._units[:first] if unit.head in self._anchors),
             facts=self._facts,
         )
 
     def _pointer(self, first: int) -> int:
         if first < len(self._units):
             return self._units[first].head
-        return max(self._messages, default=0) + 1
-
-    def _gone(self, start: int, end: int) -> list[Placed]:
-        return [
-            self._messages[member.seq]
-            for unit in self._units[start:end]
-            if unit.head not in self._anchors
-            for member in unit.members
-        ]
+        # Calls that still wait for their result are no unit yet; their time may come.
+        spoken = {m.seq for u in self._units for m in u.members if m.message.role != "tool"}
+        last = max(spoken, default=0)
+        waiting = (p.seq for p in self._rest if p.seq > last and p.message.role == "assistant")
+        return next(waiting, max((placed.seq for placed in self._rest), default=0) + 1)
 
     def dropped(self) -> tuple[tuple[int, int], ...]:
-        """The numbers of all that is no longer seen, as ranges."""
-        gone = {placed.seq for placed in self._gone(0, self._seen)}
+        """The numbers of all that the window has left behind, as ranges."""
         ranges: list[tuple[int, int]] = []
         joined = False
-        for seq in self._messages:
-            if seq in gone and joined:
-                ranges[-1] = (ranges[-1][0], seq)
-            elif seq in gone:
-                ranges.append((seq, seq))
-            joined = seq in gone
+        for placed in self._rest:
+            gone = placed.seq in self._gone
+            if gone and joined:
+                ranges[-1] = (ranges[-1][0], placed.seq)
+            elif gone:
+                ranges.append((placed.seq, placed.seq))
+            joined = gone
         return tuple(ranges)
 
 

@@ -52,9 +52,12 @@ def from_wire(raw: Json, provider: str = "auto") -> list[Message]:
         record, unknown_role = _legacy(given, at)
         records.append(record)
         roles.append(unknown_role)
-    decode, _ = FORMS[_guess(records) if provider == "auto" else form_of(provider)]
+    form = _guess(records) if provider == "auto" else form_of(provider)
+    decode, _ = FORMS[form]
     messages: list[Message] = []
     for at, (record, unknown_role) in enumerate(zip(records, roles, strict=True)):
+        if "role" not in record and form != "responses":
+            raise _not_understood(at, record, f"it is no message of the {form} format (no role)")
         try:
             decoded = decode(record)
         except InvalidInput as error:

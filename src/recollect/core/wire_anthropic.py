@@ -18,9 +18,11 @@ from ..types import Json, Message, ToolCall
 from .messages import Block, blocks_of, image_text, parsed_arguments, reference
 from .wire_shapes import (
     Record,
+    listed,
     noted,
     notes,
     opaque,
+    optional_text,
     put_content,
     required_text,
     rest_of,
@@ -75,6 +77,10 @@ def request(records: list[dict[str, Json]], opener: str) -> dict[str, Json]:
             _add(turns, record["role"], content)
     if turns and turns[0]["role"] != "user":
         turns.insert(0, {"role": "user", "content": opener})
+    for turn in turns:
+        if not isinstance(turn["content"], str):
+            # Results have to come first in a turn; the order is kept otherwise.
+            turn["content"] = sorted(turn["content"], key=_is_no_result)
     out: dict[str, Json] = {"messages": turns}
     if len(system) == 1:
         out["system"] = system[0]
@@ -88,6 +94,7 @@ def request(records: list[dict[str, Json]], opener: str) -> dict[str, Json]:
 
 def _assistant(record: Record) -> Message:
     raw = record.get("content")
+    usage = record.get("usage")
     blocks: list[Block] = []
     calls: list[ToolCall] = []
     rests: dict[str, Json] = {}
@@ -106,8 +113,8 @@ def _assistant(record: Record) -> Message:
         "assistant",
         content,
         tuple(calls),
-        model=record.get("model") or "",
-        usage=record.get("usage"),
+        model=optional_text(record, "model"),
+        usage=usage if isinstance(usage, Mapping) else None,
         extra=noted(
             FORM,
             shape="" if shape == "list" else shape,
@@ -161,7 +168,9 @@ def _words(role: str, blocks: list[Block], shape: str) -> Message:
 def _result(block: Record) -> Message:
     raw = block.get("content")
     failed = block.get("is_error") is True
-    content = raw if isinstance(raw, str) else texts_settled([_block(b) for b in raw or ()])
+    content = (
+        raw if isinstance(raw, str) else texts_settled(list(map(_block, listed(block, "content"))))
+    )
     usual = "str" if isinstance(content, str) else "list"
     shape = shape_of(block)
     known = ("type", "tool_use_id", "content", *(("is_error",) if failed else ()))
@@ -190,10 +199,12 @@ def _block(raw: Json) -> Block:
     if kind == "image" and isinstance(source, Mapping):
         rest = without(raw, "type", "source")
         if source.get("type") == "base64":
-            kept = reference(str(source.get("media_type", "image")), str(source.get("data", "")))
+            media_type = optional_text(source, "media_type") or "image"
+            kept = reference(media_type, required_text(source, "data", "an inline image"))
             return with_rest({"type": "image", **kept}, FORM, rest)
         if source.get("type") == "url":
-            return with_rest({"type": "image", "url": source.get("url")}, FORM, rest)
+            url = required_text(source, "url", "an image by its address")
+            return with_rest({"type": "image", "url": url}, FORM, rest)
     return opaque(FORM, raw)
 
 
@@ -285,6 +296,10 @@ def _sendable(content: Json) -> Json:
         for block in content
         if block.get("type") != "text" or str(block.get("text", "")).strip()
     ]
+
+
+def _is_no_result(block: Record) -> bool:
+    return block.get("type") != "tool_result"
 
 
 def _add(turns: list[dict[str, Json]], role: str, content: Json) -> None:

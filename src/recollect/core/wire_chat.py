@@ -14,9 +14,11 @@ from .messages import Block, Content, blocks_of, image_text, settled
 from .wire_shapes import (
     Record,
     image_block,
+    listed,
     noted,
     notes,
     opaque,
+    optional_text,
     put_content,
     required_text,
     rest_of,
@@ -38,7 +40,7 @@ def decode(record: Record) -> list[Message]:
             hint="Write it as tool_calls, and its result as a message of role tool.",
         )
     taken = {"role", "content"}
-    name, call_id = record.get("name") or "", ""
+    name, call_id = optional_text(record, "name"), ""
     if name:
         taken.add("name")
     if record["role"] == "tool":
@@ -46,7 +48,7 @@ def decode(record: Record) -> list[Message]:
         taken.add("tool_call_id")
     if record.get("tool_calls"):
         taken.add("tool_calls")
-    decoded = [_call(call) for call in record.get("tool_calls") or ()]
+    decoded = [_call(call) for call in listed(record, "tool_calls")]
     reasoning = _reasoning(record)
     taken.update(block["rest"][FORM]["field"] for block in reasoning)
     message = Message(
@@ -92,7 +94,7 @@ def _block(raw: Record) -> Block:
         return with_rest(bare, FORM, without(raw, "type", "text"))
     if kind == "image_url":
         image = raw.get("image_url")
-        image = {"url": image} if isinstance(image, str) else image or {}
+        image = image if isinstance(image, Mapping) else {"url": image}
         rest = without(raw, "type", "image_url")
         if details := without(image, "url"):
             rest["image_url"] = details
@@ -105,7 +107,7 @@ def _call(raw: Json) -> tuple[ToolCall, dict[str, Json]]:
     if not isinstance(raw, Mapping):
         raise InvalidInput("a tool call is not an object")
     kind = raw.get("type", "function")
-    inner = raw.get(kind)
+    inner = raw.get(kind) if isinstance(kind, str) else None
     if not isinstance(inner, Mapping):
         raise InvalidInput(f"a tool call of type {kind!r} does not say what it calls")
     name = required_text(inner, "name", "a tool call")

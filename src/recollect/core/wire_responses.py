@@ -17,9 +17,11 @@ from .wire_shapes import (
     Record,
     image_block,
     light,
+    listed,
     noted,
     notes,
     opaque,
+    optional_text,
     put_content,
     required_text,
     rest_of,
@@ -37,7 +39,7 @@ _SEALED_ENDINGS = ("_call", "_output", "_list_tools", "_request", "_response", "
 
 def decode(record: Record) -> list[Message]:
     """The message that one item means."""
-    kind = record.get("type") or "message"
+    kind = optional_text(record, "type") or "message"
     if kind == "message":
         return [_message(record)]
     if kind == "reasoning":
@@ -68,12 +70,12 @@ def is_item(kind: str) -> bool:
 def _message(record: Record) -> Message:
     role = record["role"]
     raw = record.get("content")
-    content = raw if isinstance(raw, str) else _content(raw, role)
+    content = raw if isinstance(raw, str) else _content(listed(record, "content"), role)
     shape = shape_of(record)
     return Message(
         role,
         content,
-        name=record.get("name") or "",
+        name=optional_text(record, "name"),
         extra=noted(
             FORM,
             shape="" if shape == "list" else shape,
@@ -83,8 +85,8 @@ def _message(record: Record) -> Message:
     )
 
 
-def _content(raw: Json, role: str) -> Content:
-    return texts_settled([_block(block, role) for block in raw or ()])
+def _content(raw: Sequence[Json], role: str) -> Content:
+    return texts_settled([_block(block, role) for block in raw])
 
 
 def _block(raw: Json, role: str) -> Block:
@@ -106,10 +108,9 @@ def _text_kind(role: str) -> str:
 
 
 def _reasoning(record: Record) -> Block:
-    summary = record.get("summary") or []
     text = "\n\n".join(
         str(part["text"])
-        for part in (*summary, *(record.get("content") or ()))
+        for part in (*listed(record, "summary"), *listed(record, "content"))
         if isinstance(part, Mapping) and part.get("text")
     )
     rest = without(record, "type")
@@ -152,7 +153,7 @@ def _result(kind: str, record: Record) -> Message:
         content: Content = (opaque(FORM, output),)
         shape = "object"
     else:
-        content = output if isinstance(output, str) else _content(output, "tool")
+        content = output if isinstance(output, str) else _content(listed(record, "output"), "tool")
     usual = "str" if isinstance(content, str) else "list"
     return Message(
         "tool",

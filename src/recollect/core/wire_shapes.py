@@ -7,7 +7,7 @@ back exactly as it came, and so that no other format is bothered by it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidInput
@@ -85,6 +85,22 @@ def required_text(record: Record, key: str, what: str) -> str:
     if not isinstance(value, str) or not value:
         raise InvalidInput(f"{what} has no {key}")
     return value
+
+
+def optional_text(record: Record, key: str) -> str:
+    """A text that a record may do without."""
+    value = record.get(key)
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"its {key} is not text")
+    return value or ""
+
+
+def listed(record: Record, key: str) -> Sequence[Json]:
+    """A list that a record may do without."""
+    value = record.get(key)
+    if value is not None and not isinstance(value, (list, tuple)):
+        raise InvalidInput(f"its {key} is not a list")
+    return value or ()
 
 
 # ---------------------------------------------------------------- bytes

@@ -162,7 +162,10 @@ def _exit_code() -> re.Pattern[str]:
 
 def failed(result: Message) -> bool:
     """Whether a result says that its call did not work."""
-    return result.is_error or bool(_exit_code().search(said(result)[:2_000]))
+    if result.is_error:
+        return True
+    start = said(result)[:2_000]
+    return ("exited with" in start or "exit_code" in start) and bool(_exit_code().search(start))
 
 
 # ---------------------------------------------------------------- files
