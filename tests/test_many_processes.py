@@ -45,7 +45,7 @@ def test_eight_processes_append_and_learn_without_loss(
     with recollect.open(project, environment=environment) as memory:
         assert memory.verify(archive=True).messages == 1600
         assert memory.stats().memories == 1600
-        hits = memory.recall("fact 199 of w7", limit=3)
+        hits = memory.recall("fact 199 of w7", limit=3, kind=["fact"])
         assert hits[0].text == "fact 199 of w7 is worth keeping"
 
 

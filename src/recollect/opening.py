@@ -17,7 +17,7 @@ from .config import Settings
 from .db.database import Database
 from .db.sqlite import SqliteDatabase
 from .errors import InvalidInput, Refused
-from .places import Project, find_project, make_folder, user_directory, write_private
+from .places import Project, find_project, make_folder, user_directory, write_once
 from .types import ORIGINS
 
 
@@ -87,6 +87,6 @@ def _own_name(folder: str, kind: str) -> str:
     path = os.path.join(folder, "space")
     if not os.path.exists(path):
         make_folder(folder)
-        write_private(path, new_id(kind) + "\n")
+        write_once(path, new_id(kind) + "\n")
     with open(path, encoding="utf-8") as file:
         return file.read().strip()

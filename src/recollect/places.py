@@ -170,6 +170,18 @@ def mark_project(project: Project) -> None:
     )
 
 
+def write_once(path: str, text: str) -> None:
+    """Write a private file unless somebody else did; whoever comes first wins."""
+    partial = f"{path}.{os.urandom(4).hex()}.once"
+    write_private(partial, text)
+    try:
+        os.link(partial, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(partial)
+
+
 def write_private(path: str, text: str) -> None:
     """Write a file that only its owner can read, whole or not at all."""
     partial = f"{path}.{os.urandom(4).hex()}.partial"

@@ -38,6 +38,11 @@ def score(match: float, label: str, status: str, strong: float = 1.0) -> float:
     return words_score(match) * _TRUST[label] * _STATUS[status] * nudge
 
 
+def coverage(asked: Sequence[str], held: Sequence[str]) -> float:
+    """How much of the question a text speaks to: from 0.7 for almost nothing to 1 for all of it."""
+    return 0.7 + 0.3 * len(set(asked).intersection(held)) / len(asked)
+
+
 def snippet(text: str, terms: Sequence[str], width: int = 600) -> str:
     """The part of a long text around the first place where a term stands."""
     if len(text) <= width:

@@ -234,6 +234,8 @@ class SqliteDatabase:
         connection.execute(_PRAGMAS)
         if version < migrate.LATEST:
             self._migrate(connection, version)
+        elif self.path and connection.pragma("journal_mode") == "delete":
+            _use_wal(connection)
 
     def _migrate(self, connection: apsw.Connection, version: int) -> None:
         """Create or upgrade, all in one immediate transaction, after a backup of what was there."""
@@ -243,8 +245,7 @@ class SqliteDatabase:
                     raise self._foreign()
             elif self.path:
                 os.chmod(self.path, 0o600)
-                if wal_is_safe(apsw.sqlite_lib_version()):
-                    connection.pragma("journal_mode", "wal")
+                _use_wal(connection)
         connection.execute("BEGIN IMMEDIATE")
         try:
             version = connection.pragma("user_version")
@@ -355,6 +356,15 @@ class SqliteDatabase:
             where=self.path,
             hint="move it away, or point --project to another directory; nothing was changed",
         )
+
+
+def _use_wal(connection: apsw.Connection) -> None:
+    """Readers and writers side by side, where the library is safe and the file can be written."""
+    if wal_is_safe(apsw.sqlite_lib_version()):
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.ReadOnlyError:
+            return  # a store that can only be read is read as it is; `doctor` says so
 
 
 def _identity(path: str) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ from ..db.database import Tx
 from ..store import memories, search
 from ..types import KINDS, Hit, Recalled
 
-COMMON_SHARE = 0.05
+COMMON_SHARE = 0.1
 COMMON_FROM = 2_000
 """In a store of at least this many entries, a term held by more than this share of them says
 nothing about any, and costs the most: it is dropped while a rarer one is left."""
@@ -50,12 +50,15 @@ def recall(txs: Sequence[Tx], question: Question, now: int) -> Recalled:
 def _answers(tx: Tx, asked: Sequence[str], question: Question, now: int) -> list[Hit]:
     searched = distinctive(tx, asked)
     # Filters that SQL cannot see are applied afterwards, so look a little deeper.
-    depth = question.limit * (5 if question.tags or question.file else 2)
+    depth = max(question.limit * (5 if question.tags or question.file else 2), 30)
     found = search.candidates(tx, searched, depth, _filters(question))
     hits = _memory_hits(tx, [item for item in found if item.source == "memory"], question, now)
     hits += _message_hits(tx, [item for item in found if item.source == "message"], searched)
     hits += _document_hits(tx, [item for item in found if item.source == "document"], searched)
-    return hits
+    # Candidates came by the rarer terms; all that was asked decides between them.
+    return [
+        hit._replace(score=hit.score * rank.coverage(asked, terms.terms(hit.text))) for hit in hits
+    ]
 
 
 def distinctive(tx: Tx, asked: Sequence[str]) -> list[str]:
