@@ -64,7 +64,7 @@ def test_bent_records_are_read_or_named_and_read_the_same_again(
         for entry in told.entries:
             assert entry.session and entry.message.key
             assert entry.message.role in ROLES and isinstance(entry.message, Message)
-            assert entry.origin in ("user", "agent", "tool")
+            assert entry.origin in ("user", "agent", "tool", "import")
             json.dumps(entry.message._asdict(), ensure_ascii=False).encode("utf-8")
 
 

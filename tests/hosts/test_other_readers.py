@@ -197,16 +197,16 @@ def test_aider_sessions_and_voices_are_told_apart(tmp_path: Path) -> None:
     path.write_text(AIDER)
     told = read("aider", path)
     assert told.lines == [
-        ("tool", "system", "Aider v0.84.0\nMain model: some/model with diff edit format"),
-        ("user", "user", "add a greeting\nand a test"),
-        ("tool", "system", "Traceback, over\ntwo lines"),
+        ("import", "system", "Aider v0.84.0\nMain model: some/model with diff edit format"),
+        ("import", "user", "add a greeting\nand a test"),
+        ("import", "system", "Traceback, over\ntwo lines"),
         (
-            "agent",
+            "import",
             "assistant",
             "Here it is:\n\n#### Always use headings\n\n```python\n> not the program\n```",
         ),
-        ("tool", "system", "Applied edit to a.py"),
-        ("user", "user", "thanks"),
+        ("import", "system", "Applied edit to a.py"),
+        ("import", "user", "thanks"),
     ]
     assert len({found.session for found in told.found}) == 2
     assert told.messages[3].model == "some/model"
@@ -261,16 +261,16 @@ def test_specstory_turns_title_and_times_are_read(tmp_path: Path) -> None:
     assert told.about()[:2] == ("specstory.fad6cf4a-024e", "Fix the build")
     assert told.about().agent == "specstory/cursor"
     assert [line[:2] for line in told.lines] == [
-        ("user", "user"),
-        ("agent", "assistant"),
-        ("user", "user"),
+        ("import", "user"),
+        ("import", "assistant"),
+        ("import", "user"),
     ]
     assert told.lines[1][2].startswith("A missing header.\n\n---\n\n# Not a title")
     assert told.messages[0].at == 1760480700000000
     with path.open("a") as grown:
         grown.write("\n_**Assistant**_\n\nDone.\n")
     later = read("specstory", path, told.cursor)
-    assert later.lines == [("agent", "assistant", "Done.")]
+    assert later.lines == [("import", "assistant", "Done.")]
 
 
 # ---------------------------------------------------------------- plain lists and CLIO
@@ -307,7 +307,7 @@ def test_plain_lists_are_read_in_every_wrapping(
         path.write_text(json.dumps(form if shape == "list" else {"messages": form}))
     told = read("messages", path)
     roles = [(e.origin, e.message.role) for e in told.entries if e.message.role != "system"]
-    assert roles == [("user", "user"), ("agent", "assistant"), ("tool", "tool")]
+    assert roles == [("import", "user"), ("import", "assistant"), ("import", "tool")]
     assert told.messages[-2].calls[0].id == told.messages[-1].call_id == "c1"
     assert told.damage == []
     assert read("messages", path, told.cursor).entries == []
@@ -337,8 +337,19 @@ def test_clio_sessions_keep_name_place_and_legacy_messages(tmp_path: Path) -> No
             {"role": {"role": "assistant", "content": "old shape"}},
             {"role": "user", "content": [{"type": "text", "text": "blocks"}]},
         ],
-        "stm": {"history": CHAT},
-        "billing": {"requests": [{"prompt_tokens": 5, "completion_tokens": 2}]},
+        "stm": CHAT,
+        "yarn": {
+            "main": [
+                {"role": "user", "content": "trimmed", "id": "t-1", "_importance": 2},
+                {
+                    "role": "user",
+                    "content": "to a helper",
+                    "id": "t-2",
+                    "metadata": {"source": "subagent"},
+                },
+            ]
+        },
+        "billing": {"requests": [{"prompt_tokens": 5, "completion_tokens": 2, "model": "m-1"}]},
         "working_directory": "/w/p",
         "session_name": "Listing",
         "created_at": 1_760_000_000,
@@ -346,7 +357,11 @@ def test_clio_sessions_keep_name_place_and_legacy_messages(tmp_path: Path) -> No
     path.write_text(json.dumps(session))
     told = read("clio", path)
     assert told.about()[:3] == ("clio.abc", "Listing", "/w/p")
-    assert [words(m) for m in told.messages] == ["list", "", "a.py", "old shape", "blocks"]
+    trimmed, helped, *history = told.entries
+    assert (words(trimmed.message), trimmed.origin) == ("trimmed", "import")
+    assert (words(helped.message), helped.origin) == ("to a helper", "import")
+    assert [words(e.message) for e in history] == ["list", "", "a.py", "old shape", "blocks"]
+    assert history[1].message.model == "m-1"
     assert told.messages[-1].at == 1_760_000_000_000_000
     assert told.spent() == {"input_tokens": 5, "output_tokens": 2}
     assert read("clio", path, told.cursor).entries == []

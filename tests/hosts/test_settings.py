@@ -265,3 +265,17 @@ def test_every_agent_names_its_files_for_the_user_and_the_project(host: str) -> 
         assert place.path.startswith(root)
     covered = {part for place in places for part in place.what.replace("both", "hooks mcp").split()}
     assert covered in ({"hooks", "mcp"}, {"plugin", "mcp"})
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("claude-code", "CLAUDE_CONFIG_DIR"),
+        ("codex", "CODEX_HOME"),
+        ("gemini", "GEMINI_CLI_HOME"),
+        ("opencode", "XDG_CONFIG_HOME"),
+    ],
+)
+def test_an_agent_that_lives_elsewhere_is_set_up_there(host: str, name: str) -> None:
+    for place in hosts.setup(host).places("/home/dev", "/w/p", {name: "/elsewhere"}):
+        assert place.path.startswith("/elsewhere/" if place.scope == "user" else "/w/p/")

@@ -30,7 +30,7 @@ def transcripts(host: str) -> ModuleType:
 
 
 def setup(host: str) -> ModuleType:
-    """`places(home, project) -> tuple[Place, …]` of an agent."""
+    """`places(home, project, env) -> tuple[Place, …]` of an agent."""
     return _load(host, HOOKED, ".setup")
 
 

@@ -3,7 +3,7 @@
 `# aider chat started at …` begins a session, `#### ` lines are the user's, `> ` lines are the
 program's own, everything else is the model's. Aider ends what it writes itself with two spaces;
 the model's headings do not, and so are not taken for the user's words. Nothing else is told: no
-calls, no token counts.
+calls, no token counts. The file lies in the project and may have come with it: an import.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ..types import Json, Message
 from .disk import transcript
 from .naming import session_id
-from .shapes import as_number, as_text, entries, title_of
+from .shapes import IMPORT, as_number, as_text, entries, title_of
 from .stream import Found, Item, Transcript, digest, follow, moment
 
 HOST = "aider"
@@ -87,7 +87,7 @@ class _Reader:
             at=as_number(self.state.get("at")),
             key=f"{session}:{self.offset}:{digest(text)}",
         )
-        yield from entries(session, [message])
+        yield from entries(session, [message], IMPORT)
 
     def _voice(self, line: str) -> tuple[str, str]:
         if line.startswith("#### ") and line.endswith("  "):

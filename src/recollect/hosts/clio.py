@@ -1,7 +1,8 @@
 """CLIO's sessions: `.clio/sessions/<id>.json`, the whole history in one file.
 
-Takes `history` (every message, in OpenAI's form or an older one), the name, the directory and
-the time; the short-term window and the thread archive in the same file repeat the history.
+Takes `history` (every message, in OpenAI's form or an older one), what only the thread archive
+in the same file still has, the name, the directory and the bill. The files lie in the project and
+may have come with it: an import.
 """
 
 from __future__ import annotations
@@ -42,16 +43,30 @@ def _items(value: dict[str, Json], path: str) -> Iterator[Item]:
         cwd=first(value, "working_directory", "cwd"),
         agent=HOST,
     )
+    history = as_list(value.get("history"))
     began = moment(value.get("created_at"))
-    counts = [usage_of(record) for record in as_list(as_dict(value.get("billing")).get("requests"))]
-    answers = 0
-    for item in listed(value.get("history"), about):
-        if isinstance(item, Entry):
-            message = item.message._replace(at=item.message.at or began)
+    for item in listed(_trimmed(value, history), about):
+        yield _dated(item, began)
+    requests = [as_dict(one) for one in as_list(as_dict(value.get("billing")).get("requests"))]
+    for item in listed(history, about):
+        item = _dated(item, began)
+        if isinstance(item, Entry) and item.message.role == "assistant" and requests:
             # Requests are billed in order, one for each answer.
-            if message.role == "assistant":
-                if answers < len(counts) and not message.usage:
-                    message = message._replace(usage=counts[answers] or None)
-                answers += 1
-            item = item._replace(message=message)
+            billed = requests.pop(0)
+            usage = item.message.usage or usage_of(billed) or None
+            model = item.message.model or first(billed, "model")
+            item = item._replace(message=item.message._replace(usage=usage, model=model))
         yield item
+
+
+def _trimmed(value: dict[str, Json], history: list[Json]) -> list[Json]:
+    """Messages that only the thread archive still has: trimming took them out of the history."""
+    kept = {as_dict(message).get("id") for message in history}
+    archived = [m for thread in as_dict(value.get("yarn")).values() for m in as_list(thread)]
+    return [m for m in archived if as_dict(m).get("id") and m["id"] not in kept]
+
+
+def _dated(item: Item, began: int) -> Item:
+    if isinstance(item, Entry) and not item.message.at:
+        return item._replace(message=item.message._replace(at=began))
+    return item

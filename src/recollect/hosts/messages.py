@@ -2,6 +2,7 @@
 one, or one message a line. For exports, logs of one's own agent, and what no other reader knows.
 
 A file has no session but its name and place; a message is known by its place and its words.
+Anybody can write such a file, so its messages are imports, whatever role they claim.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ..types import Json, Message
 from .naming import session_id
-from .shapes import as_dict, as_text, decoded, entries, title_of, usage_of
+from .shapes import IMPORT, as_dict, as_text, decoded, entries, title_of, usage_of
 from .stream import Found, Item, Skipped, digest, document_of, follow, moment, record_of, whole
 
 HOST = "messages"
@@ -26,6 +27,7 @@ _BESIDE = (
     "usage",
     "model",
     "metadata",
+    "message",
 )
 
 
@@ -62,13 +64,13 @@ def listed(value: Json, about: Found) -> Iterator[Item]:
 
 
 def spoken(
-    record: Mapping[str, Json], session: str, place: int, origin: str = ""
+    record: Mapping[str, Json], session: str, place: int, origin: str = IMPORT
 ) -> Iterator[Item]:
     """One record's messages, with the time, the model and the count that may stand beside them."""
     inner = as_dict(record.get("message"))
     if inner:
         record = {**record, **inner}
-    bare = {k: v for k, v in record.items() if k not in (*_BESIDE, "message")}
+    bare = {k: v for k, v in record.items() if k not in _BESIDE and not k.startswith("_")}
     if record.get("type") == "message" or "parentId" in record:
         bare.pop("type", None)
     messages = decoded(bare, "auto")
@@ -86,10 +88,11 @@ def spoken(
 class Lines:
     """Reads one message a line. Agents with a little more to a line build on it."""
 
-    def __init__(self, session: str, host: str) -> None:
+    def __init__(self, session: str, host: str, origin: str = IMPORT) -> None:
         self.state: dict[str, Json] = {}
         self.session = session
         self.host = host
+        self.origin = origin
 
     @property
     def busy(self) -> bool:
@@ -102,7 +105,7 @@ class Lines:
         if not as_text(record.get("role")) and not as_dict(record.get("message")):
             kind = as_text(record.get("type")) or "not a message"
             return (Skipped(number, kind),)
-        items = list(spoken(record, self.session, offset))
+        items = list(spoken(record, self.session, offset, self.origin))
         return [*self._about(items), *items]
 
     def shaped(self, record: dict[str, Json]) -> dict[str, Json]:

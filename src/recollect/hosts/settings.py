@@ -17,6 +17,7 @@ from ..types import Json
 from . import splice
 
 SERVER = "recollect"
+NO_ENV: Mapping[str, str] = {}
 Command = Sequence[str]
 """How to start us: the program and its first arguments, absolute, without `hook` or `mcp`."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .stream import Item
 
 OWN_SERVER = "recollect"
+IMPORT = "import"
 LEFT_OUT = "[an answer of recollect, left out]"
 
 
@@ -58,15 +59,18 @@ def entries(session: str, messages: Iterable[Message], origin: str = "") -> Iter
     """The messages that say something of their own, with who said it.
 
     The origin is the path a message came in on: what a person typed is theirs, unless every
-    word of it was pasted.
+    word of it was pasted. `IMPORT` is for files that come with a repository or from anywhere:
+    whoever wrote them can write any role into them.
     """
     for given in messages:
         message = own_message(given)
         if not message or not (message.content or message.calls or message.role == "tool"):
             continue
         path = origin or {"user": "user", "assistant": "agent"}.get(message.role, "tool")
-        if message.role == "tool" or path != "user":
-            yield Entry(session, message, "tool" if message.role == "tool" else path)
+        if message.role == "tool" and path != IMPORT:
+            path = "tool"
+        if path != "user":
+            yield Entry(session, message, path)
             continue
         text = said(message)
         spans = pasted(text)

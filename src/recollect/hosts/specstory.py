@@ -2,7 +2,8 @@
 
 A comment names the agent and its session, `_**User**_` and `_**Assistant**_` lines begin turns,
 tool uses stand in `<details>` or after `Tool use:`. The words are kept, tool uses stay part of
-the answer they stand in: the export does not tell calls from results reliably.
+the answer they stand in: the export does not tell calls from results reliably. The files lie in
+the project and are often committed: an import.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ..types import Json, Message
 from .disk import files, transcript
 from .messages import stem
 from .naming import session_id
-from .shapes import as_number, as_text, entries, title_of
+from .shapes import IMPORT, as_number, as_text, entries, title_of
 from .stream import Found, Item, Skipped, Transcript, digest, follow, moment
 
 HOST = "specstory"
@@ -78,7 +79,7 @@ class _Reader:
         role = as_text(self.state.get("role"))
         key = f"{session}:{turns}:{digest(text)}"
         at = as_number(self.state.get("at"))
-        yield from entries(session, [Message(role, text, at=at, key=key)])
+        yield from entries(session, [Message(role, text, at=at, key=key)], IMPORT)
 
     def _preamble(self, text: str, number: int) -> Iterator[Item]:
         if about := _SESSION.match(text):

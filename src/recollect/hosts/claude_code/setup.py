@@ -7,10 +7,10 @@ What a prompt waits for has a short time limit; what happens after an answer run
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ...types import Json
-from ..settings import Command, Hooks, Place, json_setting
+from ..settings import NO_ENV, Command, Hooks, Place, json_setting
 
 
 def group(
@@ -47,11 +47,14 @@ HOOKS = json_setting(
 MCP = json_setting(servers="mcpServers", server=server)
 
 
-def places(home: str, project: str) -> tuple[Place, ...]:
-    """The user's own files and the project's."""
+def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Place, ...]:
+    """The user's own files and the project's. Claude Code itself rewrites `.claude.json`: where
+    its command line is at hand, `claude mcp add` is the better way to get in there."""
+    moved = env.get("CLAUDE_CONFIG_DIR")
+    folder = moved or os.path.join(home, ".claude")
     return (
-        Place(os.path.join(home, ".claude", "settings.json"), "hooks", "user", HOOKS),
+        Place(os.path.join(folder, "settings.json"), "hooks", "user", HOOKS),
         Place(os.path.join(project, ".claude", "settings.json"), "hooks", "project", HOOKS),
-        Place(os.path.join(home, ".claude.json"), "mcp", "user", MCP),
+        Place(os.path.join(moved or home, ".claude.json"), "mcp", "user", MCP),
         Place(os.path.join(project, ".mcp.json"), "mcp", "project", MCP),
     )

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 
 from ..claude_code.setup import group
-from ..settings import SERVER, Command, Hooks, Place, json_setting, toml_setting
+from ..settings import NO_ENV, SERVER, Command, Hooks, Place, json_setting, toml_setting
 
 
 def _table(command: Command) -> str:
@@ -35,11 +36,12 @@ HOOKS = json_setting(
 MCP = toml_setting(_table, f"mcp_servers.{SERVER}")
 
 
-def places(home: str, project: str) -> tuple[Place, ...]:
+def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Place, ...]:
     """The user's own files and the project's."""
+    folder = env.get("CODEX_HOME") or os.path.join(home, ".codex")
     return (
-        Place(os.path.join(home, ".codex", "hooks.json"), "hooks", "user", HOOKS),
+        Place(os.path.join(folder, "hooks.json"), "hooks", "user", HOOKS),
         Place(os.path.join(project, ".codex", "hooks.json"), "hooks", "project", HOOKS),
-        Place(os.path.join(home, ".codex", "config.toml"), "mcp", "user", MCP),
+        Place(os.path.join(folder, "config.toml"), "mcp", "user", MCP),
         Place(os.path.join(project, ".codex", "config.toml"), "mcp", "project", MCP),
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ...types import Json
-from ..settings import Command, Hooks, Place, json_setting
+from ..settings import NO_ENV, Command, Hooks, Place, json_setting
 
 
 def _handler(seconds: int) -> Callable[[str], dict[str, Json]]:
@@ -32,7 +32,7 @@ HOOKS = json_setting(
 MCP = json_setting(servers="mcpServers", server=_server)
 
 
-def places(home: str, project: str) -> tuple[Place, ...]:
+def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Place, ...]:
     """The user's own files and the project's."""
     return (
         Place(os.path.join(home, ".cursor", "hooks.json"), "hooks", "user", HOOKS),

@@ -23,7 +23,7 @@ _QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
 
 def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
     """The messages of a transcript after the cursor."""
-    return follow(path, cursor, _Reader(session_id(HOST, stem(path)), HOST))
+    return follow(path, cursor, _Reader(session_id(HOST, stem(path)), HOST, origin=""))
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:

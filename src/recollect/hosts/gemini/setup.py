@@ -6,10 +6,10 @@ One file holds both. Time limits are in milliseconds. A changed command must be 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ...types import Json
-from ..settings import Command, Hooks, Place, json_setting
+from ..settings import NO_ENV, Command, Hooks, Place, json_setting
 
 
 def _group(milliseconds: int, matcher: str = "") -> Callable[[str], dict[str, Json]]:
@@ -40,9 +40,14 @@ SETTINGS = json_setting(
 )
 
 
-def places(home: str, project: str) -> tuple[Place, ...]:
+def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Place, ...]:
     """The user's own file and the project's."""
     return (
-        Place(os.path.join(home, ".gemini", "settings.json"), "both", "user", SETTINGS),
+        Place(
+            os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini", "settings.json"),
+            "both",
+            "user",
+            SETTINGS,
+        ),
         Place(os.path.join(project, ".gemini", "settings.json"), "both", "project", SETTINGS),
     )

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 
 from ...errors import Refused
 from ...types import Json
-from ..settings import Command, Place, Setting, hook_command, json_setting
+from ..settings import NO_ENV, Command, Place, Setting, hook_command, json_setting
 
 _OURS = "// recollect:"
 
@@ -48,9 +49,9 @@ PLUGIN = Setting(_install, _remove, _status)
 MCP = json_setting(servers="mcp", server=_server)
 
 
-def places(home: str, project: str) -> tuple[Place, ...]:
+def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Place, ...]:
     """The user's own files and the project's."""
-    config = os.path.join(home, ".config", "opencode")
+    config = os.path.join(env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "opencode")
     return (
         Place(os.path.join(config, "plugins", "recollect.js"), "plugin", "user", PLUGIN),
         Place(
