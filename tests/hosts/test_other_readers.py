@@ -343,7 +343,7 @@ def test_clio_sessions_keep_name_place_and_legacy_messages(tmp_path: Path) -> No
                 {"role": "user", "content": "trimmed", "id": "t-1", "_importance": 2},
                 {
                     "role": "user",
-                    "content": "to a helper",
+                    "content": "to a subagent",
                     "id": "t-2",
                     "metadata": {"source": "subagent"},
                 },
@@ -359,7 +359,7 @@ def test_clio_sessions_keep_name_place_and_legacy_messages(tmp_path: Path) -> No
     assert told.about()[:3] == ("clio.abc", "Listing", "/w/p")
     trimmed, helped, *history = told.entries
     assert (words(trimmed.message), trimmed.origin) == ("trimmed", "import")
-    assert (words(helped.message), helped.origin) == ("to a helper", "import")
+    assert (words(helped.message), helped.origin) == ("to a subagent", "import")
     assert [words(e.message) for e in history] == ["list", "", "a.py", "old shape", "blocks"]
     assert history[1].message.model == "m-1"
     assert told.messages[-1].at == 1_760_000_000_000_000

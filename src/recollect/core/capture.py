@@ -158,7 +158,7 @@ _SOURCES = {
     rf"\bnot +\S+(?: +\S+){{0,4}}?,? +but +(?!(?:{_CLAUSE_STARTS})\b)\w|"
     r"\bnot\b[^;:]{1,120}\bbut (?:instead|rather)\b|"
     r"\b(?:is|are|it's|that's|use|uses|should be|called|means|meant|want) +"
-    r"(?:[^\s,;]+ +){0,11}[^\s,;]+, *not +\w",
+    r"(?:[^\s,;]+ +){0,11}[^\s,;]+, *not +(?!\w+ing\b)\w",
     "not correction": r"\bnot (?:only|just|sure|bad|great|perfect|ideal|working|too|very|yet|"
     r"really|that|so|many|much|long)\b|\b(?:why|if|or) not\b|"
     r"\bactually,? i(?:'\w+)?\b(?! (?:meant|mean|want|wanted|said|asked|need|prefer))|"
