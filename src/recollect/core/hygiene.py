@@ -104,7 +104,7 @@ _MERGED = (
     r"branched|amended)"
 )
 _HASH = r"(?-i:\b(?=[a-f]*\d)[0-9a-f]{7,40}\b)"
-_NAMED = rf"(?:#\d+|{_HASH}|\b\w+/[\w./-]+)"
+_NAMED = rf"(?:#\d+|{_HASH}|(?<![\w./-])\w++/[\w./-]++)"
 _SIZES = r"(?:lines|loc|functions|methods|classes|files|imports|exports|characters)"
 
 _SOURCES = {
