@@ -173,6 +173,9 @@ NAMED = [
     ("const dbPassword = '{}';", STRONG),
     ("password: str = '{}'", STRONG),
     ("my password is {} ok?", WORD),
+    ("my api key is {}", fake(ALNUM, 32)),
+    ("username: admin\npassword: {}\n", "swordfish"),
+    ("credentials {{\n  username 'me'\n  password '{}'\n}}", "swordfish"),
     ("The default password for the user 'admin' is '{}'.", "blueberry"),
     ("mysql -u root -p{} shop", STRONG),
     ("tool --user me --password {} --force", "swordfish"),
@@ -331,6 +334,7 @@ def test_what_was_found_is_told_in_the_order_of_the_text() -> None:
         ("a </private> b", "a </private> b"),
         ("a <privately>b", "a <privately>b"),
         ("<private></private>", "[PRIVATE]"),
+        ("a\n<private>\nb", "a\n[PRIVATE]"),
     ],
 )
 def test_a_private_span_is_never_kept(text: str, kept: str) -> None:
@@ -480,6 +484,13 @@ def test_json_without_secrets_comes_back_as_it_was(value: object) -> None:
     assert "\0" not in clean.text
     if not clean.found and "[PRIVATE]" not in clean.text:
         assert _joined(json.loads(clean.text)) == _joined(value)
+
+
+@given(st.dictionaries(FRAGMENTS, FRAGMENTS | JSON_VALUES, max_size=5))
+@settings(max_examples=200, deadline=None)
+def test_scrubbing_json_twice_changes_nothing(value: dict[str, object]) -> None:
+    once = scrub_json(value)
+    assert scrub_json(json.loads(once.text)) == (once.text, ())
 
 
 def _joined(value: object) -> object:

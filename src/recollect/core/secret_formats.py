@@ -84,7 +84,7 @@ PREFIXED = (
     ("stackhawk-key", "hawk.", W + r"{20}\." + W + "{20}"),
     ("dependency-track-key", "odt_", "(?:" + A + "{8}_)?" + A + "{32,40}"),
     ("age-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{58}"),
-    ("harness-key", "pat.", W + r"{22}\." + H + r"{24}\." + A + "{20}"),
+    ("harness-key", "pat. sat.", W + r"{22}\." + H + r"{24}\." + A + "{20}"),
     ("settlemint-token", "sm_aat_ sm_pat_ sm_sat_", A + "{16}"),
     ("nebula-key", "dnkey-", r"[\w=-]{26}-[\w=-]{52}"),
     ("twitch-key", "live_", r"\d{6,12}_" + A + "{30}"),

@@ -51,6 +51,7 @@ _QUALIFIERS = _set(
     " nonce secure maps write personal user server in facebook twitter linkedin github google"
 )
 _ENDINGS = _set("value base b prod production dev test live staging default")
+_LONGEST_NAME = 100
 _ANNOUNCING = _set("secret token password apikey")
 _ABOUT = _set("id name hash digest fingerprint ref version arn url uri path file type")
 _BEFORE_PASS = _set("db user my smtp mail ftp ssh admin root redis mysql store auth")
@@ -58,7 +59,7 @@ _BEFORE_PASS = _set("db user my smtp mail ftp ssh admin root redis mysql store a
 
 def kind_of_name(name: str) -> str:
     """What a value under this name is: password, secret, token, key, hint (perhaps), or nothing."""
-    parts = words(name)
+    parts = words(name) if len(name) <= _LONGEST_NAME and "[" not in name else []
     while parts and parts[-1] in _ENDINGS:
         parts.pop()
     if not parts or not _HARMLESS.isdisjoint(parts):
@@ -69,7 +70,7 @@ def kind_of_name(name: str) -> str:
         return "password"
     if last.endswith("pass"):
         return "password" if last == "pass" or last[:-4] in _BEFORE_PASS else ""
-    if last.endswith(("secret", "credential")):
+    if last.endswith(("secret", "credential")) or last == "cred":
         return "secret"
     if last.endswith("token"):
         return "token" if parts[-1] != "tokens" else ""
@@ -174,11 +175,13 @@ def is_secret(kind: str, value: str, *, quoted: bool, loose: bool) -> bool:
     if not quoted and (has(_CODE, value) or _refers(value)):
         return False
     if kind == "password":
-        if has(r"\s|^[#.][a-z][a-z-]*$", value) or has(_PLACE, value) or is_words(value):
+        if has(r"^[#.][a-z][a-z-]*$", value) or has(_PLACE, value) or is_words(value):
             return False
+        if has(r"\s", value):  # a sentence, unless signs stand inside of its words
+            return quoted and len(value) < 64 and has(r"[A-Za-z][0-9@#$%^&*!]+[A-Za-z]", value)
         if quoted or loose:
             return len(value) >= 4
-        return len(value) >= 6 and has("[A-Za-z]", value) and has(r"[0-9!@#$%^&*?~+]", value)
+        return len(value) >= 6 and has(r"[0-9!@#$%^&*?~+]", value)
     if kind == "secret" and quoted and len(value) >= 8 and not is_words(value):
         return not has(r"\s" if loose else r"^[\w./:-]*$|\s", value)
     return kind == "token" and has(r"^[a-z0-9]{6}\.[a-z0-9]{16}$", value)

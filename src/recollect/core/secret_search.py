@@ -186,10 +186,10 @@ def _key_blocks(text: str, lower: bytes) -> Iterator[Span]:
 
 def _manifests(text: str, lower: bytes) -> Iterator[Span]:
     """The data of a Kubernetes secret: its names say nothing and its values are only encoded."""
-    if b"kind: secret" not in lower:
+    if not any(_matches(r"kind:[ \t]{1,4}[\"']?Secret\b", text, lower, b"kind:")):
         return
     block = r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\n((?:\1[ \t]+\S[^\n]*\n?)+)"
-    entry = r"(?m)^[ \t]*[\w.-]{1,99}:[ \t]*[\"']?([^\s\"'|>#][^\s\"']{3,})"
+    entry = r"(?m)^[ \t]*(?:[\w.-]{1,99}:[ \t]*[\"']?)?([^\s\"'|>#{$&*][^\s\"':]{3,})[\"']?[ \t]*$"
     for data in rules.compiled(block).finditer(text):
         for match in rules.compiled(entry).finditer(text, *data.span(2)):
             if not rules.is_filler(match[1]):
@@ -199,10 +199,10 @@ def _manifests(text: str, lower: bytes) -> Iterator[Span]:
 # ---------------------------------------------------------------------------------------------
 # Values under a telling name
 
-_NAME_ENDS = b"pass pwd secret token key credential auth salt _pat login".split()
+_NAME_ENDS = b"pass pwd secret token key cred auth salt _pat login".split()
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.-"
 _NAME_REST = (
-    rb"(?:w(?:or)?[dt]|phrase|code)?s?"
+    rb"(?:w(?:or)?[dt]|phrase|code|ential)?s?"
     rb"(?:[_-]?\d{1,2}|(?:[_-][a-z0-9]{1,16}){0,2})(?![a-z0-9])"
 )
 _VALUE = (
@@ -261,7 +261,7 @@ def _takes_value(match: re.Match[str], kind: str, name: str, before: str) -> boo
             match["close"] and quote and name.isupper() and re.search(r"\(\s*\\*[\"']$", before)
         )
     if match["says"]:
-        return kind == "password"
+        return kind == "password" or rules.is_random(match["bare"] or match["quoted"] or "", 16)
     if match["element"]:
         return before.endswith("<")
     if match["space"] is not None:
@@ -269,6 +269,7 @@ def _takes_value(match: re.Match[str], kind: str, name: str, before: str) -> boo
             name.startswith("-")
             or re.search(r"login\s+\S+\s+$", before)
             or (quote and name.endswith("PASSWORD"))
+            or (quote and name == "password" and before.rstrip(" \t")[-1:] in ("", "\n"))
             or (match["bare"] and rules.is_random(match["bare"], 20))
         )
     if not quote:
@@ -286,10 +287,10 @@ def _takes_bare(match: re.Match[str], name: str, before: str) -> bool:
         return True
     if op in ("==", "!=", "===", "!=="):
         return match["bare"] is None
+    if re.search(r"(?:^|\n)[ \t]*user(?:name)? ?[:=] ?[\w.@-]+[ \t]*\n[ \t]*$", before):
+        return True
     if op == ":":
         return name.isupper()
-    if re.search(r"(?:^|\n)[ \t]*user(?:name)? ?= ?\w+[ \t]*\n[ \t]*$", before):
-        return True
     if op != "=" or match.end("op") != match.start("bare"):
         return False
     line_ends = match.string[match.end() : match.end() + 1] in ("", "\n", "\r")

@@ -53,8 +53,10 @@ def scrub_json(value: Json) -> Scrubbed:
             f"a number cannot be written as JSON: {error}",
             hint="Pass finite numbers of at most 4300 digits, or text.",
         ) from error
-    escaped = re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text)
-    return Scrubbed(SafeText(escaped), tuple(found))
+    if not _is_unicode(text):
+        text = _paired(text, "surrogatepass")
+        text = re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
+    return Scrubbed(SafeText(text), tuple(found))
 
 
 def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
@@ -82,7 +84,7 @@ def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
         found += types
         seen[clean] = seen.get(clean, 0) + 1
         unique = clean if seen[clean] == 1 else f"{clean} {seen[clean]}"
-        label = value.get("name", value.get("key")) if key == "value" else key
+        label = value.get("name", value.get("key")) if key == "value" else clean
         pairs[unique] = _scrub_value(
             item, label if isinstance(label, str) else "", found, depth + 1
         )
@@ -100,11 +102,20 @@ def _redact_under(name: str, value: str) -> tuple[str, tuple[str, ...]]:
 
 def _storable(text: str) -> str:
     """PostgreSQL refuses NUL, and neither engine takes half of a surrogate pair."""
+    return (text if _is_unicode(text) else _paired(text, "replace")).replace("\0", "␀")
+
+
+def _is_unicode(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text.replace("\0", "␀")
+        return False
+    return True
+
+
+def _paired(text: str, halves: str) -> str:
+    """Two surrogates that belong together become the character that they stand for."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", halves)
 
 
 def _redact(text: str) -> tuple[str, tuple[str, ...]]:
