@@ -38,8 +38,9 @@ def _set(several: str) -> frozenset[str]:
 # ---------------------------------------------------------------------------------------------
 # Names
 
-_HARMLESS = _set(
-    "public pub publishable foreign primary partition sort cache idempotency dedupe page next"
+_PUBLIC = _set("public pub publishable")
+_HARMLESS_BEFORE = _PUBLIC | _set(
+    "foreign primary partition sort cache idempotency dedupe page next"
     " continuation sync cancel cancellation eos bos pad unk cls sep mask stop special max min num"
     " total count input output prompt completion hashed fingerprint translation locale query row"
     " group context host known csrf xsrf authenticity"
@@ -62,7 +63,7 @@ def kind_of_name(name: str) -> str:
     parts = words(name) if len(name) <= _LONGEST_NAME and "[" not in name else []
     while parts and parts[-1] in _ENDINGS:
         parts.pop()
-    if not parts or not _HARMLESS.isdisjoint(parts):
+    if not parts:
         return ""
     last = parts[-1] if parts[-1].endswith("ss") else parts[-1].removesuffix("s")
     before = parts[-2] if len(parts) > 1 else ""
@@ -72,17 +73,25 @@ def kind_of_name(name: str) -> str:
         return "password" if last == "pass" or last[:-4] in _BEFORE_PASS else ""
     if last.endswith(("secret", "credential")) or last == "cred":
         return "secret"
+    if before in _HARMLESS_BEFORE or not _PUBLIC.isdisjoint(parts):
+        return ""
     if last.endswith("token"):
         return "token" if parts[-1] != "tokens" else ""
-    if last == "key":
-        return "key" if before in _QUALIFIERS or (name.isupper() and before) else "hint"
     if last.endswith("key"):
-        return "key" if last[:-3] in _QUALIFIERS else ""
+        return _kind_of_key(last.removesuffix("key") or before, name)
     if last == "login" and before.endswith("sonar"):
         return "token"
     if last in ("auth", "salt", "pat"):
         return "hint"
     return "hint" if last not in _ABOUT and not _ANNOUNCING.isdisjoint(parts) else ""
+
+
+def _kind_of_key(of: str, name: str) -> str:
+    if of in _QUALIFIERS:
+        return "key"
+    if words(name)[-1].removesuffix("s") != "key":
+        return ""  # a word that happens to end like that: monkey
+    return "key" if of and name.isupper() else "hint"
 
 
 # ---------------------------------------------------------------------------------------------
