@@ -1,0 +1,89 @@
+"""How a memory ages: when it is weak enough to be archived, what pruning would take, and how
+feedback moves it.
+
+Strength itself is `core.rank.strength`, computed when read. Nothing here deletes: the answer is
+always a plan of what to archive and why, which is shown before it is applied. It does not know the
+store.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..errors import InvalidInput
+from ..types import FOREVER, Memory
+from .rank import DAY, strength
+
+WEAK = 0.1
+"""Below this strength a memory is archived."""
+
+MAX_AGE_DAYS = 90
+MIN_CONFIDENCE = 0.3
+_HIDDEN = ("archived", "superseded", "quarantined")
+
+LEAST_USEFUL, MOST_USEFUL = 0.5, 1.5
+_CALM = 2.0
+"""So many verdicts' worth of doubt: one verdict alone moves a memory a third of the way."""
+
+
+class Archiving(NamedTuple):
+    """One memory that would be archived, and why."""
+
+    id: str
+    reason: str
+
+
+def is_weak(memory: Memory, now: int) -> bool:
+    """Whether a memory has decayed so far that it is archived; a policy never does."""
+    return memory.kind != "policy" and strength(memory, now) < WEAK
+
+
+def weak_ones(memories: Sequence[Memory], now: int) -> list[Archiving]:
+    """What the weekly consolidation would archive, weakest first."""
+    weak = [
+        (strength(item, now), item.id) for item in memories if _in_use(item) and is_weak(item, now)
+    ]
+    return [Archiving(id, f"strength {power:.2f} is below {WEAK}") for power, id in sorted(weak)]
+
+
+def prune_plan(
+    memories: Sequence[Memory],
+    now: int,
+    max_age_days: float = MAX_AGE_DAYS,
+    min_confidence: float = MIN_CONFIDENCE,
+) -> list[Archiving]:
+    """What pruning would archive, oldest first: too old or too doubtful, a policy never by age."""
+    if max_age_days <= 0:
+        raise InvalidInput(f"{max_age_days:g} days is no age", where="max_age_days")
+    if not 0.0 <= min_confidence <= 1.0:
+        raise InvalidInput(f"{min_confidence:g} is not from 0 to 1", where="min_confidence")
+    plan = []
+    for memory in sorted(memories, key=lambda item: (_last_alive(item), item.id)):
+        if not _in_use(memory):
+            continue
+        age = (now - _last_alive(memory)) / DAY
+        reasons = []
+        if memory.kind != "policy" and age > max_age_days:
+            reasons.append(f"not reinforced for {int(age)} days, more than {max_age_days:g}")
+        if memory.confidence < min_confidence:
+            reasons.append(f"confidence {memory.confidence:.2f} is below {min_confidence:g}")
+        if reasons:
+            plan.append(Archiving(memory.id, "; ".join(reasons)))
+    return plan
+
+
+def _in_use(memory: Memory) -> bool:
+    return memory.valid_to == FOREVER and memory.status not in _HIDDEN
+
+
+def _last_alive(memory: Memory) -> int:
+    """A recall does not count: it neither confirms a memory nor resets its clock."""
+    return max(memory.last_reinforced, memory.last_confirmed)
+
+
+def usefulness(helped: int, wrong: int, stale: int) -> float:
+    """What feedback makes of a memory's rank: 1 without any, never below 0.5 nor above 1.5.
+
+    Staleness counts half of wrongness: it was right once, and its freshness is checked besides.
+    """
+    told = helped + wrong + stale
+    return 1.0 + 0.5 * (helped - wrong - 0.5 * stale) / (told + _CALM)
