@@ -53,7 +53,8 @@ _SOURCES = {
     r"(?:fresh|clean|blank)\s+context",
     "tail": r"(?:\s+(?:please|here|now|then|today|at all|entirely|completely|altogether|for now|"
     r"for once|this time|this turn|again|instead|"
-    rf"for (?:this|that|one|(?:the|my) (?:next|following))(?: {_THIS})?|(?:in|for) (?:this|your|the next) {_THIS}|on this(?: {_THIS})?|"
+    rf"for (?:this|that|one|(?:the|my) (?:next|following))(?: {_THIS})?|"
+    rf"(?:in|for) (?:this|your|the next) {_THIS}|on this(?: {_THIS})?|"
     r"from (?:previous|earlier|past|last|other|before|prior)(?: \w+)?|"
     r"of (?:previous|earlier|past|prior|our|last)(?: \w+){0,3}|you have(?: \w+){0,4}|"
     r"when (?:answering|you answer|responding)(?: \w+){0,4}|while \w+ing(?: \w+){0,4}|"
