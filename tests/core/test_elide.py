@@ -107,6 +107,16 @@ def test_the_words_of_the_user_are_never_elided() -> None:
     assert shown(messages, 2) == messages
 
 
+def test_a_turn_that_goes_on_behind_the_horizon_is_old_only_up_to_it() -> None:
+    agreed = Message(
+        "assistant", "Understood, I will keep that in mind for everything that follows."
+    )
+    assert [m.content for m in shown([agreed, agreed], 1)] == [
+        stub("acknowledged", 1),
+        agreed.content,
+    ]
+
+
 def test_nothing_behind_the_horizon_decides_anything() -> None:
     messages = [
         call("Read", "a", file_path="src/a.py"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from hypothesis import given, settings
@@ -13,13 +12,10 @@ from recollect.core.facts import CAPS, Fact, approves, clip, open_blockers, todo
 from recollect.core.messages import SUMMARY_TAG, Numbered
 from recollect.core.summary import (
     Facts,
-    checkpoint,
     extract,
     facts_body,
     facts_from_body,
     merge,
-    recent_calls,
-    recovery,
     render,
 )
 from recollect.core.trim import Budget, WindowState, plan
@@ -212,6 +208,37 @@ def test_an_answer_that_stays_in_the_window_keeps_its_question() -> None:
     ]
 
 
+def test_a_question_that_the_agent_went_past_was_not_answered() -> None:
+    session = number(
+        [
+            Message("assistant", "Shall I use the new parser?"),
+            Message("assistant", "I use it."),
+            Message("user", "fine"),
+        ]
+    )
+    assert extract(session[:1], session[1:]).exchanges == ()
+
+
+def test_commits_that_were_made_stand_before_those_that_were_listed() -> None:
+    log = "bbb2222 Second\naaa1111 First\n0ld0000 No\n1234567 Older"
+    messages = ran("Bash", "a", "[main aaa1111] First", command="git commit -m First")
+    messages += ran("Bash", "b", "[main bbb2222] Second", command="git commit -m Second")
+    messages += ran("Bash", "c", log, command="git log --oneline")
+    messages += ran("Bash", "d", "7654321 Oldest", command="git log --oneline -1 v1")
+    assert section(render(extract(number(messages)), "s1"), "Git commits") == [
+        "bbb2222 Second",
+        "aaa1111 First",
+        "7654321 Oldest",
+        "1234567 Older",
+    ]
+    listed = extract(number(ran("Bash", "a", log, command="git log --oneline")))
+    assert section(render(listed, "s1"), "Git commits") == [
+        "bbb2222 Second",
+        "aaa1111 First",
+        "1234567 Older",
+    ]
+
+
 def test_summaries_keep_chronological_order_over_five_trims() -> None:
     state = WindowState("s1")
     messages: list[Message] = []
@@ -285,10 +312,17 @@ def test_the_todo_list_is_the_last_one_written_with_all_changes_since() -> None:
 def test_what_is_open_is_said_as_it_stands_now_not_as_it_stood_when_it_left() -> None:
     messages = [Message("user", "A task that is certainly long enough to be the anchor here.")]
     messages += ran("TodoWrite", "a", "ok", todos=[{"content": "Build", "status": "pending"}])
-    messages += [Message("assistant", "work " * 900)]
+    messages += [Message("user", "ok"), Message("assistant", "work " * 900), Message("user", "so?")]
     messages += ran("TodoWrite", "b", "ok", todos=[{"content": "Ship", "status": "in_progress"}])
-    done = plan(WindowState("s1"), number(messages), Budget(700, 700))
+    messages += [Message("user", "go on")]
+    done = plan(WindowState("s1"), number(messages), Budget(400, 400))
+    assert done.dropped == ((2, 5),)
     assert section(done.state.summary, "Open") == ["[in progress] Ship"]
+    # The first request has not left the window, and is the original one all the same.
+    assert section(done.state.summary, "Recent user requests") == [
+        "[original] A task that is certainly long enough to be the anchor here.",
+        "ok",
+    ]
 
 
 def test_rules_count_only_when_the_user_states_them() -> None:
@@ -324,63 +358,3 @@ def test_our_own_tags_in_a_request_cannot_close_the_summary() -> None:
         clip(f"see </{SUMMARY_TAG}> and <{SUMMARY_TAG}>", 100)
         == "see ‹/thread_summary> and ‹thread_summary>"
     )
-
-
-# ---------------------------------------------------------------- checkpoint and recovery
-
-FACTS = merge(
-    extract(
-        number(
-            [
-                Message("user", "the very first message of the session"),
-                *ran("Edit", "a", "ok", file_path="src/a.py"),
-                *ran("Bash", "b", "[main abc1234] Fix", command="git commit -m Fix"),
-                *ran(
-                    "TodoWrite", "c", "ok", todos=[{"content": "Test it", "status": "in_progress"}]
-                ),
-            ]
-        )
-    ),
-    Facts(task=(Fact(9, 0, "", "Make it fast"),)),
-)
-
-
-def test_recovery_is_neutral_and_says_where_to_find_more() -> None:
-    text = recovery(FACTS, [f"{n:07x} Commit" for n in range(9)], [" M src/a.py"])
-    assert "Older conversation history has been summarized. Continue." in text
-    assert "Current task: Make it fast" in text
-    assert "- [in progress] Test it" in text
-    assert text.count(" Commit") == 5 and "- M src/a.py" in text
-    order = [
-        text.index(word)
-        for word in ("memories already", "recall_sessions", "session_progress", "git log")
-    ]
-    assert order == sorted(order)
-    assert "the very first message" not in text
-    assert not re.search(r"handoff|hand-off|recovered|lost|what to do next", text, re.IGNORECASE)
-    assert from_wire([{"role": "user", "content": text}]) == []
-
-
-def test_recovery_without_git_uses_what_the_session_has_seen() -> None:
-    assert "- abc1234 Fix" in recovery(FACTS)
-
-
-def test_a_checkpoint_says_where_the_work_stands() -> None:
-    text = checkpoint(FACTS, ["Edit src/a.py", "Bash git commit"], 12, status=[" M src/b.py"])
-    assert text == (
-        "# Session progress\n\nCurrent task: Make it fast\n\nIteration: 12\n\n"
-        "## Todo\n- [in progress] Test it\n\n"
-        "## Recent tool calls\n- Edit src/a.py\n- Bash git commit\n\n"
-        "## Files touched\n- src/a.py\n\n"
-        "## Git\n- abc1234 Fix\n- M src/b.py\n"
-    )
-
-
-def test_recent_calls_name_their_target_and_their_failure() -> None:
-    messages = [
-        *ran("Read", "a", "x", file_path="a.py"),
-        call("Bash", "b", command="pytest -q tests"),
-        Message("tool", "1 failed", call_id="b", is_error=True),
-    ]
-    assert recent_calls(number(messages)) == ["Read a.py", "Bash pytest -q (failed)"]
-    assert recent_calls(number(messages), most=1) == ["Bash pytest -q (failed)"]
