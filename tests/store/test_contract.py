@@ -133,7 +133,7 @@ def test_recalls_are_counted_and_change_nothing_else(new_database: Open) -> None
     database = new_database()
     database.write(lambda tx: memories.insert(tx, a_memory()))
     before = database.read(lambda tx: memories.get(tx, "m-1"))
-    assert database.note(lambda tx: memories.note_recalls(tx, ["m-1"], 99))
+    assert database.note(lambda tx: memories.note_recalls(tx, {"m-1": (1, 99), "m-else": (1, 9)}))
     after = database.read(lambda tx: memories.get(tx, "m-1"))
     assert before is not None
     assert after == before._replace(recalls=1, last_recalled=99)

@@ -1,7 +1,6 @@
 """Operations on memories: learn, recall, show, list."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TypedDict, Unpack
 
 from .. import flows
@@ -129,12 +128,7 @@ class Memories(Opened):
             until=flows.recall.moment(filters.get("until", ""), now),
         )
         found = self._both(lambda txs: flows.recall.recall(txs, question, now))
-        for space in (self._project_space, self._user_space):
-            ids = flows.recall.memory_ids(
-                [hit for hit in found if self._space_of(hit.layer) is space]
-            )
-            if ids:
-                space.note(partial(flows.recall.note, ids=ids, now=now))
+        self._note_recalls(flows.recall.memory_ids(found), now)
         return found
 
     def show(self, address: str) -> "flows.look.Shown":
@@ -145,6 +139,7 @@ class Memories(Opened):
         Example: recollect show m-4k9w2c
         Example: recollect show memory://session/s-1/messages/10-20
         """
+        self._write_recalls()
         shown = self._both(lambda txs: flows.look.show_first(txs, address))
         if shown is None:
             raise NotFound(
@@ -170,6 +165,7 @@ class Memories(Opened):
         _among("kind", (kind,) if kind else (), tuple(KINDS))
         _among("layer", (layer,) if layer else (), LAYERS)
         _among("status", (status,) if status else (), STATUSES)
+        self._write_recalls()
         chosen = {"kind": kind, "layer": layer, "status": status}
         where = {name: value for name, value in chosen.items() if value}
         found = self._both(

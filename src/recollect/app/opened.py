@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TypeVar
 
+from .. import flows
 from ..config import Settings
 from ..db.database import Database, Tx
 from ..places import Project
 
 Result = TypeVar("Result")
+_MOST_NOTED = 200
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -37,6 +39,7 @@ class Opened:
         self.origin = origin
         self._project_space, self._user_space = spaces
         self._clock = clock
+        self._recalled: dict[str, tuple[int, int]] = {}
 
     def _space_of(self, layer: str) -> Database:
         return self._user_space if layer == "user" else self._project_space
@@ -50,8 +53,24 @@ class Opened:
             return user.read(lambda tx: work((tx,)))
         return project.read(lambda one: user.read(lambda other: work((one, other))))
 
+    def _note_recalls(self, ids: Iterable[str], now: int) -> None:
+        """Count recalls in memory; they are written when there are many, and on closing. Such a
+        count may be lost: a search must not cost a write."""
+        for id in ids:
+            self._recalled[id] = (self._recalled.get(id, (0, 0))[0] + 1, now)
+        if len(self._recalled) >= _MOST_NOTED:
+            self._write_recalls()
+
+    def _write_recalls(self) -> None:
+        """Write down what was recalled since the last time."""
+        noted, self._recalled = self._recalled, {}
+        if noted:
+            for space in (self._project_space, self._user_space):
+                space.note(lambda tx: flows.recall.note(tx, noted))
+
     def close(self) -> None:
         """Give back this thread's connections; the next operation opens them again."""
+        self._write_recalls()
         self._project_space.close()
         self._user_space.close()
 

@@ -15,14 +15,22 @@ Result = TypeVar("Result")
 BM25_K1 = 1.2
 BM25_B = 0.75
 STEM_WEIGHT = 0.5
-"""A stem counts half of a term. FTS5 is told the same numbers when the index is created."""
+"""A stem counts half of a term; k1 and b are FTS5's own."""
 
 
 class Matched(NamedTuple):
     """An entry of the search index that holds some of the terms; a higher score is better."""
 
-    entry: int
+    source: str
+    ref: str
+    seq: int
+    kind: str
+    owner: str
+    at: int
     score: float
+
+
+MATCHED_COLUMNS = "e.source, e.ref, e.seq, e.kind, e.owner, e.at"
 
 
 class Tx(Protocol):
@@ -47,8 +55,11 @@ class Tx(Protocol):
     def remove_words(self, entry: int) -> None:
         """Take an entry out of the word index."""
 
-    def match(self, terms: Sequence[str], limit: int, where: str, params: Params) -> list[Matched]:
-        """The best entries `e` holding any of the terms and fulfilling the SQL `where`."""
+    def match(
+        self, terms: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
+    ) -> list[Matched]:
+        """The best entries `e` holding any of the terms and fulfilling the SQL `where`; without
+        `exact`, those among the best `limit` that fulfil it, which is quicker."""
 
     def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
         """How many entries there are, and how many hold each of the terms."""

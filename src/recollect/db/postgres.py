@@ -19,7 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreBusy, StoreError, StoreFull, StoreNewer, StoreReadOnly, Unavailable
 from . import migrate
-from .database import BM25_B, BM25_K1, STEM_WEIGHT, Health, Matched, Params, Result, Row, Tx
+from .database import (
+    BM25_B,
+    BM25_K1,
+    MATCHED_COLUMNS,
+    STEM_WEIGHT,
+    Health,
+    Matched,
+    Params,
+    Result,
+    Row,
+    Tx,
+)
 
 if TYPE_CHECKING:
     import psycopg
@@ -27,7 +38,7 @@ if TYPE_CHECKING:
 _SCHEMA = "recollect"
 _MIGRATION_LOCK = 0x5245434F
 _MATCH = """
-SELECT e.id, e.length, (
+SELECT {columns}, e.length, (
   SELECT array_agg(ARRAY[w.lexeme, w.weight_a::text, w.weight_b::text]) FROM (
     SELECT u.lexeme, count(*) FILTER (WHERE p = 'A') AS weight_a,
            count(*) FILTER (WHERE p = 'B') AS weight_b
@@ -92,12 +103,14 @@ class PostgresTx:
     def remove_words(self, entry: int) -> None:
         self.run("UPDATE entries SET words = NULL WHERE id = :entry", {"entry": entry})
 
-    def match(self, terms: Sequence[str], limit: int, where: str, params: Params) -> list[Matched]:
+    def match(
+        self, terms: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
+    ) -> list[Matched]:
         total, counts = self.frequencies(terms)
         length = self.one("SELECT coalesce(avg(length), 1) FROM entries WHERE space = :space")
         average = float(length[0]) if length else 1.0
         rows = self.run(
-            _MATCH.format(where=f"AND {where}" if where else ""),
+            _MATCH.format(columns=MATCHED_COLUMNS, where=f"AND {where}" if where else ""),
             {
                 **params,
                 "terms": list(terms),
@@ -106,10 +119,10 @@ class PostgresTx:
             },
         )
         found = [
-            Matched(entry, _bm25(size, occurrences or (), total, counts, average))
-            for entry, size, occurrences in rows
+            Matched._make((*row[:6], _bm25(row[6], row[7] or (), total, counts, average)))
+            for row in rows
         ]
-        return sorted(found, key=lambda match: (-match.score, match.entry))[:limit]
+        return sorted(found, key=lambda match: (-match.score, match.ref, match.seq))[:limit]
 
     def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
         total = self.one("SELECT count(*) FROM entries WHERE space = :space")

@@ -1,12 +1,12 @@
 """Recall: terms, candidates from each space, what they are, rank, pack into the budget."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .. import core, store
 from ..core import rank, terms, tokens
-from ..db.database import Tx
+from ..db.database import Matched, Tx
 from ..store import memories, search
 from ..types import KINDS, Hit, Recalled
 
@@ -49,8 +49,9 @@ def recall(txs: Sequence[Tx], question: Question, now: int) -> Recalled:
 
 def _answers(tx: Tx, asked: Sequence[str], question: Question, now: int) -> list[Hit]:
     searched = distinctive(tx, asked)
-    # Filters that SQL cannot see are applied afterwards, so look a little deeper.
-    depth = max(question.limit * (5 if question.tags or question.file else 2), 30)
+    # The nudges of ranking are small, so what can come out on top is near the top already;
+    # filters that SQL cannot see are applied afterwards, and want a deeper look.
+    depth = question.limit * 5 if question.tags or question.file else question.limit * 3 // 2 + 1
     found = search.candidates(tx, searched, depth, _filters(question))
     hits = _memory_hits(tx, [item for item in found if item.source == "memory"], question, now)
     hits += _message_hits(tx, [item for item in found if item.source == "message"], searched)
@@ -91,20 +92,20 @@ def _filters(question: Question) -> dict[str, Sequence[Any]]:
     return filters
 
 
-def _memory_hits(tx: Tx, found: Sequence[search.Found], question: Question, now: int) -> list[Hit]:
-    held = memories.get_many(tx, [item.ref for item in found])
+def _memory_hits(tx: Tx, found: Sequence[Matched], question: Question, now: int) -> list[Hit]:
+    held = memories.sketches(tx, [item.ref for item in found])
     hits = []
     for item in found:
         memory = held[item.ref]
-        if question.tags and not set(question.tags) <= set(memory.tags):
+        if question.tags and not set(question.tags) <= set(json.loads(memory.tags)):
             continue
-        if question.file and memory.scope and not _applies(memory.scope, question.file):
+        if question.file and not _applies(json.loads(memory.scope), question.file):
             continue
         strong = rank.strength(memory, now)
         hits.append(
             Hit(
                 memory.id,
-                memory.address,
+                f"memory://{memory.id}",
                 memory.kind,
                 memory.text,
                 rank.score(item.score, memory.label, memory.status, strong),
@@ -119,10 +120,10 @@ def _memory_hits(tx: Tx, found: Sequence[search.Found], question: Question, now:
 
 
 def _applies(scope: Sequence[str], path: str) -> bool:
-    return any(core.scopes.matches(pattern, path) for pattern in scope)
+    return not scope or any(core.scopes.matches(pattern, path) for pattern in scope)
 
 
-def _message_hits(tx: Tx, found: Sequence[search.Found], searched: Sequence[str]) -> list[Hit]:
+def _message_hits(tx: Tx, found: Sequence[Matched], searched: Sequence[str]) -> list[Hit]:
     hits = []
     for item in found:
         row = store.sessions.message(tx, item.ref, item.seq)
@@ -149,7 +150,7 @@ def _message_hits(tx: Tx, found: Sequence[search.Found], searched: Sequence[str]
     return hits
 
 
-def _document_hits(tx: Tx, found: Sequence[search.Found], searched: Sequence[str]) -> list[Hit]:
+def _document_hits(tx: Tx, found: Sequence[Matched], searched: Sequence[str]) -> list[Hit]:
     hits = []
     for item in found:
         document = store.documents.get(tx, item.ref)
@@ -177,8 +178,10 @@ def packed(hits: Sequence[Hit], limit: int, budget: int) -> Recalled:
     chosen: list[Hit] = []
     spent = 0
     for hit in hits:
+        if len(chosen) == limit:
+            break
         cost = tokens.count_text(hit.text)
-        if len(chosen) < limit and (not budget or spent + cost <= budget):
+        if not budget or spent + cost <= budget:
             chosen.append(hit._replace(tokens=cost))
             spent += cost
     notes: tuple[str, ...] = ()
@@ -198,6 +201,6 @@ def memory_ids(hits: Sequence[Hit]) -> list[str]:
     return [hit.id for hit in hits if hit.address == f"memory://{hit.id}" and hit.kind in KINDS]
 
 
-def note(tx: Tx, ids: Sequence[str], now: int) -> None:
-    """Count that these memories were recalled."""
-    memories.note_recalls(tx, ids, now)
+def note(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
+    """Write down how often memories were recalled; ids of another space are not found here."""
+    memories.note_recalls(tx, noted)

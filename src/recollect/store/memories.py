@@ -80,6 +80,33 @@ def get(tx: Tx, memory: str) -> Memory | None:
     return _memory(row) if row else None
 
 
+class Sketch(NamedTuple):
+    """What ranking and showing a hit needs of a memory: a third of its columns."""
+
+    id: str
+    kind: str
+    text: str
+    layer: str
+    status: str
+    label: str
+    reinforcement: int
+    last_reinforced: int
+    valid_from: int
+    scope: str
+    tags: str
+
+
+_SKETCH = f"SELECT {columns(Sketch._fields)} FROM memories WHERE space = :space"
+
+
+def sketches(tx: Tx, ids: Sequence[str]) -> dict[str, Sketch]:
+    """Sketches of several versions by id; scope and tags are JSON."""
+    if not ids:
+        return {}
+    names, params = placeholders("id", ids)
+    return {row[0]: Sketch._make(row) for row in tx.run(f"{_SKETCH} AND id IN ({names})", params)}
+
+
 def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
     """Several versions by id."""
     if not ids:
@@ -134,13 +161,13 @@ def counts(tx: Tx) -> list[Row]:
     )
 
 
-def note_recalls(tx: Tx, ids: Sequence[str], now: int) -> None:
-    """Count a recall: it neither resets the clock of decay nor confirms anything."""
-    names, params = placeholders("id", ids)
-    tx.run(
-        "UPDATE memories SET recalls = recalls + 1, last_recalled = :now "
-        f"WHERE space = :space AND id IN ({names})",
-        {**params, "now": now},
+def note_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
+    """Count recalls (how many, and when the last was): they neither reset the clock of decay nor
+    confirm anything."""
+    tx.many(
+        "UPDATE memories SET recalls = recalls + :count, last_recalled = :at "
+        "WHERE space = :space AND id = :id",
+        ({"id": id, "count": count, "at": at} for id, (count, at) in noted.items()),
     )
 
 

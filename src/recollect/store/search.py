@@ -24,18 +24,6 @@ class Entry(NamedTuple):
     at: int
 
 
-class Found(NamedTuple):
-    """An entry that matched, with the score of its best part."""
-
-    source: str
-    ref: str
-    seq: int
-    kind: str
-    owner: str
-    at: int
-    score: float
-
-
 def put(tx: Tx, entry: Entry, parts: Sequence[tuple[str, str]]) -> None:
     """Index a thing that was not indexed before: the terms and stems of each part."""
     for part, (terms, stems) in enumerate(parts):
@@ -73,38 +61,25 @@ def set_status(tx: Tx, source: str, ref: str, status: str) -> None:
 
 def candidates(
     tx: Tx, terms: Sequence[str], limit: int, filters: Mapping[str, Sequence[Any]]
-) -> list[Found]:
+) -> list[Matched]:
     """The best entries for the terms. `filters` maps a column to its allowed values, or
     `since`/`until` to one time."""
     where, params = _where(filters)
-    if not where:
-        return _found(tx, tx.match(terms, limit, "", {}))[:limit]
     # Most filters let the best matches through: look there first, search exactly only if not.
-    near = _found(tx, tx.match(terms, limit * 4, "", {}), where, params)
-    if len(near) >= limit:
-        return near[:limit]
-    return _found(tx, tx.match(terms, limit, where, params), where, params)[:limit]
+    near = tx.match(terms, limit + limit // 3, where, params, exact=False)
+    if where and len(near) < limit:
+        near = tx.match(terms, limit, where, params)
+    return _whole(near)[:limit]
 
 
-def _found(
-    tx: Tx, matches: Sequence[Matched], where: str = "", params: Mapping[str, Any] | None = None
-) -> list[Found]:
-    if not matches:
-        return []
-    scores = {match.entry: match.score for match in matches}
-    names, ids = placeholders("entry", list(scores))
-    rows = tx.run(
-        "SELECT e.id, e.source, e.ref, e.seq, e.kind, e.owner, e.at FROM entries e "
-        f"WHERE e.space = :space AND e.id IN ({names}) {'AND ' + where if where else ''}",
-        {**ids, **(params or {})},
-    )
-    best: dict[tuple[str, str, int], Found] = {}
-    for entry, source, ref, seq, kind, owner, at in rows:
-        found = Found(source, ref, seq, kind, owner, at, scores[entry])
-        held = best.get((source, ref, seq))
-        if held is None or held.score < found.score:
-            best[source, ref, seq] = found
-    return sorted(best.values(), key=lambda found: (-found.score, found.ref, found.seq))
+def _whole(matches: Sequence[Matched]) -> list[Matched]:
+    """One match for a thing of several parts: that of its best part."""
+    best: dict[tuple[str, str, int], Matched] = {}
+    for match in matches:
+        held = best.get(match[:3])
+        if held is None or held.score < match.score:
+            best[match[:3]] = match
+    return sorted(best.values(), key=lambda match: (-match.score, match.ref, match.seq))
 
 
 def _where(filters: Mapping[str, Sequence[Any]]) -> tuple[str, dict[str, Any]]:

@@ -23,7 +23,6 @@ CREATE VIRTUAL TABLE words USING fts5(
   terms, stems, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '.'"
 );
 INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
-INSERT INTO words (words, rank) VALUES ('rank', 'bm25(1.0, 0.5)');
 CREATE VIRTUAL TABLE word_counts USING fts5vocab(words, 'row');
 
 -- Vectors carry the id of the embedder that made them; generations are never mixed.
