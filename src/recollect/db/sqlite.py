@@ -3,8 +3,8 @@
 Decided here: WAL with `synchronous=FULL` (an acknowledged write survives a power cut), writers
 that begin immediately and retry with jitter (the plain busy handler starves some of them), and
 that nothing but SQLite ever opens the file: closing any other descriptor of it would drop
-SQLite's locks. Files are made private before the first byte is written. Imports are few: each
-costs every hook (hence `_thread` and no `random`).
+SQLite's locks. Files are made private before the first byte. Imports are few: each costs every
+hook (hence `_thread`, and no `random`).
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class SqliteDatabase:
                     raise translated(error, self.path) from error
                 time.sleep(0.0003 + os.urandom(1)[0] / 95_000)
             except apsw.Error as error:
-                # After an I/O error a connection may have lost track of the file: start afresh.
+                # After an I/O error a connection may have lost track of the file.
                 self.close()
                 raise translated(error, self.path) from error
 
@@ -286,13 +286,13 @@ class SqliteDatabase:
     def _backup_name(self, version: int) -> str:
         folder = os.path.join(os.path.dirname(self.path), "backups")
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        base = os.path.splitext(os.path.basename(self.path))[0]
-        return os.path.join(folder, f"{base}-schema{version}-{time.time_ns()}.db")
+        return os.path.join(folder, f"schema{version}-{time.time_ns()}.db")
 
     def _make_place(self, folder: str) -> None:
+        if not self._make_folder:
+            return
         try:
-            if self._make_folder:
-                self._make_folder(folder)
+            self._make_folder(folder)
         except OSError as error:
             raise StoreReadOnly(
                 f"the store's directory cannot be made: {error.strerror}",
