@@ -395,7 +395,5 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 def _sync_directory(path: str) -> None:
     handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    os.fsync(handle)
+    os.close(handle)

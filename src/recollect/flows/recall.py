@@ -11,7 +11,7 @@ from ..store import memories, search
 from ..types import KINDS, Hit, Recalled
 
 COMMON_SHARE = 0.1
-COMMON_FROM = 2_000
+COMMON_FROM = 20_000
 """In a store of at least this many entries, a term held by more than this share of them says
 nothing about any, and costs the most: it is dropped while a rarer one is left."""
 
@@ -49,9 +49,10 @@ def recall(txs: Sequence[Tx], question: Question, now: int) -> Recalled:
 
 def _answers(tx: Tx, asked: Sequence[str], question: Question, now: int) -> list[Hit]:
     searched = distinctive(tx, asked)
-    # The nudges of ranking are small, so what can come out on top is near the top already;
-    # filters that SQL cannot see are applied afterwards, and want a deeper look.
-    depth = question.limit * 5 if question.tags or question.file else question.limit * 3 // 2 + 1
+    # The nudges of ranking are small, so what can come out on top is near the top already; where
+    # terms were left out, or filters apply that SQL cannot see, a deeper look is needed.
+    deep = question.tags or question.file or not set(asked) <= set(searched)
+    depth = question.limit * 5 if deep else question.limit * 3 // 2 + 1
     found = search.candidates(tx, searched, depth, _filters(question))
     hits = _memory_hits(tx, [item for item in found if item.source == "memory"], question, now)
     hits += _message_hits(tx, [item for item in found if item.source == "message"], searched)
