@@ -8,8 +8,9 @@ candidates were found.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from ..types import KINDS, Memory
+from ..types import KINDS
 
 DAY = 86_400_000_000
 HALF_LIFE_DAYS = 90
@@ -18,7 +19,18 @@ _STATUS = {"active": 1.0, "proposed": 0.95, "archived": 0.8, "superseded": 0.7, 
 _SATURATION = 8.0
 
 
-def strength(memory: Memory, now: int) -> float:
+class Reinforced(Protocol):
+    """Whatever fades: a memory, or a sketch of one."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def reinforcement(self) -> int: ...
+    @property
+    def last_reinforced(self) -> int: ...
+
+
+def strength(memory: Reinforced, now: int) -> float:
     """`weight × 0.5^(days since last reinforcement / 90) × reinforcements`, never stored."""
     weight = KINDS[memory.kind].weight
     if memory.kind == "policy":
