@@ -7,7 +7,6 @@ calls ended, what resolved errors and how the task ended are decided in `core.ta
 The label of an episode is the least trusted of what it was made from. It is never read from JSON.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, cast
@@ -41,6 +40,7 @@ from .outcomes import (
     reaction_to_work,
     typed,
 )
+from .phases import phase_of
 from .task_spans import SHORT, Span, task_spans
 from .trust import least
 
@@ -200,7 +200,7 @@ def _episode(span: Span, session: str, agent: str, cwd: str) -> Episode:
         at=times[0],
         duration_seconds=round((max(times) - times[0]) / 1_000_000, 3),
         agent=agent,
-        phase=phase_of(goal, bool(made)),
+        phase=_phase(goal, bool(made)),
         goal=goal,
         constraints=_constraints(users),
         files=tuple(dict.fromkeys((*made, *_paths(_touched(tried, "reads"), cwd)))),
@@ -248,20 +248,10 @@ def _constraints(users: Sequence[Placed]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.text for one in found if one.kind == "policy"))
 
 
-_PHASES = {
-    "debugging": "fix bug bugs error errors fail fails failing failed broken debug crash why",
-    "refactoring": "refactor refactoring rename simplify cleanup extract restructure",
-    "review": "review reviews audit",
-}
-
-
-def phase_of(goal: str, wrote: bool) -> str:
-    """The phase of work that a goal names by a whole word; without one, whether it wrote."""
-    words = set(re.findall(r"[a-z]+", goal.lower()))
-    for phase, marks in _PHASES.items():
-        if words & set(marks.split()):
-            return phase
-    return "implementation" if wrote else "exploration"
+def _phase(goal: str, wrote: bool) -> str:
+    """The phase that the goal speaks of; nobody implements without writing."""
+    phase = phase_of(goal)
+    return "exploration" if phase == "implementation" and not wrote else phase
 
 
 def _action(attempt: Attempt, began: int, cwd: str) -> Action:

@@ -1,0 +1,166 @@
+"""Clusters: tasks of one sort come together, strangers never do, however many there are."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.core.clusters import (
+    MOST_KEYS,
+    NEIGHBOURS,
+    Features,
+    alike,
+    clusters,
+    features_of,
+    similarity_of,
+)
+
+law = settings(deadline=None, max_examples=150)
+
+ENDPOINTS = [
+    "Implement POST /api/todos endpoint",
+    "Add GET /api/users endpoint",
+    "Create DELETE /api/orders endpoint",
+    "Implement PUT /api/items endpoint with validation",
+    "Add PATCH /api/todos endpoint",
+]
+FORMS = [
+    "Implement login form validation",
+    "Add validation to signup form",
+    "Validate the profile form",
+    "Form validation for checkout",
+    "Add client-side validation to the contact form",
+]
+STRANGERS = [
+    "implement user login",
+    "create billing export",
+    "Fix the dark mode toggle",
+    "Upgrade the database driver",
+    "write release notes",
+]
+
+
+def groups(goals: list[str], files: dict[int, list[str]] | None = None) -> list[set[str]]:
+    features = [features_of(goal, (files or {}).get(at, ())) for at, goal in enumerate(goals)]
+    return [{goals[at] for at in cluster.members} for cluster in clusters(features)]
+
+
+def test_variations_of_one_task_come_together_and_strangers_stay_out() -> None:
+    found = groups([*ENDPOINTS, *STRANGERS, *FORMS])
+    assert found == [set(ENDPOINTS), set(FORMS)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("implement user login", "create billing export"),
+        ("implement user login", "implement user export"),
+        ("fix the parser", "fix the theme"),
+        ("add a test for the parser", "add a page for the theme"),
+        ("update the settings of the editor", "update the settings of the mailer"),
+    ],
+)
+def test_a_shared_keyword_joins_nothing(one: str, other: str) -> None:
+    assert groups([one, other]) == []
+
+
+def test_one_shared_word_is_enough_where_the_work_was_in_the_same_place() -> None:
+    goals = ["make the parser faster", "let the parser read comments"]
+    assert groups(goals) == []
+    assert groups(goals, {0: ["src/parser.py"], 1: ["src/parser.py"]}) == [set(goals)]
+
+
+def test_files_elsewhere_keep_tasks_with_similar_words_apart() -> None:
+    goals = ["add paging to the list of orders", "add sorting to the list of invoices"]
+    assert alike(features_of(goals[0]), features_of(goals[1])) < 0.5
+
+
+def test_a_given_likeness_decides_among_those_that_share_anything() -> None:
+    features = [Features(frozenset({"x", str(at)})) for at in range(4)]
+    [cluster] = clusters(features, lambda one, other: 1.0 if {one, other} <= {1, 2, 3} else 0.0)
+    assert cluster.members == (1, 2, 3)
+
+
+def test_vectors_join_what_has_no_word_in_common() -> None:
+    features = [
+        features_of(text) for text in ("delete stale branches", "prune old refs", "dark theme")
+    ]
+    vectors = [[0.9, 0.1, 0.0], [0.8, 0.2, 0.0], [0.0, 0.1, 0.9]]
+    [cluster] = clusters(features, vectors=vectors)
+    assert cluster.members == (0, 1)
+
+
+words = st.sampled_from(["login", "form", "page", "export", "invoice", "parser", "theme", "token"])
+things = st.lists(
+    st.builds(
+        Features,
+        st.frozensets(words, max_size=5),
+        st.frozensets(st.sampled_from(["src/a.py", "src/b.py", "docs/c.md"]), max_size=2),
+    ),
+    max_size=30,
+)
+
+
+@law
+@given(things)
+def test_every_member_is_like_the_centre_and_in_one_cluster_only(features: list[Features]) -> None:
+    like = similarity_of(features)
+    found = clusters(features)
+    members = [at for cluster in found for at in cluster.members]
+    assert len(members) == len(set(members))
+    for cluster in found:
+        assert len(cluster.members) >= 2
+        assert cluster.centre in cluster.members
+        assert all(
+            like(cluster.centre, at) >= 0.5 for at in cluster.members if at != cluster.centre
+        )
+        assert 0.5 <= cluster.cohesion <= 1.0
+
+
+@law
+@given(things)
+def test_likeness_is_symmetric_and_between_nothing_and_one(features: list[Features]) -> None:
+    like = similarity_of(features)
+    for one in range(len(features)):
+        for other in range(len(features)):
+            assert like(one, other) == like(other, one)
+            assert 0.0 <= like(one, other) <= 1.0 + 1e-9
+
+
+@law
+@given(things)
+def test_the_same_things_give_the_same_clusters(features: list[Features]) -> None:
+    assert clusters(features) == clusters(list(features))
+
+
+def test_identical_things_are_one_cluster_however_many() -> None:
+    [cluster] = clusters([Features(frozenset("abc"))] * 1_000)
+    assert len(cluster.members) == 1_000
+
+
+def test_the_number_of_comparisons_grows_with_the_number_of_things_only() -> None:
+    """Ten times as many things are compared at most ten times as often, and a little."""
+
+    def comparisons(count: int) -> int:
+        chance = random.Random(7)
+        rare = [f"w{number}" for number in range(count)]
+        features = [
+            Features(frozenset([*chance.sample(rare, 5), chance.choice(("api", "page", "common"))]))
+            for _ in range(count)
+        ]
+        asked = 0
+
+        def like(one: int, other: int) -> float:
+            nonlocal asked
+            asked += 1
+            return 0.0
+
+        assert clusters(features, like) == []
+        return asked
+
+    small, large = comparisons(300), comparisons(3_000)
+    assert large <= MOST_KEYS * NEIGHBOURS * 3_000
+    assert large <= 12 * small

@@ -1,0 +1,613 @@
+"""Consolidation plans: what becomes a pattern or a pitfall, and the laws that every plan keeps."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.core.distill import plan, validate
+from recollect.core.distill_checks import LEAST_CONFIDENCE
+from recollect.core.distill_steps import (
+    Archive,
+    Connect,
+    Learn,
+    Merge,
+    Plan,
+    Promote,
+    Reinforce,
+    Step,
+)
+from recollect.core.episodes import Episode, from_json
+from recollect.core.trust import least
+from recollect.errors import InvalidInput
+from recollect.types import ORIGINS, Memory
+
+from .records import DAY, EPISODE, NOW, episode, error, memory, passed
+
+law = settings(deadline=None, max_examples=120)
+
+ENDPOINTS = [
+    "Implement POST /api/todos endpoint",
+    "Add GET /api/users endpoint",
+    "Create DELETE /api/orders endpoint",
+    "Implement PUT /api/items endpoint with validation",
+    "Add PATCH /api/todos endpoint",
+]
+
+
+def endpoint_episodes(count: int = 5, **fields: Any) -> list[Episode]:
+    return [
+        episode(
+            f"e-{at}",
+            goal,
+            artifacts=(f"src/routes/r{at}.ts", f"tests/r{at}.test.ts"),
+            actions=(passed("npm test"),),
+            **fields,
+        )
+        for at, goal in enumerate(ENDPOINTS[:count], 1)
+    ]
+
+
+def of_kind(found: Plan, kind: type[Step]) -> list[Any]:
+    return [step for step in found.steps if isinstance(step, kind)]
+
+
+# ---------------------------------------------------------------- patterns
+
+
+def test_five_variations_of_one_task_become_one_pattern_derived_from_them() -> None:
+    told = [
+        *endpoint_episodes(),
+        episode("e-7", "implement user login"),
+        episode("e-8", "create billing export"),
+    ]
+    found = plan(told, [], NOW)
+    [learned] = found.steps
+    assert isinstance(learned, Learn)
+    assert learned.kind == "pattern"
+    assert learned.sources == ("e-1", "e-2", "e-3", "e-4", "e-5")
+    assert learned.confidence >= 0.8
+    assert learned.examples == ("src/routes/", "tests/")
+    assert (
+        learned.detail["correct_approach"] == "work in src/routes/, tests/; check with `npm test`"
+    )
+    assert learned.detail["conditions"] == ["api", "endpoint"]
+    assert "5 so far, 5 successful" in learned.text
+    assert "5 tasks of one sort" in learned.reason
+    validate(found, told, [])
+
+
+def test_a_shared_keyword_makes_no_pattern() -> None:
+    told = [
+        episode("e-1", "implement user login"),
+        episode("e-2", "create billing export"),
+        episode("e-3", "implement user export"),
+        episode("e-4", "create login page"),
+    ]
+    assert plan(told, [], NOW).steps == ()
+
+
+def test_two_episodes_are_enough_and_one_is_not() -> None:
+    assert len(plan(endpoint_episodes(2), [], NOW).steps) == 1
+    assert plan(endpoint_episodes(1), [], NOW).steps == ()
+
+
+def test_two_episodes_without_evidence_of_success_are_not_sure_enough() -> None:
+    found = plan(endpoint_episodes(2, outcome="unknown"), [], NOW)
+    assert found.steps == ()
+    assert [left.sources for left in found.left_out] == [("e-1", "e-2")]
+    assert "only 0.66 sure" in found.left_out[0].reason
+
+
+def test_what_one_session_tells_five_times_counts_once() -> None:
+    found = plan(endpoint_episodes(5, session="s-1"), [], NOW)
+    assert found.steps == ()
+    assert "only 0.60 sure" in found.left_out[0].reason
+
+
+def test_a_known_pattern_gains_evidence_instead() -> None:
+    told = endpoint_episodes()
+    [learned] = plan(told[:3], [], NOW).steps
+    assert isinstance(learned, Learn)
+    known = kept("m-1", learned)
+    found = plan(told, [known], NOW)
+    [step] = found.steps
+    assert isinstance(step, Reinforce)
+    assert (step.memory, step.sources) == ("m-1", ("e-4", "e-5"))
+    assert step.confidence > known.confidence
+    validate(found, told, [known])
+
+
+def test_a_pattern_that_somebody_wrote_gains_evidence_too() -> None:
+    known = memory("m-1", "pattern", "API endpoints live in src/routes", subject="api endpoint")
+    [step] = plan(endpoint_episodes(3), [known], NOW).steps
+    assert isinstance(step, Reinforce)
+    assert step.memory == "m-1"
+
+
+def test_less_trusted_evidence_is_noted_but_makes_nothing_surer() -> None:
+    known = memory("m-1", "pattern", "API endpoints live in src/routes", subject="api endpoint")
+    [step] = plan(endpoint_episodes(3, label="tool"), [known], NOW).steps
+    assert isinstance(step, Reinforce)
+    assert (step.confidence, step.label) == (known.confidence, "user")
+    assert step.sources == ("e-1", "e-2", "e-3")
+
+
+def test_what_was_derived_too_often_is_derived_from_no_more() -> None:
+    told = [one._replace(extra={"depth": 2}) for one in endpoint_episodes()]
+    found = plan(told, [], NOW)
+    assert found.steps == ()
+    assert {left.reason for left in found.left_out} == {"derived 2 times over"}
+
+
+def test_the_meaning_may_be_told_by_vectors_or_by_a_function() -> None:
+    told = [
+        episode("e-1", "delete stale branches"),
+        episode("e-2", "prune old refs"),
+        episode("e-3", "dark theme"),
+    ]
+    vectors = {"e-1": [0.9, 0.1, 0.0], "e-2": [0.8, 0.2, 0.0], "e-3": [0.0, 0.1, 0.9]}
+    [learned] = plan(told, [], NOW, vectors=vectors).steps
+    assert isinstance(learned, Learn)
+    assert learned.sources == ("e-1", "e-2")
+    apart = plan(endpoint_episodes(), [], NOW, similarity=lambda one, other: 0.0)
+    assert apart.steps == ()
+
+
+# ---------------------------------------------------------------- pitfalls
+
+
+def test_a_resolved_error_becomes_a_pitfall_that_says_what_fails_why_and_what_helps() -> None:
+    told = [from_json(EPISODE, "agent")]
+    [learned] = plan(told, [], NOW).steps
+    assert isinstance(learned, Learn)
+    assert learned.kind == "pitfall"
+    assert learned.detail == {
+        "what_fails": "TypeScript compilation",
+        "why": "Missing return type annotation",
+        "prevention": "Added explicit :void to route handler",
+        "source": ["ep-2026-01-06-001"],
+        "count": 1,
+        "depth": 1,
+    }
+    assert learned.text == (
+        "TypeScript compilation: Missing return type annotation. "
+        "What helped: Added explicit :void to route handler."
+    )
+
+
+def test_an_error_that_was_never_resolved_becomes_nothing() -> None:
+    told = [episode("e-1", "fix it", errors=(error("lint", "x is unused"),))]
+    assert plan(told, [], NOW) == Plan()
+
+
+def test_the_same_error_in_another_place_is_the_same_pitfall() -> None:
+    told = [
+        episode(
+            "e-1",
+            "a",
+            errors=(error("usage", "src/a.py:7: unknown flag --fast", "ran it without --fast"),),
+        ),
+        episode(
+            "e-2",
+            "b",
+            errors=(error("usage", "lib/b.py:31: unknown flag --fast", "ran it without --fast"),),
+        ),
+    ]
+    [learned] = plan(told, [], NOW).steps
+    assert isinstance(learned, Learn)
+    assert (learned.sources, learned.detail["count"]) == (("e-1", "e-2"), 2)
+
+
+def test_vague_messages_are_told_apart_by_the_files_that_were_fixed() -> None:
+    vague = "AssertionError: expected values to be equal"
+    told = [
+        episode("e-1", "a", errors=(error("AssertionError", vague, "edited cart.ts"),)),
+        episode("e-2", "b", errors=(error("AssertionError", vague, "edited login.ts"),)),
+    ]
+    assert len(plan(told, [], NOW).steps) == 2
+
+
+def test_a_slip_with_a_tool_is_a_pitfall_only_when_it_recurs() -> None:
+    slip = error("edit mismatch", "String to replace not found in file.", "read it again")
+    once = plan([episode("e-1", "a", errors=(slip,))], [], NOW)
+    assert once.steps == ()
+    assert once.left_out[0].reason == "a slip with a tool (edit mismatch), seen once"
+    twice = plan(
+        [episode("e-1", "a", errors=(slip,)), episode("e-2", "b", errors=(slip,))], [], NOW
+    )
+    assert len(twice.steps) == 1
+
+
+# ---------------------------------------------------------------- memories among themselves
+
+
+def test_duplicates_are_merged_into_the_most_confident_with_all_sources_and_counts() -> None:
+    one = memory(
+        "m-1",
+        "pattern",
+        "Express handlers need explicit return types",
+        confidence=0.7,
+        sources=("e-1",),
+        evidence=("e-1",),
+        reinforcement=2,
+        successes=1,
+        examples=("a.ts",),
+    )
+    two = memory(
+        "m-2",
+        "pattern",
+        "Express route handlers need explicit return types",
+        confidence=0.95,
+        sources=("e-2",),
+        evidence=("e-2",),
+        reinforcement=3,
+        failures=2,
+        examples=("b.ts",),
+    )
+    found = plan([], [one, two], NOW)
+    assert found.steps == (
+        Merge(
+            "m-2",
+            ("m-1",),
+            0.95,
+            ("e-2", "e-1"),
+            ("e-2", "e-1"),
+            ("b.ts", "a.ts"),
+            5,
+            1,
+            2,
+            "user",
+            "2 memories say the same",
+        ),
+    )
+    validate(found, [], [one, two])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "The service runs on PostgreSQL 14 in production",
+            "The service runs on PostgreSQL 16 in production",
+        ),
+        (
+            "Deploy the billing service with helm to the staging cluster every night",
+            "Deploy the billing service with argo to the staging cluster every night",
+        ),
+        ("Always run the tests before a push to main", "Never run the tests before a push to main"),
+        ("Requests time out after 30 seconds", "Requests time out after 30 seconds on port 8080"),
+        ("Use tabs, not spaces", "Use spaces, not tabs"),
+        (
+            "The nightly job restores the staging database from the newest snapshot and runs the smoke tests",
+            "The nightly job restores the staging database from the newest snapshot and runs the smoke tests at 3",
+        ),
+    ],
+)
+def test_another_value_is_never_swallowed_as_a_duplicate(one: str, other: str) -> None:
+    assert of_kind(plan([], [memory("m-1", text=one), memory("m-2", text=other)], NOW), Merge) == []
+
+
+def test_a_memory_that_gains_evidence_is_not_merged_in_the_same_plan() -> None:
+    texts = (
+        "API endpoints live in the folder src/routes",
+        "API endpoints live in the folder `src/routes`",
+    )
+    known = [
+        memory(f"m-{at}", "pattern", text, subject="api endpoint") for at, text in enumerate(texts)
+    ]
+    assert len(of_kind(plan([], known, NOW), Merge)) == 1
+    found = plan(endpoint_episodes(), known, NOW)
+    assert [type(step) for step in found.steps] == [Reinforce]
+    validate(found, endpoint_episodes(), known)
+
+
+@pytest.mark.parametrize(
+    "difference",
+    [
+        {"label": "tool"},
+        {"layer": "user"},
+        {"owner": "t-1"},
+        {"scope": ("src/**",)},
+        {"kind": "solution"},
+    ],
+)
+def test_only_memories_of_one_kind_place_and_label_are_merged(difference: dict[str, Any]) -> None:
+    text = "The test command is `npm test`"
+    given_ = [memory("m-1", text=text), memory(**{"id": "m-2", "text": text.upper(), **difference})]
+    assert of_kind(plan([], given_, NOW), Merge) == []
+
+
+def test_a_note_of_two_sessions_is_promoted_once() -> None:
+    text = "The staging database is restored every night"
+    notes = [
+        memory(f"m-{at}", text=text, layer="session", owner=f"s-{at}", sources=(f"x-{at}",))
+        for at in (1, 2)
+    ]
+    found = plan([], notes, NOW)
+    assert found.steps == (
+        Promote("m-1", "project", ("m-2",), ("x-1", "x-2"), "user", "noted in 2 sessions or tasks"),
+    )
+    validate(found, [], notes)
+    known = memory("m-3", text=text)
+    assert of_kind(plan([], [*notes, known], NOW), Promote) == []
+    assert of_kind(plan([], notes[:1], NOW), Promote) == []
+
+
+def test_opposites_are_linked_once() -> None:
+    given_ = [
+        memory("m-1", "preference", "Always use tabs"),
+        memory("m-2", "preference", "Never use tabs"),
+    ]
+    [step] = plan([], given_, NOW).steps
+    assert step == Connect("m-1", "contradicts", "m-2", "user", "they say the opposite")
+    assert plan([], given_, NOW, links=[("m-2", "contradicts", "memory://m-1")]).steps == ()
+
+
+def test_what_has_faded_is_archived_and_policies_are_not() -> None:
+    old = NOW - 400 * DAY
+    given_ = [
+        memory("m-1", text="old", last_reinforced=old),
+        memory("m-2", "policy", "rule", last_reinforced=old),
+    ]
+    [step] = plan([], given_, NOW).steps
+    assert step == Archive("m-1", "strength 0.04 is below 0.1")
+
+
+def test_what_is_not_in_use_is_left_alone() -> None:
+    given_ = [
+        memory("m-1", text="Use tabs", status="superseded"),
+        memory("m-2", text="use tabs", valid_to=NOW),
+    ]
+    assert plan([], given_, NOW) == Plan()
+
+
+# ---------------------------------------------------------------- laws
+
+goals = st.sampled_from(
+    [*ENDPOINTS, "implement user login", "create billing export", "fix the parser", ""]
+)
+errors = st.sampled_from(
+    [
+        error("lint", "a.ts:1: x is unused", "edited a.ts"),
+        error("lint", "b.ts:9: x is unused", "edited a.ts"),
+        error("usage", "unknown flag --x"),
+        error("edit mismatch", "not found in file", "read it again"),
+    ]
+)
+labels = st.sampled_from(ORIGINS)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[list[Episode], list[Memory]]:
+    told = [
+        episode(
+            f"e-{at}",
+            draw(goals),
+            at=NOW + draw(st.integers(0, 3)),
+            label=draw(labels),
+            session=draw(st.sampled_from(["", "s-1", "s-2", f"s-{at}"])),
+            outcome=draw(st.sampled_from(["success", "failure", "unknown"])),
+            errors=tuple(draw(st.lists(errors, max_size=2))),
+            artifacts=tuple(
+                draw(st.lists(st.sampled_from(["src/a.ts", "src/b.ts"]), max_size=2, unique=True))
+            ),
+            extra=draw(st.sampled_from([{}, {}, {"depth": 1}, {"depth": 2}])),
+        )
+        for at in range(draw(st.integers(0, 8)))
+    ]
+    statements = st.sampled_from(
+        [
+            "Use tabs",
+            "use tabs!",
+            "Never use tabs",
+            "Handlers need explicit return types always here",
+            "All handlers need explicit return types always here",
+            "API endpoints live in src/routes",
+        ]
+    )
+    known = [
+        memory(
+            f"m-{at}",
+            draw(st.sampled_from(["fact", "pattern", "pitfall", "policy"])),
+            draw(statements),
+            label=draw(labels),
+            layer=draw(st.sampled_from(["session", "task", "project"])),
+            owner=draw(st.sampled_from(["", "s-1"])),
+            status=draw(st.sampled_from(["active", "proposed", "archived"])),
+            confidence=draw(st.floats(0, 1)),
+            sources=tuple(
+                draw(st.lists(st.sampled_from(["e-0", "e-1", "x"]), max_size=2, unique=True))
+            ),
+            last_reinforced=NOW - draw(st.integers(0, 500)) * DAY,
+        )
+        for at in range(draw(st.integers(0, 8)))
+    ]
+    return told, known
+
+
+@law
+@given(worlds())
+def test_every_plan_keeps_the_laws(world: tuple[list[Episode], list[Memory]]) -> None:
+    told, known = world
+    validate(plan(told, known, NOW), told, known)
+
+
+@law
+@given(worlds(), st.randoms(use_true_random=False))
+def test_the_order_in_which_things_come_does_not_matter(
+    world: tuple[list[Episode], list[Memory]], chance: Any
+) -> None:
+    told, known = world
+    expected = plan(told, known, NOW)
+    chance.shuffle(told)
+    chance.shuffle(known)
+    assert plan(told, known, NOW) == expected
+
+
+def test_another_process_makes_the_same_plan() -> None:
+    """The order of sets differs from process to process; a plan must not."""
+    script = (
+        "from tests.core.test_distill import *\n"
+        "told = [*endpoint_episodes(), episode('e-9', 'x', errors=(error('usage', 'no --x', 'ran y'),))]\n"
+        "known = [memory('m-1', text='Always use tabs'), memory('m-2', text='Never use tabs')]\n"
+        "print(plan(told, known, NOW))"
+    )
+    root = Path(__file__).parents[2]
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=root,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(said) == 1
+
+
+@law
+@given(worlds())
+def test_nothing_derived_is_more_trusted_than_its_least_trusted_source(
+    world: tuple[list[Episode], list[Memory]],
+) -> None:
+    told, known = world
+    trust = {one.id: one.label for one in told} | {one.id: one.label for one in known}
+    for step in plan(told, known, NOW).steps:
+        if isinstance(step, Learn):
+            assert step.label == least(trust[source] for source in step.sources)
+            assert step.kind != "pattern" or step.confidence >= LEAST_CONFIDENCE
+        elif isinstance(step, Reinforce):
+            assert step.label == trust[step.memory]
+        elif isinstance(step, Merge):
+            assert {trust[name] for name in (step.keep, *step.others)} == {step.label}
+
+
+def kept(id: str, step: Learn) -> Memory:
+    """The memory that a step makes when it is applied."""
+    return memory(
+        id,
+        step.kind,
+        step.text,
+        subject=step.subject,
+        detail=step.detail,
+        examples=step.examples,
+        confidence=step.confidence,
+        label=step.label,
+        sources=step.sources,
+        evidence=step.sources,
+    )
+
+
+def applied(found: Plan, known: list[Memory]) -> list[Memory]:
+    """The memories after a plan was applied."""
+    by_id = {one.id: one for one in known}
+    for at, step in enumerate(found.steps):
+        if isinstance(step, Learn):
+            by_id[f"n-{at}"] = kept(f"n-{at}", step)
+        elif isinstance(step, Reinforce):
+            old = by_id[step.memory]
+            by_id[step.memory] = old._replace(
+                evidence=(*old.evidence, *step.sources),
+                confidence=step.confidence,
+                last_reinforced=NOW,
+            )
+        elif isinstance(step, Archive):
+            by_id[step.memory] = by_id[step.memory]._replace(status="archived")
+        elif isinstance(step, (Merge, Promote)):
+            main = step.keep if isinstance(step, Merge) else step.memory
+            for other in step.others:
+                by_id[other] = by_id[other]._replace(status="superseded")
+            by_id[main] = by_id[main]._replace(
+                sources=step.sources,
+                last_reinforced=NOW,
+                layer="project" if isinstance(step, Promote) else by_id[main].layer,
+            )
+    return list(by_id.values())
+
+
+@law
+@given(worlds())
+def test_planning_again_after_applying_learns_nothing_twice(
+    world: tuple[list[Episode], list[Memory]],
+) -> None:
+    told, known = world
+    first = plan(told, known, NOW)
+    again = plan(told, applied(first, known), NOW)
+    assert of_kind(again, Learn) == []
+    assert of_kind(again, Reinforce) == []
+
+
+# ---------------------------------------------------------------- plans that break a law
+
+GOOD = plan(endpoint_episodes(), [], NOW).steps[0]
+assert isinstance(GOOD, Learn)
+KNOWN = [
+    memory("m-1", label="agent", sources=("x",)),
+    memory("m-2", label="agent"),
+    memory("m-3", label="agent", layer="session", owner="s-1"),
+    memory("m-4", status="archived"),
+]
+MERGE = Merge("m-1", ("m-2",), 0.8, ("x",), (), (), 2, 0, 0, "agent", "same")
+
+
+@pytest.mark.parametrize(
+    ("step", "problem"),
+    [
+        (GOOD._replace(sources=("e-1", "e-99")), "derived from e-99, which is no episode"),
+        (GOOD._replace(sources=()), "no source"),
+        (GOOD._replace(sources=("e-1",)), "a pattern needs 2 episodes"),
+        (GOOD._replace(confidence=0.5), "not enough for a pattern"),
+        (GOOD._replace(confidence=1.5), "not from 0 to 1"),
+        (GOOD._replace(label="user"), "not that of the least trusted source"),
+        (GOOD._replace(reason=" "), "it has no reason"),
+        (GOOD._replace(text=""), "it says nothing"),
+        (GOOD._replace(kind="policy"), "a policy is not derived from episodes"),
+        (GOOD._replace(kind="pitfall"), "no source has an error that was resolved in this way"),
+        (Reinforce("m-9", ("e-1",), 0.9, "agent", "more"), "there is no memory m-9"),
+        (Reinforce("m-4", ("e-1",), 0.9, "user", "more"), "not in use any more"),
+        (Reinforce("m-1", (), 0.9, "agent", "more"), "it has no evidence"),
+        (Reinforce("m-1", ("e-1",), 0.9, "user", "more"), "evidence does not change a label"),
+        (Reinforce("m-1", ("e-1",), 0.1, "agent", "less"), "confidence only rises"),
+        (
+            Reinforce("m-1", ("e-6",), 0.9, "agent", "more"),
+            "less trusted does not make a memory surer",
+        ),
+        (MERGE._replace(others=("m-1",)), "a memory is named twice"),
+        (MERGE._replace(others=()), "nothing is merged into it"),
+        (MERGE._replace(others=("m-3",)), "not of one kind and place"),
+        (MERGE._replace(reinforcement=1), "reinforcement is not the sum of all"),
+        (MERGE._replace(sources=()), "it loses sources"),
+        (MERGE._replace(confidence=0.9), "not that of the surest"),
+        (MERGE._replace(label="user"), "not that of the least trusted"),
+        (Promote("m-3", "project", (), (), "agent", "again"), "it does not recur"),
+        (Promote("m-1", "session", ("m-3",), ("x",), "agent", "again"), "session is not above"),
+        (Connect("m-1", "likes", "m-2", "agent", "x"), "likes is no relation"),
+        (Connect("m-1", "contradicts", "m-1", "agent", "x"), "linked to itself"),
+        (Archive("m-4", "weak"), "not in use any more"),
+    ],
+)
+def test_a_plan_that_breaks_a_law_is_refused_with_the_step_and_the_law(
+    step: Step, problem: str
+) -> None:
+    told = [*endpoint_episodes(), episode("e-6", "x", label="tool")]
+    with pytest.raises(InvalidInput) as refused:
+        validate(Plan((step,)), told, KNOWN)
+    assert problem in refused.value.message
+    assert refused.value.where == f"step 1 ({type(step).__name__.lower()})"
+
+
+def test_two_steps_must_not_change_the_same_memory() -> None:
+    with pytest.raises(InvalidInput, match="m-2 is changed by step 1 already"):
+        validate(Plan((MERGE, Archive("m-2", "weak"))), [], KNOWN)
+    with pytest.raises(InvalidInput, match="changed by step 1 already"):
+        validate(Plan((GOOD, GOOD)), endpoint_episodes(), [])
