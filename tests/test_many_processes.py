@@ -76,7 +76,7 @@ def test_eight_processes_open_a_new_store_at_once_twenty_times(
     script = (
         "import sys, recollect\n"
         "with recollect.open(sys.argv[1]) as memory:\n"
-        "    memory.learn('opened by ' + sys.argv[2])\n"
+        "    memory.learn('opened by process w' + sys.argv[2] * 3)\n"
     )
     for trial in range(20):
         place = tmp_path / f"project{trial}"

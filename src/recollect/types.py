@@ -237,7 +237,8 @@ class Recalled(tuple[Hit, ...]):
 
 
 class Learned(NamedTuple):
-    """What `learn` did: the memory as it stands now, and whether it was new."""
+    """What `learn` did: created, reinforced, revised, skipped, or unchanged, and the memory as it
+    stands now. `similar` names memories that say almost the same, `contradicts` the opposite."""
 
     id: str
     address: str
@@ -245,6 +246,19 @@ class Learned(NamedTuple):
     memory: Memory
     notes: tuple[str, ...] = ()
     redacted: tuple[str, ...] = ()
+    similar: tuple[str, ...] = ()
+    contradicts: tuple[str, ...] = ()
+
+
+class Link(NamedTuple):
+    """A typed connection between two records, both named without `memory://`."""
+
+    source: str
+    relation: str
+    target: str
+    reason: str = ""
+    origin: str = "system"
+    at: int = 0
 
 
 class Recorded(NamedTuple):

@@ -58,12 +58,6 @@ def test_the_same_text_reinforces(mem: Mem, clock: Clock) -> None:
     assert len(mem.list()) == 1
 
 
-def test_another_value_is_another_memory(mem: Mem) -> None:
-    mem.learn("We run PostgreSQL 14")
-    mem.learn("We run PostgreSQL 16")
-    assert len(mem.list()) == 2
-
-
 def test_the_same_text_in_another_kind_or_layer_is_another_memory(mem: Mem) -> None:
     ids = {
         mem.learn("tabs, not spaces", kind="preference").id,

@@ -24,6 +24,7 @@ class MemoryFields(TypedDict, total=False):
     layer: project (default), user (across projects), task or session
     owner: the task or session, for these two layers
     detail: fields of its kind as a JSON object, such as {"error": "…", "fix": "…"}
+    near: what to do when a memory says almost the same: create (default), skip or merge
     key: makes the call idempotent: the same key again changes nothing
     """
 
@@ -39,6 +40,7 @@ class MemoryFields(TypedDict, total=False):
     layer: str
     owner: str
     detail: Mapping[str, Json]
+    near: str
     key: str
 
 
@@ -53,6 +55,7 @@ class RecallFilters(TypedDict, total=False):
     since: not older than: 2026-05-01, 3d, 2w, yesterday
     until: older than: 2026-05-01, 3d, 2w, yesterday
     status: active, proposed, archived, superseded, quarantined (repeat for several)
+    as_of: answer from what was believed then: 2026-05-01, 3d, last week
     """
 
     kind: Sequence[str]
@@ -63,6 +66,7 @@ class RecallFilters(TypedDict, total=False):
     since: str
     until: str
     status: Sequence[str]
+    as_of: str
 
 
 class Memories(Opened):
@@ -94,11 +98,14 @@ class Memories(Opened):
             priority=fields.get("priority", ""),
             layer=fields.get("layer", "project"),
             owner=fields.get("owner", ""),
+            near=fields.get("near", ""),
             key=fields.get("key", ""),
         )
         now = self._clock()
         ready = flows.learn.prepare(draft, self.origin, now, new_id("m"))
-        return self._space_of(draft.layer).write(lambda tx: flows.learn.learn(tx, ready, now))
+        space = self._space_of(draft.layer)
+        around = space.read(lambda tx: flows.revise.neighbours(tx, ready.row))
+        return space.write(lambda tx: flows.learn.learn(tx, ready, now, around))
 
     def recall(
         self, query: str, limit: int = 0, budget: int = 0, **filters: Unpack[RecallFilters]
@@ -126,6 +133,7 @@ class Memories(Opened):
             session=filters.get("session", ""),
             since=flows.recall.moment(filters.get("since", ""), now),
             until=flows.recall.moment(filters.get("until", ""), now),
+            as_of=flows.recall.moment(filters.get("as_of", ""), now),
         )
         found = self._both(lambda txs: flows.recall.recall(txs, question, now))
         self._note_recalls(flows.recall.memory_ids(found), now)

@@ -217,6 +217,7 @@ _ORDINALS = """
     step phase part chapter section worker shard replica ticket issue bug task pr rfc adr item
     line option rule case test sprint week day iteration round attempt example question figure
     table layer stage milestone host server machine player team error http status code user
+    fact note message memory entry record number statement sample document page session episode
 """
 _FINITE = """
     is are was were has have use uses used run runs support supports need needs require requires

@@ -1,19 +1,19 @@
 """Learn: scrub, decide what the memory is worth and may be, write it or reinforce it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..core import archive, dates, secrets, trust
+from ..core import archive, dates, hygiene, secrets, trust
 from ..db.database import Tx
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Refused
 from ..store import memories, search, state
 from ..types import FOREVER, KINDS, LAYERS, PRIORITIES, Json, Learned, Memory, SafeText
-from . import index
+from . import index, revise
 
 LONGEST_TEXT = 20_000
+NEAR = ("create", "skip", "merge")
+_NONE = revise.Neighbours()
 
 
 class Draft(NamedTuple):
@@ -35,6 +35,7 @@ class Draft(NamedTuple):
     layer: str = "project"
     owner: str = ""
     sources: tuple[str, ...] = ()
+    near: str = ""
     key: str = ""
 
 
@@ -52,6 +53,7 @@ def checked(draft: Draft) -> Draft:
         ("kind", draft.kind, tuple(KINDS)),
         ("layer", draft.layer, LAYERS),
         ("priority", draft.priority or "normal", PRIORITIES),
+        ("near", draft.near or "create", NEAR),
     ):
         if value not in allowed:
             raise InvalidInput(
@@ -67,6 +69,11 @@ def checked(draft: Draft) -> Draft:
             where="owner",
             hint=f"pass owner=<{draft.layer} id>",
         )
+    refused = hygiene.refusal(draft.text, draft.kind, draft.layer)
+    if refused:
+        raise Refused(
+            f"this does not belong in long-term memory: {refused.rule}", hint=refused.where
+        )
     return draft
 
 
@@ -75,34 +82,54 @@ class Prepared(NamedTuple):
 
     row: memories.MemoryRow
     key: str
+    near: str
     redacted: tuple[str, ...]
 
 
 def prepare(draft: Draft, origin: str, now: int, id: str) -> Prepared:
     """All the work that needs no transaction."""
     row, redacted = _row(checked(draft), origin, now, id)
-    return Prepared(row, draft.key, redacted)
+    return Prepared(row, draft.key, draft.near, redacted)
 
 
-def learn(tx: Tx, prepared: Prepared, now: int) -> Learned:
-    """Keep a statement; the same text again reinforces what is there."""
-    row, key, redacted = prepared
+def learn(tx: Tx, prepared: Prepared, now: int, around: revise.Neighbours = _NONE) -> Learned:
+    """Keep a statement; the same text again reinforces what is there, another value revises it."""
+    row, key, near, redacted = prepared
     if key and (earlier := state.written(tx, key)):
         known = memories.get(tx, earlier)
         if known:
             return Learned(known.id, known.address, "unchanged", known)
-    place = {"layer": row.layer, "owner": row.owner, "kind": row.kind, "digest": row.digest}
-    held = memories.open_with_text(tx, place)
-    if held is None and memories.insert(tx, row):
-        learned = _created(tx, row)
-    else:
-        # Whoever lost the race to insert finds the winner's row here.
-        held = held or memories.open_with_text(tx, place)
-        assert held is not None
-        learned = _reinforced(tx, held, row, now)
+    learned = _kept(tx, row, near, around, now)
     if key:
         state.note_write(tx, key, "learn", learned.id, now)
-    return learned._replace(redacted=redacted)
+    return learned._replace(redacted=redacted, similar=around.near)
+
+
+def _kept(
+    tx: Tx, row: memories.MemoryRow, near: str, around: revise.Neighbours, now: int
+) -> Learned:
+    place = {"layer": row.layer, "owner": row.owner, "kind": row.kind, "digest": row.digest}
+    held = memories.open_with_text(tx, place)
+    like = _still_open(tx, around.near[0]) if around.near and near in ("skip", "merge") else None
+    if held is None and like is not None:
+        if near == "skip":
+            note = (f"not kept: {like.id} says almost the same",)
+            return Learned(like.id, like.address, "skipped", like, note)
+        held = like
+    old = _still_open(tx, around.revised) if held is None and around.revised else None
+    if old is not None:
+        row = revise.supersede(tx, old, row, now)
+    if held is None and memories.insert(tx, row):
+        return _created(tx, row, around, old, now)
+    # Whoever lost the race to insert finds the winner's row here.
+    held = held or memories.open_with_text(tx, place)
+    assert held is not None
+    return _reinforced(tx, held, row, now)
+
+
+def _still_open(tx: Tx, id: str) -> Memory | None:
+    memory = memories.get(tx, id)
+    return memory if memory and memory.valid_to == FOREVER else None
 
 
 def _row(
@@ -160,14 +187,26 @@ def _row(
     return row, tuple(found)
 
 
-def _created(tx: Tx, row: memories.MemoryRow) -> Learned:
+def _created(
+    tx: Tx, row: memories.MemoryRow, around: revise.Neighbours, old: Memory | None, now: int
+) -> Learned:
     memory = memories.get(tx, row.id)
     assert memory is not None
-    index.add(tx, _entry(memory), searchable(memory))
-    notes: tuple[str, ...] = ()
+    index.add(tx, entry_of(memory), searchable(memory))
+    notes = []
     if memory.status != "active":
-        notes = (f"kept as {memory.status}: it is used after a person confirms it",)
-    return Learned(memory.id, memory.address, "created", memory, notes)
+        notes.append(f"kept as {memory.status}: it is used after a person confirms it")
+    if old is not None:
+        revise.link(tx, memory.id, "supersedes", [old.id], "another value", now)
+        notes.append(f"takes the place of {old.id}: {old.text}")
+    if around.opposite:
+        revise.link(tx, memory.id, "contradicts", around.opposite, "the opposite is said", now)
+        notes += [f"contradicts {other}: one of them should go" for other in around.opposite]
+    notes += [f"{other} says almost the same" for other in around.near]
+    action = "revised" if old is not None else "created"
+    return Learned(
+        memory.id, memory.address, action, memory, tuple(notes), contradicts=around.opposite
+    )
 
 
 def _reinforced(tx: Tx, held: Memory, row: memories.MemoryRow, now: int) -> Learned:
@@ -189,11 +228,11 @@ def _reinforced(tx: Tx, held: Memory, row: memories.MemoryRow, now: int) -> Lear
     memories.update(tx, held.id, changes)
     memory = memories.get(tx, held.id)
     assert memory is not None
-    index.replace(tx, _entry(memory), searchable(memory))
+    index.replace(tx, entry_of(memory), searchable(memory))
     return Learned(memory.id, memory.address, "reinforced", memory)
 
 
-def _entry(memory: Memory) -> search.Entry:
+def entry_of(memory: Memory) -> search.Entry:
     return search.Entry(
         "memory",
         memory.id,
@@ -213,3 +252,14 @@ def searchable(memory: Memory) -> str:
     pieces += [str(value) for value in memory.detail.values()]
     pieces += [str(item.get("path", "")) for item in memory.citations]
     return "\n".join(piece for piece in pieces if piece)
+
+
+def row_of(memory: Memory) -> memories.MemoryRow:
+    """The row of a memory that is there already; its texts were scrubbed when they came in, and are
+    scrubbed again because the rules may have improved."""
+    values = memory._asdict()
+    for name in ("text", "subject", "reason"):
+        values[name] = secrets.safe(values[name])
+    for name in ("detail", "scope", "tags", "examples", "citations", "evidence", "sources"):
+        values[name] = secrets.scrub_json(values[name]).text
+    return memories.MemoryRow(**values)

@@ -33,6 +33,7 @@ class Question(NamedTuple):
     session: str = ""
     since: int = 0
     until: int = 0
+    as_of: int = 0
 
 
 def recall(txs: Sequence[Tx], question: Question, now: int) -> Recalled:
@@ -51,7 +52,7 @@ def _answers(tx: Tx, asked: Sequence[str], question: Question, now: int) -> list
     searched = distinctive(tx, asked)
     # The nudges of ranking are small, so what can come out on top is near the top already; where
     # terms were left out, or filters apply that SQL cannot see, a deeper look is needed.
-    deep = question.tags or question.file or not set(asked) <= set(searched)
+    deep = question.tags or question.file or question.as_of or not set(asked) <= set(searched)
     depth = question.limit * 5 if deep else question.limit * 3 // 2 + 1
     found = search.candidates(tx, searched, depth, _filters(question))
     hits = _memory_hits(tx, [item for item in found if item.source == "memory"], question, now)
@@ -75,6 +76,9 @@ def distinctive(tx: Tx, asked: Sequence[str]) -> list[str]:
 
 def _filters(question: Question) -> dict[str, Sequence[Any]]:
     filters: dict[str, Sequence[Any]] = {"status": question.statuses}
+    if question.as_of:
+        filters["status"] = (*_SEARCHED, "superseded")
+        filters["until"] = (question.as_of,)
     if question.kinds:
         filters["kind"] = question.kinds
     if question.layers:
@@ -89,7 +93,7 @@ def _filters(question: Question) -> dict[str, Sequence[Any]]:
     if question.since:
         filters["since"] = (question.since,)
     if question.until:
-        filters["until"] = (question.until,)
+        filters["until"] = (min(question.until, question.as_of or question.until),)
     return filters
 
 
@@ -98,6 +102,8 @@ def _memory_hits(tx: Tx, found: Sequence[Matched], question: Question, now: int)
     hits = []
     for item in found:
         memory = held[item.ref]
+        if question.as_of and not memory.valid_from <= question.as_of < memory.valid_to:
+            continue
         if question.tags and not set(question.tags) <= set(json.loads(memory.tags)):
             continue
         if question.file and not _applies(json.loads(memory.scope), question.file):

@@ -87,11 +87,14 @@ class Sketch(NamedTuple):
     kind: str
     text: str
     layer: str
+    owner: str
     status: str
     label: str
     reinforcement: int
     last_reinforced: int
     valid_from: int
+    valid_to: int
+    subject: str
     scope: str
     tags: str
 
@@ -139,6 +142,24 @@ def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
         {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
     )
     return [row[0] for row in rows]
+
+
+def valid_at(tx: Tx, at: int, limit: int) -> list[Memory]:
+    """Versions that were believed at a time, newest first."""
+    rows = tx.run(
+        f"{_SELECT} AND valid_from <= :at AND valid_to > :at AND status <> 'quarantined' "
+        "ORDER BY first_seen DESC, id LIMIT :limit",
+        {"at": at, "limit": limit},
+    )
+    return [_memory(row) for row in rows]
+
+
+def scoped(tx: Tx) -> list[Row]:
+    """Id and scope of every open memory that is in use and has a scope."""
+    return tx.run(
+        f"SELECT id, scope FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        "AND scope <> '[]' AND status IN ('active', 'proposed')"
+    )
 
 
 def listing(tx: Tx, where: Mapping[str, str], limit: int, offset: int = 0) -> list[Memory]:

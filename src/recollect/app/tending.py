@@ -1,0 +1,174 @@
+"""Operations that keep memories true: confirm, correct, remember, archive, prune, judge."""
+
+from collections.abc import Sequence
+
+from .. import flows
+from ..errors import NotFound
+from ..types import Learned, Memory
+from .memories import Memories
+from .opened import new_id
+
+
+class Tending(Memories):
+    """Confirm, correct, remember, archive, restore, prune, feedback, history."""
+
+    def confirm(self, id: str) -> Memory:
+        """Stand behind a memory: a new version, trusted as yours, and active.
+
+        id: the memory's id, or the beginning of it
+
+        Example: recollect confirm m-4k9w2c
+        """
+        fresh, now = new_id("m"), self._clock()
+        return self._tend(id, lambda tx: flows.tend.confirm(tx, id, self.origin, now, fresh))
+
+    def correct(self, id: str, text: str, reason: str = "") -> Memory:
+        """Put another text in a memory's place; the old one stays in its history.
+
+        id: the memory's id, or the beginning of it
+        text: what is true now
+        reason: why it changed
+
+        Example: recollect correct m-4k9w2c "Redis listens on port 6390"
+        """
+        now = self._clock()
+        old = self._tend(id, lambda tx: flows.tend.open_memory(tx, id), write=False)
+        draft = flows.learn.Draft(
+            text, old.kind, subject=old.subject, reason=reason, layer=old.layer, owner=old.owner
+        )
+        ready = flows.learn.prepare(draft, self.origin, now, new_id("m"))
+        return self._tend(id, lambda tx: flows.tend.correct(tx, id, ready, now))
+
+    def remember(self, id: str) -> Memory:
+        """Reinforce a memory: its clock of decay begins anew.
+
+        id: the memory's id, or the beginning of it
+
+        Example: recollect remember m-4k9w2c
+        """
+        now = self._clock()
+        return self._tend(id, lambda tx: flows.tend.reinforce(tx, id, now))
+
+    def archive(self, id: str) -> Memory:
+        """Hide a memory: still found by recall, never injected; `restore` takes it back.
+
+        id: the memory's id, or the beginning of it
+
+        Example: recollect archive m-4k9w2c
+        """
+        now = self._clock()
+        return self._tend(id, lambda tx: flows.tend.set_status(tx, id, "archived", now))
+
+    def restore(self, id: str) -> Memory:
+        """Take a memory back out of the archive.
+
+        id: the memory's id, or the beginning of it
+
+        Example: recollect restore m-4k9w2c
+        """
+        now = self._clock()
+        return self._tend(id, lambda tx: flows.tend.set_status(tx, id, "active", now))
+
+    def feedback(self, id: str, verdict: str, session: str = "") -> "flows.tend.Judged":
+        """Say what came of a memory that was used; it counts in ranking.
+
+        id: the memory's id, or the beginning of it
+        verdict: helped, wrong or stale
+        session: only for its injections into this session
+
+        Example: recollect feedback m-4k9w2c helped
+        """
+        now = self._clock()
+        return self._tend(id, lambda tx: flows.tend.judge(tx, id, verdict, session, now))
+
+    def prune(
+        self, max_age_days: float = 90.0, min_confidence: float = 0.3, apply: bool = False
+    ) -> "flows.tend.Pruned":
+        """Archive memories that are old and unused, or doubtful; shows them first.
+
+        max_age_days: not reinforced, confirmed or recalled for so long
+        min_confidence: less sure than this
+        apply: really archive them; `restore` takes one back
+
+        Example: recollect prune
+        Example: recollect prune --max-age-days 180 --apply
+        """
+        now = self._clock()
+        self._write_recalls()
+        run = self._project_space.write if apply else self._project_space.read
+        return run(lambda tx: flows.tend.prune(tx, max_age_days, min_confidence, apply, now))
+
+    def history(self, id: str) -> tuple[Memory, ...]:
+        """Every version of a memory, oldest first, with the time it was believed.
+
+        id: the id of any version, or the beginning of it
+
+        Example: recollect history m-4k9w2c
+        """
+        return tuple(self._tend(id, lambda tx: flows.tend.history(tx, id), write=False))
+
+    def for_file(self, path: str, limit: int = 20) -> tuple[Memory, ...]:
+        """What applies to a file: memories whose scope takes it in, the most specific first.
+
+        path: a path inside the project
+        limit: at most so many
+
+        Example: recollect for-file src/api/users.py
+        """
+        place = path.removeprefix("./")
+        found = self._both(
+            lambda txs: [item for tx in txs for item in flows.tend.for_file(tx, place, limit)]
+        )
+        return tuple(found[:limit])
+
+    def add_discovery(self, fact: str, confidence: float = 0.8) -> Learned:
+        """Keep a fact about the codebase.
+
+        fact: what was found out
+        confidence: how sure you are, from 0 to 1
+
+        Example: recollect add-discovery "Config uses YAML, not JSON" --confidence 0.9
+        """
+        return self.learn(fact, confidence=confidence)
+
+    def add_solution(self, error: str, solution: str, examples: Sequence[str] = ()) -> Learned:
+        """Keep an error with its fix.
+
+        error: what went wrong
+        solution: what helps
+        examples: files it is about (repeat for several)
+
+        Example: recollect add-solution "Session save: permission denied" "Own .clio/ yourself"
+        """
+        return self.learn(
+            f"{error.strip().rstrip('.')}: {solution.strip()}",
+            kind="solution",
+            detail={"error": error, "fix": solution},
+            examples=examples,
+        )
+
+    def add_pattern(
+        self, pattern: str, confidence: float = 0.8, examples: Sequence[str] = ()
+    ) -> Learned:
+        """Keep a convention of the code.
+
+        pattern: how things are done here
+        confidence: how sure you are, from 0 to 1
+        examples: files that show it (repeat for several)
+
+        Example: recollect add-pattern "File writes use temp and rename" --example src/save.py
+        """
+        return self.learn(pattern, kind="pattern", confidence=confidence, examples=examples)
+
+    def _tend(
+        self, id: str, work: "flows.tend.Work[flows.tend.Result]", write: bool = True
+    ) -> "flows.tend.Result":
+        """Do work in the space that has the memory."""
+        id = id.removeprefix("memory://")
+        self._write_recalls()
+        for space in (self._project_space, self._user_space):
+            if space.present() and space.read(lambda tx: flows.tend.has(tx, id)):
+                return space.write(work) if write else space.read(work)
+        raise NotFound(
+            "there is no such memory", where=id, hint="`recollect list` shows what there is"
+        )

@@ -1,0 +1,77 @@
+"""Revise: what a new statement does to those that are there already.
+
+A changed value becomes a new version; the opposite is linked and shown; what says almost the same
+is shown to the writer and never merged behind its back. Nobody less trusted replaces anything.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..core import secrets, similar, terms
+from ..db.database import Tx
+from ..store import links, memories, search
+from ..types import FOREVER, ORIGINS, Link, Memory
+
+LOOKED_AT = 12
+MOST_WORDS = 12
+
+
+class Neighbours(NamedTuple):
+    """Open memories that a new statement stands in a relation to, by id."""
+
+    revised: str = ""
+    opposite: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+
+
+def neighbours(tx: Tx, row: memories.MemoryRow) -> Neighbours:
+    """Look for memories that the statement changes, contradicts or repeats."""
+    found = _candidates(tx, row)
+    revised, opposite, near = "", [], []
+    statement = (row.subject, row.text)
+    for memory in found:
+        relation = similar.relation((memory.subject, memory.text), statement)
+        if relation == "revises" and not revised and may_replace(row, memory):
+            revised = memory.id
+        elif relation == "contradicts":
+            opposite.append(memory.id)
+        elif relation == "near":
+            near.append(memory.id)
+    return Neighbours(revised, tuple(opposite), tuple(near))
+
+
+def _candidates(tx: Tx, row: memories.MemoryRow) -> list[memories.Sketch]:
+    asked = terms.query_terms(f"{row.subject} {row.text}")[:MOST_WORDS]
+    if not asked:
+        return []
+    filters = {"source": ("memory",), "status": ("active", "proposed"), "layer": (row.layer,)}
+    matches = search.candidates(tx, asked, LOOKED_AT, filters)
+    held = memories.sketches(tx, [match.ref for match in matches])
+    same_kind = [held[match.ref] for match in matches if held[match.ref].kind == row.kind]
+    return [memory for memory in same_kind if memory.owner == row.owner]
+
+
+def may_replace(row: memories.MemoryRow, memory: memories.Sketch | Memory) -> bool:
+    """Only an active statement of at least the same trust takes another's place."""
+    trusted = ORIGINS.index(row.label) <= ORIGINS.index(memory.label)
+    return trusted and (row.status == "active" or memory.status == row.status)
+
+
+def supersede(tx: Tx, old: Memory, row: memories.MemoryRow, now: int) -> memories.MemoryRow:
+    """Close the old version; gives the new one's row as its next version."""
+    memories.update(tx, old.id, {"valid_to": now, "status": "superseded"})
+    search.set_status(tx, "memory", old.id, "superseded")
+    return row._replace(
+        root=old.root,
+        revision=old.revision + 1,
+        first_seen=old.first_seen,
+        valid_from=max(now, old.valid_from + 1),
+        valid_to=FOREVER,
+    )
+
+
+def link(tx: Tx, source: str, relation: str, targets: Sequence[str], why: str, now: int) -> None:
+    """Connect a memory with others."""
+    reason = secrets.safe(why)
+    for target in targets:
+        links.put(tx, Link(source, relation, target), reason, now)

@@ -1,0 +1,200 @@
+"""Tend: confirm, correct, archive, prune and judge memories. Nothing here deletes."""
+
+import json
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from ..core import lifecycle, secrets
+from ..db.database import Tx
+from ..errors import InvalidInput, NotFound, Refused
+from ..store import injections, memories, search
+from ..types import FOREVER, ORIGINS, Json, Memory
+from . import index, learn, revise
+
+Result = TypeVar("Result")
+Work = Callable[[Tx], Result]
+VERDICTS = ("helped", "wrong", "stale")
+PAGE = 5_000
+
+
+class Pruned(NamedTuple):
+    """What pruning archives, with the reason of each; `applied` says whether it was done."""
+
+    memories: tuple[lifecycle.Archiving, ...]
+    applied: bool
+
+
+class Judged(NamedTuple):
+    """A verdict on a memory, and on how many injections of it."""
+
+    memory: Memory
+    verdict: str
+    injections: int
+
+
+def has(tx: Tx, id: str) -> bool:
+    """Whether this space has a memory with this id, or one that begins so."""
+    return memories.get(tx, id) is not None or bool(memories.starting_with(tx, id, 1))
+
+
+def open_memory(tx: Tx, id: str) -> Memory:
+    """The open version of a memory, by the id (or the beginning of it) of any of its versions."""
+    memory = memories.get(tx, id)
+    if memory is None:
+        ids = memories.starting_with(tx, id)
+        if len(ids) > 1:
+            raise InvalidInput(f"several memories begin with {id!r}", hint=", ".join(ids[:5]))
+        memory = memories.get(tx, ids[0]) if ids else None
+    if memory is None:
+        raise NotFound(
+            "there is no such memory", where=id, hint="`recollect list` shows what there is"
+        )
+    return next(
+        (item for item in memories.versions(tx, memory.root) if item.valid_to == FOREVER), memory
+    )
+
+
+def confirm(tx: Tx, id: str, origin: str, now: int, new_id: str) -> Memory:
+    """A person stands behind it: a new version, trusted as the user's, and active."""
+    if origin != "user":
+        raise Refused(
+            "only a person can confirm a memory",
+            where=id,
+            hint="run `recollect confirm ID` at a terminal",
+        )
+    old = open_memory(tx, id)
+    if old.label == "user" and old.status == "active":
+        memories.update(tx, old.id, {"last_confirmed": now, "last_reinforced": now})
+        return _read(tx, old.id)
+    row = learn.row_of(old)._replace(
+        id=new_id,
+        origin="user",
+        label="user",
+        status="active",
+        last_confirmed=now,
+        last_reinforced=now,
+        sources=secrets.scrub_json([*old.sources, old.address]).text,
+    )
+    return _replaced(tx, old, row, now)
+
+
+def correct(tx: Tx, id: str, prepared: learn.Prepared, now: int) -> Memory:
+    """Put another text in a memory's place; the old one stays in its history."""
+    old = open_memory(tx, id)
+    new = prepared.row
+    if ORIGINS.index(new.label) > ORIGINS.index(old.label):
+        raise Refused(
+            f"what comes from the {new.label} cannot change what the {old.label} stated",
+            where=old.address,
+            hint="learn it as a memory of its own; a person can decide between them",
+        )
+    kept = learn.row_of(old)
+    row = kept._replace(
+        id=new.id,
+        text=new.text,
+        digest=new.digest,
+        origin=new.origin,
+        label=new.label,
+        status=new.status,
+        subject=new.subject or kept.subject,
+        reason=new.reason or kept.reason,
+        reinforcement=1,
+        last_confirmed=now,
+        last_reinforced=now,
+    )
+    return _replaced(tx, old, row, now)
+
+
+def _replaced(tx: Tx, old: Memory, row: memories.MemoryRow, now: int) -> Memory:
+    row = revise.supersede(tx, old, row, now)
+    if not memories.insert(tx, row):
+        raise InvalidInput("another open memory has exactly this text", where=old.address)
+    memory = _read(tx, row.id)
+    index.add(tx, learn.entry_of(memory), learn.searchable(memory))
+    revise.link(tx, memory.id, "supersedes", [old.id], "a new version of it", now)
+    return memory
+
+
+def set_status(tx: Tx, id: str, status: str, now: int) -> Memory:
+    """Archive a memory, or take it back out of the archive."""
+    memory = open_memory(tx, id)
+    allowed = ("active", "proposed") if status == "archived" else ("archived",)
+    if memory.status not in allowed:
+        raise InvalidInput(f"the memory is {memory.status}", where=memory.address)
+    changes: dict[str, Json] = {"status": status}
+    if status == "active":
+        changes["last_reinforced"] = now
+    memories.update(tx, memory.id, changes)
+    search.set_status(tx, "memory", memory.id, status)
+    return _read(tx, memory.id)
+
+
+def reinforce(tx: Tx, id: str, now: int) -> Memory:
+    """ "Remember this": one more reinforcement, and the clock of decay begins anew."""
+    memory = open_memory(tx, id)
+    changes = {
+        "reinforcement": memory.reinforcement + 1,
+        "last_reinforced": now,
+        "last_confirmed": now,
+    }
+    memories.update(tx, memory.id, changes)
+    return _read(tx, memory.id)
+
+
+def judge(tx: Tx, id: str, verdict: str, session: str, now: int) -> Judged:
+    """What came of a memory that was used: it helped, was wrong, or was stale."""
+    if verdict not in VERDICTS:
+        raise InvalidInput(
+            f"{verdict!r} is not a verdict", where="verdict", hint=f"one of: {', '.join(VERDICTS)}"
+        )
+    memory = open_memory(tx, id)
+    changes: dict[str, Json] = {"failures": memory.failures + 1}
+    if verdict == "helped":
+        changes = {"successes": memory.successes + 1, "last_reinforced": now}
+    memories.update(tx, memory.id, changes)
+    count = injections.judge(tx, memory.id, session, verdict)
+    return Judged(_read(tx, memory.id), verdict, count)
+
+
+def prune(tx: Tx, max_age_days: float, min_confidence: float, apply: bool, now: int) -> Pruned:
+    """Archive what is old or doubtful; shows it first, does it when told to."""
+    plan: list[lifecycle.Archiving] = []
+    offset = 0
+    while found := memories.listing(tx, {}, PAGE, offset):
+        plan += lifecycle.prune_plan(found, now, max_age_days, min_confidence)
+        offset += PAGE
+    if apply:
+        for item in plan:
+            memories.update(tx, item.id, {"status": "archived"})
+            search.set_status(tx, "memory", item.id, "archived")
+    return Pruned(tuple(plan), apply)
+
+
+def history(tx: Tx, id: str) -> list[Memory]:
+    """All versions of a memory, oldest first."""
+    return memories.versions(tx, open_memory(tx, id).root)
+
+
+def believed(tx: Tx, at: int, limit: int) -> list[Memory]:
+    """The memories that were valid at a time, newest first."""
+    return memories.valid_at(tx, at, limit)
+
+
+def for_file(tx: Tx, path: str, limit: int) -> list[Memory]:
+    """The memories whose scope takes in a path, the most specific first."""
+    from ..core import scopes
+
+    found = []
+    for id, scope in memories.scoped(tx):
+        fitting = [item for item in json.loads(scope) if scopes.matches(item, path)]
+        if fitting:
+            found.append((max(map(scopes.specificity, fitting)), id))
+    chosen = [id for _, id in sorted(found, key=lambda item: (-item[0], item[1]))[:limit]]
+    held = memories.get_many(tx, chosen)
+    return [held[id] for id in chosen]
+
+
+def _read(tx: Tx, id: str) -> Memory:
+    memory = memories.get(tx, id)
+    assert memory is not None
+    return memory

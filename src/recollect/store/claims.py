@@ -1,0 +1,70 @@
+"""Claims: what a memory says about the code, and what was last seen of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..db.database import Tx, placeholders
+
+_COLUMNS = (
+    "memory, position, path, symbol, line, kind, blob, sign, committed, state, moved_to, stamp"
+)
+
+
+class ClaimRow(NamedTuple):
+    """A claim as it is kept."""
+
+    memory: str
+    position: int
+    path: str
+    symbol: str
+    line: int
+    kind: str
+    blob: str
+    sign: str
+    committed: str
+    state: str
+    moved_to: str
+    stamp: str
+
+
+def replace(tx: Tx, memory: str, rows: Sequence[ClaimRow], now: int) -> None:
+    """Write the claims of a memory anew."""
+    tx.run("DELETE FROM claims WHERE space = :space AND memory = :memory", {"memory": memory})
+    values = ", ".join(f":{name}" for name in ClaimRow._fields)
+    tx.many(
+        f"INSERT INTO claims (space, {_COLUMNS}, checked) VALUES (:space, {values}, :now)",
+        ({**row._asdict(), "now": now} for row in rows),
+    )
+
+
+def of_memories(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
+    """The claims of several memories, in their order."""
+    found: dict[str, list[ClaimRow]] = {}
+    for start in range(0, len(ids), 500):
+        names, params = placeholders("id", ids[start : start + 500])
+        for row in tx.run(
+            f"SELECT {_COLUMNS} FROM claims WHERE space = :space AND memory IN ({names}) "
+            "ORDER BY memory, position",
+            params,
+        ):
+            found.setdefault(row[0], []).append(ClaimRow(*row))
+    return found
+
+
+def set_seen(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
+    """Keep what was seen: state, new place and stamp."""
+    tx.many(
+        "UPDATE claims SET state = :state, moved_to = :moved_to, stamp = :stamp, checked = :now "
+        "WHERE space = :space AND memory = :memory AND position = :position",
+        ({**_seen(row), "now": now} for row in rows),
+    )
+
+
+def _seen(row: ClaimRow) -> Mapping[str, object]:
+    return {
+        "state": row.state,
+        "moved_to": row.moved_to,
+        "stamp": row.stamp,
+        "memory": row.memory,
+        "position": row.position,
+    }

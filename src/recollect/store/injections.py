@@ -1,0 +1,62 @@
+"""Injections: which record was put in front of which model, and what came of it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..db.database import Row, Tx, placeholders
+
+
+class Injection(NamedTuple):
+    """One record in one turn of one session."""
+
+    id: str
+    session: str
+    turn: int
+    block: str
+    ref: str
+    tokens: int
+
+
+def add(tx: Tx, rows: Sequence[Injection], now: int) -> None:
+    """Log what was injected."""
+    tx.many(
+        "INSERT INTO injections (space, id, session, turn, block, ref, tokens, verdict, at) "
+        "VALUES (:space, :id, :session, :turn, :block, :ref, :tokens, '', :now)",
+        ({**row._asdict(), "now": now} for row in rows),
+    )
+
+
+def judge(tx: Tx, ref: str, session: str, verdict: str) -> int:
+    """Set the verdict on a record's injections (of a session, if given); gives how many."""
+    mine = "AND session = :session " if session else ""
+    rows = tx.run(
+        "UPDATE injections SET verdict = :verdict WHERE space = :space AND ref = :ref "
+        f"{mine}AND verdict = '' RETURNING id",
+        {"ref": ref, "session": session, "verdict": verdict},
+    )
+    return len(rows)
+
+
+def verdicts(tx: Tx, refs: Sequence[str]) -> dict[str, dict[str, int]]:
+    """How often each record was injected, and with which verdicts."""
+    if not refs:
+        return {}
+    names, params = placeholders("ref", refs)
+    found: dict[str, dict[str, int]] = {}
+    for ref, verdict, count in tx.run(
+        "SELECT ref, verdict, count(*) FROM injections "
+        f"WHERE space = :space AND ref IN ({names}) GROUP BY ref, verdict",
+        params,
+    ):
+        found.setdefault(ref, {})[verdict or "shown"] = int(count)
+    return found
+
+
+def never_useful(tx: Tx, least: int, limit: int) -> list[Row]:
+    """Records that were injected at least so often and never helped: ref and how often."""
+    return tx.run(
+        "SELECT ref, count(*) FROM injections WHERE space = :space GROUP BY ref "
+        "HAVING count(*) >= :least AND sum(CASE WHEN verdict = 'helped' THEN 1 ELSE 0 END) = 0 "
+        "ORDER BY count(*) DESC, ref LIMIT :limit",
+        {"least": least, "limit": limit},
+    )
