@@ -12,9 +12,10 @@ from .memories import Memories
 from .scratch import Scratch
 from .sessions import Sessions
 from .upkeep import Upkeep
+from .windows import Windows
 
 
-class Recollect(Memories, Sessions, Scratch, Upkeep):
+class Recollect(Memories, Sessions, Windows, Scratch, Upkeep):
     """A project's memory together with the user's. Made by `recollect.open()`."""
 
     def __enter__(self) -> Recollect:
@@ -30,6 +31,10 @@ OPERATIONS: Mapping[str, str] = {
     "record": "record",
     "session list": "sessions",
     "session show": "session",
+    "session recent": "recent",
+    "session prepare": "prepare",
+    "session overflow": "on_overflow",
+    "session trim": "trim",
     "scratch store": "store",
     "scratch retrieve": "retrieve",
     "scratch search": "search",

@@ -40,6 +40,9 @@ class Opened:
         self._project_space, self._user_space = spaces
         self._clock = clock
         self._recalled: dict[str, tuple[int, int]] = {}
+        self._sent: dict[str, flows.window.Sent] = {}
+        self.counter: Callable[[str], int] | None = None
+        """An exact tokenizer, if there is one; prompts are then counted with it."""
 
     def _space_of(self, layer: str) -> Database:
         return self._user_space if layer == "user" else self._project_space

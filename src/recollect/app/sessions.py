@@ -1,9 +1,10 @@
 """Operations on sessions: record messages, look at them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from .. import flows
+from ..db.database import Tx
 from ..errors import NotFound
 from ..places import branch_of
 from ..types import Json, Message, Recorded, Session
@@ -57,8 +58,25 @@ class Sessions(Opened):
             message, role, about.get("origin", ""), about.get("key", "")
         )
         ready = [flows.record.prepare(item, now) for item in incoming]
-        done = self._project_space.write(lambda tx: flows.record.record(tx, new, ready, now))
-        return flows.record.together(done)
+        sent = self._answered(session, ready)
+
+        def work(tx: Tx) -> list[Recorded]:
+            done = flows.record.record(tx, new, ready, now)
+            if sent and any(item.new for item in done):
+                flows.window.learn_ratio(tx, sent, ready, now)
+            return done
+
+        return flows.record.together(self._project_space.write(work))
+
+    def _answered(
+        self, session: str, ready: "Sequence[flows.record.Prepared]"
+    ) -> "flows.window.Sent | None":
+        """The prompt that these messages answer, if they say what it cost; it is told once."""
+        sent = self._sent.get(session)
+        if sent is None or not sent.chars or not flows.window.has_usage(ready):
+            return None
+        self._sent[session] = sent._replace(chars=0)
+        return sent
 
     def sessions(self, limit: int = 50, status: str = "") -> tuple[Session, ...]:
         """The sessions of this project, the most recently active first.

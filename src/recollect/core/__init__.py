@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from . import trust as trust
     from . import units as units
     from . import urls as urls
+    from . import usage as usage
     from . import wire as wire
     from . import wire_anthropic as wire_anthropic
     from . import wire_chat as wire_chat

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import compact as compact
     from . import index as index
     from . import learn as learn
     from . import look as look
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from . import scratch as scratch
     from . import survey as survey
     from . import verify as verify
+    from . import window as window
 
 
 def __getattr__(name: str) -> Any:

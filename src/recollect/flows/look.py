@@ -7,12 +7,16 @@ from typing import NamedTuple
 
 from ..core import urls
 from ..db.database import Tx
-from ..errors import InvalidInput
-from ..store import documents, memories, sessions
+from ..errors import InvalidInput, NotFound
+from ..store import documents, memories, sessions, state
 from ..types import Document, Memory, Session, Stored
 from .record import stored
 
 MOST_MESSAGES = 1000
+CURRENT = "current"
+"""Stands for the session that was switched to, or else the one that was active last."""
+
+CURRENT_SESSION = "current_session"
 
 
 class Shown(NamedTuple):
@@ -57,9 +61,25 @@ def _memory(tx: Tx, name: str) -> Shown | None:
     return Shown(memory=memory, versions=tuple(memories.versions(tx, memory.root)))
 
 
+def existing(tx: Tx, name: str) -> Session:
+    """The session with this id or beginning of one; `current` is the one last switched to."""
+    session = sessions.get(tx, _session_id(tx, name))
+    if session is None:
+        raise NotFound(
+            "there is no such session",
+            where=name,
+            hint="`recollect session list` shows what there is",
+        )
+    return session
+
+
 def _session_id(tx: Tx, name: str) -> str:
     if sessions.get(tx, name):
         return name
+    if name == CURRENT:
+        chosen = state.get(tx, CURRENT_SESSION)
+        newest = sessions.latest(tx, 1)
+        return chosen or (newest[0].id if newest else name)
     ids = sessions.starting_with(tx, name)
     _unambiguous(name, ids)
     return ids[0] if ids else name

@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..core import archive, messages, secrets, urls, wire
+from ..core import archive, messages, secrets, urls, usage, wire
 from ..db.database import Tx
 from ..errors import InvalidInput
-from ..store import search, sessions
+from ..store import search, sessions, state
 from ..store.sessions import NewSession as NewSession
-from ..types import ORIGINS, ROLES, Json, Message, Recorded, SafeText, Stored
+from ..types import ORIGINS, ROLES, Json, Message, Recorded, SafeText, Stored, ToolCall
 from . import index
 
 _ORIGIN_OF_ROLE = {
@@ -86,6 +86,9 @@ class Prepared(NamedTuple):
     digest: str
     words: index.Words
     redacted: tuple[str, ...]
+    calls: tuple[ToolCall, ...] = ()
+    model: str = ""
+    usage: Mapping[str, Json] | None = None
 
 
 def prepare(incoming: Incoming, now: int) -> Prepared:
@@ -102,6 +105,9 @@ def prepare(incoming: Incoming, now: int) -> Prepared:
         archive.digest(body.text),
         index.words_of(messages.text_of(clean)),
         body.found,
+        clean.calls,
+        clean.model,
+        clean.usage,
     )
 
 
@@ -122,6 +128,7 @@ def record(tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int) 
             continue
         head = archive.chain(head, seq, item.role, item.at, item.digest)
         rows.append(_row(session.id, seq, item, head))
+        _claim_calls(tx, session.id, seq, item, now)
         _index(tx, session.id, seq, item)
         if item.key:
             known[item.key] = seq
@@ -130,7 +137,27 @@ def record(tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int) 
     if rows:
         sessions.insert_messages(tx, rows)
         sessions.advance(tx, session.id, seq, head, now)
+        _add_usage(
+            tx, session.id, [item for item, was in zip(prepared, done, strict=True) if was.new]
+        )
     return done
+
+
+def _claim_calls(tx: Tx, session: str, seq: int, item: Prepared, now: int) -> None:
+    """A call id names one call of a session; found by its key, however long the session is."""
+    for call in item.calls:
+        place = messages.address_of(session, seq, seq)
+        if not state.note_write(tx, f"call {session} {call.id}", "record", place, now):
+            raise messages.duplicate_call(call)
+
+
+def _add_usage(tx: Tx, session: str, new: Sequence[Prepared]) -> None:
+    costs = [cost for item in new if item.usage and any(cost := usage.usage_of(item.usage))]
+    if costs:
+        total: Mapping[str, Json] = sessions.usage(tx, session)
+        for cost in costs:
+            total = usage.added(total, cost)._asdict()
+        sessions.set_usage(tx, session, secrets.scrub_json(dict(total)).text)
 
 
 def _row(session: str, seq: int, item: Prepared, hash: str) -> sessions.MessageRow:

@@ -18,7 +18,18 @@ from . import arguments, schema
 
 _GROUPS = (
     ("Remember and find", ("learn", "recall", "show", "list")),
-    ("Conversations", ("record", "session list", "session show")),
+    (
+        "Conversations",
+        (
+            "record",
+            "session list",
+            "session show",
+            "session recent",
+            "session prepare",
+            "session overflow",
+            "session trim",
+        ),
+    ),
     (
         "Notes for the work at hand",
         ("scratch store", "scratch retrieve", "scratch search", "scratch list", "scratch delete"),

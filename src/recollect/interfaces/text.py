@@ -12,7 +12,13 @@ from .screen import columns
 
 def show(command: str, result: Any) -> str:
     """The result of a command as text."""
-    return _SHOWN[command](result)
+    shown = _SHOWN.get(command)
+    if shown is None and command.startswith("session "):
+        from .text_sessions import SHOWN
+
+        shown = SHOWN[command]
+    assert shown is not None, command
+    return shown(result)
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from . import search as search
     from . import sessions as sessions
     from . import state as state
+    from . import windows as windows
 
 
 def __getattr__(name: str) -> Any:

@@ -4,11 +4,11 @@ The session's row is the counter: whoever appends holds it until the commit, so 
 numbers have no gaps and no doubles. It does not know how hashes are made or text is cleaned.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..db.database import Row, Tx, placeholders
-from ..types import SafeText, Session
+from ..types import Json, SafeText, Session
 from .rows import load
 
 _SESSION = (
@@ -71,6 +71,36 @@ def advance(tx: Tx, session: str, next_seq: int, head: str, now: int) -> None:
         "UPDATE sessions SET next_seq = :next_seq, head = :head, last_active = :now, "
         "status = 'active' WHERE space = :space AND id = :id",
         {"id": session, "next_seq": next_seq, "head": head, "now": now},
+    )
+
+
+def usage(tx: Tx, session: str) -> Mapping[str, Json]:
+    """What the session's requests cost so far."""
+    row = tx.one("SELECT usage FROM sessions WHERE space = :space AND id = :id", {"id": session})
+    return dict(load(row[0])) if row else {}
+
+
+def set_usage(tx: Tx, session: str, total: SafeText) -> None:
+    """Write down what the session's requests cost."""
+    tx.run(
+        "UPDATE sessions SET usage = :total WHERE space = :space AND id = :id",
+        {"id": session, "total": total},
+    )
+
+
+def rename(tx: Tx, session: str, name: SafeText) -> None:
+    """Give the session another name."""
+    tx.run(
+        "UPDATE sessions SET name = :name WHERE space = :space AND id = :id",
+        {"id": session, "name": name},
+    )
+
+
+def set_status(tx: Tx, session: str, status: str) -> None:
+    """Set the session's status; its next message makes it active again."""
+    tx.run(
+        "UPDATE sessions SET status = :status WHERE space = :space AND id = :id",
+        {"id": session, "status": status},
     )
 
 

@@ -1,0 +1,130 @@
+"""Compact a window: decide what leaves, write the checkpoint, move the pointer. One transaction.
+
+The plan is made before the transaction, on what was read; when somebody else moved the window
+in between, nothing is kept and the caller looks again.
+"""
+
+import json
+from typing import NamedTuple
+
+from ..core import messages, secrets, summary, tokens, trim
+from ..db.database import Tx
+from ..errors import Overflow
+from ..store import documents, sessions, windows
+from . import scratch
+from .window import Loaded
+
+PROGRESS = "session_progress"
+"""The name under which the checkpoint of the last trim is stored; `session_progress:<session>`
+is that of one session."""
+
+
+class Trees(NamedTuple):
+    """What git says of the working tree: commits newest first, and short status."""
+
+    commits: tuple[str, ...] = ()
+    status: tuple[str, ...] = ()
+
+
+class Trimmed(NamedTuple):
+    """What a trim did. `dropped` are the numbers of the messages that left the window."""
+
+    session: str
+    changed: bool
+    before: int
+    after: int
+    kept: int
+    dropped: tuple[tuple[int, int], ...]
+    elided: int
+
+
+def before_sending(loaded: Loaded) -> trim.Plan:
+    """The proactive and the validation stage."""
+    plan = trim.plan(loaded.state, loaded.messages, trim.proactive(loaded.limits), loaded.measure)
+    then = trim.plan(plan.state, loaded.messages, trim.validation(loaded.limits), loaded.measure)
+    if not then.changed:
+        return plan
+    if not plan.changed:
+        return then
+    elided = tuple(sorted({*plan.elided, *then.elided}))
+    return then._replace(before=plan.before, dropped=(*plan.dropped, *then.dropped), elided=elided)
+
+
+def after_refusal(loaded: Loaded, attempt: int, refused: int, trees: Trees) -> trim.Plan:
+    """The reactive stage: `refused` are the tokens, by our count, of what was refused first."""
+    now = tokens.count_prompt(trim.view(loaded.state, loaded.messages), loaded.measure)
+    # Where nobody remembers, each attempt so far has about halved what was refused.
+    budget = trim.reactive(loaded.limits, attempt, refused or now << min(max(attempt, 1), 9) - 1)
+    bare = trim.plan(loaded.state, loaded.messages, budget, loaded.measure)
+    note = _recovery(loaded, bare, trees)
+    told = trim.plan(loaded.state, loaded.messages, budget, loaded.measure, note)
+    # In a tiny window the words about what went could be longer than what went.
+    for plan in (told, bare):
+        if plan.changed and plan.after < plan.before:
+            return plan
+    raise Overflow(
+        "trimming removed nothing: the context was not the problem",
+        where=loaded.session.id,
+        hint="Only the system prompt, the summary and the current request are left. Look at "
+        "the provider's message, the size of the tools and the reserve for the answer.",
+    )
+
+
+def by_hand(loaded: Loaded, target: int) -> trim.Plan:
+    """A trim on request: to so many tokens, or to half of what there is."""
+    now = tokens.count_prompt(trim.view(loaded.state, loaded.messages), loaded.measure)
+    budget = trim.Budget(0, target or now // 2, forced=True)
+    return trim.plan(loaded.state, loaded.messages, budget, loaded.measure)
+
+
+def _recovery(loaded: Loaded, plan: trim.Plan, trees: Trees) -> str:
+    return secrets.safe(summary.recovery(_standing(loaded, plan), trees.commits, trees.status))
+
+
+def _standing(loaded: Loaded, plan: trim.Plan) -> summary.Facts:
+    """How things stand, by what left the window and by what is in it."""
+    facts = summary.merge(loaded.state.facts, summary.extract(loaded.messages))
+    return facts._replace(task=plan.state.facts.task)
+
+
+def keep(tx: Tx, loaded: Loaded, plan: trim.Plan, trees: Trees, now: int) -> Loaded | None:
+    """Checkpoint and pointer together; None when the window was moved by somebody else."""
+    session = loaded.session.id
+    sessions.hold(tx, session)
+    if windows.get(tx, session) != loaded.kept:
+        return None
+    _checkpoint(tx, loaded, plan, trees, now)
+    kept = secrets.scrub_json(trim.state_body(plan.state)).text
+    # What is shown is what is kept: the same now and after the store was opened again.
+    state = trim.state_from_body(json.loads(kept))
+    windows.put(tx, session, state.window_from, kept, secrets.safe(state.summary), now)
+    return loaded._replace(state=state, kept=kept)
+
+
+def _checkpoint(tx: Tx, loaded: Loaded, plan: trim.Plan, trees: Trees, now: int) -> None:
+    session = loaded.session.id
+    names = [PROGRESS]
+    if len(session) + len(PROGRESS) < 200:
+        names.append(f"{PROGRESS}:{session}")
+    iteration = documents.last_revision(tx, scratch.address_of(names[-1])) + 1
+    facts = _standing(loaded, plan)
+    calls = summary.recent_calls(loaded.messages)
+    text = summary.checkpoint(facts, calls, iteration, trees.commits, trees.status)
+    last = max((placed.seq for placed in loaded.messages), default=1)
+    text += f"\nEverything that was said: {messages.address_of(session, 1, max(last, 1))}\n"
+    for name in names:
+        # It is made of what tools said, among others, and trusted no more than that.
+        scratch.store(tx, name, text, "tool", now)
+
+
+def trimmed(session: str, plan: trim.Plan) -> Trimmed:
+    """What a plan does, for whoever asked for it."""
+    return Trimmed(
+        session,
+        plan.changed,
+        plan.before,
+        plan.after,
+        plan.kept,
+        plan.dropped,
+        len(plan.elided),
+    )
