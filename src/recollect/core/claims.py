@@ -91,7 +91,7 @@ def combined(states: Sequence[str]) -> str:
 
 def mark(state: str, moved_to: str = "") -> str:
     """The freshness mark of a briefing: short, and empty for a memory that claims nothing."""
-    if state == "moved" and moved_to:
+    if state == "moved" and _pattern("plain path").fullmatch(moved_to):
         return f"moved to {moved_to}"
     return {"changed": "changed: verify", "unverifiable": "unverified"}.get(state, state)
 
@@ -145,6 +145,7 @@ _SOURCES = {
     "path": r"(?<![\w/.@:~$-])(?:\./)?((?:[\w@.+-]+/)*"
     rf"(?:[\w@+-][\w@.+-]*\.(?:{_any_of(_ENDINGS)})|{_any_of(_FILES)}))"
     r"(?::([0-9]{1,6})|#L([0-9]{1,6}))?(?![\w/-])",
+    "plain path": r"[\w@./+-]{1,200}",
     "folder": rf"(?<![\w/.@:~$-])(?:\./)?((?:{_any_of(_FOLDERS)})(?:/[\w@.+-]*[\w@+-])+/?|"
     r"(?:[\w@.+-]+/){2,}|[\w@+-]{3,}/)(?![\w/.*-])",
     "call": r"(?<![\w.:/-])([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*)\(\)",
