@@ -204,13 +204,14 @@ _FAMILIES = """
 """What one thing is or uses out of several: a line is a choice of one."""
 
 _SLOTS = """
-    version branch command port host hostname url address path name database db store tool target
-    framework library language license region zone directory folder file format style encoding
-    timezone locale default limit timeout size budget level mode strategy protocol registry image
-    platform theme indentation endpoint bucket queue cluster provider key value threshold interval
-    retries count maximum minimum width length email channel tag stack
+    version branch command port host hostname url database db store framework library language
+    license region zone directory encoding timezone locale default limit timeout size budget level
+    mode strategy protocol registry image platform theme indentation endpoint bucket queue cluster
+    provider threshold interval retries maximum minimum width length email channel tag stack
 """
-"""What has one value at a time. So has whatever does something: manager, runner, formatter."""
+_VAGUE_SLOTS = "name path key value tool format style target count address folder file"
+"""What has one value at a time; the vague ones only with a word in front. So has whatever does
+something: manager, runner, formatter."""
 
 _NO_SLOTS = "user member developer customer number order error other parameter folder never paper"
 _ORDINALS = """
@@ -269,7 +270,7 @@ def revises(old: Statement, new: Statement) -> bool:
         return False
     if replaced:
         gone = _stems(_content(new[1][replaced.end() :]))
-        if set(_stems(change.old)) <= set(gone):
+        if set(_stems(change.old)) <= set(gone) and (subject or change.lead or change.rest):
             return True
     return _is_another_value(change, subject)
 
@@ -367,14 +368,19 @@ def _is_another_value(change: _Change, subject: Sequence[_Word]) -> bool:
     if alike and context:
         return True
     named = all(word.named for word in (*change.old[:1], *change.new[:1]))
-    if change.lead and _is_slot(change.lead[-1]) and named:
+    if named and _is_slot(change.lead):
         return True
+    key = bool(subject) and any(map(subject[-1].raw.count, "._/"))
     chosen = bool(change.lead) and change.lead[-1].stem in ("use", "with", "via", "to", "on", "in")
-    return bool(subject) and _is_slot(subject[-1]) and (named or chosen)
+    return (key or _is_slot(subject)) and (named or chosen)
 
 
-def _is_slot(word: _Word) -> bool:
-    small = word.raw.casefold()
-    if _among(word, _SLOTS) or any(map(small.count, "._/")):
+def _is_slot(words: Sequence[_Word]) -> bool:
+    """Whether the last of some words names what has one value: no plural does."""
+    if not words:
+        return False
+    small = words[-1].raw.casefold()
+    if small in _SLOTS.split() or (small in _VAGUE_SLOTS.split() and len(words) > 1):
         return True
-    return len(small) > 5 and small.endswith(("er", "or")) and not _among(word, _NO_SLOTS)
+    doer = len(small) > 5 and small.isalpha() and small.endswith(("er", "or"))
+    return doer and small not in _NO_SLOTS.split()
