@@ -20,7 +20,7 @@ def test_the_public_names_are_exactly_these() -> None:
 
 
 def test_every_public_method_is_an_operation() -> None:
-    plumbing = {"close"}
+    plumbing = {"close", "hear", "catch_up"}
     methods = {
         name
         for name in dir(recollect.Recollect)

@@ -6,6 +6,11 @@ import sys
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["hook"]:
+        # On every prompt somebody waits for it: nothing else is loaded.
+        from .interfaces.hooks import main as answer
+
+        sys.exit(answer(sys.argv[2:]))
     from .interfaces.cli import main as run
 
     sys.exit(run())

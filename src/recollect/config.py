@@ -40,6 +40,7 @@ SETTINGS = (
     ),
     Setting("database", "", "no", "a postgresql:// address; empty means SQLite files"),
     Setting("space", "", "no", "the name under which a team shares this project on PostgreSQL"),
+    Setting("capture", True, "off", "whether rules and wishes in your messages are remembered"),
     Setting("recall_limit", 10, "lower", "how many hits a recall gives"),
     Setting("recall_budget", 2000, "lower", "how many tokens a recall may cost"),
     Setting("lock_wait", 30.0, "no", "seconds to wait for other processes before giving up"),
@@ -54,6 +55,7 @@ class Settings(NamedTuple):
     mode: str = "normal"
     database: str = ""
     space: str = ""
+    capture: bool = True
     recall_limit: int = 10
     recall_budget: int = 2000
     lock_wait: float = 30.0
@@ -158,7 +160,7 @@ def _reduced(setting: Setting, value: Any, path: str, line: int) -> Any:
         )
     if setting.project == "lower":
         return min(value, setting.default)
-    if setting.name == "enabled":
+    if isinstance(setting.default, bool):
         return value and setting.default
     return value if _RANK[value] >= _RANK[setting.default] else setting.default
 

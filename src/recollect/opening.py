@@ -41,7 +41,10 @@ def open_memory(
     if incognito:
         settings = settings._replace(mode="incognito")
     spaces = open_spaces(project, user, settings)
-    return Recollect(project, settings, spaces, clock or _microseconds, origin)
+    memory = Recollect(project, settings, spaces, clock or _microseconds, origin)
+    memory.environment = variables
+    memory.elsewhere = lambda place: open_memory(place, variables, incognito, origin, clock)
+    return memory
 
 
 def _microseconds() -> int:

@@ -3,26 +3,58 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from .. import flows
+from ..core import render
 from ..errors import InvalidInput
 from ..places import mark_project
-from .opened import Opened, new_id
+from .agents import Agents
+from .opened import new_id
 
 
-class Upkeep(Opened):
+class Upkeep(Agents):
     """Make, measure, prove, copy and examine the store."""
 
-    def init(self) -> flows.survey.Initialised:
-        """Make this directory (or its git repository) a project with a memory of its own.
+    def init(
+        self,
+        agent: Sequence[str] = (),
+        scope: str = "user",
+        yes: bool = False,
+        check: bool = False,
+        remove: bool = False,
+        print: bool = False,
+    ) -> flows.setup.Initialised:
+        """Give this project a memory of its own, and connect the agents on this machine to it.
+
+        agent: only this agent: claude-code, codex, gemini, opencode or cursor (repeat for several);
+            without it, all that are found
+        scope: user (your own settings, for all projects) or project (the repository's)
+        yes: write the agents' settings without asking; a backup of each file is kept
+        check: change nothing, say whether all is connected
+        remove: take our entries out of the agents' settings; the memory stays
+        print: change nothing, show what would be written
 
         Example: recollect init
+        Example: recollect init --agent claude-code --yes
+        Example: recollect init --remove --yes
         """
+        from . import connections
+
+        write = yes and not (check or print)
+        stamp = render.moment(self._clock()) if write else ""
+        changes = connections.connect(self.project, self.environment, agent, scope, remove, stamp)
+        created = not (check or print or remove) and self._make_project()
+        return flows.setup.Initialised(
+            self.project.root, self.project.database, created, changes, write, check
+        )
+
+    def _make_project(self) -> bool:
         created = not os.path.exists(self.project.database)
         if self.settings.mode != "incognito":
             mark_project(self.project)
         self._project_space.write(lambda tx: tx.one("SELECT 1"))
-        return flows.survey.Initialised(self.project.root, self.project.database, created)
+        return created
 
     def stats(self) -> flows.survey.Stats:
         """Counts of everything that is kept, by kind, layer and status.
@@ -60,4 +92,8 @@ class Upkeep(Opened):
         Example: recollect doctor
         """
         spaces = {"project": self._project_space, "user": self._user_space}
-        return flows.survey.examine(spaces, self.settings.mode, new_id("check"), self._clock())
+        from . import connections
+
+        found = flows.survey.examine(spaces, self.settings.mode, new_id("check"), self._clock())
+        checks = (*found.checks, *connections.checks(self.project, self.environment))
+        return flows.survey.Diagnosis(all(check.ok for check in checks), checks)

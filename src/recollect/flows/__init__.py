@@ -9,13 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import capture as capture
     from . import compact as compact
+    from . import hooks as hooks
+    from . import imports as imports
     from . import index as index
     from . import learn as learn
     from . import look as look
     from . import recall as recall
     from . import record as record
     from . import scratch as scratch
+    from . import setup as setup
     from . import survey as survey
     from . import verify as verify
     from . import window as window

@@ -14,14 +14,6 @@ from ..types import SafeText
 _TRIAL = "doctor"
 
 
-class Initialised(NamedTuple):
-    """Where the project's memory is now."""
-
-    root: str
-    database: str
-    created: bool
-
-
 class BackedUp(NamedTuple):
     """A copy that was written, checked and moved into place."""
 

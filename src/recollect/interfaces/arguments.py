@@ -2,8 +2,8 @@
 commands alike.
 
 `argparse` would do, but importing and filling it costs a hook more than the search it asks for.
-Parameters without a default are taken in order; all others are options, `--name value` or
-`--name=value`. Lists are repeated. `--` ends the options.
+Parameters without a default are taken in order (where all have one, the first text); all others
+are options, `--name value` or `--name=value`. Lists are repeated. `--` ends the options.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def parse(operation: Operation, words: Sequence[str]) -> dict[str, Any]:
     """The values that were given, by parameter; `EVERYWHERE` among them."""
     options = {flag: item for item in (*operation.parameters, *EVERYWHERE) for flag in flags(item)}
     required = [item for item in operation.parameters if item.required]
+    named = required or [item for item in operation.parameters if item.type == "str"][:1]
     values: dict[str, Any] = {}
     loose: list[str] = []
     rest = list(words)
@@ -53,10 +54,10 @@ def parse(operation: Operation, words: Sequence[str]) -> dict[str, Any]:
                 raise _wrong(operation, f"{flag} needs a value")
             value = rest.pop(0)
         _put(values, operation, parameter, value)
-    if len(loose) > len(required):
-        extra = loose[len(required)]
+    if len(loose) > len(named):
+        extra = loose[len(named)]
         raise _wrong(operation, f"{extra!r} is one word too many: quote what belongs together")
-    for parameter, value in zip(required, loose, strict=False):
+    for parameter, value in zip(named, loose, strict=False):
         _put(values, operation, parameter, value)
     missing = [item.name for item in required if item.name not in values]
     if missing and not values.get("help"):

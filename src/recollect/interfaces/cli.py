@@ -34,6 +34,7 @@ _GROUPS = (
         "Notes for the work at hand",
         ("scratch store", "scratch retrieve", "scratch search", "scratch list", "scratch delete"),
     ),
+    ("Agents", ("import", "capture list", "capture undo")),
     ("The store", ("init", "stats", "verify", "backup", "doctor")),
 )
 
@@ -68,6 +69,10 @@ def _run(words: list[str], as_json: bool) -> int:
         from .demo import tell
 
         return tell(words[1:])
+    if words[0] == "hook":
+        from .hooks import main as answer
+
+        return answer(words[1:])
     command, rest = command_of(words)
     operation = schema.operation(command)
     given = arguments.parse(operation, rest)
@@ -75,6 +80,10 @@ def _run(words: list[str], as_json: bool) -> int:
         print(arguments.help_text(operation))
         return 0
     result = call(operation, given)
+    if command == "init" and not as_json:
+        from .setup import asked
+
+        result = asked(result, given, lambda more: call(operation, {**given, **more}))
     if as_json:
         print(json.dumps(render.plain(result), ensure_ascii=False, indent=2))
     else:
@@ -116,7 +125,16 @@ def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
     values = {name: _value(name, given[name]) for name in names if name in given}
     place = given.get("project", ".")
     with open_memory(place, incognito=given.get("incognito", False), origin=origin) as memory:
+        if sys.stderr.isatty():
+            memory.progress = show_progress
         return getattr(memory, operation.method)(**values)
+
+
+def show_progress(progress: Any) -> None:
+    """One line that is written over and over while a long work goes on."""
+    part = 100 * progress.done // max(progress.total, 1)
+    line = f"{part:>3} %  {progress.messages} new  {render.one_line(progress.path, 60)}"
+    print(f"\r\033[K{line}", end="" if part < 100 else "\r\033[K", file=sys.stderr, flush=True)
 
 
 def _value(name: str, value: Any) -> Any:

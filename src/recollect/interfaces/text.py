@@ -200,11 +200,14 @@ def _diagnosis(diagnosis: Any) -> str:
     return "\n".join(lines)
 
 
+def _of_agents(command: str, result: Any) -> str:
+    from .text_agents import SHOWN
+
+    return SHOWN[command](result)
+
+
 _SHOWN: dict[str, Callable[[Any], str]] = {
-    "init": lambda done: (
-        f"{'made' if done.created else 'already there:'} {done.database}\n"
-        'try: recollect learn "…"   then: recollect recall "…"'
-    ),
+    "init": lambda done: _of_agents("init", done),
     "learn": _learned,
     "recall": _recalled,
     "show": _shown,
@@ -212,6 +215,9 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "record": _recorded,
     "session list": _sessions,
     "session show": _shown,
+    "import": lambda done: _of_agents("import", done),
+    "capture list": lambda done: _of_agents("capture list", done),
+    "capture undo": lambda done: _of_agents("capture undo", done),
     "scratch store": lambda document: f"stored {document.address}",
     "scratch retrieve": _document,
     "scratch search": _documents,

@@ -127,6 +127,28 @@ def seqs_by_key(tx: Tx, session: str, keys: Sequence[str]) -> dict[str, int]:
     return found
 
 
+def known_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
+    """Which of the keys are in the archive already, in any session."""
+    found: set[str] = set()
+    for start in range(0, len(keys), 500):
+        names, params = placeholders("key", keys[start : start + 500])
+        rows = tx.run(
+            f"SELECT DISTINCT key FROM messages WHERE space = :space AND key IN ({names})", params
+        )
+        found.update(row[0] for row in rows)
+    return found
+
+
+def describe(tx: Tx, session: str, about: Mapping[str, str]) -> None:
+    """Set what became known of a session: its name, agent, cwd, branch or status."""
+    if about:
+        changes = ", ".join(f"{column} = :{column}" for column in about)
+        tx.run(
+            f"UPDATE sessions SET {changes} WHERE space = :space AND id = :id",
+            {**about, "id": session},
+        )
+
+
 def get(tx: Tx, session: str) -> Session | None:
     """One session."""
     row = tx.one(

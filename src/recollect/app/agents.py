@@ -1,0 +1,244 @@
+"""Operations that keep up with agents: hear their hooks, read their transcripts, show captures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from .. import core, flows, hosts
+from ..errors import InvalidInput, NotFound, RecollectError, Unavailable
+from ..places import find_project, make_folder
+from ..types import Learned, Memory
+from .opened import Opened, new_id
+
+if TYPE_CHECKING:
+    from ..hosts.events import Event
+    from ..hosts.stream import Transcript
+
+_SPOKEN = ("session_start", "user_prompt")
+_WRITTEN = ("stop", "before_compact", "session_end")
+_LOOKED_AT = 50
+
+
+class Agents(Opened):
+    """Hear, import, capture. `environment` and `elsewhere` are set by whoever opens the memory:
+    the variables to find agents by, and how to open the memory of another directory."""
+
+    environment: Mapping[str, str]
+    elsewhere: Callable[[str], Agents]
+    progress: Callable[[flows.imports.Progress], object] | None = None
+
+    def hear(self, event: Event) -> flows.hooks.Answer:
+        """What to answer to a hook; quick, whatever it finds."""
+        if event.name in _WRITTEN:
+            return self._catch_up_later(event)
+        if event.name not in _SPOKEN or event.subagent:
+            return flows.hooks.Answer()
+        now = self._clock()
+        if not flows.hooks.is_first(self._project_space, event, now):
+            return flows.hooks.Answer()
+        if event.name == "session_start":
+            # Whatever earlier conversations left unread is read now.
+            sweep = event._replace(transcript="", session="")
+            return self._catch_up_later(sweep)._replace(context=self._briefing(event))
+        ignoring = core.ignore.asks_to_ignore(event.prompt)
+        context = "" if ignoring else self._briefing(event)
+        return flows.hooks.Answer(context, _notice(self._capture(event, now)))
+
+    def _briefing(self, event: Event) -> str:
+        """What the model sees: the stable part when a session starts, else the turn's."""
+        build: Any = getattr(self, "briefing", None)
+        if build is None or self.settings.mode == "no-ltm":
+            return ""
+        return str(build(query=event.prompt, session=event.session).text)
+
+    def _capture(self, event: Event, now: int) -> list[Learned]:
+        if not (self.settings.capture and event.typed and event.session):
+            return []
+        if not core.capture.capture(event.prompt):
+            return []
+        said = flows.capture.Said(event.prompt, event.session, now)
+        ready = flows.capture.prepare(said, new_id)
+        return self._project_space.write(lambda tx: flows.capture.keep(tx, ready, now))
+
+    def _catch_up_later(self, event: Event) -> flows.hooks.Answer:
+        if self.settings.mode == "incognito":
+            return flows.hooks.Answer()
+        request = flows.hooks.Request(
+            event.host, event.session, event.transcript, event.name == "session_end"
+        )
+        make_folder(self.project.folder)
+        flows.hooks.ask(self._requests(), request)
+        return flows.hooks.Answer(work=True)
+
+    def _requests(self) -> str:
+        return os.path.join(self.project.folder, "catch-up")
+
+    def catch_up(self) -> int:
+        """Read what hooks asked for; returns at once when others are at it already."""
+        return flows.hooks.catch_up(self._requests(), self._answer_request)
+
+    def _answer_request(self, request: flows.hooks.Request) -> None:
+        """One transcript that cannot be read must not keep the others from being read."""
+        if request.host not in hosts.HOSTS:
+            return
+        from ..hosts.stream import Transcript
+
+        found = [Transcript(request.host, request.path)]
+        if not os.path.isfile(request.path):
+            found = [item for item in self._discover(request.host) if self._is_ours(item)]
+        for transcript in found:
+            self._read(transcript)
+        if request.ended and request.session:
+            self._project_space.write(lambda tx: flows.imports.ended(tx, request.session))
+
+    def import_transcripts(
+        self, path: str = "", agent: str = "", all: bool = False
+    ) -> flows.imports.Imported:
+        """Bring agents' transcripts into the archive; what is there already is not kept twice.
+
+        path: a transcript, or a folder of them; without it, those of this project are found
+        agent: only this agent's (or who wrote the file, if it does not say so itself): claude-code,
+            codex, gemini, opencode, cursor, copilot, specstory, aider, clio or messages
+        all: those of every project on this machine, each into its own project's memory
+
+        Example: recollect import
+        Example: recollect import ~/.codex/sessions --agent codex
+        """
+        if agent and agent not in hosts.HOSTS:
+            raise InvalidInput(
+                f"{agent!r} is not an agent we know",
+                where="agent",
+                hint=f"one of: {', '.join(hosts.HOSTS)}",
+            )
+        passed: dict[str, str] = {}
+        if path:
+            found = list(_given(os.path.abspath(os.path.expanduser(path)), agent, passed))
+            return _together([self._read(item) for item in found], passed)
+        if all:
+            return self._import_all(agent, passed)
+        found = [item for item in self._discover(agent) if self._is_ours(item)]
+        return _together([self._read(item) for item in found], passed)
+
+    def captures(self, limit: int = 50) -> tuple[Memory, ...]:
+        """What was captured from the user's own messages and is in force, newest first.
+
+        limit: at most so many
+
+        Example: recollect capture list
+        """
+        return tuple(self._project_space.read(lambda tx: flows.capture.listing(tx, limit)))
+
+    def undo_capture(self, memory: str) -> Memory:
+        """Take a captured memory out of use.
+
+        memory: its id, or the beginning of it
+
+        Example: recollect capture undo m-4k9w2c
+        """
+        return self._project_space.write(lambda tx: flows.capture.undo(tx, memory))
+
+    def _read(self, transcript: Transcript) -> flows.imports.Read:
+        how = flows.imports.Reading(self.settings.capture, new_id, self._clock, self.progress)
+        try:
+            return flows.imports.read(self._project_space, transcript, how)
+        except (InvalidInput, NotFound, Unavailable) as error:
+            return flows.imports.Read(transcript.host, transcript.path, error=str(error))
+
+    def _discover(self, agent: str, everywhere: bool = False) -> Iterator[Transcript]:
+        home = self.environment.get("HOME") or os.path.expanduser("~")
+        roots = () if everywhere else _roots(self.project.root, self.project.start)
+        for host in (agent,) if agent else hosts.HOSTS:
+            reader = hosts.transcripts(host)
+            if hasattr(reader, "discover"):
+                yield from reader.discover(home, roots, self.environment)
+
+    def _is_ours(self, transcript: Transcript) -> bool:
+        """Whether it tells of this project, not of a repository that lies inside of it."""
+        cwd = transcript.cwd or _cwd_in(transcript)
+        return os.path.isdir(cwd) and find_project(cwd).root == self.project.root
+
+    def _import_all(self, agent: str, passed: dict[str, str]) -> flows.imports.Imported:
+        places: dict[str, list[Transcript]] = {}
+        for item in self._discover(agent, everywhere=True):
+            cwd = item.cwd or _cwd_in(item)
+            if os.path.isdir(cwd):
+                places.setdefault(find_project(cwd).root, []).append(item)
+            else:
+                passed[item.path] = f"its project is gone: {cwd}" if cwd else "no project named"
+        done = []
+        for root, items in sorted(places.items()):
+            try:
+                memory = self.elsewhere(root)
+                with memory:
+                    memory.progress = self.progress
+                    done += [memory._read(item) for item in items]
+            except RecollectError as error:
+                passed[root] = str(error)
+        return _together(done, passed)
+
+
+def _together(
+    done: Sequence[flows.imports.Read], passed: Mapping[str, str]
+) -> flows.imports.Imported:
+    return flows.imports.Imported(
+        sum(item.messages for item in done),
+        sum(item.known for item in done),
+        len({session for item in done for session in item.sessions}),
+        tuple(done),
+        passed,
+        tuple(learned for item in done for learned in item.captured),
+    )
+
+
+def _given(path: str, agent: str, passed: dict[str, str]) -> Iterator[Transcript]:
+    """The transcripts at a path that somebody named."""
+    from ..hosts.disk import files, transcript
+
+    if not os.path.exists(path):
+        raise NotFound("there is no such file or folder", where=path)
+    whole = not os.path.isdir(path) or os.path.isdir(os.path.join(path, "message"))
+    for file in [path] if whole else files(path, ""):
+        try:
+            yield transcript(agent or hosts.sniff(file), file)
+        except (InvalidInput, OSError) as error:
+            if whole:
+                raise
+            passed[file] = getattr(error, "message", str(error))
+
+
+def _cwd_in(transcript: Transcript) -> str:
+    """The directory that the first records of a transcript name."""
+    reader = hosts.transcripts(transcript.host)
+    try:
+        items = islice(reader.read(transcript.path, None, transcript.session), _LOOKED_AT)
+        return next((cwd for item in items if (cwd := getattr(item, "cwd", ""))), "")
+    except RecollectError:
+        return ""
+
+
+def _roots(root: str, start: str) -> tuple[str, ...]:
+    """The project's directories: its root, where we are, and its worktrees."""
+    from ..hosts.disk import names
+
+    found = {root: None, start: None}
+    linked = os.path.join(root, ".git", "worktrees")
+    for name in names(linked):
+        try:
+            with open(os.path.join(linked, name, "gitdir"), encoding="utf-8") as file:
+                found[os.path.dirname(file.read().strip())] = None
+        except OSError:
+            continue
+    return tuple(found)
+
+
+def _notice(captured: Sequence[Learned]) -> str:
+    """What the user is shown of what was learned from their words, and how to take it back."""
+    lines = [
+        f"Recollect noted a {item.memory.kind}: “{core.render.one_line(item.memory.text, 200)}” "
+        f"(recollect capture undo {item.id})"
+        for item in captured
+    ]
+    return "\n".join(lines)

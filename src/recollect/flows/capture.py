@@ -1,0 +1,78 @@
+"""Capture: what a person states as a rule, a preference or a correction becomes a memory.
+
+The sentence is kept verbatim with the words it was found by, so that the person can see why and
+take it back. The same sentence of the same conversation is learned once, whether the hook saw it
+first or the transcript.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .. import core
+from ..core import archive, capture
+from ..db.database import Tx
+from ..errors import InvalidInput, NotFound
+from ..store import memories, search
+from ..types import Learned, Memory
+from . import learn
+
+MARK = "captured"
+
+
+class Said(NamedTuple):
+    """What a person said, where and when."""
+
+    text: str
+    session: str
+    at: int
+
+
+def prepare(said: Said, new_id: Callable[[str], str]) -> list[learn.Prepared]:
+    """The statements in a message that are worth keeping, ready to be written."""
+    ready = []
+    for found in capture.capture(said.text):
+        if core.hygiene.refusal(found.text, found.kind, "project"):
+            continue
+        draft = learn.Draft(
+            text=found.text,
+            kind=found.kind,
+            detail={MARK: found.rule, "quote": found.text},
+            evidence=(f"memory://session/{said.session}",),
+            priority=found.priority,
+            key=f"capture:{said.session}:{archive.text_digest(found.text)[:16]}",
+        )
+        ready.append(learn.prepare(draft, "user", said.at, new_id("m")))
+    return ready
+
+
+def keep(tx: Tx, ready: list[learn.Prepared], now: int) -> list[Learned]:
+    """Learn them; those of an earlier look at the same message are not learned again."""
+    done = [learn.learn(tx, item, now) for item in ready]
+    return [learned for learned in done if learned.action != "unchanged"]
+
+
+def listing(tx: Tx, limit: int) -> list[Memory]:
+    """What was captured and is still in force, newest first."""
+    found = memories.listing(tx, {"origin": "user", "status": "active"}, 10_000)
+    return [memory for memory in found if MARK in memory.detail][:limit]
+
+
+def undo(tx: Tx, id: str) -> Memory:
+    """Take a captured memory out of use. It stays searchable, and said again it is back."""
+    names = [id] if memories.get(tx, id) else memories.starting_with(tx, id)
+    if len(names) > 1:
+        raise InvalidInput(
+            f"several records begin with {id!r}", where=id, hint=", ".join(names[:5])
+        )
+    memory = memories.get(tx, names[0]) if names else None
+    if memory is None or MARK not in memory.detail:
+        raise NotFound(
+            "there is no captured memory with this id",
+            where=id,
+            hint="`recollect capture list` shows what was captured",
+        )
+    memories.update(tx, memory.id, {"status": "archived"})
+    search.set_status(tx, "memory", memory.id, "archived")
+    return memory._replace(status="archived")

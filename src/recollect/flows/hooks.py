@@ -1,0 +1,110 @@
+"""What hooks leave behind: who answered an event already, and which transcripts to catch up with.
+
+A hook has no time. It writes a request, a small file, and starts a process that reads the
+transcript after the agent went on. However many are started, one works and one waits: the one
+that waits begins after every request that was there when the others gave up. Locks are on files
+of their own: locking the database's file would drop SQLite's locks.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ..db.database import Database, Tx
+from ..hosts.events import Event
+from ..store import cursors
+
+TWICE_WITHIN = 10_000_000
+"""Microseconds in which the same event of the same session is the same event."""
+
+
+class Request(NamedTuple):
+    """A transcript to catch up with; without a path, all of this agent's in the project."""
+
+    host: str
+    session: str = ""
+    path: str = ""
+    ended: bool = False
+
+
+class Answer(NamedTuple):
+    """What an agent is told: context for its model, a notice for its user. `work` says that there
+    are transcripts to catch up with, which somebody should do beside the agent."""
+
+    context: str = ""
+    notice: str = ""
+    work: bool = False
+
+
+def is_first(space: Database, event: Event, now: int) -> bool:
+    """Whether nobody answered this event yet: two installations may both be asked.
+
+    When the store cannot say so at once the answer is given: twice is better than not at all.
+    """
+    mark = f"{event.source}:{event.turn or _digest(event.prompt)}"
+    subject = f"hook:{event.session}:{event.name}"
+    answers: list[bool] = []
+
+    def work(tx: Tx) -> None:
+        answers.append(cursors.claim(tx, subject, mark, now, TWICE_WITHIN))
+
+    return not space.note(work) or answers[-1]
+
+
+def _digest(text: str) -> str:
+    if not text:
+        return ""
+    from ..core.archive import text_digest
+
+    return text_digest(text)[:16]
+
+
+def ask(folder: str, request: Request) -> None:
+    """Leave a request; the same one again is the same file."""
+    from hashlib import sha256
+
+    text = json.dumps(request)
+    name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    partial = os.path.join(folder, f"{name}.{os.getpid()}.partial")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(partial, os.path.join(folder, f"{name}.json"))
+
+
+def catch_up(folder: str, work: Callable[[Request], object]) -> int:
+    """Work off the requests, as the only one who does; gives how many there were."""
+    import fcntl
+
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    done = 0
+    with open(os.path.join(folder, "waiting"), "a") as waiting:
+        try:
+            fcntl.flock(waiting, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return 0
+        with open(os.path.join(folder, "working"), "a") as working:
+            fcntl.flock(working, fcntl.LOCK_EX)
+            fcntl.flock(waiting, fcntl.LOCK_UN)
+            for request in _requests(folder):
+                work(request)
+                done += 1
+    return done
+
+
+def _requests(folder: str) -> Iterator[Request]:
+    """Each request once, taken away before it is worked on: what comes later is asked again."""
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if not name.endswith(".json"):
+            continue
+        try:
+            with open(path, encoding="utf-8") as file:
+                request = Request(*json.load(file))
+        except (ValueError, TypeError):
+            os.unlink(path)
+            continue
+        os.unlink(path)
+        yield request

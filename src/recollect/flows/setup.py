@@ -1,0 +1,167 @@
+"""Connect agents: plan what their settings files would be, and write exactly what was planned.
+
+Each agent's module says where its files are and how our entries look. Here a plan is made of them
+(the text before, the text after), and carried out: a backup first, then one rename. A file that
+changed since it was planned is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from .. import hosts
+from ..errors import Conflict, InvalidInput, Refused
+from ..hosts.settings import Command, Place
+
+NEXT_STEP = {
+    "claude-code": "start a new session; accept the folder's trust dialog if it asks",
+    "codex": "run /hooks in Codex and approve the hooks: it runs no others",
+    "gemini": "start a new session and approve the hooks when it asks",
+    "opencode": "start OpenCode again",
+    "cursor": "start a new chat",
+}
+"""What the user has to do before an agent takes notice."""
+
+_SIGNS = {
+    "claude-code": (".claude", ".claude.json"),
+    "codex": (".codex",),
+    "gemini": (".gemini",),
+    "opencode": (".config/opencode", ".local/share/opencode"),
+    "cursor": (".cursor",),
+}
+
+
+class Change(NamedTuple):
+    """One file of an agent: its state (missing, stale, current or error) and its text before and
+    after. `after` is empty when the file goes away."""
+
+    agent: str
+    path: str
+    what: str
+    state: str
+    before: str = ""
+    after: str = ""
+    error: str = ""
+
+    @property
+    def pending(self) -> bool:
+        return not self.error and self.before != self.after
+
+
+class Initialised(NamedTuple):
+    """Where the project's memory is now, and what was or would be changed for its agents."""
+
+    root: str
+    database: str
+    created: bool
+    changes: tuple[Change, ...] = ()
+    applied: bool = False
+    checked: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """A check fails when something is not as it should be; so does a file we cannot read."""
+        wrong = any(change.error for change in self.changes)
+        return not wrong and not (
+            self.checked and any(change.state != "current" for change in self.changes)
+        )
+
+
+class Where(NamedTuple):
+    """The places to look in: the user's home, the project, the variables, and one scope."""
+
+    home: str
+    project: str
+    environment: Mapping[str, str]
+    scope: str = "user"
+
+
+def detected(where: Where) -> tuple[str, ...]:
+    """The agents that have left a sign of themselves in the user's home."""
+    return tuple(
+        agent
+        for agent, signs in _SIGNS.items()
+        if any(os.path.exists(os.path.join(where.home, sign)) for sign in signs)
+    )
+
+
+def plan(agents: Sequence[str], where: Where, command: Command, remove: bool) -> list[Change]:
+    """What each file of these agents would become."""
+    for agent in agents:
+        if agent not in hosts.HOOKED:
+            raise InvalidInput(
+                f"{agent!r} is not an agent that can be connected",
+                where="agent",
+                hint=f"one of: {', '.join(hosts.HOOKED)}",
+            )
+    return [
+        _change(agent, place, command, remove)
+        for agent in agents
+        for place in hosts.setup(agent).places(where.home, where.project, where.environment)
+        if place.scope == where.scope
+    ]
+
+
+def _change(agent: str, place: Place, command: Command, remove: bool) -> Change:
+    before = ""
+    try:
+        before = _text(place.path)
+        state = place.setting.status(before, command)
+        after = place.setting.remove(before) if remove else place.setting.install(before, command)
+    except (InvalidInput, Refused) as error:
+        return Change(agent, place.path, place.what, "error", before, before, str(error))
+    return Change(agent, place.path, place.what, state, before, after)
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(
+            f"cannot be read: {error}", where=path, hint="Nothing was changed."
+        ) from error
+
+
+def apply(changes: Sequence[Change], backups: str, stamp: str) -> None:
+    """Carry out a plan. What stood in a file before is kept in the folder of backups."""
+    for change in changes:
+        if not change.pending:
+            continue
+        if _text(change.path) != change.before:
+            raise Conflict(
+                "the file was changed since the plan was made",
+                where=change.path,
+                hint="run the command again and look at the new plan",
+            )
+        if change.before:
+            os.makedirs(backups, mode=0o700, exist_ok=True)
+            name = f"{stamp}-{change.agent}-{os.path.basename(change.path)}"
+            _write(os.path.join(backups, name), change.before, 0o600)
+        # A link stays a link: many keep their settings elsewhere and link to them.
+        target = os.path.realpath(change.path)
+        if change.after:
+            os.makedirs(os.path.dirname(target), mode=0o755, exist_ok=True)
+            mode = os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o600
+            _write(target, change.after, mode)
+        elif os.path.exists(target):
+            os.unlink(target)
+
+
+def _write(path: str, text: str, mode: int) -> None:
+    partial = f"{path}.{os.urandom(4).hex()}.partial"
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(partial, mode)
+        os.replace(partial, path)
+    finally:
+        if os.path.exists(partial):
+            os.unlink(partial)

@@ -1,0 +1,142 @@
+"""`recollect hook`: an agent's event on standard input, our answer on standard output.
+
+One command for all agents. Whatever happens it ends with status 0, within its time, with one JSON
+object or nothing: status 2 would erase a prompt, and stray text would be taken for an answer.
+What goes wrong is written to a log without a word of what was said, and `doctor` tells of it.
+This is the only place that catches everything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from _thread import start_new_thread
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+LONGEST_PAYLOAD = 64 * 1024 * 1024
+LOCK_WAIT = "0.5"
+PATIENCE = 3.0
+"""Seconds until we give up by ourselves; agents wait 5 for a prompt and kill what is slower."""
+
+PATIENCE_AT_END = 0.9
+"""When a session ends, agents wait for a second or so."""
+
+USAGE = """usage: recollect hook < PAYLOAD
+
+Agents run this when something happens; `recollect init` tells them to. It reads one JSON object
+from standard input, answers in the form that the agent takes, and always ends with status 0."""
+
+
+def main(words: Sequence[str] = ()) -> int:
+    """Answer one event."""
+    if words[:1] == ["--catch-up"]:
+        return _catch_up(words[1] if len(words) > 1 else ".")
+    if words or (sys.stdin and sys.stdin.isatty()):
+        print(USAGE)
+        return 0
+    firing = _Firing(dict(os.environ))
+    start_new_thread(firing.give_up_in_time, ())
+    try:
+        reply = firing.answer(sys.stdin.buffer.read(LONGEST_PAYLOAD))
+        if reply:
+            sys.stdout.write(reply + "\n")
+            sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001 - an agent must never see us fail
+        firing.outcome = _name(error)
+    firing.note()
+    # Nothing that is still open may delay or change how we end.
+    os._exit(0)
+
+
+class _Firing:
+    """One hook on its way."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment = environment
+        self.began = time.monotonic()
+        self.host, self.event, self.cwd = "-", "-", "."
+        self.outcome = "ok"
+        self.deadline = self.began + PATIENCE
+
+    def answer(self, raw: bytes) -> str:
+        payload = json.loads(raw)
+        if not isinstance(payload, dict):
+            raise ValueError("a payload is a JSON object")
+        from .. import hosts
+
+        self.host = hosts.recognise(payload, self.environment)
+        about = hosts.hooks(self.host)
+        event = about.parse(payload, self.environment)
+        self.event = event.name
+        self.cwd = self.environment.get("RECOLLECT_PROJECT") or event.cwd or "."
+        if event.name == "session_end":
+            self.deadline = self.began + PATIENCE_AT_END
+        if event.name in ("other", "tool_use"):
+            return str(about.reply(event))
+        from .. import open as open_memory
+
+        hurried = {**self.environment, "RECOLLECT_LOCK_WAIT": LOCK_WAIT}
+        with open_memory(self.cwd, environment=hurried, origin="user") as memory:
+            if memory.settings.mode == "incognito":
+                self.outcome = ""
+            answer = memory.hear(event)
+        if answer.work:
+            _start_catching_up(self.cwd, self.environment)
+        return str(about.reply(event, answer.context, answer.notice))
+
+    def give_up_in_time(self) -> None:
+        """Beside the work: what a lock or a slow disk holds up is ended from here."""
+        while (left := self.deadline - time.monotonic()) > 0:
+            time.sleep(min(left, 0.1))
+        self.outcome = "too_late"
+        self.note()
+        os._exit(0)
+
+    def note(self) -> None:
+        """Write down that we fired. A project that is switched off is left alone."""
+        if self.outcome in ("", "refused"):
+            return
+        try:
+            from ..app import firings
+            from ..core import render
+
+            spent = round((time.monotonic() - self.began) * 1000)
+            now = render.moment(time.time_ns() // 1_000_000 * 1000)
+            firing = firings.Firing(now, self.host, self.event, spent, self.outcome)
+            firings.note(self.cwd, self.environment, firing)
+        except Exception:  # noqa: BLE001
+            # There is no place left to complain to; the agent must not hear of it.
+            return
+
+
+def _name(error: BaseException) -> str:
+    """The kind of an error: its text could quote what somebody said."""
+    code: Any = getattr(error, "code", "")
+    return code if isinstance(code, str) and code else type(error).__name__
+
+
+def _start_catching_up(cwd: str, environment: Mapping[str, str]) -> None:
+    """Start a process that outlives the agent: its own session, none of our files."""
+    # -P: what lies in the project's directory is never imported.
+    words = [sys.executable, "-P", "-m", "recollect", "hook", "--catch-up", cwd]
+    quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+    os.posix_spawn(sys.executable, words, environment, file_actions=quiet, setsid=True)
+
+
+def _catch_up(cwd: str) -> int:
+    """The process beside the agent: read the transcripts that hooks asked for."""
+    from .. import open as open_memory
+
+    environment = dict(os.environ)
+    firing = _Firing(environment)
+    firing.host, firing.event, firing.cwd = "-", "catch_up", cwd
+    try:
+        with open_memory(cwd, environment=environment, origin="agent") as memory:
+            memory.catch_up()
+    except Exception as error:  # noqa: BLE001 - nobody sees this process; the log does
+        firing.outcome = _name(error)
+    firing.note()
+    return 0

@@ -1,0 +1,96 @@
+"""What commands about agents show to people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core import render
+from ..types import Memory
+from .text import table
+
+_MOST_LISTED = 20
+
+
+def _imported(done: Any) -> str:
+    read = [item for item in done.transcripts if not item.error]
+    lines = [
+        f"{done.messages} new messages ({done.known} were there) in {done.sessions} sessions "
+        f"from {len(read)} transcripts"
+    ]
+    lines += _counted("bookkeeping", [item.skipped for item in read])
+    lines += _counted("DAMAGED", [item.damaged for item in read])
+    problems = {item.path: item.error for item in done.transcripts if item.error}
+    problems.update(done.passed_over)
+    for path, reason in list(problems.items())[:_MOST_LISTED]:
+        lines.append(f"  not read: {render.one_line(path)}: {render.one_line(reason)}")
+    if len(problems) > _MOST_LISTED:
+        lines.append(f"  and {len(problems) - _MOST_LISTED} more; --json shows all")
+    if done.captured:
+        lines.append(f"captured from your messages ({len(done.captured)}):")
+        for learned in done.captured[:_MOST_LISTED]:
+            text = render.one_line(learned.memory.text, 120)
+            lines.append(f"  {learned.id}  {learned.memory.kind}: {text}")
+        lines.append(
+            "  `recollect capture list` shows them, `recollect capture undo ID` undoes one"
+        )
+    return "\n".join(lines)
+
+
+def _counted(title: str, counts: Sequence[Any]) -> list[str]:
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    if not total:
+        return []
+    reasons = ", ".join(
+        f"{render.one_line(name)} {number}" for name, number in total.most_common(6)
+    )
+    return [f"  skipped as {title}: {sum(total.values())} records ({reasons})"]
+
+
+def _captures(memories: Sequence[Memory]) -> str:
+    if not memories:
+        return "nothing was captured from your messages"
+    rows = ((item.id, item.kind, str(item.detail["captured"]), item.text) for item in memories)
+    return table(("ID", "KIND", "RULE", "TEXT"), rows)
+
+
+def _initialised(done: Any) -> str:
+    lines = []
+    if not done.checked and not (done.applied and not done.created):
+        lines.append(f"{'made' if done.created else 'already there:'} {done.database}")
+    for change in done.changes:
+        lines.append(_state(change, done.applied))
+    if not done.changes:
+        lines.append("no agent was found in your home; --agent NAME connects one that is elsewhere")
+    waiting = [change for change in done.changes if change.pending and not done.applied]
+    if waiting and not done.checked:
+        from .setup import difference
+
+        lines += ["", *(difference(change) for change in waiting), ""]
+        lines.append("nothing was written; --yes does so (the same command again, with --yes)")
+    if done.applied:
+        from ..app.connections import next_step
+
+        agents = dict.fromkeys(change.agent for change in done.changes if change.pending)
+        lines += [f"{agent}: {next_step(agent)}" for agent in agents]
+    if not done.checked:
+        lines.append('try: recollect learn "…"   then: recollect recall "…"')
+    return "\n".join(lines)
+
+
+def _state(change: Any, applied: bool) -> str:
+    if change.error:
+        return f"BAD  {change.agent}: {render.visible(change.error)} ({change.path})"
+    state = "written" if applied and change.pending else change.state
+    return f"{change.agent}: {change.what} in {change.path}: {state}"
+
+
+SHOWN: dict[str, Callable[[Any], str]] = {
+    "init": _initialised,
+    "import": _imported,
+    "capture list": _captures,
+    "capture undo": lambda memory: f"archived {memory.id}: {render.one_line(memory.text)}",
+}

@@ -1,0 +1,273 @@
+"""Transcripts come in whole and once, however often and in whatever pieces they are read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.flows import imports
+from recollect.hosts.stream import Transcript
+
+SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
+PARALLEL = "claude-code-2.1.325.parallel-tools.jsonl"
+
+
+def said(memory: recollect.Recollect) -> list[tuple[str, int, str, str]]:
+    """Everything in the archive: session, place, role and text."""
+    found = []
+    for session in memory.sessions(limit=1000):
+        for stored in memory.session(session.id, 1, 10_000).messages:
+            text = json.dumps(stored.message.content)
+            found.append((session.id, stored.seq, stored.message.role, text))
+    return sorted(found)
+
+
+def line(number: int, text: str, session: str = "s1", **more: Any) -> dict[str, Any]:
+    """A prompt as Claude Code writes it."""
+    return {
+        "type": "user",
+        "uuid": f"u{number}",
+        "parentUuid": None,
+        "isSidechain": False,
+        "sessionId": session,
+        "cwd": "/w",
+        "gitBranch": "main",
+        "timestamp": f"2026-03-0{number % 9 + 1}T10:00:00Z",
+        "message": {"role": "user", "content": text},
+        **more,
+    }
+
+
+def write(path: Path, *records: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    return path
+
+
+TRANSCRIPTS = sorted(path.name for path in SAMPLES.glob("*.jsonl") if "stdin" not in path.name)
+
+
+@pytest.mark.parametrize("sample", TRANSCRIPTS)
+def test_every_sample_comes_in_twice_with_the_same_result(
+    mem: recollect.Recollect, sample: str
+) -> None:
+    first = mem.import_transcripts(str(SAMPLES / sample))
+    archive = said(mem)
+    assert first.messages == len(archive) > 0
+    assert not any(item.damaged or item.error for item in first.transcripts)
+    again = mem.import_transcripts(str(SAMPLES / sample))
+    assert (again.messages, said(mem)) == (0, archive)
+    assert mem.verify(archive=True).messages == len(archive)
+
+
+def test_a_lost_cursor_does_not_double_anything(mem: recollect.Recollect) -> None:
+    mem.import_transcripts(str(SAMPLES / PARALLEL))
+    archive = said(mem)
+    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    again = mem.import_transcripts(str(SAMPLES / PARALLEL))
+    assert (again.messages, again.known) == (0, len(archive))
+    assert said(mem) == archive
+
+
+def test_a_growing_transcript_is_followed_to_its_end(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    """Also when its last line is only half written."""
+    whole = (SAMPLES / PARALLEL).read_bytes()
+    grown = tmp_path / PARALLEL
+    for length in range(0, len(whole), len(whole) // 7 + 1):
+        grown.write_bytes(whole[:length])
+        mem.import_transcripts(str(grown), agent="claude-code")
+    grown.write_bytes(whole)
+    mem.import_transcripts(str(grown), agent="claude-code")
+    pieces = said(mem)
+    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    assert mem.import_transcripts(str(SAMPLES / PARALLEL)).messages == 0
+    assert len(pieces) == mem.verify(archive=True).messages
+
+
+def test_what_a_fork_repeats_is_kept_once(mem: recollect.Recollect, tmp_path: Path) -> None:
+    origin = {"forkedFrom": {"sessionId": "s1", "messageUuid": "u1"}}
+    write(tmp_path / "s1.jsonl", line(1, "first"), line(2, "second"))
+    write(
+        tmp_path / "s2.jsonl",
+        line(7, "first", "s2", **origin),
+        line(8, "only in the fork", "s2"),
+        line(2, "second", "s3"),
+    )
+    done = mem.import_transcripts(str(tmp_path))
+    assert (done.messages, done.known) == (3, 2)
+    assert sorted(json.loads(text) for *_, text in said(mem)) == [
+        "first",
+        "only in the fork",
+        "second",
+    ]
+
+
+def test_a_session_has_its_times_and_its_name_from_the_transcript(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    write(tmp_path / "s1.jsonl", line(1, "why does the build fail"), line(2, "thanks"))
+    mem.import_transcripts(str(tmp_path / "s1.jsonl"))
+    (session,) = mem.sessions()
+    assert (session.name, session.cwd, session.branch) == ("why does the build fail", "/w", "main")
+    assert session.agent == "claude-code"
+    assert session.created < session.last_active < mem._clock()
+
+
+def test_batches_are_small_and_the_cursor_is_saved_with_them(
+    mem: recollect.Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failure in the middle leaves whole batches, and the next time finds the rest."""
+    monkeypatch.setattr(imports, "BATCH_MESSAGES", 10)
+    records = [line(number, f"message {number}") for number in range(35)]
+    path = write(tmp_path / "s1.jsonl", *records)
+    writes = []
+    plain = mem._project_space.write
+
+    def counted(work: Any) -> Any:
+        writes.append(work)
+        if len(writes) == 3:
+            raise recollect.StoreFull("no space left")
+        return plain(work)
+
+    monkeypatch.setattr(mem._project_space, "write", counted)
+    with pytest.raises(recollect.StoreFull):
+        mem.import_transcripts(str(path))
+    assert len(said(mem)) == 20
+    done = mem.import_transcripts(str(path))
+    assert (done.messages, done.known) == (15, 20)
+    assert mem.import_transcripts(str(path)).known == 0
+
+
+def test_what_was_skipped_is_said_and_why(mem: recollect.Recollect, tmp_path: Path) -> None:
+    path = write(tmp_path / "s1.jsonl", line(1, "hello"), {"type": "mode", "sessionId": "s1"})
+    with path.open("a") as file:
+        file.write("{broken}\n")
+    (tmp_path / "readme.txt").write_text("nothing to read here")
+    done = mem.import_transcripts(str(tmp_path))
+    (read,) = done.transcripts
+    assert read.skipped == {"mode": 1}
+    assert len(read.damaged) == 1
+    assert "not a transcript" in done.passed_over[str(tmp_path / "readme.txt")]
+
+
+def test_secrets_do_not_come_in_with_a_transcript(mem: recollect.Recollect, tmp_path: Path) -> None:
+    key = "AKIA" + "Q3J5K7M2N4P6R8T1"
+    queued = {"type": "queue-operation", "operation": "enqueue", "content": f"use {key}"}
+    write(tmp_path / "s1.jsonl", line(1, f"the key is {key}"), {**queued, "sessionId": "s1"})
+    mem.import_transcripts(str(tmp_path / "s1.jsonl"))
+    kept = mem._project_space.read(
+        lambda tx: [str(row) for table in ("messages", "cursors", "sessions")
+                    for row in tx.run(f"SELECT * FROM {table} WHERE space = :space")]
+    )  # fmt: skip
+    assert len(kept) == 3
+    assert not [row for row in kept if key in row]
+
+
+def test_rules_that_the_user_typed_are_captured_once_and_can_be_undone(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    rule = "All migrations must be reversible."
+    path = write(tmp_path / "s1.jsonl", line(1, f"Fix the build. {rule}"))
+    done = mem.import_transcripts(str(path))
+    (learned,) = done.captured
+    assert (learned.memory.text, learned.memory.kind) == (rule, "policy")
+    assert (learned.memory.origin, learned.memory.status) == ("user", "active")
+    assert learned.memory.evidence == ("memory://session/claude-code.s1",)
+    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    mem.import_transcripts(str(path))
+    (held,) = mem.captures()
+    assert held.reinforcement == 1
+    undone = mem.undo_capture(held.id[:8])
+    assert undone.status == "archived"
+    assert mem.captures() == ()
+    assert mem.recall("migrations reversible", kind=["policy"])[0].status == "archived"
+
+
+def test_only_what_was_captured_can_be_undone_as_such(mem: recollect.Recollect) -> None:
+    learned = mem.learn("All migrations must be reversible.", kind="policy")
+    with pytest.raises(recollect.NotFound):
+        mem.undo_capture(learned.id)
+    assert mem.show(learned.id).memory == learned.memory
+
+
+def test_capturing_can_be_switched_off(project: Path, tmp_path: Path) -> None:
+    (project / "recollect.toml").write_text("capture = false\n")
+    path = write(tmp_path / "s1.jsonl", line(1, "All migrations must be reversible."))
+    with recollect.open(project, environment={"RECOLLECT_HOME": str(tmp_path / "h")}) as memory:
+        assert memory.import_transcripts(str(path)).captured == ()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with one conversation in each of two projects, and one whose project is gone."""
+    home = tmp_path / "home-of-agents"
+    for name in ("one", "one/inner", "two"):
+        (tmp_path / "work" / name / ".git").mkdir(parents=True)
+        (tmp_path / "work" / name / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for name in ("one", "one/inner", "two", "gone"):
+        cwd = str(tmp_path / "work" / name)
+        folder = home / ".claude" / "projects" / "".join(c if c.isalnum() else "-" for c in cwd)
+        folder.mkdir(parents=True)
+        slug = name.replace("/", "-")
+        record = line(1, f"about {name}", slug, cwd=cwd, uuid=f"u-{slug}")
+        write(folder / f"{slug}.jsonl", record)
+    return home
+
+
+def texts(memory: recollect.Recollect) -> list[str]:
+    return [json.loads(text) for *_, text in said(memory)]
+
+
+def test_a_projects_own_transcripts_are_found(home: Path, tmp_path: Path) -> None:
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    with recollect.open(tmp_path / "work" / "one", environment=environment) as memory:
+        assert memory.import_transcripts().messages == 1
+        assert texts(memory) == ["about one"]
+
+
+def test_all_go_each_to_its_own_project(home: Path, tmp_path: Path) -> None:
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    with recollect.open(tmp_path / "work" / "two", environment=environment) as memory:
+        done = memory.import_transcripts(all=True)
+    assert done.messages == 3
+    assert ["gone" in reason for reason in done.passed_over.values()] == [True]
+    for name in ("one", "one/inner", "two"):
+        with recollect.open(tmp_path / "work" / name, environment=environment) as memory:
+            assert texts(memory) == [f"about {name}"]
+
+
+def test_an_unknown_file_or_agent_is_a_clear_error(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    with pytest.raises(recollect.NotFound):
+        mem.import_transcripts(str(tmp_path / "nowhere.jsonl"))
+    with pytest.raises(recollect.InvalidInput, match="not an agent"):
+        mem.import_transcripts(agent="clippy")
+    shutil.copy(SAMPLES / "claude-code-2.1.325.subagent.meta.json", tmp_path / "x.txt")
+    with pytest.raises(recollect.InvalidInput):
+        mem.import_transcripts(str(tmp_path / "x.txt"))
+
+
+def test_progress_is_told_while_reading(mem: recollect.Recollect) -> None:
+    told: list[imports.Progress] = []
+    mem.progress = told.append
+    mem.import_transcripts(str(SAMPLES / PARALLEL))
+    assert told[-1].done == told[-1].total > 0
+    assert told[-1].messages == len(said(mem))
+
+
+def test_a_transcript_needs_no_other_cursor_than_its_own(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    """Two sessions of one database are read independently of each other."""
+    how = imports.Reading(False, lambda prefix: prefix, mem._clock)
+    path = str(write(tmp_path / "s1.jsonl", line(1, "hello")))
+    one = imports.read(mem._project_space, Transcript("claude-code", path, "a"), how)
+    two = imports.read(mem._project_space, Transcript("claude-code", path, "b"), how)
+    assert (one.messages, two.messages, two.known) == (1, 0, 1)

@@ -1,0 +1,336 @@
+"""`recollect hook` through real processes: what each agent is answered, and what is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+import recollect
+from recollect.app import firings
+from recollect.flows import hooks as requests
+from recollect.hosts.events import LONGEST_REPLY
+
+SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
+RULE = "All migrations must be reversible."
+Fire = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def recorded(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (SAMPLES / name).read_text().splitlines()]
+
+
+CLAUDE = recorded("claude-code-2.1.325.hook-stdin.jsonl")
+CODEX = recorded("codex-0.166.0.hook-stdin.jsonl")
+
+
+@pytest.fixture
+def variables(tmp_path: Path) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "RECOLLECT_HOME": str(tmp_path / "home"),
+    }
+
+
+@pytest.fixture
+def fire(project: Path, variables: dict[str, str]) -> Fire:
+    """Runs the hook with a payload, as an agent would."""
+
+    def call(payload: Any, **more: str) -> subprocess.CompletedProcess[str]:
+        text = payload if isinstance(payload, str) else json.dumps(payload)
+        return subprocess.run(
+            [sys.executable, "-m", "recollect", "hook"],
+            cwd=project,
+            env={**variables, **more},
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    return call
+
+
+@pytest.fixture
+def opened(project: Path, variables: dict[str, str]) -> Callable[[], recollect.Recollect]:
+    return lambda: recollect.open(project, environment=variables)
+
+
+def prompt(project: Path, text: str, turn: str = "t1", **more: Any) -> dict[str, Any]:
+    return {
+        "session_id": "s1",
+        "transcript_path": str(project / "none.jsonl"),
+        "cwd": str(project),
+        "hook_event_name": "UserPromptSubmit",
+        "prompt_id": turn,
+        "prompt": text,
+        **more,
+    }
+
+
+def outcomes(project: Path, variables: dict[str, str]) -> list[firings.Firing]:
+    return firings.latest((str(project / ".recollect"), variables["RECOLLECT_HOME"]))
+
+
+@pytest.mark.parametrize("payload", [*CLAUDE, *CODEX], ids=lambda item: item["hook_event_name"])
+def test_every_recorded_payload_is_answered_with_one_object_or_nothing(
+    fire: Fire, project: Path, payload: dict[str, Any]
+) -> None:
+    done = fire({**payload, "cwd": str(project)})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout) <= LONGEST_REPLY + 1
+    if done.stdout:
+        assert isinstance(json.loads(done.stdout), dict)
+
+
+def test_a_rule_in_a_prompt_is_captured_shown_and_can_be_undone(
+    fire: Fire, project: Path, opened: Callable[[], recollect.Recollect]
+) -> None:
+    done = fire(prompt(project, f"Fix the build. {RULE}"))
+    shown = json.loads(done.stdout)["systemMessage"]
+    with opened() as memory:
+        (held,) = memory.captures()
+        assert (held.text, held.kind, held.origin, held.status) == (
+            RULE,
+            "policy",
+            "user",
+            "active",
+        )
+        assert f"recollect capture undo {held.id}" in shown
+        assert RULE in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"what does this mean?\n```\n{RULE}\n```",
+        f"the page says:\n> {RULE}",
+        f"<web_page>\n{RULE}\n</web_page>",
+        f'they wrote "{RULE}"',
+    ],
+)
+def test_what_was_pasted_into_a_prompt_is_not_captured(
+    fire: Fire, project: Path, text: str, opened: Callable[[], recollect.Recollect]
+) -> None:
+    assert fire(prompt(project, text)).stdout == ""
+    with opened() as memory:
+        assert memory.list() == ()
+
+
+def test_what_clockwork_or_a_subagent_asks_is_not_captured(
+    fire: Fire, project: Path, opened: Callable[[], recollect.Recollect]
+) -> None:
+    fire(prompt(project, RULE, source="schedule_wakeup"))
+    fire(prompt(project, RULE, turn="t2", agent_id="a1"))
+    with opened() as memory:
+        assert memory.list() == ()
+
+
+def test_two_installations_that_fire_for_one_prompt_answer_once(
+    fire: Fire, project: Path, opened: Callable[[], recollect.Recollect]
+) -> None:
+    with opened() as memory:
+        memory.init()
+    answers = [fire(prompt(project, RULE)).stdout for _ in range(2)]
+    assert [bool(answer) for answer in answers] == [True, False]
+    assert fire(
+        prompt(project, "And a changelog entry is required for every release.", "t2")
+    ).stdout
+    with opened() as memory:
+        assert [held.reinforcement for held in memory.captures()] == [1, 1]
+
+
+def caught_up(project: Path, variables: dict[str, str]) -> None:
+    """Wait until the process beside the agent is done: it gives its lock back."""
+    deadline = time.monotonic() + 30
+    while not any(firing.event == "catch_up" for firing in outcomes(project, variables)):
+        assert time.monotonic() < deadline, "nobody caught up"
+        os.sched_yield()
+
+
+def test_after_a_stop_the_transcript_is_read_beside_the_agent(
+    fire: Fire,
+    project: Path,
+    variables: dict[str, str],
+    opened: Callable[[], recollect.Recollect],
+) -> None:
+    transcript = SAMPLES / "claude-code-2.1.325.parallel-tools.jsonl"
+    stop = {**prompt(project, ""), "hook_event_name": "Stop", "transcript_path": str(transcript)}
+    assert fire(stop).stdout == ""
+    caught_up(project, variables)
+    with opened() as memory:
+        archived = memory.stats().messages
+        assert archived > 0
+        assert memory.import_transcripts(str(transcript)).messages == 0
+
+
+def test_an_ended_session_is_marked_so_after_its_transcript_was_read(
+    project: Path, opened: Callable[[], recollect.Recollect]
+) -> None:
+    transcript = SAMPLES / "claude-code-2.1.325.parallel-tools.jsonl"
+    with opened() as memory:
+        memory.import_transcripts(str(transcript))
+        (session, *_) = memory.sessions()
+        folder = str(project / ".recollect" / "catch-up")
+        request = requests.Request("claude-code", session.id, str(transcript), ended=True)
+        requests.ask(folder, request)
+        requests.ask(folder, request)
+        assert memory.catch_up() == 1
+        assert memory.session(session.id).session.status == "ended"  # type: ignore[union-attr]
+        assert memory.catch_up() == 0
+
+
+def test_of_many_processes_that_catch_up_one_works_and_one_waits(tmp_path: Path) -> None:
+    """The one that waits sees every request that was left before it began."""
+    import fcntl
+
+    folder = str(tmp_path / "catch-up")
+    requests.ask(folder, requests.Request("codex", "a"))
+    seen: list[str] = []
+
+    def work(request: requests.Request) -> None:
+        if not seen:
+            requests.ask(folder, requests.Request("codex", "b"))
+            with open(os.path.join(folder, "waiting"), "a") as waiting:
+                fcntl.flock(waiting, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                assert requests.catch_up(folder, lambda _: seen.append("never")) == 0
+        seen.append(request.session)
+
+    assert requests.catch_up(folder, work) == 1
+    assert requests.catch_up(folder, work) == 1
+    assert seen == ["a", "b"]
+
+
+def test_a_damaged_request_is_thrown_away(tmp_path: Path) -> None:
+    for name, text in (("a", "{"), ("b", "[]"), ("c", '["codex", 1, 2, 3, 4, 5]')):
+        (tmp_path / f"{name}.json").write_text(text)
+    assert requests.catch_up(str(tmp_path), print) == 0
+    assert not list(tmp_path.glob("*.json"))
+
+
+@pytest.mark.parametrize("payload", ["", "nonsense", "[1]", '"text"', "{}", '{"cwd": 7}', "\x00"])
+def test_nonsense_on_standard_input_ends_quietly(
+    fire: Fire, payload: str, project: Path, variables: dict[str, str]
+) -> None:
+    done = fire(payload)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not (project / ".recollect").exists()
+    assert len(outcomes(project, variables)) == 1
+
+
+def test_a_locked_store_does_not_keep_the_agent_waiting(
+    fire: Fire,
+    project: Path,
+    variables: dict[str, str],
+    opened: Callable[[], recollect.Recollect],
+) -> None:
+    with opened() as memory:
+        memory.init()
+    other = apsw.Connection(str(project / ".recollect" / "memory.db"))
+    other.execute("BEGIN EXCLUSIVE")
+    done = fire(prompt(project, RULE))
+    other.execute("ROLLBACK")
+    other.close()
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    (firing,) = outcomes(project, variables)
+    assert firing.outcome == "store_busy"
+    with opened() as memory:
+        (check,) = (check for check in memory.doctor().checks if "claude-code" in check.name)
+        assert not check.ok
+        assert "store_busy" in check.detail
+
+
+@pytest.mark.parametrize("content", [b"not a database at all" * 100, b""])
+def test_a_damaged_or_empty_store_does_not_break_the_agent(
+    fire: Fire, project: Path, variables: dict[str, str], content: bytes
+) -> None:
+    (project / ".recollect").mkdir()
+    (project / ".recollect" / "memory.db").write_bytes(content)
+    done = fire(prompt(project, RULE))
+    assert (done.returncode, done.stderr) == (0, "")
+    (firing,) = outcomes(project, variables)
+    assert (firing.outcome == "ok") == (not content)
+    assert bool(done.stdout) == (not content)
+
+
+def test_a_broken_configuration_does_not_break_the_agent(
+    fire: Fire, project: Path, variables: dict[str, str]
+) -> None:
+    (project / "recollect.toml").write_text("what = is this")
+    assert fire(prompt(project, RULE)).returncode == 0
+    assert [firing.outcome for firing in outcomes(project, variables)] == ["config"]
+
+
+def test_a_project_where_it_is_switched_off_is_left_alone(
+    fire: Fire, project: Path, variables: dict[str, str]
+) -> None:
+    (project / "recollect.toml").write_text("enabled = false")
+    assert fire(prompt(project, RULE)).stdout == ""
+    assert outcomes(project, variables) == []
+    assert [path.name for path in project.iterdir()] == ["recollect.toml"]
+
+
+def test_incognito_leaves_nothing_on_disk(
+    fire: Fire, project: Path, variables: dict[str, str]
+) -> None:
+    assert fire(prompt(project, RULE), RECOLLECT_MODE="incognito").returncode == 0
+    stop = {**prompt(project, ""), "hook_event_name": "Stop"}
+    assert fire(stop, RECOLLECT_MODE="incognito").returncode == 0
+    assert list(project.iterdir()) == []
+    assert outcomes(project, variables) == []
+
+
+def test_the_log_says_nothing_of_what_was_said_and_stays_small(
+    fire: Fire, project: Path, variables: dict[str, str], opened: Callable[[], recollect.Recollect]
+) -> None:
+    with opened() as memory:
+        memory.init()
+    fire(prompt(project, "the word is xylophone and the file is secret.txt"))
+    log = project / ".recollect" / "log" / "hook.log"
+    assert "xylophone" not in log.read_text()
+    firing = firings.Firing("2026-01-01T00:00:00Z", "codex", "stop", 1, "too long to be true " * 9)
+    for _ in range(2 * firings.LARGEST // 80):
+        firings.note(str(project), variables, firing)
+    sizes = [path.stat().st_size for path in log.parent.iterdir()]
+    assert len(sizes) == 2
+    assert max(sizes) < firings.LARGEST + 200
+    assert outcomes(project, variables)[0].host == "codex"
+
+
+def test_a_hook_loads_nothing_that_costs(project: Path, variables: dict[str, str]) -> None:
+    """The whole set of modules is bounded: each is paid for on every prompt."""
+    script = (
+        "import sys, os; os._exit = lambda s: (print(*sys.modules, file=sys.stderr), sys.exit(s));"
+        "sys.argv = ['recollect', 'hook']; from recollect.__main__ import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=json.dumps(prompt(project, "hello there")),
+        env=variables, capture_output=True, text=True,
+    )  # fmt: skip
+    loaded = set(done.stderr.splitlines()[0].split())
+    costly = {
+        "argparse", "asyncio", "dataclasses", "inspect", "logging", "mcp", "numpy", "pathlib",
+        "pydantic", "random", "socket", "subprocess", "tempfile", "threading", "tomllib",
+        "recollect.interfaces.cli", "recollect.interfaces.schema",
+    }  # fmt: skip
+    assert not loaded & costly, loaded & costly
+    assert "recollect.app" in loaded
+
+
+def test_at_a_terminal_it_explains_itself(project: Path, variables: dict[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "recollect", "hook", "--help"],
+        env=variables, cwd=project, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "usage: recollect hook" in done.stdout
