@@ -36,6 +36,16 @@ class Clock:
         self.now += round((days * 86_400 + hours * 3_600 + seconds) * 1_000_000)
 
 
+@pytest.fixture(autouse=True)
+def _nobody_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test, and no process that a test starts, sees the memory or settings of a real user."""
+    for name in list(os.environ):
+        if name.startswith(("RECOLLECT_", "XDG_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "home"))
+
+
 @pytest.fixture
 def clock() -> Clock:
     return Clock()

@@ -41,6 +41,11 @@ def run(project: Path, tmp_path: Path) -> Run:
     return call
 
 
+def test_tests_never_touch_the_real_home(tmp_path: Path) -> None:
+    assert Path.home() == tmp_path
+    assert Path(os.environ["RECOLLECT_HOME"]).parent == tmp_path
+
+
 def test_teach_and_find_again(run: Run) -> None:
     learned = run("learn", "Integration tests need Redis on port 6380", "--kind", "reference")
     assert learned.returncode == 0, learned.stderr
