@@ -210,6 +210,7 @@ class Hit(NamedTuple):
     session: str = ""
     role: str = ""
     tokens: int = 0
+    freshness: str = ""
 
 
 class Recalled(tuple[Hit, ...]):

@@ -5,6 +5,7 @@ from typing import TypedDict, Unpack
 
 from .. import flows
 from ..errors import InvalidInput, NotFound
+from ..places import top_of
 from ..types import KINDS, LAYERS, STATUSES, Json, Learned, Memory, Recalled
 from .opened import Opened, new_id
 
@@ -102,10 +103,16 @@ class Memories(Opened):
             key=fields.get("key", ""),
         )
         now = self._clock()
-        ready = flows.learn.prepare(draft, self.origin, now, new_id("m"))
         space = self._space_of(draft.layer)
+        label = self.origin
+        if draft.evidence:
+            label = self._project_space.read(
+                lambda tx: flows.learn.label_of(tx, self.origin, draft.evidence)
+            )
+        ready = flows.learn.prepare(draft, self.origin, now, new_id("m"), label)
         around = space.read(lambda tx: flows.revise.neighbours(tx, ready.row))
-        return space.write(lambda tx: flows.learn.learn(tx, ready, now, around))
+        known = [] if draft.layer == "user" else self._pinned(ready.row.text, citations)
+        return space.write(lambda tx: flows.learn.learn(tx, ready, now, around, known))
 
     def recall(
         self, query: str, limit: int = 0, budget: int = 0, **filters: Unpack[RecallFilters]
@@ -137,7 +144,26 @@ class Memories(Opened):
         )
         found = self._both(lambda txs: flows.recall.recall(txs, question, now))
         self._note_recalls(flows.recall.memory_ids(found), now)
-        return found
+        unchecked = [hit.id for hit in found if hit.freshness]
+        return flows.recall.marked(found, self._freshness(unchecked)) if unchecked else found
+
+    def _tree(self) -> "flows.freshness.Tree":
+        """The working tree that this memory was opened from."""
+        from ..worktree import WorkTree
+
+        return WorkTree(top_of(self.project.start) or self.project.root)
+
+    def _pinned(self, text: str, citations: Sequence[Json]) -> "list[flows.freshness.Known]":
+        """What a text says of the code, with what the code looks like now."""
+        found = flows.freshness.found(text, citations)
+        return self._tree().pin(found) if found else []
+
+    def _freshness(self, ids: Sequence[str]) -> "dict[str, flows.freshness.Fresh]":
+        """Which of these memories still hold, as far as they speak of the code."""
+        space = self._project_space
+        if not flows.freshness.claimed(space, ids):
+            return {}
+        return flows.freshness.check(space, self._tree(), ids, self._clock())
 
     def show(self, address: str) -> "flows.look.Shown":
         """One record whole: a memory with its history, a session, messages, a document.

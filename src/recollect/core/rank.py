@@ -27,16 +27,19 @@ class Reinforced(Protocol):
     @property
     def reinforcement(self) -> int: ...
     @property
+    def recalls(self) -> int: ...
+    @property
     def last_reinforced(self) -> int: ...
 
 
 def strength(memory: Reinforced, now: int) -> float:
-    """`weight × 0.5^(days since last reinforcement / 90) × reinforcements`, never stored."""
+    """`weight × 0.5^(days since last reinforcement / 90) × reinforcements`, never stored. A recall
+    counts as a reinforcement, but does not reset the clock."""
     weight = KINDS[memory.kind].weight
     if memory.kind == "policy":
-        return weight * memory.reinforcement
+        return weight * (memory.reinforcement + memory.recalls)
     days = max(now - memory.last_reinforced, 0) / DAY
-    return float(weight * 0.5 ** (days / HALF_LIFE_DAYS) * memory.reinforcement)
+    return float(weight * 0.5 ** (days / HALF_LIFE_DAYS) * (memory.reinforcement + memory.recalls))
 
 
 def words_score(match: float) -> float:

@@ -1,14 +1,15 @@
 """Learn: scrub, decide what the memory is worth and may be, write it or reinforce it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..core import archive, dates, hygiene, secrets, trust
+from ..core import archive, dates, hygiene, secrets, trust, urls
+from ..core.claims import Known
 from ..db.database import Tx
 from ..errors import InvalidInput, Refused
-from ..store import memories, search, state
-from ..types import FOREVER, KINDS, LAYERS, PRIORITIES, Json, Learned, Memory, SafeText
+from ..store import claims, memories, search, sessions, state
+from ..types import FOREVER, KINDS, LAYERS, ORIGINS, PRIORITIES, Json, Learned, Memory, SafeText
 from . import index, revise
 
 LONGEST_TEXT = 20_000
@@ -86,20 +87,30 @@ class Prepared(NamedTuple):
     redacted: tuple[str, ...]
 
 
-def prepare(draft: Draft, origin: str, now: int, id: str) -> Prepared:
-    """All the work that needs no transaction."""
-    row, redacted = _row(checked(draft), origin, now, id)
+def prepare(draft: Draft, origin: str, now: int, id: str, label: str = "") -> Prepared:
+    """All the work that needs no transaction; the label is the origin's unless it is lower."""
+    row, redacted = _row(checked(draft), origin, now, id, label or origin)
     return Prepared(row, draft.key, draft.near, redacted)
 
 
-def learn(tx: Tx, prepared: Prepared, now: int, around: revise.Neighbours = _NONE) -> Learned:
-    """Keep a statement; the same text again reinforces what is there, another value revises it."""
+def learn(
+    tx: Tx,
+    prepared: Prepared,
+    now: int,
+    around: revise.Neighbours = _NONE,
+    known: Sequence[Known] = (),
+) -> Learned:
+    """Keep a statement; the same text again reinforces what is there, another value revises it.
+    `known` is what it says of the code, pinned to what the code looks like now."""
     row, key, near, redacted = prepared
     if key and (earlier := state.written(tx, key)):
-        known = memories.get(tx, earlier)
-        if known:
-            return Learned(known.id, known.address, "unchanged", known)
+        there = memories.get(tx, earlier)
+        if there:
+            return Learned(there.id, there.address, "unchanged", there)
     learned = _kept(tx, row, near, around, now)
+    if known and learned.action in ("created", "revised"):
+        rows = [claims.ClaimRow(learned.id, place, *item) for place, item in enumerate(known)]
+        claims.replace(tx, learned.id, rows, now)
     if key:
         state.note_write(tx, key, "learn", learned.id, now)
     return learned._replace(redacted=redacted, similar=around.near)
@@ -133,7 +144,7 @@ def _still_open(tx: Tx, id: str) -> Memory | None:
 
 
 def _row(
-    draft: Draft, origin: str, now: int, id: str
+    draft: Draft, origin: str, now: int, id: str, label: str
 ) -> tuple[memories.MemoryRow, tuple[str, ...]]:
     kind = KINDS[draft.kind]
     text = secrets.scrub(dates.absolute(draft.text.strip(), now))
@@ -168,9 +179,9 @@ def _row(
         priority=draft.priority or kind.priority,
         layer=draft.layer,
         owner=draft.owner,
-        status=trust.admit(draft.kind, origin),
+        status=trust.admit(draft.kind, label),
         origin=origin,
-        label=origin,
+        label=label,
         sources=packed(draft.sources),
         reinforcement=1,
         successes=0,
@@ -210,26 +221,69 @@ def _created(
 
 
 def _reinforced(tx: Tx, held: Memory, row: memories.MemoryRow, now: int) -> Learned:
-    """Confidence only rises, examples and tags unite, counts add."""
-    changes: dict[str, Json] = {
-        "reinforcement": held.reinforcement + 1,
-        "confidence": max(held.confidence, row.confidence),
-        "last_reinforced": now,
-        "last_confirmed": now,
-    }
-    for name in ("scope", "tags", "examples", "citations", "evidence", "sources"):
-        given = json.loads(getattr(row, name))
-        united = list(getattr(held, name))
-        united += [item for item in given if item not in united]
-        if len(united) > len(getattr(held, name)):
-            changes[name] = secrets.scrub_json(united).text
-    if held.status == "archived":
-        changes["status"] = "active"
+    """The same again. From somebody as trusted: confidence only rises, lists unite, what is said
+    anew counts. From somebody more trusted: a new version in their name. From somebody less
+    trusted: one more count, and nothing else of the memory changes."""
+    theirs, ours = ORIGINS.index(row.label), ORIGINS.index(held.label)
+    if theirs < ours and held.status != "archived":
+        return _taken_over(tx, held, row, now)
+    changes: dict[str, Json] = {"reinforcement": held.reinforcement + 1}
+    if theirs <= ours:
+        changes |= {"last_reinforced": now, "last_confirmed": now}
+        changes |= _said_anew(held, row)
     memories.update(tx, held.id, changes)
     memory = memories.get(tx, held.id)
     assert memory is not None
-    index.replace(tx, entry_of(memory), searchable(memory))
+    if len(changes) > 3:
+        index.replace(tx, entry_of(memory), searchable(memory))
     return Learned(memory.id, memory.address, "reinforced", memory)
+
+
+def _said_anew(held: Memory, row: memories.MemoryRow) -> dict[str, Json]:
+    """What a repeated statement adds to the memory."""
+    changes: dict[str, Json] = {}
+    if row.confidence > held.confidence:
+        changes["confidence"] = row.confidence
+    for name in ("scope", "tags", "examples", "citations", "evidence", "sources"):
+        before = list(getattr(held, name))
+        united = before + [item for item in json.loads(getattr(row, name)) if item not in before]
+        if len(united) > len(before):
+            changes[name] = secrets.scrub_json(united).text
+    detail = {**held.detail, **json.loads(row.detail)}
+    if detail != held.detail:
+        changes["detail"] = secrets.scrub_json(detail).text
+    for name in ("subject", "reason"):
+        if getattr(row, name) and getattr(row, name) != getattr(held, name):
+            changes[name] = getattr(row, name)
+    if row.priority not in (held.priority, KINDS[row.kind].priority):
+        changes["priority"] = row.priority
+    if held.status == "archived":
+        changes["status"] = "active"
+    return changes
+
+
+def _taken_over(tx: Tx, held: Memory, row: memories.MemoryRow, now: int) -> Learned:
+    """Somebody more trusted says it too: a new version that stands under their name."""
+    row = revise.supersede(tx, held, row, now)._replace(reinforcement=held.reinforcement + 1)
+    memories.insert(tx, row)
+    memory = memories.get(tx, row.id)
+    assert memory is not None
+    index.add(tx, entry_of(memory), searchable(memory))
+    revise.link(tx, memory.id, "supersedes", [held.id], "confirmed", now)
+    return Learned(memory.id, memory.address, "reinforced", memory, (f"confirms {held.id}",))
+
+
+def label_of(tx: Tx, origin: str, evidence: Sequence[str]) -> str:
+    """How far a statement is trusted: as its writer, and as the messages it was made from. A
+    person vouches for what they say."""
+    if origin in ("system", "user"):
+        return origin
+    labels = [origin]
+    for address in evidence:
+        place = urls.parse(address) if address.startswith(urls.SCHEME) else None
+        if place and place.kind == "messages":
+            labels += sessions.labels(tx, place.name, place.first, place.last)
+    return trust.least(labels)
 
 
 def entry_of(memory: Memory) -> search.Entry:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from .. import core, store
 from ..core import rank, terms, tokens
@@ -14,6 +14,16 @@ COMMON_SHARE = 0.1
 COMMON_FROM = 20_000
 """In a store of at least this many entries, a term held by more than this share of them says
 nothing about any, and costs the most: it is dropped while a rarer one is left."""
+
+
+class Freshness(Protocol):
+    """Whether what a memory says of the code still holds."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def moved_to(self) -> str: ...
+
 
 _SEARCHED = ("active", "proposed", "archived")
 
@@ -121,6 +131,7 @@ def _memory_hits(tx: Tx, found: Sequence[Matched], question: Question, now: int)
                 memory.status,
                 memory.label,
                 memory.valid_from,
+                freshness="unchecked" if memory.claims and memory.layer != "user" else "",
             )
         )
     return hits
@@ -201,6 +212,18 @@ def packed(hits: Sequence[Hit], limit: int, budget: int) -> Recalled:
 def moment(text: str, now: int) -> int:
     """The time that a filter names; 0 when it names none."""
     return core.dates.parse_when(text, now) if text else 0
+
+
+def marked(found: Recalled, fresh: Mapping[str, Freshness]) -> Recalled:
+    """The hits with what the working tree says of them."""
+    hits = [
+        hit._replace(freshness=_mark(fresh[hit.id]) if hit.id in fresh else "") for hit in found
+    ]
+    return Recalled(hits, found.left_out, found.tokens, found.notes)
+
+
+def _mark(fresh: Freshness) -> str:
+    return f"{fresh.state} to {fresh.moved_to}" if fresh.moved_to else fresh.state
 
 
 def memory_ids(hits: Sequence[Hit]) -> list[str]:

@@ -44,7 +44,48 @@ def _judged(judged: Any) -> str:
     )
 
 
+def _briefing(briefing: Any) -> str:
+    if not briefing.text:
+        return "\n".join(["(empty: nothing relevant is known)", *briefing.notes])
+    lines = [render.visible(briefing.text), "", f"{briefing.tokens} tokens"]
+    lines += [f"  in   {item.address}  {item.tokens} tokens: {item.why}" for item in briefing.items]
+    lines += [f"  out  {item.address}: {item.reason}" for item in briefing.left_out]
+    return "\n".join(lines)
+
+
+def _task(task: Any) -> str:
+    lines = [f"phase: {task.phase}"]
+    for title, hits in (
+        ("Relevant", task.patterns),
+        ("Avoid these", task.avoid),
+        ("Skills", task.skills),
+    ):
+        if hits:
+            lines += [title, *(text.hit_line(hit) for hit in hits)]
+    return "\n".join(lines) if len(lines) > 1 else f"phase: {task.phase}\nnothing is known about it"
+
+
+def _verified(report: Any) -> str:
+    if not hasattr(report, "stale"):
+        return f"intact: {report.messages} messages in {report.sessions} sessions"
+    lines = [f"{report.fresh} of {report.claims} claims about the code are fresh"]
+    if report.repaired:
+        lines.append(f"{report.repaired} followed to where they moved")
+    rows = ((item.state, item.memory, _claim(item)) for item in report.stale)
+    if report.stale:
+        lines.append(text.table(("STATE", "MEMORY", "CLAIM"), rows))
+    return "\n".join(lines)
+
+
+def _claim(item: Any) -> str:
+    moved = f"-> {item.moved_to}" if item.moved_to else ""
+    return " ".join(filter(None, (item.path, item.symbol, moved)))
+
+
 SHOWN: dict[str, Callable[[Any], str]] = {
+    "briefing": _briefing,
+    "before-task": _task,
+    "verify": _verified,
     "confirm": _memory,
     "correct": _memory,
     "remember": _memory,

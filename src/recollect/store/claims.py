@@ -68,3 +68,13 @@ def _seen(row: ClaimRow) -> Mapping[str, object]:
         "memory": row.memory,
         "position": row.position,
     }
+
+
+def repin(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
+    """Write claims anew in their places, after what they speak of moved."""
+    sets = ", ".join(f"{name} = :{name}" for name in ClaimRow._fields[2:])
+    tx.many(
+        f"UPDATE claims SET {sets}, checked = :now "
+        "WHERE space = :space AND memory = :memory AND position = :position",
+        ({**row._asdict(), "now": now} for row in rows),
+    )

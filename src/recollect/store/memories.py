@@ -91,15 +91,20 @@ class Sketch(NamedTuple):
     status: str
     label: str
     reinforcement: int
+    recalls: int
     last_reinforced: int
     valid_from: int
     valid_to: int
     subject: str
     scope: str
     tags: str
+    claims: int
 
 
-_SKETCH = f"SELECT {columns(Sketch._fields)} FROM memories WHERE space = :space"
+_SKETCH = (
+    f"SELECT {columns(Sketch._fields[:-1])}, (SELECT count(*) FROM claims c WHERE "
+    "c.space = memories.space AND c.memory = memories.id) FROM memories WHERE space = :space"
+)
 
 
 def sketches(tx: Tx, ids: Sequence[str]) -> dict[str, Sketch]:
@@ -152,6 +157,22 @@ def valid_at(tx: Tx, at: int, limit: int) -> list[Memory]:
         {"at": at, "limit": limit},
     )
     return [_memory(row) for row in rows]
+
+
+def strongest(tx: Tx, kind: str, limit: int) -> list[Memory]:
+    """Active memories of a kind, the most recently reinforced first."""
+    rows = tx.run(
+        f"{_SELECT} AND kind = :kind AND status = 'active' AND valid_to = {FOREVER} "
+        "ORDER BY last_reinforced DESC, id LIMIT :limit",
+        {"kind": kind, "limit": limit},
+    )
+    return [_memory(row) for row in rows]
+
+
+def open_ids(tx: Tx) -> list[str]:
+    """The ids of all open memories."""
+    sql = f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} ORDER BY id"
+    return [row[0] for row in tx.run(sql)]
 
 
 def scoped(tx: Tx) -> list[Row]:

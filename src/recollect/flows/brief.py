@@ -1,0 +1,232 @@
+"""Brief: load what may be shown, decide under the budget, freeze the stable part, log it.
+
+Loading and logging are transactions of their own; between them the claims are checked against
+the working tree.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..core import activate, ignore, messages, rank, secrets, terms, tokens
+from ..core.brief_text import Item, LeftOut, Plan, render
+from ..db.database import Matched, Tx
+from ..store import injections, memories, search, sessions, state
+from ..types import Memory
+from . import tend
+from .freshness import Fresh
+
+BASELINE = ("policy", "architecture", "preference")
+REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
+MOST_OF_A_KIND = 60
+MOST_MATCHES = 30
+_SPOKEN = ("user", "assistant")
+
+
+class Ask(NamedTuple):
+    """What a briefing is asked for."""
+
+    session: str = ""
+    query: str = ""
+    files: tuple[str, ...] = ()
+
+
+class Frozen(NamedTuple):
+    """A session's stable block: it does not change while the session lasts."""
+
+    text: str
+    ids: tuple[str, ...]
+    tokens: int
+
+
+class Loaded(NamedTuple):
+    """What the decision needs from the store."""
+
+    candidates: tuple[activate.Candidate, ...]
+    pointers: tuple[activate.Pointer, ...]
+    skills: tuple[activate.Skill, ...]
+    frozen: Frozen | None
+
+
+class Briefing(NamedTuple):
+    """What the model sees, item by item, with the reason and the price of each."""
+
+    stable: str
+    turn: str
+    items: tuple[Item, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    tokens: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return "\n".join(part for part in (self.stable, self.turn) if part)
+
+
+EMPTY = Briefing("", "")
+
+
+def unwanted(mode: str, query: str) -> str:
+    """Why there is no briefing at all this time; empty when there may be one."""
+    if mode == "no-ltm":
+        return "the mode is no-ltm: no long-term memory is injected"
+    if query and ignore.asks_to_ignore(query):
+        return "the user asked to do without memory this turn"
+    return ""
+
+
+def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
+    """Candidates from all spaces; the first one is the project's, which has the sessions."""
+    frozen = _frozen(txs[0], ask.session) if txs and ask.session else None
+    candidates: dict[str, activate.Candidate] = {}
+    pointers: list[activate.Pointer] = []
+    start = not (ask.query or ask.files or frozen)
+    for tx in txs:
+        kinds = (*BASELINE, *REST) if start else (() if frozen else BASELINE)
+        for kind in kinds:
+            for memory in memories.strongest(tx, kind, MOST_OF_A_KIND):
+                candidates[memory.id] = _candidate(tx, memory, 0.0, now)
+        for path in ask.files:
+            for memory in tend.for_file(tx, path, MOST_MATCHES):
+                candidates[memory.id] = _candidate(tx, memory, 0.0, now)
+        if ask.query:
+            matches = _matches(tx, ask.query)
+            for memory, match in _matched(tx, matches, ask.query):
+                candidates[memory.id] = _candidate(tx, memory, match, now)
+            pointers += _pointers(tx, matches, ask)
+    found = tuple(candidates.values())
+    judged = _judged(txs, found)
+    return Loaded(judged, tuple(pointers[:5]), (), frozen)
+
+
+def _candidate(tx: Tx, memory: Memory, match: float, now: int) -> activate.Candidate:
+    return activate.Candidate(memory, rank.strength(memory, now), match)
+
+
+def _judged(
+    txs: Sequence[Tx], found: Sequence[activate.Candidate]
+) -> tuple[activate.Candidate, ...]:
+    """The candidates with what feedback says of them."""
+    from ..core.lifecycle import usefulness
+
+    ids = [one.memory.id for one in found if one.memory.successes or one.memory.failures]
+    said: dict[str, dict[str, int]] = {}
+    for tx in txs:
+        said.update(injections.verdicts(tx, ids))
+    judged = []
+    for one in found:
+        counts = said.get(one.memory.id, {})
+        factor = usefulness(counts.get("helped", 0), counts.get("wrong", 0), counts.get("stale", 0))
+        judged.append(one._replace(usefulness=factor))
+    return tuple(judged)
+
+
+def _matches(tx: Tx, query: str) -> list[Matched]:
+    asked = terms.query_terms(query)
+    if not asked:
+        return []
+    wanted = list(dict.fromkeys([*asked, *terms.stems(asked)]))
+    return search.candidates(tx, wanted, MOST_MATCHES, {"status": ("active",)})
+
+
+def _matched(tx: Tx, matches: Sequence[Matched], query: str) -> list[tuple[Memory, float]]:
+    found = {match.ref: match.score for match in matches if match.source == "memory"}
+    asked = terms.query_terms(query)
+    held = memories.get_many(tx, list(found))
+    return [
+        (memory, _strength_of_match(found[id], asked, f"{memory.subject} {memory.text}"))
+        for id, memory in held.items()
+    ]
+
+
+def _strength_of_match(score: float, asked: Sequence[str], text: str) -> float:
+    """From 0 to 1: rare words count by BM25, and all words by how many of them are there."""
+    held = set(terms.terms(text)) | set(terms.stems(terms.terms(text)))
+    share = len([term for term in asked if term in held or terms.stem(term) in held]) / len(asked)
+    return 0.5 * rank.words_score(score) + 0.5 * share
+
+
+def _pointers(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Pointer]:
+    """Other sessions in which the same was spoken of; what tools said is not repeated."""
+    asked = terms.query_terms(ask.query)
+    best: dict[str, activate.Pointer] = {}
+    for match in matches:
+        if match.source != "message" or match.ref == ask.session or match.kind not in _SPOKEN:
+            continue
+        row = sessions.message(tx, match.ref, match.seq)
+        if row is None or match.ref in best or row.label in ("tool", "import"):
+            continue
+        text = messages.text_of(messages.message_from_body(json.loads(row.body)))
+        share = _strength_of_match(match.score, asked, text)
+        address = messages.address_of(row.session, row.seq, row.seq)
+        said = rank.snippet(text, asked, 120)
+        best[match.ref] = activate.Pointer(address, said, share, "session", row.label, row.at)
+    return list(best.values())
+
+
+def decide(
+    loaded: Loaded, ask: Ask, fresh: dict[str, Fresh], budget: int, withhold: bool
+) -> tuple[Plan, Briefing]:
+    """The briefing: within the budget, the stable part first."""
+    frozen = loaded.frozen
+    moment = activate.Moment(
+        ask.query, ask.files, frozen is not None, frozenset(frozen.ids if frozen else ())
+    )
+    candidates = [
+        one._replace(freshness=fresh[one.memory.id].state, moved_to=fresh[one.memory.id].moved_to)
+        if one.memory.id in fresh
+        else one
+        for one in loaded.candidates
+    ]
+    room = max(budget - (frozen.tokens if frozen else 0), 0)
+    plan = activate.plan(
+        candidates,
+        moment,
+        room,
+        skills=loaded.skills,
+        pointers=loaded.pointers,
+        withhold=withhold,
+    )
+    stable, turn = render(plan)
+    stable = frozen.text if frozen else stable
+    price = plan.tokens + (frozen.tokens if frozen else 0)
+    items = (*plan.stable, *plan.turn)
+    return plan, Briefing(stable, turn, items, plan.left_out, price)
+
+
+def freeze(tx: Tx, session: str, briefing: Briefing, now: int) -> None:
+    """Keep the stable block for the rest of the session; a frozen one is not replaced."""
+    if state.get(tx, _key(session)) is None:
+        inside = [item for item in briefing.items if item.address in briefing.stable]
+        body = {
+            "text": briefing.stable,
+            "ids": [item.id for item in inside],
+            "tokens": tokens.count_text(briefing.stable),
+        }
+        state.put(tx, _key(session), secrets.scrub_json(body).text, now)
+
+
+def thaw(tx: Tx, session: str) -> None:
+    """Let the stable block be made anew, as after a compaction."""
+    state.remove(tx, _key(session))
+
+
+def _frozen(tx: Tx, session: str) -> Frozen | None:
+    kept = state.get(tx, _key(session))
+    if kept is None:
+        return None
+    body = json.loads(kept)
+    return Frozen(body["text"], tuple(body["ids"]), body["tokens"])
+
+
+def _key(session: str) -> str:
+    return f"briefing:{session}"
+
+
+def log(tx: Tx, session: str, turn: int, items: Sequence[tuple[str, Item]], now: int) -> None:
+    """Write down what was put in front of the model."""
+    rows = [
+        injections.Injection(id, session, turn, item.layer, item.id, item.tokens)
+        for id, item in items
+    ]
+    injections.add(tx, rows, now)
