@@ -70,9 +70,10 @@ def test_a_policy_does_not_decay() -> None:
     assert not is_weak(memory(kind="policy", days=5_000), NOW)
 
 
-def test_a_recall_does_not_reset_the_clock() -> None:
-    recalled = memory(days=400, recalls=50, last_recalled=NOW)
-    assert strength(recalled, NOW) == strength(memory(days=400), NOW)
+def test_a_recall_counts_but_does_not_reset_the_clock() -> None:
+    recalled = memory(days=400, recalls=1, last_recalled=NOW)
+    assert strength(recalled, NOW) == 2 * strength(memory(days=400), NOW)
+    assert strength(recalled, NOW) < strength(memory(days=0), NOW)
     assert is_weak(recalled, NOW)
 
 
