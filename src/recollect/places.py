@@ -8,7 +8,7 @@ directory itself. Git is not started: a hook has no time for it.
 import os
 import sys
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from .errors import InvalidInput, Refused
 
@@ -119,6 +119,14 @@ def _upwards(start: str) -> list[str]:
     return found
 
 
+def top_of(start: str) -> str:
+    """The top directory of the working tree at a path; empty outside git."""
+    for directory in _upwards(os.path.realpath(start)):
+        if os.path.exists(os.path.join(directory, ".git")):
+            return directory
+    return ""
+
+
 def branch_of(start: str) -> str:
     """The branch that is checked out at a path; empty when detached or outside git."""
     for directory in _upwards(os.path.realpath(start)):
@@ -184,10 +192,28 @@ def write_once(path: str, text: str) -> None:
 
 def write_private(path: str, text: str) -> None:
     """Write a file that only its owner can read, whole or not at all."""
-    partial = f"{path}.{os.urandom(4).hex()}.partial"
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
+    with private_file(path) as file:
         file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+
+
+class private_file:  # noqa: N801
+    """A new file that only its owner can read; it takes its place when it is whole."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._partial = f"{path}.{os.urandom(4).hex()}.partial"
+
+    def __enter__(self) -> TextIO:
+        handle = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        self._file = os.fdopen(handle, "w", encoding="utf-8", newline="\n")
+        return self._file
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        with self._file as file:
+            if kind is None:
+                file.flush()
+                os.fsync(file.fileno())
+        if kind is None:
+            os.replace(self._partial, self._path)
+        else:
+            os.unlink(self._partial)

@@ -1,12 +1,13 @@
-"""Operations on sessions: record messages, look at them."""
+"""Operations on sessions: record messages, look at them, find, name, export and import them."""
 
-from collections.abc import Mapping, Sequence
-from typing import TypedDict, Unpack
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict, Unpack
 
 from .. import flows
 from ..db.database import Tx
-from ..errors import NotFound
-from ..places import branch_of
+from ..errors import Conflict, NotFound
+from ..places import branch_of, private_file
 from ..types import Json, Message, Recorded, Session
 from .opened import Opened
 
@@ -27,7 +28,10 @@ class SessionAbout(TypedDict, total=False):
 
 
 class Sessions(Opened):
-    """Record, list and show."""
+    """Record, list, show, find, name, export and import."""
+
+    progress: Callable[[Any], object] | None = None
+    """Told how far a long work is."""
 
     def record(
         self,
@@ -45,14 +49,7 @@ class Sessions(Opened):
         Example: recollect record s-1 "Why does the build fail?"
         Example: recollect record s-1 '{"role": "assistant", "content": "A missing header."}'
         """
-        new = flows.record.new_session(
-            session,
-            name=about.get("name", ""),
-            agent=about.get("agent", ""),
-            cwd=self.project.start,
-            branch=branch_of(self.project.start),
-            origin=self.origin,
-        )
+        new = self._new_session(session, about.get("name", ""), about.get("agent", ""))
         now = self._clock()
         incoming = flows.record.incoming(
             message, role, about.get("origin", ""), about.get("key", "")
@@ -89,10 +86,13 @@ class Sessions(Opened):
         found = self._project_space.read(lambda tx: flows.look.latest(tx, limit, status))
         return tuple(found)
 
-    def session(self, session: str, first: int = 0, last: int = 0) -> "flows.look.Shown":
+    def session(
+        self, session: str = "current", first: int = 0, last: int = 0
+    ) -> "flows.look.Shown":
         """One session with its messages; the newest 50 when no range is given.
 
-        session: its id, or the beginning of it
+        session: its id, or the beginning of it; without one, the session switched to, or else the
+            one that was active last
         first: the first message of the range
         last: the last message of the range
 
@@ -108,3 +108,107 @@ class Sessions(Opened):
                 hint="`recollect session list` shows what there is",
             )
         return shown
+
+    def recall_sessions(
+        self, query: str, max_sessions: int = 10, max_results: int = 5, mode: str = "ranked"
+    ) -> "tuple[flows.sessions_search.Found, ...]":
+        """Find what was said in past sessions, also what left the window long ago.
+
+        query: a question, a phrase or a few words
+        max_sessions: from at most so many sessions
+        max_results: at most so many messages
+        mode: ranked (the general search), or plain (phrase 3, each word 1, most of them 1.5, title
+            0.5; newest first on ties)
+
+        Example: recollect session search "why we chose atomic writes"
+        Example: recollect session search "token refresh" --mode plain --max-results 3
+        """
+        now = self._clock()
+        found = self._project_space.read(
+            lambda tx: flows.sessions_search.find(tx, query, max_sessions, max_results, mode, now)
+        )
+        return tuple(found)
+
+    def switch_session(self, session: str) -> Session:
+        """Make a session the current one: commands that name none mean it.
+
+        session: its id, or the beginning of it
+
+        Example: recollect session switch s-1
+        """
+        now = self._clock()
+        return self._project_space.write(lambda tx: flows.sessions.switch(tx, session, now))
+
+    def rename_session(self, session: str, name: str) -> Session:
+        """Give a session a name for people.
+
+        session: its id, or the beginning of it; current for the current one
+        name: the new name
+
+        Example: recollect session rename s-1 "The Redis migration"
+        """
+        return self._project_space.write(lambda tx: flows.sessions.rename(tx, session, name))
+
+    def end_session(self, session: str = "current") -> Session:
+        """Mark a session as ended; a new message makes it active again.
+
+        session: its id, or the beginning of it; the current one by default
+
+        Example: recollect session end s-1
+        """
+        return self._project_space.write(lambda tx: flows.sessions.end(tx, session))
+
+    def export_session(
+        self, path: str, session: str = "current", form: str = "", replace: bool = False
+    ) -> "flows.export.Exported":
+        """Write a session to one file: an HTML page that needs nothing else, Markdown or JSONL.
+
+        path: the new file; its ending says the form: .html, .md or .jsonl
+        session: its id, or the beginning of it; the current one by default
+        form: html, md or jsonl, when the path's ending does not say it
+        replace: overwrite an existing file
+
+        Example: recollect session export talk.html --session s-1
+        """
+        wanted = flows.export.form_of(path, form)
+        target = os.path.abspath(os.path.expanduser(path))
+        if os.path.lexists(target) and not replace:
+            raise Conflict("the file exists already", where=target, hint="--replace overwrites it")
+        with private_file(target) as file:
+            written = self._project_space.read(
+                lambda tx: flows.export.export(tx, session, wanted, file.write)
+            )
+        size = os.path.getsize(target)
+        return flows.export.Exported(written.id, target, wanted, written.messages, size)
+
+    def import_session(
+        self, path: str, session: str = "", provider: str = "auto"
+    ) -> "flows.import_list.ListImported":
+        """Bring a file of messages into the archive; what is there already is not kept twice.
+
+        path: JSON or JSON lines of OpenAI's or Anthropic's messages, or an exported .jsonl
+        session: the session's id; made from the file's name by default
+        provider: auto, openai, openai-responses or anthropic
+
+        Example: recollect session import talk.jsonl --session s-7
+        """
+        target = os.path.abspath(os.path.expanduser(path))
+        return flows.import_list.import_list(
+            self._project_space,
+            target,
+            self._new_session,
+            session,
+            provider,
+            self._clock(),
+            self.progress,
+        )
+
+    def _new_session(self, id: str, name: str = "", agent: str = "") -> "flows.record.NewSession":
+        return flows.record.new_session(
+            id,
+            name=name,
+            agent=agent,
+            cwd=self.project.start,
+            branch=branch_of(self.project.start),
+            origin=self.origin,
+        )

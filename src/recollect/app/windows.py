@@ -82,10 +82,10 @@ class Windows(Opened):
         self._sent[name] = flows.window.sent(loaded, request, prompt, refused or plan.before)
         return prompt
 
-    def trim(self, session: str, to: int = 0) -> "flows.compact.Trimmed":
+    def trim(self, session: str = "current", to: int = 0) -> "flows.compact.Trimmed":
         """Trim a window by hand; what leaves it stays in the archive and is summarised.
 
-        session: the session's id, or the beginning of it
+        session: its id, or the beginning of it; the current one by default
         to: to about so many tokens; half of what there is by default
 
         Example: recollect session trim s-1 --to 20000
@@ -96,10 +96,10 @@ class Windows(Opened):
         loaded, plan = self._compacted(session, request, lambda now: flows.compact.by_hand(now, to))
         return flows.compact.trimmed(loaded.session.id, plan)
 
-    def recent(self, session: str, n: int = 20) -> tuple[Stored, ...]:
+    def recent(self, session: str = "current", n: int = 20) -> tuple[Stored, ...]:
         """The newest messages of a session, oldest first.
 
-        session: the session's id, or the beginning of it
+        session: its id, or the beginning of it; the current one by default
         n: at most so many
 
         Example: recollect session recent s-1 --n 5

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from . import capture as capture
     from . import dates as dates
     from . import elide as elide
+    from . import export_html as export_html
+    from . import export_text as export_text
     from . import facts as facts
     from . import git_signs as git_signs
     from . import messages as messages

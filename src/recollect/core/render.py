@@ -35,9 +35,9 @@ def visible(text: str) -> str:
     return _hidden().sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
 
 
-def without_escapes(text: str) -> str:
+def without_escapes(text: str, instead: str = " ") -> str:
     """The text without the control sequences of a terminal."""
-    return _escapes().sub(" ", text)
+    return _escapes().sub(instead, text)
 
 
 @cache

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import capture as capture
     from . import compact as compact
+    from . import export as export
     from . import hooks as hooks
+    from . import import_list as import_list
     from . import imports as imports
     from . import index as index
     from . import learn as learn
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from . import recall as recall
     from . import record as record
     from . import scratch as scratch
+    from . import sessions as sessions
+    from . import sessions_search as sessions_search
     from . import setup as setup
     from . import survey as survey
     from . import verify as verify

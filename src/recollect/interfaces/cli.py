@@ -28,6 +28,12 @@ _GROUPS = (
             "session prepare",
             "session overflow",
             "session trim",
+            "session search",
+            "session switch",
+            "session rename",
+            "session end",
+            "session export",
+            "session import",
         ),
     ),
     (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core import render
-from ..types import Message, Stored
+from ..types import Message, Session, Stored
 
 
 def message_line(seq: int, message: Message) -> str:
@@ -39,9 +39,44 @@ def _trimmed(trimmed: Any) -> str:
     )
 
 
+def _found(found: Sequence[Any]) -> str:
+    if not found:
+        return "nothing found"
+    return "\n".join(map(_found_lines, found))
+
+
+def _found_lines(found: Any) -> str:
+    name = f" {render.one_line(found.name, 60)}" if found.name else ""
+    day = render.moment(found.at)[:10]
+    head = f"{found.score:.3f}  {found.address}  ({found.role}, {day}){name}"
+    body = "\n".join("       " + line for line in render.visible(found.preview).splitlines())
+    return f"{head}\n{body}"
+
+
+def _session(done: str) -> Callable[[Session], str]:
+    return lambda session: (
+        f"{done} {session.id}" + (f": {render.one_line(session.name)}" if session.name else "")
+    )
+
+
+def _exported(done: Any) -> str:
+    return f"wrote {done.path} ({done.messages} messages, {done.bytes:,} bytes)"
+
+
+def _imported(done: Any) -> str:
+    into = ", ".join(done.sessions[:5]) + (", …" if len(done.sessions) > 5 else "")
+    return f"{done.messages} new messages, {done.known} there already, in {into}"
+
+
 SHOWN: dict[str, Callable[[Any], str]] = {
     "session recent": _recent,
     "session prepare": _prompt,
     "session overflow": _prompt,
     "session trim": _trimmed,
+    "session search": _found,
+    "session switch": _session("the current session is"),
+    "session rename": _session("renamed"),
+    "session end": _session("ended"),
+    "session export": _exported,
+    "session import": _imported,
 }

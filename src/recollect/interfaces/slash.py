@@ -1,0 +1,39 @@
+"""Slash commands of a chat: `/session trim`, `/memory list`, through the command line's parser."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING
+
+from ..app import OPERATIONS
+from ..core import render
+from ..errors import InvalidInput
+from . import arguments, cli, schema
+from .text import show
+
+if TYPE_CHECKING:
+    from ..app import Recollect
+
+
+def run_slash(memory: Recollect, text: str) -> str:
+    """Do what a slash command says, with the opened memory; gives the answer as text."""
+    try:
+        words = shlex.split(text.strip().removeprefix("/"))
+    except ValueError as error:
+        raise InvalidInput(f"the command is not complete: {error}", where=text) from None
+    if words[:1] == ["memory"] and " ".join(words[:2]) not in OPERATIONS:
+        # Memories are what the command line speaks of when it names nothing else.
+        words = words[1:]
+    command, rest = cli.command_of(words)
+    operation = schema.operation(command)
+    given = arguments.parse(operation, rest)
+    if given.get("help"):
+        return arguments.help_text(operation)
+    if given.get("project") or given.get("incognito"):
+        raise InvalidInput("the memory of a chat is open already", where=f"/{command}")
+    values = {item.name: given[item.name] for item in operation.parameters if item.name in given}
+    result = getattr(memory, operation.method)(**values)
+    if given.get("json"):
+        return json.dumps(render.plain(result), ensure_ascii=False, indent=2)
+    return show(command, result)
