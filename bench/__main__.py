@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import sys
 
-from . import foundation
+from . import briefing, foundation
 from .yardstick import table
 
 
 def main() -> int:
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     lines = []
-    for measure in foundation.measures():
+    for measure in (*foundation.measures(), briefing.briefing):
         if wanted and wanted not in str(measure):
             continue
         lines.append(measure())

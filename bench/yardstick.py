@@ -79,7 +79,7 @@ class Notes:
 
     def __init__(self, seed: int = 7) -> None:
         self._random = Random(seed)
-        letters = "bcdfghklmnprstvz"
+        letters = "ghjklmnprstvwz"
         self._words = [
             "".join(
                 self._random.choice(letters) + self._random.choice("aeiou")
