@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,15 @@ def test_a_file_that_is_not_text_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("variable", "value"),
-    [("RECOLLECT_ENABLED", "perhaps"), ("RECOLLECT_RECALL_LIMIT", "many"), ("RECOLLECT_MODE", "x")],
+    [
+        ("RECOLLECT_ENABLED", "perhaps"),
+        ("RECOLLECT_RECALL_LIMIT", "many"),
+        ("RECOLLECT_MODE", "x"),
+        ("RECOLLECT_LOCK_WAIT", "nan"),
+        ("RECOLLECT_LOCK_WAIT", "inf"),
+        ("RECOLLECT_LOCK_WAIT", "-inf"),
+        ("RECOLLECT_RECALL_LIMIT", "9" * 20),
+    ],
 )
 def test_a_wrong_variable_is_an_error_that_names_it(
     tmp_path: Path, variable: str, value: str
@@ -87,6 +96,20 @@ def test_a_wrong_variable_is_an_error_that_names_it(
     with pytest.raises(recollect.ConfigError) as caught:
         load(tmp_path, **{variable: value})
     assert caught.value.where == variable
+
+
+def test_a_file_that_never_ends_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "endless").mkdir()
+    (tmp_path / "endless" / "recollect.toml").symlink_to("/dev/zero")
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe" / "recollect.toml")
+    (tmp_path / "large").mkdir()
+    (tmp_path / "large" / "recollect.toml").write_text("# " + "x" * 1_000_000)
+    (tmp_path / "folder" / "recollect.toml").mkdir(parents=True)
+    for name in ("endless", "pipe", "large", "folder"):
+        with pytest.raises(recollect.ConfigError, match="is not a file of at most") as caught:
+            config.load(str(tmp_path / name), str(tmp_path), {})
+        assert caught.value.where == str(tmp_path / name / "recollect.toml")
 
 
 def test_a_project_that_opted_out_is_left_alone(project: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ file, line and key; it never quietly means the defaults.
 """
 
 import os
+import stat
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -13,6 +14,8 @@ from .errors import ConfigError
 
 PROJECT_FILE = "recollect.toml"
 USER_FILE = "config.toml"
+_LARGEST_FILE = 1_000_000
+_LARGEST_NUMBER = 1_000_000_000
 
 
 class Setting(NamedTuple):
@@ -41,6 +44,14 @@ SETTINGS = (
     Setting("database", "", "no", "a postgresql:// address; empty means SQLite files"),
     Setting("space", "", "no", "the name under which a team shares this project on PostgreSQL"),
     Setting("capture", True, "off", "whether rules and wishes in your messages are remembered"),
+    Setting("briefing_budget", 800, "lower", "how many tokens a briefing may cost"),
+    Setting(
+        "stale",
+        "mark",
+        "no",
+        "what a briefing does with memories whose code changed: mark or withhold them",
+        ("mark", "withhold"),
+    ),
     Setting("recall_limit", 10, "lower", "how many hits a recall gives"),
     Setting("recall_budget", 2000, "lower", "how many tokens a recall may cost"),
     Setting("lock_wait", 30.0, "no", "seconds to wait for other processes before giving up"),
@@ -55,6 +66,8 @@ class Settings(NamedTuple):
     mode: str = "normal"
     database: str = ""
     space: str = ""
+    briefing_budget: int = 800
+    stale: str = "mark"
     capture: bool = True
     recall_limit: int = 10
     recall_budget: int = 2000
@@ -81,8 +94,13 @@ def load(project_root: str, user_directory: str, environment: Mapping[str, str])
 def _read(path: str) -> list[tuple[str, Any, int]]:
     """Name, value and line of every setting in a file; tables give `table_key`."""
     try:
+        about = os.stat(path)
+        if not stat.S_ISREG(about.st_mode) or about.st_size > _LARGEST_FILE:
+            raise ConfigError(
+                f"is not a file of at most {_LARGEST_FILE} bytes", where=path, hint="remove it"
+            )
         with open(path, "rb") as file:
-            raw = file.read()
+            raw = file.read(_LARGEST_FILE)
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -141,6 +159,9 @@ def _in_range(setting: Setting, value: Any, where: str) -> Any:
         )
     if isinstance(value, (int, float)) and value < 0:
         raise ConfigError(f"must not be negative: {value!r}", where=where)
+    # Said this way round, so that what is not a number at all (nan) fails too.
+    if isinstance(value, (int, float)) and not value <= _LARGEST_NUMBER:
+        raise ConfigError(f"must be a number up to {_LARGEST_NUMBER}: {value!r}", where=where)
     return value
 
 
