@@ -50,6 +50,32 @@ def test_json_is_scrubbed_in_keys_values_and_under_telling_names() -> None:
     assert len(clean.found) == 9
 
 
+def blocks(*texts: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": text} for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (
+            ("use " + TOKENS["npm"][:20], TOKENS["npm"][20:] + " now"),
+            ("use [REDACTED:npm-token]", " now"),
+        ),
+        (("a <private>b", "c", "d</private> e"), ("a [PRIVATE]", "", " e")),
+        (("a <private>b", "c"), ("a [PRIVATE]", "")),
+        (("a", "b <private>c</private>"), ("a", "b [PRIVATE]")),
+        (("a <pri", "vate>b</private> c"), ("a [PRIVATE]", " c")),
+    ],
+)
+def test_what_goes_on_in_the_next_block_is_taken_out(
+    given: tuple[str, ...], kept: tuple[str, ...]
+) -> None:
+    value = {"content": blocks(*given)}
+    clean = scrub_json(value)
+    assert json.loads(clean.text) == {"content": blocks(*kept)}
+    assert clean.found == (("npm-token",) if "npm" in kept[0] else ())
+
+
 def test_two_secret_keys_of_an_object_stay_two() -> None:
     value = {"gh" + "p_" + fake(ALNUM, 36, seed): seed for seed in range(3)}
     clean = json.loads(scrub_json(value).text)
@@ -188,6 +214,10 @@ HOSTILE = {
     "breaks": "aa`aaaa",
     "wrapped lines": "a1b2c3d4e5f6g7\n",
     "hooks": "hook/",
+    "cookies": "cookie: a=",
+    "tables": "password|\n--|\n",
+    "unseen": "password: \u200bhunter\u200b22 ",
+    "phrases": "password: correct horse battery ",
     "manifests": "kind: Secret\ndata:\n  a: bcdef\n",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import string
 
 import pytest
 
@@ -11,6 +12,7 @@ from recollect.core.secrets import safe, scrub
 
 from .secret_samples import (
     ALNUM,
+    BASE32,
     BREAKS,
     CONTEXTS,
     NAMED,
@@ -39,6 +41,28 @@ def test_a_token_broken_in_the_middle_is_taken_out(kind: str, mark: str) -> None
     first, last = token[:20], token[20:]
     clean = scrub(f"take {first}{mark}{last} and go")
     assert clean.text == f"take [REDACTED:{clean.found[0]}] and go"
+
+
+@pytest.mark.parametrize("mark", ["\u200b", "\u2060", "\u00ad", "\ufeff"])
+def test_a_token_is_taken_out_when_unseen_characters_stand_between_all_of_its_own(
+    mark: str,
+) -> None:
+    clean = scrub(f"use {mark.join(TOKENS['github-classic'])} now")
+    assert clean == ("use [REDACTED:github-token] now", ("github-token",))
+
+
+@pytest.mark.parametrize("prefix", ["AKIA", "ASIA", "ABIA", "ACCA"])
+def test_a_key_id_of_capitals_alone_is_taken_out(prefix: str) -> None:
+    for seed in range(200):
+        key = prefix + fake(BASE32, 16, seed)
+        assert scrub(f"use {key} now").text == "use [REDACTED:aws-key] now"
+    letters = prefix + fake(string.ascii_uppercase, 16)
+    assert scrub(f"use {letters} now").text == "use [REDACTED:aws-key] now"
+
+
+def test_the_mark_of_a_redaction_is_not_redacted() -> None:
+    clean = scrub(f"https://{TOKENS['github-classic']}@github.com/x")
+    assert clean == ("https://[REDACTED:github-token]@github.com/x", ("github-token",))
 
 
 @pytest.mark.parametrize("place", [2, 4, 7, 16, 30])
@@ -113,6 +137,16 @@ def test_a_value_in_a_telling_place_is_taken_out_and_nothing_else(context: str, 
         'if "-----BEGIN PRIVATE' + ' KEY-----" in text: raise Error(text)',
         "[REDACTED:github-token] password=[REDACTED:password]",
         "the password is sha256-hashed and the token is base64-encoded",
+        "the password is: required. the password is stored in the vault",
+        'password="please enter it again here"',
+        "password: must be at least eight characters long",
+        "password: the one from the shared vault",
+        "Cookie: theme=dark; lang=en; consent=accepted-all-of-them",
+        "cookie handling, see commit=3f2a9c1b7d4e5f60718293a4b5c6d7e8f9012345",
+        "| field | password |\n|---|---|\n| type | string |\n| note | required |",
+        "SECRET_NAME=productionDatabaseCredentials secret: 'shopDatabaseCredentials'",
+        "REDIS_KEY=userSessionsByAccount",
+        "[REDACTED:[PRIVATE]",
     ],
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
@@ -178,6 +212,7 @@ def test_what_was_found_is_told_in_the_order_of_the_text() -> None:
         ("a </private> b", "a </private> b"),
         ("a <privately>b", "a <privately>b"),
         ("<private></private>", "[PRIVATE]"),
+        ("a <private foo=1>b</private> c", "a [PRIVATE] c"),
         ("a\n<private>\nb", "a\n[PRIVATE]"),
     ],
 )

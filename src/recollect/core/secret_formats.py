@@ -206,7 +206,9 @@ CONTEXTS = (
     (
         "url-password",
         b"://",
-        r"://[^\s:/@'\"`<>\\]{0,99}:([^\s/?'\"`<>\\]{1,256})@(?!sha256:)[\w[$%.-]",
+        # A user that was redacted holds a colon of its own.
+        r"://(?:[^\s:/@'\"`<>\\\[]|\[REDACTED:[\w-]{1,40}\]){0,99}:([^\s/?'\"`<>\\]{1,256})@"
+        r"(?!sha256:)[\w[$%.-]",
     ),
     ("bearer-token", b"bearer", r"(?i)(?<!\w)bearer[ :]\s{0,4}([\w.~+/=-]{16,})"),
     ("basic-auth", b"basic ", r"(?i)(?<!\w)basic\s{1,4}([\w+/]{8,}={0,2})"),
@@ -226,6 +228,13 @@ CONTEXTS = (
     ("password", b"sshpass", "(?i)sshpass" + _PASSWORD_OPTION),
     ("password", b"mysql", "(?i)mysql" + _PASSWORD_OPTION),
     ("password", b"docker login", "(?i)docker login" + _PASSWORD_OPTION),
+    ("password", b"redis-cli", "(?i)redis-cli" + _PASSWORD_OPTION.replace("-p", "-a")),
+    (
+        "passphrase",
+        b"pass",
+        r"(?i)pass(?:word|wort|phrase|code|wd)[ \t]{0,4}[:=][ \t]{0,4}"
+        r"((?:[a-z]{2,12}[ -]){3,9}[a-z]{2,12})(?=[ \t]{0,9}(?:[\r\n]|\Z))",
+    ),
     ("password", b"user id=", r"(?i)user id=" + _CONNECTION),
     ("password", b"uid=", r"(?i)uid=" + _CONNECTION),
     (

@@ -67,7 +67,11 @@ def kind_of_name(name: str) -> str:
         return ""
     last = parts[-1] if parts[-1].endswith("ss") else parts[-1].removesuffix("s")
     before = parts[-2] if len(parts) > 1 else ""
-    if last.endswith(("password", "passwd", "passphrase", "passwort", "passcode", "pwd")):
+    if last.endswith(
+        ("password", "passwd", "passphrase", "passwort", "kennwort", "passcode", "pwd")
+    ):
+        return "password"
+    if last == "passe":  # mot de passe
         return "password"
     if last.endswith("pass"):
         return "password" if last == "pass" or last[:-4] in _BEFORE_PASS else ""
@@ -122,6 +126,12 @@ _TECHNICAL = _set(
     "sha md base utf aes argon pbkdf oauth rsa hmac uint varchar char ascii ipv bit bits min max"
     " length version"
 )
+_OF_SENTENCES = _set(
+    "the an to in of for and or is are was be not no must should can cannot could will have has"
+    " at on by from with it this that your you we if when then than please enter type choose"
+    " repeat use set see ask same least required optional valid invalid wrong incorrect stored"
+    " kept hashed encrypted characters letters digits length password passwords passwort"
+)
 _SWITCH = r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])"
 
 
@@ -163,9 +173,25 @@ def is_random(value: str, least: int = 10) -> bool:
     )
 
 
-def is_token(body: str) -> bool:
+def is_token(body: str, type_: str = "") -> bool:
     """Whether what follows an issuer's prefix is a token: no mask, no words of a manual."""
-    return not is_filler(body) and (has("[0-9]", body) or body.lower() != body != body.upper())
+    if is_filler(body):
+        return False
+    # The key ids of AWS are base 32: one in thirty has no digit.
+    return has("[0-9]", body) or body.lower() != body != body.upper() or type_ == "aws-key"
+
+
+def is_phrase(value: str) -> bool:
+    """Whether these are words without grammar, as in a passphrase."""
+    parts = compiled(r"[A-Za-z]+").findall(value.lower())
+    return 4 <= len(parts) <= 10 and _OF_SENTENCES.isdisjoint(parts)
+
+
+def is_solid(value: str) -> bool:
+    """Whether this is one long run of letters or of digits that no language has a word for."""
+    if has(r"^(?:[a-z]{20,}|[A-Z]{20,}|[0-9]{16,})$", value):
+        return True
+    return has(r"^[A-Za-z]{20,}$", value) and len(compiled(_SWITCH).findall(value)) * 6 > len(value)
 
 
 def is_secret(kind: str, value: str, *, quoted: bool, loose: bool) -> bool:
@@ -183,11 +209,14 @@ def is_secret(kind: str, value: str, *, quoted: bool, loose: bool) -> bool:
         return True
     if not quoted and (has(_CODE, value) or _refers(value)):
         return False
+    if (quoted or loose) and is_solid(value):
+        return kind == "secret" or not value.isdigit()
     if kind == "password":
         if has(r"^[#.][a-z][a-z-]*$", value) or has(_PLACE, value) or is_words(value):
             return False
         if has(r"\s", value):  # a sentence, unless signs stand inside of its words
-            return quoted and len(value) < 64 and has(r"[A-Za-z][0-9@#$%^&*!]+[A-Za-z]", value)
+            signs = has(r"[A-Za-z][0-9@#$%^&*!]+[A-Za-z]", value)
+            return quoted and len(value) < 64 and (signs or is_phrase(value))
         if quoted or loose:
             return len(value) >= 4
         return len(value) >= 6 and has(r"[0-9!@#$%^&*?~+]", value)
@@ -205,6 +234,8 @@ def is_secret_in(context: str, value: str) -> bool:
     """Whether what stands in one of the places of `secret_formats.CONTEXTS` is a secret."""
     if context == "basic-auth":
         return is_basic(value)
+    if context == "passphrase":
+        return is_phrase(value)
     return is_random(value) if context == "webhook" else not is_filler(value)
 
 

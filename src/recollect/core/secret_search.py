@@ -67,6 +67,7 @@ def _candidates(text: str) -> Iterator[Span]:
     yield from _key_blocks(text, lower)
     yield from _tokens(text, classes)
     yield from _broken_tokens(text, classes)
+    yield from _interspersed(text)
     yield from _manifests(text, lower)
     for type_, hint, pattern in formats.CONTEXTS:
         for match in _matches(pattern, text, lower, hint):
@@ -74,6 +75,8 @@ def _candidates(text: str) -> Iterator[Span]:
             if rules.is_secret_in(type_, match[group]):
                 yield *match.span(group), type_
     yield from _assigned(text, lower)
+    yield from _cookies(text, lower)
+    yield from _tables(text, lower)
 
 
 def _all(haystack: bytes, needle: bytes) -> Iterator[int]:
@@ -96,6 +99,7 @@ def _matches(pattern: str, text: str, lower: bytes, hint: bytes) -> Iterator[re.
 # Tokens
 
 _RUN = b"a" * 18
+_TELLING = r"\d|[a-z][A-Z]|[A-Z][a-z]|A(?:KI|SI|BI|CC)A[A-Z]{16}"
 _QUOTE_INSIDE = b"aaqaaaa"
 _LINE_END = b"a" * 12 + b"n"
 _BREAK = (
@@ -123,13 +127,13 @@ def _tokens(text: str, classes: bytes) -> Iterator[Span]:
         chunk = classes[start : start + 120]
         end = start + len(chunk) - len(chunk.lstrip(b"a"))
         runs.add(text[max(0, start - 9) : end])
-    long = "\n".join([run for run in runs if rules.has(r"\d|[a-z][A-Z]|[A-Z][a-z]", run)])
+    long = "\n".join([run for run in runs if rules.has(_TELLING, run)])
     for prefix, type_, body in formats.prefixes() if long else ():
         if prefix in long:
             regex, at = _bounded(re.escape(prefix) + f"({body})"), text.find(prefix)
             while at >= 0:
                 match = regex.match(text, at)
-                if match and rules.is_token(match[1]):
+                if match and rules.is_token(match[1], type_):
                     yield at, at + len(match[0].rstrip(".")), type_
                 at = text.find(prefix, match.end() if match else at + 1)
     for type_, hint, pattern in formats.SHAPED if long else ():
@@ -164,6 +168,25 @@ def _broken_tokens(text: str, classes: bytes) -> Iterator[Span]:
             yield kept[start], kept[end - 1] + 1, type_
 
 
+def _interspersed(text: str) -> Iterator[Span]:
+    """Secrets whose characters stand apart with something between them that nobody sees."""
+    if text.isascii():
+        return
+    unseen = rules.compiled("[\u00ad\u200b-\u200d\u2060\ufeff]")
+    if not unseen.search(text):
+        return
+    kept = [at for at, character in enumerate(text) if not unseen.match(character)]
+    joined = "".join([text[at] for at in kept])
+    shadow = joined.encode("ascii", "replace")
+    for found in (
+        _tokens(joined, shadow.translate(_CLASSES)),
+        _assigned(joined, shadow.lower()),
+    ):
+        for start, end, type_ in found:
+            if kept[end - 1] - kept[start] >= end - start:
+                yield kept[start], kept[end - 1] + 1, type_
+
+
 # ---------------------------------------------------------------------------------------------
 # Blocks
 
@@ -196,13 +219,51 @@ def _manifests(text: str, lower: bytes) -> Iterator[Span]:
                 yield *match.span(1), "kubernetes-secret"
 
 
+_COOKIES = (
+    r"(?i)cookie(?:\\*[\"']?\s{0,4}[:,]\s{0,4}|(?<=--cookie)[ =])\\*[\"']?([^\n\"'\\]{16,4000})"
+)
+_LONGEST_TABLE = 1000
+
+
+def _cookies(text: str, lower: bytes) -> Iterator[Span]:
+    """Random values in a Cookie header, whatever their names."""
+    for header in _matches(_COOKIES, text, lower, b"cookie"):
+        pairs = rules.compiled(r"[\w.-]{1,64}=([^\s;,]{16,})")
+        for pair in pairs.finditer(text, *header.span(1)):
+            if rules.is_random(pair[1], 16) and not rules.is_filler(pair[1]):
+                yield *pair.span(1), "cookie"
+
+
+def _tables(text: str, lower: bytes) -> Iterator[Span]:
+    """The cells of a Markdown table whose column is called password, token …"""
+    if b"|" not in lower or b"--" not in lower:
+        return
+    end = 0
+    for rule in rules.compiled(r"\n[ \t|:-]{3,400}(?=\n)").finditer(text):
+        if rule.start() < end or "|" not in rule[0]:
+            continue
+        heads = text[text.rfind("\n", 0, rule.start()) + 1 : rule.start()].split("|")
+        kinds = [rules.kind_of_name(head.strip(" \t*`")) for head in heads]
+        end = rule.end()
+        for _ in range(_LONGEST_TABLE if any(kinds) else 0):
+            start, end = end + 1, (text.find("\n", end + 1) + 1 or len(text) + 1) - 1
+            if "|" not in text[start:end]:
+                break
+            for kind, cell in zip(kinds, text[start:end].split("|"), strict=False):
+                value = cell.strip(" \t`*\"'\r")
+                if kind and rules.is_secret(kind, value, quoted=True, loose=True):
+                    at = start + cell.index(value)
+                    yield at, at + len(value), TYPES[kind]
+                start += len(cell) + 1
+
+
 # ---------------------------------------------------------------------------------------------
 # Values under a telling name
 
-_NAME_ENDS = b"pass pwd secret token key cred auth salt _pat login".split()
+_NAME_ENDS = b"pass pwd secret token key cred auth salt _pat login kennwort".split()
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.-"
 _NAME_REST = (
-    rb"(?:w(?:or)?[dt]|phrase|code|ential)?s?"
+    rb"(?:w(?:or)?[dt]|phrase|code|ential|e(?= ))?s?"
     rb"(?:[_-]?\d{1,2}|(?:[_-][a-z0-9]{1,16}){0,2})(?![a-z0-9])"
 )
 _VALUE = (
@@ -216,7 +277,8 @@ _ASSIGNED = (
     r"(?:[ \t]{0,4}[A-Za-z][\w.\[\]<>?| ]{0,40}?=(?![=>]))?"
     r"|(?P<comma>[ \t]{0,4},)"
     r"|(?P<pair>[\"']?,?\s{1,40}\\*[\"']?value\\*[\"']?\s{0,4}[:=]|\s{0,4}\{\s{1,9}default\s{0,9}=)"
-    r"|(?P<says>(?: for [^\n\"'`]{0,40}(?:[\"'`][^\n\"'`]{1,40}[\"'`])?)? is(?=\s))"
+    r"|(?P<says>(?: for [^\n\"'`]{0,40}(?:[\"'`][^\n\"'`]{1,40}[\"'`])?)?"
+    r" (?:is|ist|lautet|est):?(?=\s))"
     r"|(?P<element>(?:[ \t][^<>\n]{0,80})?>)"
     r"|(?P<space>(?=[ \t]))"
     r")(?:[ \t]{0,30}|\s{0,60}(?=\\*[\"']))" + _VALUE
@@ -271,6 +333,8 @@ def _takes_value(match: re.Match[str], kind: str, name: str, before: str) -> boo
             or (quote and name.endswith("PASSWORD"))
             or (quote and name == "password" and before.rstrip(" \t")[-1:] in ("", "\n"))
             or (match["bare"] and rules.is_random(match["bare"], 20))
+            # The seed of one-time passwords is base 32.
+            or (rules.has(r"^[A-Z2-7]{16,64}$", match["bare"] or "") and kind == "secret")
         )
     if not quote:
         return match["op"] != ":" or not name.lower().endswith("pass")  # the outcome of a test
@@ -285,6 +349,9 @@ def _takes_bare(match: re.Match[str], name: str, before: str) -> bool:
         return re.search(r"login\s+\S+\s+$|\s--?\w[^\n]*$", before) is not None
     if match["element"]:
         return True
+    if match["says"]:
+        ends = rules.compiled(r"[ \t]*(?:[.!]?[ \t]*(?:\n|\Z))").match(match.string, match.end())
+        return match["says"].endswith(":") and ends is not None
     if op in ("==", "!=", "===", "!=="):
         return match["bare"] is None
     if re.search(r"(?:^|\n)[ \t]*user(?:name)? ?[:=] ?[\w.@-]+[ \t]*\n[ \t]*$", before):

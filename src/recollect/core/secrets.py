@@ -8,6 +8,7 @@ where it goes.
 
 import json
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from recollect.core import secret_rules as rules
@@ -69,7 +70,7 @@ def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
     if depth == MAX_DEPTH:
         raise InvalidInput(f"JSON is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, list | tuple):
-        return [_scrub_value(item, name, found, depth + 1) for item in value]
+        return [_scrub_value(item, name, found, depth + 1) for item in _joined_up(value, found)]
     if not isinstance(value, dict):
         raise InvalidInput(
             f"a {type(value).__name__} cannot be written as JSON",
@@ -137,17 +138,54 @@ def _redact(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _without_private(text: str) -> str:
+    for start, stop in reversed(_private(text)):
+        text = text[:start] + PRIVATE + text[stop:]
+    return text
+
+
+def _private(text: str) -> list[tuple[int, int]]:
     """Nested spans end with their outermost; one that is not closed lasts to the end."""
     if "<" not in text:
-        return text
-    pieces: list[str] = []
-    depth = kept = 0
-    for tag in rules.compiled(r"(?i)<(/?)private\s{0,8}>").finditer(text):
+        return []
+    found: list[tuple[int, int]] = []
+    depth = 0
+    for tag in rules.compiled(r"(?i)<(/?)private(?:\s[^<>]{0,99})?>").finditer(text):
         if not tag[1]:
             if depth == 0:
-                pieces += (text[kept : tag.start()], PRIVATE)
+                found.append((tag.start(), len(text)))
             depth += 1
         elif depth:
             depth -= 1
-            kept = tag.end()
-    return "".join(pieces) + (text[kept:] if not depth else "") if pieces else text
+            found[-1] = (found[-1][0], tag.end())
+    return found
+
+
+def _joined_up(items: Sequence[Json], found: list[str]) -> list[Json]:
+    """A list of blocks in which no secret and no private span goes on from one text to the next.
+
+    Whoever reads the blocks reads their texts as one."""
+    places = [at for at, item in enumerate(items) if _is_text(item)]
+    if len(places) < 2:
+        return list(items)
+    texts = [items[at]["text"] for at in places]
+    whole = "".join(texts)
+    cuts = [*((start, stop, "") for start, stop in _private(whole)), *spans(whole)]
+    changed = list(items)
+    begun = 0
+    for at, text in zip(places, texts, strict=True):
+        ended = begun + len(text)
+        for start, stop, type_ in sorted(cuts, reverse=True):
+            if not (start < ended < stop or start < begun < stop):
+                continue
+            mark = ""
+            if start >= begun:
+                mark = f"[REDACTED:{type_}]" if type_ else PRIVATE
+                found += [type_] if type_ else []
+            text = text[: max(start - begun, 0)] + mark + text[min(stop, ended) - begun :]
+        changed[at] = {**items[at], "text": text}
+        begun = ended
+    return changed
+
+
+def _is_text(item: Json) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("text"), str)
