@@ -45,8 +45,8 @@ _MONTH = f"{_LONG_MONTHS}|(?-i:May|March)"
 _ANY_MONTH = f"{_MONTH}|{_SHORT_MONTHS}|(?(side)(?:may|march)|(?!))"
 _COUNT = rf"[0-9]{{1,3}}|an?|{'|'.join(_NUMBERS)}"
 
-# No part of an identifier, a path, an option or an address.
-_EDGE_BEFORE, _EDGE_AFTER = r"(?<![\w./\\=:@#$-])", r"(?![\w/\\=@$-]|\.\w)"
+# No part of an identifier, a path, an option or an address, and no function that is called.
+_EDGE_BEFORE, _EDGE_AFTER = r"(?<![\w./\\=:@#$-])", r"(?![\w/\\=@$(-]|\.\w)"
 _RELATIVE = rf"""
     (?P<day>yesterday|today|tomorrow)(?:\s+(?P<part>morning|afternoon|evening|night))?
   | (?P<tonight>tonight)
@@ -103,10 +103,19 @@ def absolute(text: str, now_us: int) -> str:
     """The text with its relative dates replaced, except in code, quotes and identifiers."""
 
     def said(found: re.Match[str]) -> str:
-        period = None if found["protected"] else _resolve(found, now_us)
+        period = None if found["protected"] or _is_name(found) else _resolve(found, now_us)
         return _phrase(found, period) if period else found[0]
 
     return _relative_dates().sub(said, text) if _may_hold_a_date(text) else text
+
+
+def _is_name(found: re.Match[str]) -> bool:
+    """A capital in the midst of a sentence makes a name: a song called Yesterday."""
+    said = found[0]
+    if not said[0].isupper() or said.isupper():
+        return False
+    before = found.string[max(0, found.start() - 3) : found.start()]
+    return re.search(r"(?:^|[\n.!?:;(*>#|…–—-])\W*$", before) is None
 
 
 def period(question: str, now_us: int) -> tuple[int, int] | None:
@@ -347,4 +356,5 @@ def _phrase(found: re.Match[str], period: _Period) -> str:
     subject = found[0][0].isupper() and behind[:1] in (["is"], ["was"])
     alone = subject or not _PREPOSITIONS.isdisjoint(before[-1:])
     sentence = name if alone else f"{preposition} {name}"
-    return sentence[0].upper() + sentence[1:] if found[0][0].isupper() else sentence
+    capital = found[0][0].isupper() and not found[0].isupper()
+    return sentence[0].upper() + sentence[1:] if capital else sentence
