@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from recollect.core.episodes import Action, Episode, ErrorSeen
+from recollect.core.distill_steps import Learn, Plan, Step
+from recollect.core.episodes import Action, Episode, ErrorSeen, build
 from recollect.core.messages import Numbered
 from recollect.types import FOREVER, KINDS, Memory, Message, ToolCall
 
@@ -117,3 +118,51 @@ class Talk:
     def edit(self, path: str, old: str = "a", new: str = "b") -> Talk:
         given = {"file_path": path, "old_string": old, "new_string": new}
         return self.call("Edit", given, f"The file {path} has been updated.")
+
+
+def only(talk: Talk, **fields: str) -> Episode:
+    """The one episode of a session."""
+    [episode] = build(talk.messages, **fields)
+    return episode
+
+
+ENDPOINTS = [
+    "Implement POST /api/todos endpoint",
+    "Add GET /api/users endpoint",
+    "Create DELETE /api/orders endpoint",
+    "Implement PUT /api/items endpoint with validation",
+    "Add PATCH /api/todos endpoint",
+]
+
+
+def endpoint_episodes(count: int = 5, **fields: Any) -> list[Episode]:
+    return [
+        episode(
+            f"e-{at}",
+            goal,
+            artifacts=(f"src/routes/r{at}.ts", f"tests/r{at}.test.ts"),
+            actions=(passed("npm test"),),
+            **fields,
+        )
+        for at, goal in enumerate(ENDPOINTS[:count], 1)
+    ]
+
+
+def kept(id: str, step: Learn) -> Memory:
+    """The memory that a step makes when it is applied."""
+    return memory(
+        id,
+        step.kind,
+        step.text,
+        subject=step.subject,
+        detail=step.detail,
+        examples=step.examples,
+        confidence=step.confidence,
+        label=step.label,
+        sources=step.sources,
+        evidence=step.sources,
+    )
+
+
+def of_kind(found: Plan, kind: type[Step]) -> list[Any]:
+    return [step for step in found.steps if isinstance(step, kind)]

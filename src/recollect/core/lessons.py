@@ -1,4 +1,5 @@
-"""What episodes teach, in words: the pattern of tasks of one sort, the pitfall of an error.
+"""What episodes teach, in words: the pattern of tasks of one sort, the way they are done, the
+pitfall of an error.
 
 A lesson says only what the episodes have in common: where the work was done, which checks passed,
 what went wrong on the way. Which episodes belong together is decided in `core.distill`.
@@ -12,7 +13,9 @@ from typing import NamedTuple
 
 from ..types import Json
 from .episodes import Episode, ErrorSeen
+from .skills import KnownError, Procedure
 from .terms import query_terms, stems, terms
+from .urls import slugify
 
 MOST_FILES, MOST_CHECKS, MOST_ERRORS = 5, 2, 3
 _VAGUE = frozenset(("AssertionError", "test failure", "build", "check", "lint", "Error"))
@@ -144,3 +147,34 @@ def _common_words(centre: Episode, members: Sequence[Episode]) -> list[str]:
         for word, root in zip(words, roots, strict=True)
         if 2 * sum(root in goal for goal in goals) >= len(goals)
     ][:8]
+
+
+# ---------------------------------------------------------------- a way of doing it
+
+
+def procedure_lesson(centre: Episode, members: Sequence[Episode]) -> Procedure:
+    """How tasks of this sort were done, as a procedure for a person to accept."""
+    good = [episode for episode in members if episode.outcome == "success"] or list(members)
+    read = _common(map(_looked_at, good), len(good), MOST_FILES)
+    changed = _common(map(_places, good), len(good), MOST_FILES)
+    checks = _common(map(_checks, good), len(good), MOST_CHECKS)
+    known = {error.message: error.resolution for one in members for error in one.resolved}
+    name = " ".join(_common_words(centre, members)) or centre.goal or "task"
+    steps = [*(f"Read {path}" for path in read), *(f"Change {path}" for path in changed)]
+    steps += [f"Run `{check}`" for check in checks]
+    failures = sum(one.outcome == "failure" for one in members)
+    return Procedure(
+        slugify(name),
+        f"How tasks like “{centre.goal}” were done. Use it for tasks of that sort."[:1024],
+        f"Skill: {name.capitalize()}",
+        steps=tuple(steps) or (f"Do as in {centre.id}",),
+        errors=tuple(KnownError(error, fix) for error, fix in list(known.items())[:MOST_ERRORS]),
+        exit_criteria=tuple(f"`{check}` passes" for check in checks),
+        successes=sum(one.outcome == "success" for one in members),
+        failures=failures,
+    )
+
+
+def _looked_at(episode: Episode) -> list[str]:
+    changed = set(episode.artifacts)
+    return [path for path in episode.files if path not in changed]
