@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import recollect
-from recollect.places import branch_of, find_project
+from recollect.places import branch_of, find_project, user_directory
 
 
 def git(place: Path, *arguments: str) -> None:
@@ -136,6 +137,108 @@ def test_the_environment_names_the_project(repository: Path, tmp_path: Path) -> 
     environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "RECOLLECT_PROJECT": str(repository)}
     with recollect.open(environment=environment) as memory:
         assert memory.project.root == str(repository)
+
+
+def test_a_project_that_is_named_wins_over_the_environment(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(repository)
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "RECOLLECT_PROJECT": str(tmp_path)}
+    with recollect.open(".", environment=environment) as memory:
+        assert memory.project.root == str(repository)
+    command = [sys.executable, "-m", "recollect", "--project", ".", "learn", "a fact"]
+    environment["RECOLLECT_PROJECT"] = str(tmp_path / "other")
+    subprocess.run(command, cwd=repository, env=environment, check=True, capture_output=True)
+    assert (repository / ".recollect" / "memory.db").exists()
+    assert not (tmp_path / "other" / ".recollect").exists()
+
+
+def test_a_worktree_that_was_moved_is_refused_until_git_knows_its_place(
+    repository: Path, tmp_path: Path
+) -> None:
+    git(repository, "worktree", "add", str(tmp_path / "tree"))
+    (tmp_path / "tree").rename(tmp_path / "moved")
+    assert "does not lead back" in find_project(str(tmp_path / "moved")).doubt
+    git(repository, "worktree", "repair", str(tmp_path / "moved"))
+    assert find_project(str(tmp_path / "moved")).doubt == ""
+
+
+def test_worktrees_with_relative_links_are_known(repository: Path, tmp_path: Path) -> None:
+    git(repository, "worktree", "add", str(tmp_path / "tree"))
+    linked = repository / ".git" / "worktrees" / "tree"
+    (linked / "gitdir").write_text("../../../../tree/.git\n")
+    (tmp_path / "tree" / ".git").write_text("gitdir: ../repository/.git/worktrees/tree\n")
+    project = find_project(str(tmp_path / "tree"))
+    assert (project.root, project.doubt) == (str(repository), "")
+
+
+def write_files(place: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = place / name.replace("__", "/").replace("dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+
+
+@pytest.mark.parametrize("trap", ["pointer", "link", "worktree", "commondir", "relayed"])
+def test_an_unpacked_archive_cannot_pose_as_another_project(
+    repository: Path, tmp_path: Path, trap: str
+) -> None:
+    """Git keeps `.git` out of repositories; an archive can bring one that points anywhere."""
+    evil = tmp_path / "evil"
+    evil.mkdir()
+    own = f"[core]\n\tworktree = {repository}"
+    if trap == "pointer":
+        write_files(evil, dot_git=f"gitdir: {repository}/.git")
+    if trap == "link":
+        (evil / ".git").symlink_to(repository / ".git")
+    if trap == "worktree":
+        write_files(evil, dot_git="gitdir: e", e__HEAD="ref: refs/heads/main", e__config=own)
+    if trap == "commondir":
+        write_files(
+            evil, dot_git="gitdir: e", e__commondir=f"{repository}/.git", e__gitdir="../.git"
+        )
+    if trap == "relayed":
+        write_files(
+            evil, dot_git="gitdir: e/worktrees/w", e__worktrees__w__commondir="../..",
+            e__worktrees__w__gitdir="../../../.git", e__config=own,
+        )  # fmt: skip
+    assert "does not lead back" in find_project(str(evil)).doubt
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    with pytest.raises(recollect.Refused, match="trap") as caught:
+        recollect.open(evil, environment=environment)
+    assert "RECOLLECT_TRUST" in caught.value.hint
+
+
+@pytest.mark.parametrize("mark", [".git", ".recollect"])
+def test_what_another_user_put_above_a_directory_does_not_capture_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    shared = tmp_path / "shared"
+    (shared / "mine").mkdir(parents=True)
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    if mark == ".git":
+        git(shared, "init")
+    else:
+        with recollect.open(shared, environment=environment) as memory:
+            memory.init()
+    assert find_project(str(shared / "mine")).root == str(shared)
+    me = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    with pytest.raises(recollect.Refused, match=f"{mark} belongs to another user"):
+        recollect.open(shared / "mine", environment=environment)
+    trusting = {**environment, "RECOLLECT_TRUST": "1"}
+    assert recollect.open(shared / "mine", environment=trusting).project.root == str(shared)
+
+
+@pytest.mark.parametrize("home", ["", "relative/home", "."])
+def test_the_users_memory_never_lands_in_the_current_directory(home: str) -> None:
+    account = user_directory({})
+    assert os.path.isabs(account)
+    assert user_directory({"HOME": home, "XDG_DATA_HOME": home, "LOCALAPPDATA": home}) == account
+    if home:
+        with pytest.raises(recollect.ConfigError, match="absolute"):
+            user_directory({"RECOLLECT_HOME": home})
 
 
 def test_a_project_that_is_not_a_directory_is_an_error(tmp_path: Path) -> None:

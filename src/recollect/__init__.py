@@ -83,7 +83,7 @@ __all__ = [
 
 
 def open(
-    path: str | _os.PathLike[str] = ".",
+    path: str | _os.PathLike[str] | None = None,
     *,
     incognito: bool = False,
     origin: str = "agent",
@@ -92,7 +92,7 @@ def open(
 ) -> Recollect:
     """Open the memory of the project that `path` belongs to, together with the user's.
 
-    path: a directory of the project; RECOLLECT_PROJECT is used for the default
+    path: a directory of the project; else RECOLLECT_PROJECT, else the current directory
     incognito: keep everything in memory; nothing is read from or written to disk
     origin: who speaks through this object: agent, or user when a person types the calls
     clock: microseconds since 1970; the real time by default
@@ -101,7 +101,8 @@ def open(
     from .opening import open_memory
 
     variables = dict(_os.environ) if environment is None else environment
-    return open_memory(_os.fspath(path), variables, incognito, origin, clock)
+    place = None if path is None else _os.fspath(path)
+    return open_memory(place, variables, incognito, origin, clock)
 
 
 def __getattr__(name: str) -> Any:

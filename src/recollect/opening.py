@@ -22,7 +22,7 @@ from .types import ORIGINS
 
 
 def open_memory(
-    path: str,
+    path: str | None,
     variables: Mapping[str, str],
     incognito: bool,
     origin: str,
@@ -33,9 +33,16 @@ def open_memory(
         raise InvalidInput(
             f"{origin!r} is not an origin", where="origin", hint=f"one of: {', '.join(ORIGINS)}"
         )
-    if path == ".":
-        path = variables.get("RECOLLECT_PROJECT") or path
+    if path is None:
+        path = variables.get("RECOLLECT_PROJECT") or "."
     project = find_project(path)
+    if project.doubt and not _trusts(variables):
+        raise Refused(
+            f"this project could be another user's trap: {project.doubt}",
+            where=project.root,
+            hint="make the files your own (chown), repair the link (git worktree repair), or set "
+            "RECOLLECT_TRUST=1 where everything is yours",
+        )
     user = user_directory(variables)
     settings = config.load(project.root, user, variables)
     if incognito:
@@ -45,6 +52,11 @@ def open_memory(
     memory.environment = variables
     memory.elsewhere = lambda place: open_memory(place, variables, incognito, origin, clock)
     return memory
+
+
+def _trusts(variables: Mapping[str, str]) -> bool:
+    """Whether everything on this machine is the caller's: a container, a build server."""
+    return variables.get("RECOLLECT_TRUST") == "1"
 
 
 def _microseconds() -> int:

@@ -10,18 +10,21 @@ import sys
 from collections.abc import Mapping
 from typing import NamedTuple, TextIO
 
-from .errors import InvalidInput, Refused
+from .errors import ConfigError, InvalidInput, Refused
 
 FOLDER = ".recollect"
 _INIT_MARK = "project"
 
 
 class Project(NamedTuple):
-    """A project: its root, the directory it was reached from, and how it was recognised."""
+    """A project: its root, the directory it was reached from, and how it was recognised.
+
+    `doubt` says why it may be another user's trap; it is empty when all is well."""
 
     root: str
     start: str
     how: str
+    doubt: str = ""
 
     @property
     def folder(self) -> str:
@@ -41,37 +44,57 @@ def find_project(path: str) -> Project:
             where=path,
             hint="name an existing directory with --project or RECOLLECT_PROJECT",
         )
-    common = git_common_directory(start)
-    if common:
-        return Project(_root_of(common), start, "git")
+    for directory in _upwards(start):
+        git_directory = _git_directory(directory)
+        if git_directory:
+            return _repository(directory, git_directory, start)
     for directory in _upwards(start):
         if os.path.exists(os.path.join(directory, FOLDER, _INIT_MARK)):
-            return Project(directory, start, "init")
+            return Project(directory, start, "init", _not_mine(os.path.join(directory, FOLDER)))
     return Project(start, start, "directory")
 
 
-def git_common_directory(start: str) -> str:
-    """The common git directory above a path; empty outside git."""
-    for directory in _upwards(start):
-        entry = os.path.join(directory, ".git")
-        if os.path.isdir(entry):
-            # A repository has HEAD; a stray empty .git directory is none.
-            if os.path.exists(os.path.join(entry, "HEAD")):
-                return os.path.realpath(entry)
-        elif os.path.isfile(entry):
-            linked = _pointer(entry)
-            if linked and os.path.isdir(linked):
-                return _common_of(linked)
-    return ""
+def _git_directory(directory: str) -> str:
+    """Where the `.git` in a directory leads; empty when there is none."""
+    entry = os.path.join(directory, ".git")
+    if os.path.isdir(entry):
+        # A repository has HEAD; a stray empty .git directory is none.
+        return os.path.realpath(entry) if os.path.exists(os.path.join(entry, "HEAD")) else ""
+    linked = _pointer(entry)
+    return linked if linked and os.path.isdir(linked) else ""
 
 
-def _common_of(git_directory: str) -> str:
-    """A linked worktree's git directory names the common one in `commondir`."""
+def _repository(directory: str, git_directory: str, start: str) -> Project:
+    common = _first_line(os.path.join(git_directory, "commondir"))
+    common = os.path.realpath(os.path.join(git_directory, common))
+    root = _root_of(common)
+    entry = os.path.join(directory, ".git")
+    doubt = _not_mine(entry) or _not_mine(common)
+    if not doubt and not _leads_back(directory, git_directory, common, root):
+        doubt = f"{entry} leads to {common}, which does not lead back"
+    return Project(root, start, "git", doubt)
+
+
+def _leads_back(directory: str, git_directory: str, common: str, root: str) -> bool:
+    """Whether a repository knows of the directory: a `.git` can be made to point at any."""
+    if git_directory == common:
+        # With a separate git directory, which has no way back, the project is that directory.
+        return root in (directory, common)
+    back = _first_line(os.path.join(git_directory, "gitdir"))
+    return (
+        os.path.dirname(git_directory) == os.path.join(common, "worktrees")
+        and os.path.realpath(os.path.join(git_directory, back)) == os.path.join(directory, ".git")
+        and (root == common or _git_directory(root) == common)
+    )
+
+
+def _not_mine(path: str) -> str:
+    """Says that a file belongs to another user; empty when it is the caller's own."""
     try:
-        with open(os.path.join(git_directory, "commondir"), encoding="utf-8") as file:
-            return os.path.realpath(os.path.join(git_directory, file.read().strip()))
-    except OSError:
-        return os.path.realpath(git_directory)
+        mine = not hasattr(os, "geteuid") or os.lstat(path).st_uid == os.geteuid()
+    except FileNotFoundError:
+        return ""
+    return "" if mine else f"{path} belongs to another user"
 
 
 def _root_of(common: str) -> str:
@@ -102,14 +125,20 @@ def _configured_worktree(config: str) -> str:
 
 def _pointer(file_path: str) -> str:
     """The directory that a `.git` file points to."""
-    try:
-        with open(file_path, encoding="utf-8", errors="replace") as file:
-            line = file.readline().strip()
-    except OSError:
-        return ""
+    line = _first_line(file_path)
     if not line.startswith("gitdir:"):
         return ""
     return os.path.realpath(os.path.join(os.path.dirname(file_path), line[7:].strip()))
+
+
+def _first_line(path: str) -> str:
+    if not os.path.isfile(path):
+        return ""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readline(4096).strip()
+    except OSError:
+        return ""
 
 
 def _upwards(start: str) -> list[str]:
@@ -144,16 +173,42 @@ def branch_of(start: str) -> str:
 
 
 def user_directory(environment: Mapping[str, str]) -> str:
-    """The user space's directory: the platform's place for a person's data."""
-    if environment.get("RECOLLECT_HOME"):
-        return os.path.abspath(environment["RECOLLECT_HOME"])
-    home = environment.get("HOME") or os.path.expanduser("~")
+    """The user space's directory: the platform's place for a person's data.
+
+    A relative path would put a person's memory into whatever repository is the current one."""
+    chosen = environment.get("RECOLLECT_HOME")
+    if chosen:
+        if not os.path.isabs(chosen):
+            raise ConfigError(f"must be an absolute path, not {chosen!r}", where="RECOLLECT_HOME")
+        return os.path.normpath(chosen)
+    home = _absolute(environment, "HOME") or _home_of_account()
     if sys.platform == "darwin":
         return os.path.join(home, "Library", "Application Support", "recollect")
     if sys.platform == "win32":
-        return os.path.join(environment.get("LOCALAPPDATA") or home, "recollect")
-    data = environment.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+        return os.path.join(_absolute(environment, "LOCALAPPDATA") or home, "recollect")
+    data = _absolute(environment, "XDG_DATA_HOME") or os.path.join(home, ".local", "share")
     return os.path.join(data, "recollect")
+
+
+def _absolute(environment: Mapping[str, str], name: str) -> str:
+    value = environment.get(name, "")
+    return value if os.path.isabs(value) else ""
+
+
+def _home_of_account() -> str:
+    if sys.platform == "win32":
+        return os.path.expanduser("~")
+    import pwd
+
+    try:
+        home = pwd.getpwuid(os.geteuid()).pw_dir
+    except KeyError:
+        home = ""
+    if not os.path.isabs(home):
+        raise ConfigError(
+            "there is no home directory", where="HOME", hint="set RECOLLECT_HOME to a directory"
+        )
+    return home
 
 
 def make_folder(path: str) -> None:

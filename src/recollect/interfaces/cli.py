@@ -129,7 +129,7 @@ def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
     origin = "user" if sys.stdin.isatty() and sys.stdout.isatty() else "agent"
     names = [parameter.name for parameter in operation.parameters]
     values = {name: _value(name, given[name]) for name in names if name in given}
-    place = given.get("project", ".")
+    place = given.get("project")
     with open_memory(place, incognito=given.get("incognito", False), origin=origin) as memory:
         if sys.stderr.isatty():
             memory.progress = show_progress
