@@ -59,7 +59,7 @@ def main() -> int:
         for commit in steps:
             git(folder, "checkout", "--quiet", commit)
             expected = truth(folder, old, commit)
-            for item in WorkTree(folder).check(known, thorough=True):
+            for item in WorkTree(folder).check(known):
                 state, target = expected.get(item.path, ("fresh", ""))
                 if (item.state, item.moved_to) == (state, target):
                     right[state] += 1

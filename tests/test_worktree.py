@@ -490,3 +490,12 @@ def test_an_odd_name_is_found_again(repository: Repository) -> None:
     repository.write("plain.txt", "some text that is long enough\n" * 5 + "more\n")
     repository.commit("edited")
     assert repository.state(known) == [("moved", "plain.txt")]
+
+
+def test_an_empty_file_that_is_gone_is_not_found_in_another_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("")
+    known = WorkTree(str(tmp_path)).pin([Claim("a.py", given=True)])
+    (tmp_path / "a.py").unlink()
+    (tmp_path / "b.py").write_text("")
+    (seen,) = WorkTree(str(tmp_path)).check(known)
+    assert (seen.state, seen.moved_to) == ("missing", "")

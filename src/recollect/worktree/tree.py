@@ -35,6 +35,10 @@ _SHORTEST_LINE = 8
 _SYMBOLS = ("symbol", "declaration")
 
 
+EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+"""What all empty files have in common: it does not tell where one of them went."""
+
+
 class WorkTree:
     """One working tree. It remembers what it read, so make a new one for every look."""
 
@@ -284,7 +288,7 @@ class WorkTree:
         """The new path of each file that is gone: the same content, or what git calls a rename."""
         if not gone:
             return {}
-        wanted = {known.blob for known in gone.values()}
+        wanted = {known.blob for known in gone.values()} - {EMPTY_BLOB}
         by_blob: dict[str, list[str]] = {}
         untracked = 0
         for path, blob in git.files():
