@@ -1,0 +1,164 @@
+"""Episodes out of real transcripts, and how consolidation grows with what it is given.
+
+    python -m bench.episodes TRANSCRIPTS          counts, and what every error came to
+    python -m bench.episodes TRANSCRIPTS pairs    the same, and each resolved error for a reader
+
+Nothing of the transcripts is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from math import log2
+from random import Random
+from time import perf_counter
+
+from recollect import hosts
+from recollect.core.clusters import clusters, features_of
+from recollect.core.distill import plan, validate
+from recollect.core.episodes import Episode, ErrorSeen, build
+from recollect.core.errors_seen import attempts
+from recollect.core.messages import Numbered
+from recollect.errors import RecollectError
+from recollect.hosts.stream import Entry, Found
+
+from .yardstick import Notes, Ratio, line, wall
+
+NOW = 1_790_000_000_000_000
+
+
+def sessions(root: str) -> Iterator[tuple[str, str, str, list[Numbered]]]:
+    """Every session below a folder: its agent, id, working directory and messages."""
+    for folder, _, names in sorted(os.walk(root)):
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            try:
+                host = hosts.sniff(path)
+                items = list(hosts.transcripts(host).read(path))
+            except RecollectError as error:
+                print(f"not read: {name}: {error.message}", file=sys.stderr)
+                continue
+            told: dict[str, list[Numbered]] = {}
+            places: dict[str, str] = {}
+            for item in items:
+                if isinstance(item, Found) and item.cwd:
+                    places[item.session] = item.cwd
+                elif isinstance(item, Entry):
+                    messages = told.setdefault(item.session, [])
+                    messages.append(Numbered(len(messages) + 1, item.message))
+            for session, messages in told.items():
+                yield host, session, places.get(session, ""), messages
+
+
+def survey(root: str, pairs: bool = False) -> int:
+    """Print what was found; 1 if a call was not accounted for."""
+    counts: Counter[str] = Counter()
+    seconds = 0.0
+    for host, session, cwd, messages in sessions(root):
+        began = perf_counter()
+        built = build(messages, session, host, cwd)
+        seconds += perf_counter() - began
+        calls = sum(len(placed.message.calls) for placed in messages)
+        told = sum(len(episode.actions) for episode in built)
+        counts["sessions"] += 1
+        counts["messages"] += len(messages)
+        counts["calls"] += calls
+        counts["calls in no episode"] += max(calls - told, 0)
+        counts["episodes"] += len(built)
+        for attempt in attempts(messages):
+            counts[f"calls that ended as {attempt.state}"] += 1
+        for episode in built:
+            counts[f"outcome {episode.outcome}"] += 1
+            counts["errors"] += len(episode.errors)
+            counts["errors that were resolved"] += len(episode.resolved)
+            for error in episode.resolved if pairs else ():
+                print(
+                    f"{host} {episode.id} {error.type}: {error.message}\n    -> {error.resolution}"
+                )
+    for name in sorted(counts):
+        print(f"{name}: {counts[name]:,}")
+    print(f"seconds: {seconds:.2f}")
+    return 1 if counts["calls in no episode"] else 0
+
+
+# ---------------------------------------------------------------- growth
+
+
+def made_up(count: int, seed: int = 7) -> list[Episode]:
+    """Episodes of about count / 5 sorts of tasks; each sort has words and folders of its own."""
+    chance, notes = Random(seed), Notes(seed)
+    sorts = [notes.words(6) for _ in range(max(count // 5, 1))]
+    episodes = []
+    for number in range(count):
+        words = chance.choice(sorts)
+        goal = " ".join(
+            ["implement", *chance.sample(words, 4), chance.choice(("api", "page", "job"))]
+        )
+        fixed = ErrorSeen("usage", f"unknown flag --{words[0]}", f"ran it without --{words[0]}")
+        episodes.append(
+            Episode(
+                id=f"e-{number:06}",
+                at=NOW + number,
+                goal=goal,
+                outcome="success",
+                session=f"s-{number}",
+                artifacts=(f"src/{words[0]}/{words[1]}.ts", f"tests/{words[0]}.ts"),
+                errors=(fixed,) if number % 10 == 0 else (),
+                label="agent",
+            )
+        )
+    return episodes
+
+
+def growth(count: int, times: int = 10) -> Ratio:
+    """A plan over many episodes, against what n log n allows after one over a tenth of them."""
+    small, large = made_up(count // times), made_up(count)
+    fewer = min(wall(lambda: plan(small, [], NOW)) for _ in range(3))
+    more = min(wall(lambda: plan(large, [], NOW)) for _ in range(2))
+    allowed = fewer * times * log2(count) / log2(count / times)
+    name = f"consolidation plan over {count:,} episodes, against n log n"
+    return line(name, more, allowed, "s", ("at most", 2.0))
+
+
+def memory_of_clusters(count: int) -> Ratio:
+    """The most memory that clustering holds, against the size of what it is given."""
+    features = [features_of(one.goal, one.artifacts) for one in made_up(count)]
+    tracemalloc.start()
+    again = [features_of(one.goal, one.artifacts) for one in made_up(count)]
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.reset_peak()
+    clusters(features)
+    peak = tracemalloc.get_traced_memory()[1] - held
+    tracemalloc.stop()
+    del again
+    name = f"memory of clustering {count:,} episodes"
+    return line(name, peak / 1e6, held / 1e6, "MB", ("at most", 3.0))
+
+
+def lawful(count: int) -> Ratio:
+    """Checking a plan, against making it."""
+    episodes = made_up(count)
+    found = plan(episodes, [], NOW)
+    checking = wall(lambda: validate(found, episodes, []))
+    making = wall(lambda: plan(episodes, [], NOW))
+    return line(
+        f"validating a plan of {len(found.steps):,} steps", checking, making, "s", ("at most", 0.5)
+    )
+
+
+def measures() -> Iterator[Callable[[], Ratio]]:
+    """The measurements that need no data."""
+    yield partial(growth, 10_000)
+    yield partial(memory_of_clusters, 10_000)
+    yield partial(lawful, 5_000)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    sys.exit(survey(sys.argv[1], "pairs" in sys.argv[2:]))
