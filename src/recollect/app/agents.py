@@ -43,16 +43,14 @@ class Agents(Opened):
             # Whatever earlier conversations left unread is read now.
             sweep = event._replace(transcript="", session="")
             return self._catch_up_later(sweep)._replace(context=self._briefing(event))
-        ignoring = core.ignore.asks_to_ignore(event.prompt)
-        context = "" if ignoring else self._briefing(event)
-        return flows.hooks.Answer(context, _notice(self._capture(event, now)))
+        notice = _notice(self._capture(event, now))
+        return flows.hooks.Answer(self._briefing(event), notice)
 
     def _briefing(self, event: Event) -> str:
-        """What the model sees: the stable part when a session starts, else the turn's."""
-        build: Any = getattr(self, "briefing", None)
-        if build is None or self.settings.mode == "no-ltm":
-            return ""
-        return str(build(query=event.prompt, session=event.session).text)
+        """What the model sees: all of it when a session starts, then what each turn adds."""
+        build: Any = getattr(self, "briefing")  # noqa: B009 - the other half of Recollect has it
+        briefing = build(query=event.prompt, session=event.session)
+        return str(briefing.text if event.name == "session_start" else briefing.turn)
 
     def _capture(self, event: Event, now: int) -> list[Learned]:
         if not (self.settings.capture and event.typed and event.session):

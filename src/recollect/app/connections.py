@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from .. import flows, hosts
 from ..errors import InvalidInput
-from ..places import Project, user_directory
+from ..places import Project, make_folder, user_directory, write_once
 from . import firings
 
 _RECENT = 50
@@ -47,6 +47,17 @@ def connect(
         backups = os.path.join(user_directory(environment), "backups", "agents")
         flows.setup.apply(changes, backups, stamp.replace(":", ""))
     return tuple(changes)
+
+
+def http_token(environment: Mapping[str, str]) -> tuple[str, str]:
+    """The token that a client over HTTP must bear, and the file it lies in; made once."""
+    folder = user_directory(environment)
+    path = os.path.join(folder, "http-token")
+    if not os.path.exists(path):
+        make_folder(folder)
+        write_once(path, os.urandom(24).hex() + "\n")
+    with open(path, encoding="utf-8") as file:
+        return file.read().strip(), path
 
 
 def next_step(agent: str) -> str:

@@ -4,8 +4,6 @@ It is a file and not a table, because it must tell of a store that could not be 
 with the project when that has a memory, else with the user.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import NamedTuple

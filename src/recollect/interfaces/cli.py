@@ -75,6 +75,10 @@ def _run(words: list[str], as_json: bool) -> int:
         from .demo import tell
 
         return tell(words[1:])
+    if words[0] == "mcp":
+        from .mcp import main as serve
+
+        return serve(words[1:])
     if words[0] == "hook":
         from .hooks import main as answer
 

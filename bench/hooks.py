@@ -1,0 +1,104 @@
+"""`python -m bench.hooks`: what a hook costs, in processor time, against a bare interpreter.
+
+A store of 10,000 memories; each event is a whole process, as an agent starts it. Turns are taken
+with the bare interpreter, and medians compared, so that a slow spell hits both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import uuid
+from collections.abc import Callable, Sequence
+
+import recollect
+from recollect import core, flows
+from recollect.db.database import Tx
+
+from .yardstick import Notes, Ratio, line, paired, processor_milliseconds, table
+
+MEMORIES = 10_000
+PAIRS = 15
+
+
+def measures() -> list[Ratio]:
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
+        project = os.path.join(folder, "project")
+        os.mkdir(project)
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": folder,
+            "RECOLLECT_HOME": os.path.join(folder, "home"),
+        }
+        notes = Notes()
+        with recollect.open(project, environment=environment, origin="user") as memory:
+            _fill(memory, notes)
+        events = {
+            "user prompt": ("UserPromptSubmit", 4.0),
+            "stop": ("Stop", 4.0),
+            "session start": ("SessionStart", 6.0),
+        }
+        found = []
+        for name, (event, bound) in events.items():
+            fire = _firing(project, environment, event, notes)
+            fire()
+            ours, bare = paired(fire, lambda: _bare(environment), PAIRS)
+            found.append(line(f"hook: {name}", ours, bare, "ms", ("at most", bound)))
+        return found
+
+
+def _fill(memory: recollect.Recollect, notes: Notes) -> None:
+    """Ten thousand references, in few transactions: how they got there is not measured here."""
+    ready = []
+    for number in range(MEMORIES):
+        draft = flows.learn.Draft(notes.note(), kind="preference" if number % 50 == 0 else "fact")
+        if not core.hygiene.refusal(draft.text, draft.kind, draft.layer):
+            ready.append(flows.learn.prepare(draft, "user", 1_790_000_000_000_000, f"m-{number}"))
+    for start in range(0, len(ready), 1_000):
+        part = ready[start : start + 1_000]
+        memory._project_space.write(lambda tx, part=part: _write(tx, part))  # type: ignore[misc]
+
+
+def _write(tx: Tx, ready: Sequence[flows.learn.Prepared]) -> None:
+    for item in ready:
+        flows.learn.learn(tx, item, 1_790_000_000_000_000)
+
+
+def _bare(environment: dict[str, str]) -> float:
+    return processor_milliseconds([sys.executable, "-c", "pass"], environment)
+
+
+def _firing(
+    project: str, environment: dict[str, str], event: str, notes: Notes
+) -> Callable[[], float]:
+    """One hook process; the reader that it leaves behind is not waited for, and not counted."""
+    path = os.path.join(project, "payload.json")
+
+    def fire() -> float:
+        payload = {
+            "session_id": "bench",
+            "transcript_path": os.path.join(project, "none.jsonl"),
+            "cwd": project,
+            "hook_event_name": event,
+            "prompt_id": uuid.uuid4().hex,
+            "source": uuid.uuid4().hex,
+            "prompt": f"how do we {notes.question()}",
+        }
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(payload, file)
+        shell = ["sh", "-c", f'exec "$0" -m recollect hook < "{path}"', sys.executable]
+        return processor_milliseconds(shell, environment)
+
+    return fire
+
+
+def main() -> int:
+    lines = measures()
+    print(table(lines))
+    return 0 if all(item.holds for item in lines) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""The protocol over HTTP: this machine only, with a token, and for no foreign page.
+
+The SDK checks Host and Origin; here every request must also bear the token that lies in the user's
+own directory, because any process on the machine can reach a port.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, MutableMapping
+from hmac import compare_digest
+from typing import Any
+
+from mcp.server.lowlevel import Server
+from mcp.server.transport_security import TransportSecuritySettings
+
+from ..app import Recollect
+from ..app.connections import http_token
+
+Scope = MutableMapping[str, Any]
+App = Callable[[Scope, Any, Any], Awaitable[None]]
+PATH = "/mcp"
+
+
+def application(server: Server[Any], token: str) -> App:
+    """The server as an ASGI application that lets nobody in without the token."""
+    names = ("127.0.0.1", "localhost", "[::1]")
+    allowed = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[f"{name}:*" for name in names],
+        allowed_origins=[f"http://{name}:*" for name in names],
+    )
+    inner = server.streamable_http_app(streamable_http_path=PATH, transport_security=allowed)
+
+    async def guarded(scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and not _is_allowed(scope, token):
+            await send({"type": "http.response.start", "status": 401, "headers": _REFUSAL})
+            await send({"type": "http.response.body", "body": b"a bearer token is needed\n"})
+            return
+        await inner(scope, receive, send)
+
+    return guarded
+
+
+_REFUSAL = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
+
+
+def _is_allowed(scope: Scope, token: str) -> bool:
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    return len(given) == 1 and compare_digest(given[0], b"Bearer " + token.encode())
+
+
+def serve(server: Server[Any], memory: Recollect, port: int) -> int:
+    """Serve on the loopback address until interrupted."""
+    import uvicorn
+
+    token, path = http_token(memory.environment)
+    print(f"http://127.0.0.1:{port}{PATH} (bearer token in {path})", file=sys.stderr)
+    uvicorn.run(application(server, token), host="127.0.0.1", port=port, log_level="warning")
+    return 0

@@ -1,0 +1,294 @@
+"""The MCP server, spoken to by the official client: in both eras, over pipes and over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+import uvicorn
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+import recollect
+from recollect.app import OPERATIONS
+from recollect.core import tokens
+from recollect.interfaces import http, mcp, mcp_tools
+
+Talk = Callable[[Client], Awaitable[Any]]
+TOKEN = "a-token-for-the-test"
+
+
+@pytest.fixture
+def memory(project: Path, tmp_path: Path) -> Iterator[recollect.Recollect]:
+    variables = {"RECOLLECT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+    with recollect.open(project, environment=variables, origin="agent") as opened:
+        yield opened
+
+
+def talk(memory: recollect.Recollect, work: Talk, mode: str = "auto", full: bool = False) -> Any:
+    """A conversation of a client with a server in this process."""
+
+    async def session() -> Any:
+        async with Client(mcp.make_server(memory, full), mode=mode) as client:
+            return await work(client)
+
+    return anyio.run(session)
+
+
+async def learn_and_recall(client: Client) -> tuple[Any, Any]:
+    rule = {"text": "Integration tests need Redis on port 6380", "kind": "reference"}
+    learned = await client.call_tool("memory_learn", rule)
+    found = await client.call_tool("memory_recall", {"query": "redis port"})
+    return learned, found
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])
+def test_a_session_in_either_era_learns_and_recalls(memory: recollect.Recollect, mode: str) -> None:
+    learned, found = talk(memory, learn_and_recall, mode)
+    assert not learned.is_error
+    assert learned.structured_content["action"] == "created"
+    (hit,) = found.structured_content["hits"]
+    assert hit["address"] == learned.structured_content["address"]
+    assert hit["trust"] == "agent"
+    assert json.loads(found.content[0].text) == found.structured_content
+
+
+def test_over_pipes_nothing_but_the_protocol_is_spoken(project: Path, tmp_path: Path) -> None:
+    variables = {
+        "PATH": os.environ["PATH"],
+        "RECOLLECT_HOME": str(tmp_path / "home"),
+        "HOME": str(tmp_path),
+    }
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "recollect", "mcp", "--project", str(project)],
+        env=variables,
+    )
+
+    async def session() -> Any:
+        async with Client(parameters, mode="legacy") as client:
+            return await learn_and_recall(client)
+
+    _, found = anyio.run(session)
+    assert found.structured_content["hits"][0]["kind"] == "reference"
+    with recollect.open(project, environment=variables) as memory:
+        assert [item.origin for item in memory.list()] == ["agent"]
+
+
+def test_what_an_agent_states_as_a_rule_is_only_proposed(memory: recollect.Recollect) -> None:
+    async def work(client: Client) -> Any:
+        return await client.call_tool("memory_learn", {"text": "Never deploy.", "kind": "policy"})
+
+    assert talk(memory, work).structured_content["status"] == "proposed"
+
+
+def test_tools_are_few_short_and_always_in_the_same_order(memory: recollect.Recollect) -> None:
+    async def work(client: Client) -> Any:
+        return (await client.list_tools()).tools, client.instructions
+
+    tools, instructions = talk(memory, work)
+    names = [tool.name for tool in tools]
+    assert names == [tool.name for tool in mcp_tools.TOOLS if mcp_tools._actions(tool)]
+    assert {"memory_learn", "memory_recall", "memory_stats"} <= set(names)
+    assert len(names) <= 6
+    listed = [tool.model_dump(by_alias=True, exclude_none=True) for tool in tools]
+    assert tokens.count_text(json.dumps(listed, separators=(",", ":"))) < 1500
+    assert len(instructions.encode()) < 2048
+    for tool in tools:
+        assert len(tool.description) < 200
+        assert tool.annotations.open_world_hint is False
+        assert set(tool.input_schema) <= {"type", "properties", "required"}
+    assert [tool.name for tool in tools if tool.annotations.read_only_hint] == [
+        "memory_recall",
+        "memory_stats",
+    ]
+
+
+def test_the_full_profile_offers_every_operation_but_a_persons(
+    memory: recollect.Recollect,
+) -> None:
+    async def work(client: Client) -> Any:
+        (tool,) = [t for t in (await client.list_tools()).tools if t.name == "memory_operations"]
+        done = await client.call_tool(
+            "memory_operations",
+            {"operation": "scratch store", "arguments": {"name": "k", "content": "v"}},
+        )
+        refused = await client.call_tool("memory_operations", {"operation": "confirm"})
+        return tool.input_schema["properties"]["operation"]["enum"], done, refused
+
+    names, done, refused = talk(memory, work, full=True)
+    assert set(OPERATIONS) - set(names) == mcp_tools._PERSONS_ONLY
+    assert done.structured_content["text"] == "v"
+    assert refused.is_error
+
+
+def test_without_the_full_profile_that_tool_is_not_there(memory: recollect.Recollect) -> None:
+    async def work(client: Client) -> Any:
+        return await client.call_tool("memory_operations", {"operation": "stats"})
+
+    assert talk(memory, work).is_error
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("memory_learn", {}, "text is missing"),
+        ("memory_learn", {"text": "x", "kind": "rumour"}, "not a kind"),
+        ("memory_learn", {"text": 7}, "text must be a text"),
+        ("memory_learn", {"text": "x", "colour": "red"}, "colour is not a parameter"),
+        ("memory_learn", {"text": "x", "confidence": True}, "confidence must be"),
+        ("memory_recall", {"query": "x", "kind": [1]}, "list of texts"),
+        ("memory_recall", {"query": "x", "limit": "many"}, "limit must be"),
+        ("memory_frobnicate", {}, "no tool"),
+    ],
+)
+def test_what_the_model_can_put_right_is_told_to_it(
+    memory: recollect.Recollect, name: str, arguments: dict[str, Any], told: str
+) -> None:
+    async def work(client: Client) -> Any:
+        return await client.call_tool(name, arguments)
+
+    result = talk(memory, work)
+    assert result.is_error
+    assert told in result.content[0].text
+
+
+def test_records_are_resources_that_can_be_listed_and_read(memory: recollect.Recollect) -> None:
+    learned = memory.learn("The build uses make.")
+    memory.record("s-1", "Why does the build fail?")
+
+    async def work(client: Client) -> Any:
+        listed = (await client.list_resources()).resources
+        templates = (await client.list_resource_templates()).resource_templates
+        read: list[Any] = [(await client.read_resource(item.uri)).contents[0] for item in listed]
+        texts = [content.text for content in read]
+        part = await client.read_resource("memory://session/s-1/messages/1-1")
+        return listed, templates, texts, part
+
+    listed, templates, texts, part = talk(memory, work)
+    assert [item.uri for item in listed] == [learned.address, "memory://session/s-1"]
+    assert "The build uses make." in texts[0]
+    assert "Why does the build fail?" in texts[1]
+    assert "Why does the build fail?" in part.contents[0].text
+    assert "memory://session/{session}" in [item.uri_template for item in templates]
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "memory://m-nosuchmemory",
+        "memory://../../etc/passwd",
+        "memory://session/%2e%2e/%2e%2e",
+        "file:///etc/passwd",
+        "memory://nonsense/x",
+    ],
+)
+def test_an_address_that_leads_nowhere_is_an_error_of_the_protocol(
+    memory: recollect.Recollect, uri: str
+) -> None:
+    memory.learn("something")
+
+    async def work(client: Client) -> Any:
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource(uri)
+        return caught.value
+
+    assert talk(memory, work).error.code == -32602
+
+
+def test_prompts_are_the_slash_commands(memory: recollect.Recollect) -> None:
+    memory.learn("The build uses make.")
+
+    async def work(client: Client) -> Any:
+        names = [prompt.name for prompt in (await client.list_prompts()).prompts]
+        found = await client.get_prompt("recall", {"query": "build"})
+        listed = await client.get_prompt("memory", {"command": "list --kind fact"})
+        with pytest.raises(MCPError):
+            await client.get_prompt("memory", {"command": "frobnicate"})
+        said: list[Any] = [prompt.messages[0].content for prompt in (found, listed)]
+        return names, *(content.text for content in said)
+
+    names, found, listed = talk(memory, work)
+    assert names == ["recall", "briefing", "memory"]
+    assert "The build uses make." in found
+    assert "The build uses make." in listed
+
+
+@pytest.fixture
+def address(memory: recollect.Recollect) -> Iterator[str]:
+    """The server on a port of this machine."""
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    app = http.application(mcp.make_server(memory), TOKEN)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
+    ready = threading.Event()
+    plain = server.startup
+
+    async def startup(*given: Any, **named: Any) -> None:
+        await plain(*given, **named)
+        ready.set()
+
+    server.startup = startup  # type: ignore[method-assign]
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    assert ready.wait(30)
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+    server.should_exit = True
+    thread.join()
+    listening.close()
+
+
+def over_http(address: str, work: Talk, mode: str) -> Any:
+    async def session() -> Any:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as client,
+            Client(streamable_http_client(address, http_client=client), mode=mode) as spoken,
+        ):
+            return await work(spoken)
+
+    return anyio.run(session)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_over_http_with_the_token_either_era_works(address: str, mode: str) -> None:
+    _, found = over_http(address, learn_and_recall, mode)
+    assert found.structured_content["hits"][0]["kind"] == "reference"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Authorization": f"Basic {TOKEN}"}, 401),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "http://evil.example"}, 403),
+    ],
+)
+def test_over_http_strangers_are_turned_away(
+    address: str, headers: dict[str, str], status: int
+) -> None:
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    accept = {"Accept": "application/json, text/event-stream"}
+    with httpx2.Client() as client:
+        assert client.post(address, json=hello, headers={**accept, **headers}).status_code == status
+
+
+def test_the_token_is_made_once_and_is_private(tmp_path: Path) -> None:
+    from recollect.app.connections import http_token
+
+    variables = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    token, path = http_token(variables)
+    assert http_token(variables) == (token, path)
+    assert len(token) >= 32
+    assert Path(path).stat().st_mode & 0o777 == 0o600
