@@ -118,7 +118,9 @@ def test_a_range_of_messages_is_shown(mem: Mem) -> None:
         ("DELETE FROM messages WHERE seq = 5", "end of the chain"),
         ("UPDATE messages SET at = at + 1 WHERE seq = 2", "2 does not follow"),
         ("UPDATE messages SET role = 'system' WHERE seq = 2", "2 does not follow"),
+        ("UPDATE messages SET origin = 'system' WHERE seq = 2", "2 does not follow"),
         ("UPDATE messages SET digest = 'x' WHERE seq = 4", "4 was changed"),
+        ("DELETE FROM sessions; DELETE FROM messages", "1 sessions were begun, 0 are there"),
     ],
 )
 def test_a_changed_archive_is_noticed(

@@ -14,9 +14,10 @@ def digest(body: str) -> str:
     return sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def chain(previous: str, seq: int, role: str, at: int, body_digest: str) -> str:
-    """The hash of a message in its place."""
-    return sha256(f"{previous}\n{seq}\n{role}\n{at}\n{body_digest}".encode()).hexdigest()
+def chain(previous: str, seq: int, role: str, origin: str, at: int, body_digest: str) -> str:
+    """The hash of a message in its place: who said it, and on which path it came in."""
+    line = f"{previous}\n{seq}\n{role}\n{origin}\n{at}\n{body_digest}"
+    return sha256(line.encode()).hexdigest()
 
 
 def text_digest(text: str) -> str:

@@ -126,7 +126,7 @@ def record(tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int) 
         if item.key and item.key in known:
             done.append(_recorded(session.id, known[item.key], new=False))
             continue
-        head = archive.chain(head, seq, item.role, item.at, item.digest)
+        head = archive.chain(head, seq, item.role, item.origin, item.at, item.digest)
         rows.append(_row(session.id, seq, item, head))
         _claim_calls(tx, session.id, seq, item, now)
         _index(tx, session.id, seq, item)

@@ -30,7 +30,13 @@ class Verified(NamedTuple):
 
 def archive(space: Database) -> Verified:
     """Prove every session, or say where the first damage is."""
-    ids = space.read(sessions.every_id)
+    ids, begun = space.read(lambda tx: (sessions.every_id(tx), sessions.begun(tx)))
+    if len(ids) != begun:
+        raise StoreCorrupt(
+            f"the archive is damaged: {begun} sessions were begun, {len(ids)} are there",
+            where="sessions",
+            hint="compare with a copy made by `recollect backup`",
+        )
     proofs = [space.read(partial(verify_session, session=id)) for id in ids]
     broken = [proof for proof in proofs if proof.problem]
     if broken:
@@ -66,6 +72,6 @@ def _fault(row: sessions.MessageRow, expected: int, head: str) -> str:
         return f"message {expected} is missing"
     if row.body and digest(row.body) != row.digest:
         return f"the text of message {row.seq} was changed"
-    if chain(head, row.seq, row.role, row.at, row.digest) != row.hash:
+    if chain(head, row.seq, row.role, row.origin, row.at, row.digest) != row.hash:
         return f"message {row.seq} does not follow from the one before it"
     return ""

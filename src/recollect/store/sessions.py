@@ -16,6 +16,7 @@ _SESSION = (
     "coalesce(w.window_from, 1), coalesce(w.summary, ''), s.usage, s.head"
 )
 _FROM = "FROM sessions s LEFT JOIN windows w ON w.space = s.space AND w.session = s.id"
+_BEGUN = "sessions begun"
 _MESSAGE = "session, seq, role, body, at, key, origin, label, digest, hash"
 
 
@@ -46,14 +47,27 @@ class NewSession(NamedTuple):
 
 
 def create(tx: Tx, session: NewSession, now: int) -> None:
-    """Make the session if it is not there yet."""
-    tx.run(
+    """Make the session if it is not there yet, and count it."""
+    new = tx.one(
         "INSERT INTO sessions (space, id, name, agent, cwd, branch, status, created, last_active, "
         "next_seq, head, usage, origin, label, sources) VALUES (:space, :id, :name, :agent, :cwd, "
         ":branch, 'active', :now, :now, 1, '', '{}', :origin, :origin, '[]') "
-        "ON CONFLICT (space, id) DO NOTHING",
+        "ON CONFLICT (space, id) DO NOTHING RETURNING id",
         {**session._asdict(), "now": now},
     )
+    if new:
+        tx.run(
+            "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, '1', :now) "
+            "ON CONFLICT (space, key) DO UPDATE SET "
+            "value = CAST(CAST(state.value AS BIGINT) + 1 AS TEXT), updated = excluded.updated",
+            {"key": _BEGUN, "now": now},
+        )
+
+
+def begun(tx: Tx) -> int:
+    """How many sessions were ever begun: a session that vanished is missed."""
+    row = tx.one("SELECT value FROM state WHERE space = :space AND key = :key", {"key": _BEGUN})
+    return int(row[0]) if row else 0
 
 
 def hold(tx: Tx, session: str) -> tuple[int, str] | None:
@@ -192,6 +206,16 @@ def message(tx: Tx, session: str, seq: int) -> MessageRow | None:
     """One message."""
     found = messages(tx, session, seq, seq, 1)
     return found[0] if found else None
+
+
+def labels(tx: Tx, session: str, first: int, last: int) -> list[str]:
+    """How far the messages of a range are trusted."""
+    rows = tx.run(
+        "SELECT DISTINCT label FROM messages WHERE space = :space AND session = :session "
+        "AND seq >= :first AND seq <= :last",
+        {"session": session, "first": first, "last": last},
+    )
+    return [row[0] for row in rows]
 
 
 def every_id(tx: Tx) -> list[str]:
