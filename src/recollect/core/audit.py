@@ -14,7 +14,7 @@ from ..types import FOREVER, Memory
 from .clusters import Features, features_of, lookup_keys, neighbours
 from .rank import DAY
 from .reconcile import RELATED, statement, worth
-from .similar import jaccard, relation, words_of
+from .similar import NEAR, jaccard, relation, words_of
 from .terms import stems
 from .worknotes import Finding, lint
 
@@ -85,9 +85,13 @@ def _duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
     """Groups of near-duplicates. Another value or the opposite is no duplicate."""
     words = [words_of(*statement(one)) for one in memories]
     keys = lookup_keys([Features(frozenset(stems(one))) for one in words])
-    edges = neighbours(
-        range(len(memories)), keys, lambda a, b: jaccard(words[a], words[b]), RELATED
-    )
+    runs = [_runs(one) for one in memories]
+
+    def shared(one: int, other: int) -> float:
+        likeness = jaccard(words[one], words[other])
+        return likeness if likeness >= NEAR or runs[one] & runs[other] else 0.0
+
+    edges = neighbours(range(len(memories)), keys, shared, RELATED)
     found: list[Duplicates] = []
     taken: set[int] = set()
     for place in sorted(edges, key=lambda one: worth(memories[one])):
@@ -121,6 +125,11 @@ def nearly_same(one: Memory, other: Memory) -> bool:
         for words, start in ((first, run.a), (second, run.b))
     ]
     return around[0] <= around[1] or around[1] <= around[0]
+
+
+def _runs(memory: Memory) -> set[tuple[str, ...]]:
+    words = _words(memory)
+    return {tuple(words[at : at + LONG_RUN]) for at in range(len(words) - LONG_RUN + 1)}
 
 
 def _words(memory: Memory) -> list[str]:
