@@ -39,8 +39,35 @@ def test_a_deleted_name_can_be_used_again(mem: Mem) -> None:
 
 def test_a_key_makes_storing_idempotent(mem: Mem) -> None:
     mem.store("note", "first", key="k")
-    mem.store("note", "second", key="k")
+    mem.store("note", "second", key="other")
+    assert mem.store("note", "first", key="k").text == "second"
+    assert mem.retrieve("note").revision == 2
+
+
+def test_a_key_with_another_content_is_a_conflict(mem: Mem) -> None:
+    mem.store("note", "first", key="k")
+    with pytest.raises(recollect.Conflict, match="another content"):
+        mem.store("note", "second", key="k")
     assert mem.retrieve("note").text == "first"
+
+
+def test_a_key_that_was_used_elsewhere_is_another_key(mem: Mem) -> None:
+    mem.learn("a fact", key="k")
+    mem.record("s-1", "hello", key="k")
+    assert mem.store("note", "first", key="k").text == "first"
+    assert mem.store("other", "second", key="k").text == "second"
+
+
+def test_a_deleted_text_is_stored_again_with_its_key(mem: Mem) -> None:
+    mem.store("note", "first", key="k")
+    mem.delete("note")
+    assert mem.store("note", "first", key="k").text == "first"
+
+
+def test_a_name_that_holds_a_secret_is_refused(mem: Mem) -> None:
+    with pytest.raises(recollect.Refused, match="REDACTED:aws-key"):
+        mem.store("AKIA" + "Q3J5K7M2N4P6R7T2", "text")
+    assert mem.scratch() == ()
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "/etc/passwd", "a\x00b", "%2e%2e"])

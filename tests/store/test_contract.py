@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recollect.db.database import Database, Tx
-from recollect.errors import RecollectError
+from recollect.errors import Conflict, RecollectError
 from recollect.store import documents, memories, search, sessions, state
 from recollect.types import FOREVER, SafeText
 
@@ -256,6 +256,17 @@ def test_an_idempotency_key_remembers_what_the_first_write_made(new_database: Op
     assert database.write(lambda tx: state.note_write(tx, "key", "learn", "m-1", 1))
     assert not database.write(lambda tx: state.note_write(tx, "key", "learn", "m-2", 2))
     assert database.read(lambda tx: state.written(tx, "key")) == "m-1"
+    assert "key" not in [
+        row[0] for row in database.read(lambda tx: tx.run("SELECT key FROM writes"))
+    ]
+
+
+def test_an_idempotency_key_belongs_to_one_content(new_database: Open) -> None:
+    database = new_database()
+    assert database.write(lambda tx: state.note_write(tx, "key", "learn", "m-1", 1, "one"))
+    assert database.read(lambda tx: state.written(tx, "key", "one")) == "m-1"
+    with pytest.raises(Conflict):
+        database.read(lambda tx: state.written(tx, "key", "other"))
 
 
 def test_spaces_do_not_see_each_other(new_database: Open) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from recollect.core import secret_rules as rules
 from recollect.core.secret_search import TYPES, spans
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, Refused
 from recollect.types import Json, SafeText
 
 PRIVATE = "[PRIVATE]"
@@ -37,6 +37,16 @@ def scrub(text: str) -> Scrubbed:
 def safe(text: str) -> SafeText:
     """The text alone, for where nobody asks what was found."""
     return scrub(text).text
+
+
+def checked_name(name: str, field: str) -> str:
+    """A name or id that others will call the record by; what holds a secret is refused."""
+    clean, found = _redact(name)
+    if found:
+        raise Refused(
+            f"this {field} holds a secret: {clean}", where=field, hint="Take another name."
+        )
+    return name
 
 
 def scrub_json(value: Json) -> Scrubbed:

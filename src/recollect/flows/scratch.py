@@ -18,10 +18,11 @@ def address_of(key: str) -> str:
 
 
 def store(tx: Tx, key: str, text: str, origin: str, now: int, once: str = "") -> Document:
-    """Write a value; the one before it stays in history."""
-    address = address_of(key)
-    if once and state.written(tx, once):
-        return retrieve(tx, key)
+    """Write a value; the one before it stays in history. The same `once` writes only once."""
+    address = address_of(secrets.checked_name(key, "name"))
+    write, clean = f"store {address} {once}", secrets.safe(text)
+    if once and state.written(tx, write, clean) and (there := documents.get(tx, address)):
+        return there
     documents.get(tx, address, hold=True)
     documents.close(tx, address, now)
     title = secrets.safe(key)
@@ -30,7 +31,7 @@ def store(tx: Tx, key: str, text: str, origin: str, now: int, once: str = "") ->
         revision=documents.last_revision(tx, address) + 1,
         type=TYPE,
         title=title,
-        text=secrets.safe(text),
+        text=clean,
         fields=secrets.scrub_json({}).text,
         layer="session",
         owner="",
@@ -45,7 +46,7 @@ def store(tx: Tx, key: str, text: str, origin: str, now: int, once: str = "") ->
     entry = search.Entry("document", address, TYPE, "session", "", "active", origin, 0, now)
     index.replace(tx, entry, f"{key}\n{row.text}")
     if once:
-        state.note_write(tx, once, "store", address, now)
+        state.note_write(tx, write, "store", address, now, clean)
     return retrieve(tx, key)
 
 

@@ -1,8 +1,12 @@
-"""Small values of the system itself, and the keys of writes that were done already."""
+"""Small values of the system itself, and the keys of writes that were done already.
+
+A key of a write is somebody else's text and may hold anything: its hash is kept, never the key.
+"""
 
 from __future__ import annotations
 
 from ..db.database import Tx
+from ..errors import Conflict
 from ..types import SafeText
 
 
@@ -26,18 +30,43 @@ def remove(tx: Tx, key: str) -> None:
     tx.run("DELETE FROM state WHERE space = :space AND key = :key", {"key": key})
 
 
-def written(tx: Tx, key: str) -> str | None:
-    """The record that an earlier write with this idempotency key made."""
-    row = tx.one("SELECT ref FROM writes WHERE space = :space AND key = :key", {"key": key})
-    return row[0] if row else None
+def written(tx: Tx, key: str, content: str = "") -> str | None:
+    """The record that an earlier write with this key made; Conflict when it wrote other content.
+
+    `key` names the operation and its target too, so that one used elsewhere is another key."""
+    row = tx.one(
+        "SELECT ref, operation FROM writes WHERE space = :space AND key = :key",
+        {"key": _hash(key)},
+    )
+    if row is None:
+        return None
+    earlier = row[1].partition(" ")[2]
+    if content and earlier and earlier != _hash(content):
+        raise Conflict(
+            "this key was used for another content; nothing was changed",
+            where="key",
+            hint="Take a new key for a new write; repeat a key only to repeat the same write.",
+        )
+    return str(row[0])
 
 
-def note_write(tx: Tx, key: str, operation: str, ref: str, now: int) -> bool:
-    """Remember what a write made; false when the key was used before."""
+def note_write(tx: Tx, key: str, operation: str, ref: str, now: int, content: str = "") -> bool:
+    """Remember what a write made, and the hash of its content; false when the key was used."""
     row = tx.one(
         "INSERT INTO writes (space, key, operation, ref, at) "
         "VALUES (:space, :key, :operation, :ref, :now) "
         "ON CONFLICT (space, key) DO NOTHING RETURNING key",
-        {"key": key, "operation": operation, "ref": ref, "now": now},
+        {
+            "key": _hash(key),
+            "operation": f"{operation} {_hash(content)}" if content else operation,
+            "ref": ref,
+            "now": now,
+        },
     )
     return row is not None
+
+
+def _hash(text: str) -> str:
+    from hashlib import sha256
+
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
