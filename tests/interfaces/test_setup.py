@@ -1,0 +1,216 @@
+"""Connecting agents: exactly what was shown is written, and nothing of it is left afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import hosts
+from recollect.flows import setup
+
+FOREIGN = {
+    ".claude/settings.json": '{\n  "model": "opus",\n  "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}\n}\n',
+    ".claude.json": '{"projects": {}, "mcpServers": {"other": {"command": "x"}}}',
+    ".codex/hooks.json": '{\n\t"hooks": {}\n}',
+    ".codex/config.toml": '# mine\nmodel = "gpt"\n\n[mcp_servers.other]\ncommand = "x"',
+    ".gemini/settings.json": '{"theme": "dark", "mcpServers": {}}\r\n',
+    ".config/opencode/opencode.jsonc": '{\n  // a comment\n  "theme": "dark",\n}\n',
+    ".cursor/hooks.json": '{"version": 1, "hooks": {}}\n',
+    ".cursor/mcp.json": "{}\n",
+}
+Memory = Callable[[], recollect.Recollect]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home in which every agent has settings of its own."""
+    home = tmp_path / "home-of-agents"
+    for name, text in FOREIGN.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        path.chmod(0o640)
+    return home
+
+
+@pytest.fixture
+def variables(home: Path, tmp_path: Path) -> dict[str, str]:
+    return {
+        "HOME": str(home),
+        "RECOLLECT_HOME": str(tmp_path / "h"),
+        "PATH": os.environ["PATH"],
+        "TERM": "dumb",
+    }
+
+
+@pytest.fixture
+def opened(project: Path, variables: dict[str, str]) -> Memory:
+    return lambda: recollect.open(project, environment=variables)
+
+
+def files(home: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()
+    }
+
+
+def states(done: setup.Initialised) -> set[str]:
+    return {change.state for change in done.changes}
+
+
+def test_setup_check_and_removal_leave_foreign_settings_byte_identical(
+    home: Path, opened: Memory
+) -> None:
+    before = files(home)
+    with opened() as memory:
+        planned = memory.init()
+        assert {change.agent for change in planned.changes} == set(hosts.HOOKED)
+        assert (states(planned), planned.applied, planned.ok) == ({"missing"}, False, True)
+        assert files(home) == before
+        assert not memory.init(check=True).ok
+        assert memory.init(yes=True).applied
+        connected = files(home)
+        checked = memory.init(check=True)
+        assert (checked.ok, states(checked)) == (True, {"current"})
+        assert not any(change.pending for change in memory.init(yes=True).changes)
+        assert files(home) == connected
+        for name, text in FOREIGN.items():
+            assert connected[name] != text.encode(), name
+        memory.init(remove=True, yes=True)
+    assert files(home) == before
+    assert (home / ".claude/settings.json").stat().st_mode & 0o777 == 0o640
+
+
+def test_each_agent_can_be_connected_alone(home: Path, opened: Memory) -> None:
+    for agent in hosts.HOOKED:
+        before = files(home)
+        with opened() as memory:
+            done = memory.init(agent=[agent], yes=True)
+            assert {change.agent for change in done.changes} == {agent}
+            assert memory.init(agent=[agent], check=True).ok
+            memory.init(agent=[agent], remove=True, yes=True)
+        assert files(home) == before
+
+
+def test_what_stood_in_a_file_is_kept_as_a_backup(
+    home: Path, opened: Memory, variables: dict[str, str]
+) -> None:
+    with opened() as memory:
+        memory.init(agent=["claude-code"], yes=True)
+    kept = list((Path(variables["RECOLLECT_HOME"]) / "backups" / "agents").iterdir())
+    assert {path.read_text() for path in kept} == {
+        FOREIGN[".claude/settings.json"],
+        FOREIGN[".claude.json"],
+    }
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
+
+
+def test_a_file_that_cannot_be_parsed_is_left_alone(home: Path, opened: Memory) -> None:
+    broken = home / ".gemini" / "settings.json"
+    broken.write_text('{"theme": ')
+    with opened() as memory:
+        done = memory.init(yes=True)
+    assert not done.ok
+    assert [change.agent for change in done.changes if change.error] == ["gemini"]
+    assert broken.read_text() == '{"theme": '
+    assert "recollect" in (home / ".cursor" / "mcp.json").read_text()
+
+
+def test_a_file_that_changed_since_it_was_shown_is_left_alone(
+    home: Path, project: Path, tmp_path: Path
+) -> None:
+    where = setup.Where(str(home), str(project), {})
+    changes = setup.plan(("cursor",), where, ("/bin/recollect",), remove=False)
+    (home / ".cursor" / "hooks.json").write_text('{"version": 1, "hooks": {"stop": []}}')
+    with pytest.raises(recollect.Conflict):
+        setup.apply(changes, str(tmp_path / "backups"), "now")
+    assert (home / ".cursor" / "hooks.json").read_text() == '{"version": 1, "hooks": {"stop": []}}'
+
+
+def test_a_linked_file_stays_a_link(home: Path, opened: Memory, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.json"
+    real.write_text("{}\n")
+    link = home / ".cursor" / "mcp.json"
+    link.unlink()
+    link.symlink_to(real)
+    with opened() as memory:
+        memory.init(agent=["cursor"], yes=True)
+    assert link.is_symlink()
+    assert "recollect" in real.read_text()
+
+
+def test_only_the_wanted_scope_is_written(home: Path, project: Path, opened: Memory) -> None:
+    before = files(home)
+    with opened() as memory:
+        memory.init(agent=["claude-code"], scope="project", yes=True)
+        with pytest.raises(recollect.InvalidInput):
+            memory.init(scope="galaxy")
+    assert files(home) == before
+    assert json.loads((project / ".mcp.json").read_text())["mcpServers"]["recollect"]
+
+
+def test_the_commands_that_agents_are_given_run(
+    home: Path, opened: Memory, project: Path, variables: dict[str, str]
+) -> None:
+    with opened() as memory:
+        memory.init(agent=["claude-code"], yes=True)
+    settings = json.loads((home / ".claude" / "settings.json").read_text())
+    line = settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"]
+    payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(project)}
+    payload["prompt"] = "Don't ever push directly to main."
+    done = subprocess.run(
+        line, shell=True, env=variables, input=json.dumps(payload), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "capture undo" in json.loads(done.stdout)["systemMessage"]
+
+
+def test_print_and_check_make_nothing(home: Path, project: Path, opened: Memory) -> None:
+    before = files(home)
+    with opened() as memory:
+        memory.init(print=True)
+        memory.init(check=True)
+        memory.init(check=True, yes=True)
+    assert files(home) == before
+    assert list(project.iterdir()) == []
+
+
+def test_doctor_says_which_agents_are_connected(opened: Memory) -> None:
+    with opened() as memory:
+        memory.init(agent=["codex"], yes=True)
+        told = {check.name: check for check in memory.doctor().checks}
+    assert "current; never heard of" in told["agent codex"].detail
+    assert "not connected" in told["agent cursor"].detail
+    assert told["agent codex"].ok and told["agent cursor"].ok
+
+
+@pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False), ("", False)])
+def test_a_person_sees_the_difference_and_is_asked(
+    home: Path, project: Path, variables: dict[str, str], answer: str, written: bool
+) -> None:
+    primary, secondary = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "recollect", "init", "--agent", "cursor"],
+        cwd=project, env=variables, stdin=secondary, stdout=secondary, stderr=secondary,
+    )  # fmt: skip
+    os.close(secondary)
+    os.write(primary, f"{answer}\n".encode())
+    told = b""
+    try:
+        while chunk := os.read(primary, 4096):
+            told += chunk
+    except OSError:
+        pass
+    assert process.wait() == 0, told
+    os.close(primary)
+    assert b"Change 2 files as shown?" in told
+    assert b"+" in told and b"beforeSubmitPrompt" in told
+    assert ("recollect" in (home / ".cursor" / "mcp.json").read_text()) == written
