@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .memories import Memories
+from . import checks
+from .briefings import Briefings
+from .experience import Experience
 from .scratch import Scratch
 from .sessions import Sessions
 from .upkeep import Upkeep
 from .windows import Windows
 
 
-class Recollect(Memories, Sessions, Windows, Scratch, Upkeep):
+class Recollect(Briefings, Experience, Sessions, Windows, Scratch, Upkeep):
     """A project's memory together with the user's. Made by `recollect.open()`."""
 
     def __enter__(self) -> Recollect:
@@ -28,6 +30,20 @@ OPERATIONS: Mapping[str, str] = {
     "recall": "recall",
     "show": "show",
     "list": "list",
+    "briefing": "briefing",
+    "before-task": "before_task",
+    "confirm": "confirm",
+    "correct": "correct",
+    "remember": "remember",
+    "archive": "archive",
+    "restore": "restore",
+    "feedback": "feedback",
+    "prune": "prune",
+    "history": "history",
+    "for-file": "for_file",
+    "add-discovery": "add_discovery",
+    "add-solution": "add_solution",
+    "add-pattern": "add_pattern",
     "record": "record",
     "session list": "sessions",
     "session show": "session",
@@ -44,6 +60,11 @@ OPERATIONS: Mapping[str, str] = {
     "import": "import_transcripts",
     "capture list": "captures",
     "capture undo": "undo_capture",
+    "episode record": "record_episode",
+    "episode build": "build_episodes",
+    "episode list": "episodes",
+    "episode show": "episode",
+    "episode replay": "replay",
     "scratch store": "store",
     "scratch retrieve": "retrieve",
     "scratch search": "search",
@@ -55,6 +76,8 @@ OPERATIONS: Mapping[str, str] = {
     "doctor": "doctor",
 }
 """A command's words, and the method that does it."""
+
+checks.guard(Recollect, OPERATIONS.values())
 
 SHORT = {
     "store": "scratch store",

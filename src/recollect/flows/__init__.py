@@ -9,22 +9,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import brief as brief
     from . import capture as capture
     from . import compact as compact
+    from . import episodes as episodes
     from . import export as export
+    from . import freshness as freshness
     from . import hooks as hooks
     from . import import_list as import_list
     from . import imports as imports
     from . import index as index
     from . import learn as learn
     from . import look as look
+    from . import procedures as procedures
     from . import recall as recall
     from . import record as record
+    from . import revise as revise
     from . import scratch as scratch
     from . import sessions as sessions
     from . import sessions_search as sessions_search
     from . import setup as setup
     from . import survey as survey
+    from . import tend as tend
     from . import verify as verify
     from . import window as window
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..core import urls
 from ..db.database import Tx
@@ -11,6 +11,9 @@ from ..errors import InvalidInput, NotFound
 from ..store import documents, memories, sessions, state
 from ..types import Document, Memory, Session, Stored
 from .record import stored
+
+if TYPE_CHECKING:
+    from . import episodes, procedures
 
 MOST_MESSAGES = 1000
 CURRENT = "current"
@@ -20,13 +23,15 @@ CURRENT_SESSION = "current_session"
 
 
 class Shown(NamedTuple):
-    """A record whole: exactly one of the first three, with what belongs to it."""
+    """A record whole: one of memory, session, document, episode and procedure, and its parts."""
 
     memory: Memory | None = None
     session: Session | None = None
     document: Document | None = None
     versions: tuple[Memory, ...] = ()
     messages: tuple[Stored, ...] = ()
+    episode: episodes.Shown | None = None
+    procedure: procedures.Shown | None = None
 
 
 def show_first(txs: Sequence[Tx], address: str) -> Shown | None:
@@ -46,8 +51,26 @@ def show(tx: Tx, address: urls.Address) -> Shown | None:
         first, last = address.first or 1, address.last or MOST_MESSAGES
         rows = sessions.messages(tx, session.id, first, last, MOST_MESSAGES)
         return Shown(session=session, messages=tuple(stored(row) for row in rows))
+    if address.kind in ("episode", "procedure"):
+        return _experience(tx, address)
     document = documents.get(tx, urls.format(address))
     return Shown(document=document) if document else None
+
+
+def _experience(tx: Tx, address: urls.Address) -> Shown | None:
+    """An episode, or the version of a procedure."""
+    from .. import store
+    from . import episodes, procedures
+
+    kept = store.episodes if address.kind == "episode" else store.procedures
+    ids = kept.starting_with(tx, address.name)
+    _unambiguous(address.name, [] if address.name in ids else ids)
+    if not ids:
+        return None
+    if address.kind == "episode":
+        return Shown(episode=episodes.shown(episodes.existing(tx, ids[0])))
+    row = store.procedures.get(tx, ids[0])
+    return Shown(procedure=procedures.shown(row)) if row else None
 
 
 def _memory(tx: Tx, name: str) -> Shown | None:

@@ -25,6 +25,7 @@ class Freshness(Protocol):
     def moved_to(self) -> str: ...
 
 
+_EXPERIENCE = ("episode", "procedure")
 _SEARCHED = ("active", "proposed", "archived")
 
 
@@ -68,6 +69,8 @@ def _answers(tx: Tx, asked: Sequence[str], question: Question, now: int) -> list
     hits = _memory_hits(tx, [item for item in found if item.source == "memory"], question, now)
     hits += _message_hits(tx, [item for item in found if item.source == "message"], searched)
     hits += _document_hits(tx, [item for item in found if item.source == "document"], searched)
+    hits += _experience_hits(tx, [item for item in found if item.source in _EXPERIENCE])
+    hits = _with_contradictions(tx, hits)
     # Candidates came by the rarer terms; all that was asked decides between them.
     return [
         hit._replace(score=hit.score * rank.coverage(asked, terms.terms(hit.text))) for hit in hits
@@ -189,6 +192,59 @@ def _document_hits(tx: Tx, found: Sequence[Matched], searched: Sequence[str]) ->
             )
         )
     return hits
+
+
+def _experience_hits(tx: Tx, found: Sequence[Matched]) -> list[Hit]:
+    """Episodes and procedures."""
+    hits = []
+    for item in found:
+        kept = (
+            store.episodes.sketch(tx, item.ref)
+            if item.source == "episode"
+            else store.procedures.sketch(tx, item.ref)
+        )
+        if kept is None:
+            continue
+        hits.append(
+            Hit(
+                item.ref,
+                f"memory://{item.ref}",
+                item.source,
+                kept.text,
+                rank.score(item.score, kept.label, kept.status),
+                f"words {item.score:.2f}",
+                "project",
+                kept.status,
+                kept.label,
+                kept.at,
+                item.owner,
+            )
+        )
+    return hits
+
+
+def _with_contradictions(tx: Tx, hits: Sequence[Hit]) -> list[Hit]:
+    """Hits that something else in use contradicts say so."""
+    ids = memory_ids(hits)
+    if not ids:
+        return list(hits)
+    found = store.links.touching(tx, ids, "contradicts")
+    pairs = [(link.source, link.target) for link in found]
+    if not pairs:
+        return list(hits)
+    known = memories.sketches(tx, sorted({id for pair in pairs for id in pair}))
+    used = {id for id, one in known.items() if one.status in ("active", "proposed")}
+    against: dict[str, list[str]] = {}
+    for one, other in pairs:
+        if {one, other} <= used:
+            against.setdefault(one, []).append(other)
+            against.setdefault(other, []).append(one)
+    return [
+        hit._replace(why=f"{hit.why}, contradicts {', '.join(sorted(against[hit.id]))}")
+        if hit.id in against
+        else hit
+        for hit in hits
+    ]
 
 
 def packed(hits: Sequence[Hit], limit: int, budget: int) -> Recalled:

@@ -17,7 +17,13 @@ from ..errors import EXIT_STATUS, InvalidInput, RecollectError
 from . import arguments, schema
 
 _GROUPS = (
-    ("Remember and find", ("learn", "recall", "show", "list")),
+    ("Remember and find", ("learn", "recall", "show", "list", "for-file", "history")),
+    (
+        "Keep it true",
+        ("confirm", "correct", "remember", "archive", "restore", "feedback", "prune"),
+    ),
+    ("In front of the model", ("briefing", "before-task")),
+    ("Shorter words for agents", ("add-discovery", "add-solution", "add-pattern")),
     (
         "Conversations",
         (
@@ -35,6 +41,10 @@ _GROUPS = (
             "session export",
             "session import",
         ),
+    ),
+    (
+        "What happened, and what it teaches",
+        ("episode record", "episode build", "episode list", "episode show", "episode replay"),
     ),
     (
         "Notes for the work at hand",

@@ -17,7 +17,14 @@ def show(command: str, result: Any) -> str:
         from .text_sessions import SHOWN
 
         shown = SHOWN[command]
-    assert shown is not None, command
+    if shown is None:
+        from .text_memory import SHOWN as of_memory
+
+        shown = of_memory.get(command)
+    if shown is None:
+        from . import text_work
+
+        shown = text_work.SHOWN[command]
     return shown(result)
 
 
@@ -69,6 +76,7 @@ def hit_line(hit: Hit) -> str:
     """One hit: what it says, and where it is from."""
     origin = f"{hit.role}, " if hit.role else ""
     mark = "" if hit.status == "active" else f", {hit.status}"
+    mark += f", {render.one_line(hit.freshness)}" if hit.freshness else ""
     head = (
         f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({origin}{render.moment(hit.at)[:10]}{mark})"
     )
@@ -76,7 +84,7 @@ def hit_line(hit: Hit) -> str:
     return f"{head}\n{body}"
 
 
-def _memory_lines(memory: Memory) -> list[str]:
+def memory_lines(memory: Memory) -> list[str]:
     lines = [
         f"{memory.kind}  {memory.address}  ({memory.layer}, {memory.status})",
         "  " + render.visible(memory.text).replace("\n", "\n  "),
@@ -97,7 +105,7 @@ def _memory_lines(memory: Memory) -> list[str]:
 
 def _shown(shown: Any) -> str:
     if shown.memory:
-        lines = _memory_lines(shown.memory)
+        lines = memory_lines(shown.memory)
         if len(shown.versions) > 1:
             lines.append("  versions:")
             lines += [
@@ -106,7 +114,12 @@ def _shown(shown: Any) -> str:
         return "\n".join(lines)
     if shown.session:
         return "\n".join([_session_line(shown.session), *map(_message_line, shown.messages)])
-    return _document(shown.document)
+    if shown.document:
+        return _document(shown.document)
+    from . import text_work
+
+    kind = "episode" if shown.episode else "procedure"
+    return text_work.SHOWN[f"{kind} show"](getattr(shown, kind))
 
 
 def _session_line(session: Session) -> str:
@@ -224,7 +237,6 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "scratch list": _documents,
     "scratch delete": lambda document: f"deleted {document.address}",
     "stats": _stats,
-    "verify": lambda done: f"intact: {done.messages} messages in {done.sessions} sessions",
     "backup": lambda done: f"wrote {done.path} ({_size(done.bytes)})",
     "doctor": _diagnosis,
 }

@@ -9,9 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import claims as claims
     from . import cursors as cursors
     from . import documents as documents
+    from . import episodes as episodes
+    from . import injections as injections
+    from . import links as links
     from . import memories as memories
+    from . import procedures as procedures
     from . import rows as rows
     from . import search as search
     from . import sessions as sessions

@@ -1,0 +1,124 @@
+"""Operations on what happened and what is made of it: episodes, consolidation, procedures, links."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict, Unpack
+
+from .. import flows
+from ..errors import InvalidInput
+from ..places import top_of
+from ..types import Json
+from .memories import Memories
+from .opened import new_id
+
+
+class EpisodeFields(TypedDict, total=False):
+    """What is told of an episode besides its goal and outcome.
+
+    files: files it was about (repeat for several)
+    artifacts: files that were made or changed (repeat for several)
+    constraints: what had to be kept to (repeat for several)
+    errors: an error and what helped, such as "TypeError: no len() => pass a list" (repeat for several)
+    phase: exploration, implementation, debugging, review or refactoring
+    task: the task's id or slug
+    session: the session it happened in
+    agent: who did it
+    commit: the commit that came of it
+    sources: addresses of the messages it is told from (repeat for several)
+    """
+
+    files: Sequence[str]
+    artifacts: Sequence[str]
+    constraints: Sequence[str]
+    errors: Sequence[str]
+    phase: str
+    task: str
+    session: str
+    agent: str
+    commit: str
+    sources: Sequence[str]
+
+
+class Experience(Memories):
+    """Episodes, consolidation, procedures and links."""
+
+    def record_episode(
+        self,
+        goal: str = "",
+        outcome: str = "unknown",
+        episode: Mapping[str, Json] | None = None,
+        **fields: Unpack[EpisodeFields],
+    ) -> "flows.episodes.Kept":
+        """Keep what happened on a task: in a few words, or whole as JSON.
+
+        goal: what was to be done
+        outcome: success, failure, partial or unknown
+        episode: the whole episode as a JSON object, in place of all other options
+
+        Example: recollect episode record "Add login" --outcome success --file src/login.py
+        """
+        if episode is not None and (goal or fields):
+            raise InvalidInput("give a whole episode or its parts, not both", where="episode")
+        errors = fields.pop("errors", ())
+        told = {"goal": goal, "outcome": outcome, **fields}
+        given = flows.episodes.by_hand(told, errors) if episode is None else episode
+        now = self._clock()
+        label = self.origin
+        if self._project_space.present():
+            label = self._project_space.read(
+                lambda tx: flows.episodes.label_for(tx, self.origin, given)
+            )
+        row, redacted = flows.episodes.prepared(given, self.origin, label, now)
+        return self._project_space.write(lambda tx: flows.episodes.keep(tx, row, redacted))
+
+    def build_episodes(self, session: str = "") -> "flows.episodes.Built":
+        """Read episodes out of archived conversations: goals, actions, errors and what resolved them.
+
+        session: only this session; without it, all that have grown since the last time
+
+        Example: recollect episode build
+        """
+        if not self._project_space.present():
+            return flows.episodes.Built(0, 0, 0, 0)
+        return flows.episodes.build(self._project_space, session, self._clock)
+
+    def episodes(
+        self, outcome: str = "", session: str = "", status: str = "", limit: int = 50
+    ) -> "tuple[flows.episodes.Shown, ...]":
+        """What happened, newest first.
+
+        outcome: only this outcome: success, failure, partial or unknown
+        session: only this session
+        status: only this status: active or archived
+        limit: at most so many
+
+        Example: recollect episode list --outcome failure
+        """
+        if not self._project_space.present():
+            return ()
+        chosen = {"outcome": outcome, "session": session, "status": status}
+        where = {name: value for name, value in chosen.items() if value}
+        return tuple(self._project_space.read(lambda tx: flows.episodes.listing(tx, where, limit)))
+
+    def episode(self, id: str) -> "flows.episodes.Shown":
+        """One episode whole, as it was given.
+
+        id: the episode's id, or the beginning of it
+
+        Example: recollect episode show e-4k9w2c --json
+        """
+        return flows.episodes.shown(
+            self._project_space.read(lambda tx: flows.episodes.existing(tx, id))
+        )
+
+    def replay(self, id: str) -> "flows.episodes.Replay":
+        """An episode step by step, with the present state of each of its files.
+
+        id: the episode's id, or the beginning of it
+
+        Example: recollect episode replay e-4k9w2c
+        """
+        row = self._project_space.read(lambda tx: flows.episodes.existing(tx, id))
+        from ..worktree import WorkTree
+
+        tree = WorkTree(top_of(self.project.start) or self.project.root)
+        return flows.episodes.replay(row, tree.stamp)

@@ -1,0 +1,326 @@
+"""Episodes: recorded by hand or read out of archived sessions, listed, shown, replayed.
+
+What an episode says is decided in `core.episodes`; here it gets an id, a label and its words in
+the index. What is given comes back as it was given, its own id included.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..core import archive, secrets, urls
+from ..core import episodes as told
+from ..db.database import Database, Tx
+from ..errors import Conflict, InvalidInput, NotFound
+from ..store import cursors, episodes, search, sessions
+from ..types import Json, Stored
+from . import index, learn, record
+
+PAGE = 1_000
+_CURSOR = "episodes:"
+LONGEST_GIVEN = 2_000_000
+
+
+class Kept(NamedTuple):
+    """What became of an episode: created, updated or unchanged."""
+
+    id: str
+    action: str
+    redacted: tuple[str, ...] = ()
+
+    @property
+    def address(self) -> str:
+        return f"memory://{self.id}"
+
+
+class Shown(NamedTuple):
+    """An episode with where it is kept and how far it is trusted; `episode` is as it was given."""
+
+    id: str
+    at: int
+    outcome: str
+    goal: str
+    status: str
+    origin: str
+    label: str
+    synopsis: str
+    episode: Mapping[str, Json]
+
+    @property
+    def address(self) -> str:
+        return f"memory://{self.id}"
+
+
+class FileNow(NamedTuple):
+    """A file of an episode as it is now: unchanged, changed since, present (a folder) or gone;
+    `touched` says whether the episode changed or read it."""
+
+    path: str
+    state: str
+    touched: str
+
+
+class Replay(NamedTuple):
+    """An episode step by step, with the present state of each of its files."""
+
+    id: str
+    goal: str
+    outcome: str
+    steps: tuple[told.Action, ...]
+    errors: tuple[told.ErrorSeen, ...]
+    files: tuple[FileNow, ...]
+
+
+class Built(NamedTuple):
+    """What reading archived sessions gave."""
+
+    sessions: int
+    episodes: int
+    created: int
+    updated: int
+
+
+# ---------------------------------------------------------------- keeping
+
+
+def prepared(
+    given: Json, origin: str, label: str, now: int
+) -> tuple[episodes.EpisodeRow, tuple[str, ...]]:
+    """The row of an episode in JSON, checked and scrubbed; it has no id of ours yet."""
+    episode = told.from_json(given, label)
+    if not (episode.goal or episode.actions or episode.errors):
+        raise InvalidInput(
+            "this episode tells nothing", where="episode", hint="give it a goal at least"
+        )
+    body = secrets.scrub_json(told.to_json(episode))
+    if len(body.text) > LONGEST_GIVEN:
+        raise InvalidInput(
+            f"an episode has at most {LONGEST_GIVEN:,} characters, not {len(body.text):,}",
+            where="episode",
+        )
+    name = episode.id or archive.text_digest(f"{body.text}:{now}")
+    row = _row(episode, address_id(name), body.text, origin, now)
+    return row, body.found
+
+
+def address_id(name: str) -> str:
+    """Our id of an episode: its own if it has the form of one, or else made from its own."""
+    own = name.startswith("e-") and name[2:].isalnum() and name.isascii() and name.islower()
+    return name if own else f"e-{archive.text_digest(name)[:12]}"
+
+
+def _row(episode: told.Episode, id: str, body: Json, origin: str, now: int) -> episodes.EpisodeRow:
+    safe = secrets.safe
+    return episodes.EpisodeRow(
+        id=id,
+        task=safe(episode.task_id),
+        session=episode.session,
+        agent=safe(episode.agent),
+        phase=safe(episode.phase),
+        goal=safe(episode.goal),
+        outcome=episode.outcome,
+        importance=episode.importance,
+        body=body,
+        synopsis=safe(""),
+        # What was imported is found, and nothing is made of it.
+        status="archived" if episode.label == "import" else "active",
+        at=episode.at or now,
+        updated=now,
+        origin=origin,
+        label=episode.label,
+        sources=secrets.scrub_json(list(episode.sources)).text,
+    )
+
+
+def label_for(tx: Tx, origin: str, given: Json) -> str:
+    """As trusted as who tells it, and as the messages that it names as its sources."""
+    named = given.get("sources", ()) if isinstance(given, Mapping) else ()
+    addresses = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
+    return learn.label_of(tx, origin, addresses)
+
+
+def keep(
+    tx: Tx, row: episodes.EpisodeRow, redacted: tuple[str, ...] = (), again: bool = False
+) -> Kept:
+    """Write an episode. The same again changes nothing; with `again`, another body replaces it."""
+    held = episodes.get(tx, row.id)
+    if held and held.body == row.body and held.label == row.label:
+        return Kept(row.id, "unchanged")
+    if held and not again:
+        raise Conflict(
+            "there is another episode with this id",
+            where=f"memory://{row.id}",
+            hint="an episode is what happened: give the new one an id of its own",
+        )
+    episodes.put(tx, row)
+    index.replace(tx, entry_of(row), searchable(row))
+    return Kept(row.id, "updated" if held else "created", redacted)
+
+
+def entry_of(row: episodes.EpisodeRow) -> search.Entry:
+    return search.Entry(
+        "episode", row.id, "episode", "project", row.session, row.status, row.label, 0, row.at
+    )
+
+
+def searchable(row: episodes.EpisodeRow) -> str:
+    """The words an episode is found by; a summarised one by those of its synopsis as well."""
+    episode = told.from_json(json.loads(row.body))
+    pieces = [episode.goal, row.synopsis, row.outcome, episode.commit, episode.agent]
+    pieces += [*episode.constraints, *episode.files, *episode.artifacts]
+    for error in episode.errors:
+        pieces += [error.type, error.message, error.resolution]
+    return "\n".join(filter(None, pieces))
+
+
+def episode_of(row: episodes.EpisodeRow) -> told.Episode:
+    """The episode in a row, under our id and label."""
+    episode = told.from_json(json.loads(row.body), row.label)
+    return episode._replace(id=row.id, at=row.at, session=row.session)
+
+
+# ---------------------------------------------------------------- out of sessions
+
+
+def build(space: Database, session: str, clock: Callable[[], int]) -> Built:
+    """Read the episodes of one session, or of all that have grown since they were read last."""
+    names = space.read(lambda tx: _grown(tx, session))
+    read = created = updated = 0
+    for name in names:
+        made = _built(space, name, clock())
+        read += len(made)
+        created += sum(one.action == "created" for one in made)
+        updated += sum(one.action == "updated" for one in made)
+    return Built(len(names), read, created, updated)
+
+
+def _grown(tx: Tx, session: str) -> list[str]:
+    if session:
+        if sessions.get(tx, session) is None:
+            raise NotFound(
+                "there is no such session", where=session, hint="see `recollect session list`"
+            )
+        return [session]
+    found = []
+    for name in sessions.every_id(tx):
+        held = sessions.get(tx, name)
+        if held and held.messages and cursors.get(tx, _CURSOR + name) != str(held.messages):
+            found.append(name)
+    return found
+
+
+def _built(space: Database, name: str, now: int) -> list[Kept]:
+    session, messages = space.read(lambda tx: (sessions.get(tx, name), _messages(tx, name)))
+    assert session is not None
+    found = told.build(messages, name, session.agent, session.cwd)
+    rows = []
+    for episode in found:
+        body = secrets.scrub_json(told.to_json(episode)).text
+        rows.append(_row(episode, episode.id, body, "system", now))
+    read = secrets.safe(str(messages[-1].seq if messages else 0))
+
+    def work(tx: Tx) -> list[Kept]:
+        kept = [keep(tx, row, again=True) for row in rows]
+        cursors.put(tx, _CURSOR + name, read, now)
+        return kept
+
+    return space.write(work)
+
+
+def _messages(tx: Tx, session: str) -> list[Stored]:
+    """The whole archive of a session; the origin of each message is how far it is trusted."""
+    found: list[Stored] = []
+    first = 1
+    while rows := sessions.messages(tx, session, first, first + PAGE - 1, PAGE):
+        found += [record.stored(row)._replace(origin=row.label) for row in rows]
+        first += PAGE
+    return found
+
+
+# ---------------------------------------------------------------- looking
+
+
+def existing(tx: Tx, name: str) -> episodes.EpisodeRow:
+    """The episode with this id, the beginning of one, or the id that it was given with."""
+    name = name.removeprefix(urls.SCHEME)
+    row = episodes.get(tx, name) or episodes.get(tx, address_id(name))
+    if row is None and name.startswith("e-"):
+        ids = episodes.starting_with(tx, name)
+        if len(ids) > 1:
+            raise InvalidInput(f"several episodes begin with {name!r}", hint=", ".join(ids[:5]))
+        row = episodes.get(tx, ids[0]) if ids else None
+    if row is None:
+        raise NotFound(
+            "there is no such episode", where=name, hint="`recollect episode list` shows them"
+        )
+    return row
+
+
+def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[Shown]:
+    """Episodes with these values, newest first."""
+    return [shown(row) for row in episodes.listing(tx, where, limit)]
+
+
+def shown(row: episodes.EpisodeRow) -> Shown:
+    return Shown(
+        row.id,
+        row.at,
+        row.outcome,
+        row.goal,
+        row.status,
+        row.origin,
+        row.label,
+        row.synopsis,
+        json.loads(row.body),
+    )
+
+
+def replay(row: episodes.EpisodeRow, stamp: Callable[[str], str]) -> Replay:
+    """The episode step by step; `stamp` tells the size and time of a file, if it is there."""
+    episode = episode_of(row)
+    end = episode.at + round(episode.duration_seconds * 1_000_000)
+    made = set(episode.artifacts)
+    files = tuple(
+        FileNow(path, _since(stamp(path), end), "changed" if path in made else "read")
+        for path in dict.fromkeys((*episode.files, *episode.artifacts))
+    )
+    return Replay(row.id, row.goal, row.outcome, episode.actions, episode.errors, files)
+
+
+def _since(stamp: str, end: int) -> str:
+    """What became of a file since a time."""
+    if not stamp:
+        return "gone"
+    written = stamp.rpartition("-")[2]
+    if not written.isdigit():
+        return "present"
+    return "changed since" if int(written) // 1000 > end else "unchanged"
+
+
+def by_hand(fields: Mapping[str, Json], errors: Sequence[str]) -> dict[str, Json]:
+    """The JSON of an episode that is told in a few words; an error is `what => what helped`."""
+    context = {
+        "goal": fields.get("goal", ""),
+        "phase": fields.get("phase", ""),
+        "constraints": list(fields.get("constraints", ())),
+        "files_involved": list(fields.get("files", ())),
+    }
+    body: dict[str, Json] = {
+        "task_id": fields.get("task", ""),
+        "agent": fields.get("agent", ""),
+        "session": fields.get("session", ""),
+        "git_commit": fields.get("commit", ""),
+        "artifacts_produced": list(fields.get("artifacts", ())),
+        "sources": list(fields.get("sources", ())),
+        "errors_encountered": [_error(one) for one in errors],
+    }
+    given = {name: value for name, value in body.items() if value}
+    given["outcome"] = fields.get("outcome", "unknown")
+    return given | {"context": {name: value for name, value in context.items() if value}}
+
+
+def _error(words: str) -> dict[str, str]:
+    what, _, helped = words.partition("=>")
+    kind, colon, message = what.strip().partition(": ")
+    error = {"type": kind if colon else "error", "message": message if colon else what.strip()}
+    return error | ({"resolution": helped.strip()} if helped.strip() else {})

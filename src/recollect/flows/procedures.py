@@ -1,0 +1,249 @@
+"""Procedures: learned, used, revised, accepted; out to `SKILL.md` and in from one.
+
+Only a person's procedure is in use at once; an agent's is proposed, one from a file that an agent
+loads is quarantined, and nothing that a tool printed becomes one.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..core import secrets, skills, trust
+from ..db.database import Tx
+from ..errors import Conflict, InvalidInput, NotFound, Refused
+from ..store import procedures, search
+from ..types import FOREVER, ORIGINS, Json
+from . import index
+
+RESULTS = ("success", "failure")
+
+
+class Shown(NamedTuple):
+    """A procedure with its record; `procedure` is what it says."""
+
+    id: str
+    name: str
+    description: str
+    status: str
+    revision: int
+    successes: int
+    failures: int
+    last_used: int
+    origin: str
+    label: str
+    valid_from: int
+    procedure: skills.Procedure
+
+    @property
+    def address(self) -> str:
+        return f"memory://{self.id}"
+
+
+class Exported(NamedTuple):
+    """A procedure as a skill: its text, and the file it was written to, if it was."""
+
+    name: str
+    text: str
+    path: str = ""
+
+
+def described(name: str, description: str, parts: Mapping[str, Sequence[str]]) -> skills.Procedure:
+    """A procedure from its parts; an error is `what goes wrong: what to do`."""
+    errors = []
+    for words in parts.get("errors", ()):
+        error, _, fix = words.partition(": ")
+        errors.append(skills.KnownError(error.strip(), fix.strip()))
+    return skills.Procedure(
+        name,
+        description,
+        prerequisites=tuple(parts.get("prerequisites", ())),
+        steps=tuple(parts.get("steps", ())),
+        errors=tuple(errors),
+        exit_criteria=tuple(parts.get("exit_criteria", ())),
+    )
+
+
+def admitted(label: str) -> str:
+    """The status in which a procedure of this label is kept; Refused when it may not be."""
+    return trust.admit("workflow", label)
+
+
+def prepared(
+    procedure: skills.Procedure, origin: str, label: str, now: int, id: str
+) -> procedures.ProcedureRow:
+    """The row of a new procedure, checked by the rules of skills and scrubbed."""
+    skills.to_skill_md(procedure)
+    if not procedure.steps and not procedure.sections:
+        raise InvalidInput("a procedure needs steps", where=f"procedure {procedure.name}")
+    return procedures.ProcedureRow(
+        id=id,
+        root=id,
+        revision=1,
+        name=procedure.name,
+        description=secrets.safe(procedure.description),
+        body=secrets.scrub_json(_body(procedure)).text,
+        successes=procedure.successes if label in ("system", "user") else 0,
+        failures=procedure.failures if label in ("system", "user") else 0,
+        last_used=0,
+        status=admitted(label),
+        origin=origin,
+        label=label,
+        sources=secrets.scrub_json([]).text,
+        valid_from=now,
+        valid_to=FOREVER,
+    )
+
+
+def learn(tx: Tx, row: procedures.ProcedureRow) -> Shown:
+    """Keep a new procedure. The same again changes nothing."""
+    if procedures.insert(tx, row):
+        _index(tx, row)
+        return shown(row)
+    held = procedures.named(tx, row.name)
+    if held and (held.body, held.description) == (row.body, row.description):
+        return shown(held)
+    raise Conflict(
+        f"there is a procedure {row.name!r} already",
+        where=f"procedure {row.name}",
+        hint=f"`recollect procedure revise {row.name}` makes a new version of it",
+    )
+
+
+def revise(tx: Tx, name: str, row: procedures.ProcedureRow, now: int) -> Shown:
+    """Put a new version in the place of the open one; its counts go on."""
+    old = existing(tx, name)
+    if ORIGINS.index(row.label) > ORIGINS.index(old.label):
+        raise Refused(
+            f"what comes from the {row.label} cannot change what the {old.label} stated",
+            where=f"procedure {old.name}",
+            hint="learn it under another name; a person can decide between them",
+        )
+    procedures.update(tx, old.id, {"valid_to": now, "status": "superseded"})
+    search.set_status(tx, "procedure", old.id, "superseded")
+    new = row._replace(
+        root=old.root,
+        revision=old.revision + 1,
+        successes=old.successes,
+        failures=old.failures,
+        last_used=old.last_used,
+        sources=secrets.scrub_json([f"memory://{old.id}"]).text,
+        valid_from=max(now, old.valid_from + 1),
+    )
+    if not procedures.insert(tx, new):
+        raise Conflict(f"there is a procedure {row.name!r} already", where=f"procedure {old.name}")
+    _index(tx, new)
+    return shown(new)
+
+
+def accept(tx: Tx, name: str, origin: str, now: int, id: str) -> Shown:
+    """A person stands behind a procedure: a new version, trusted as theirs, and active."""
+    if origin != "user":
+        raise Refused("only a person can accept a procedure", where=f"procedure {name}")
+    old = existing(tx, name)
+    if old.label == "user" and old.status == "active":
+        return shown(old)
+    row = old._replace(id=id, origin="user", label="user", status="active", valid_to=FOREVER)
+    return revise(tx, name, row, now)
+
+
+def use(tx: Tx, name: str, result: str, now: int) -> Shown:
+    """Count how a use of a procedure ended."""
+    if result not in RESULTS:
+        raise InvalidInput(
+            f"{result!r} is not a result", where="result", hint=f"one of: {', '.join(RESULTS)}"
+        )
+    row = existing(tx, name)
+    count = "successes" if result == "success" else "failures"
+    procedures.update(tx, row.id, {count: getattr(row, count) + 1, "last_used": now})
+    return shown(existing(tx, row.name))
+
+
+def changed(
+    held: skills.Procedure, description: str, parts: Mapping[str, Sequence[str]]
+) -> skills.Procedure:
+    """The procedure with those parts that are given in the place of what it says there."""
+    given = {field: words for field, words in parts.items() if words}
+    new = described(held.name, description or held.description, given)
+    fields = {field: getattr(new, field) for field in given}
+    return held._replace(description=new.description, **fields)
+
+
+# ---------------------------------------------------------------- looking
+
+
+def existing(tx: Tx, name: str) -> procedures.ProcedureRow:
+    """The open version of a procedure, by its name or by the id of any version."""
+    name = name.removeprefix("memory://")
+    row = procedures.named(tx, name)
+    if row is None and name.startswith("p-"):
+        ids = procedures.starting_with(tx, name)
+        if len(ids) > 1:
+            raise InvalidInput(f"several procedures begin with {name!r}", hint=", ".join(ids[:5]))
+        found = procedures.get(tx, ids[0]) if ids else None
+        row = procedures.named(tx, found.name) if found else None
+    if row is None:
+        raise NotFound(
+            "there is no such procedure",
+            where=name,
+            hint="`recollect procedure list` shows what there is",
+        )
+    return row
+
+
+def shown(row: procedures.ProcedureRow) -> Shown:
+    return Shown(
+        row.id,
+        row.name,
+        row.description,
+        row.status,
+        row.revision,
+        row.successes,
+        row.failures,
+        row.last_used,
+        row.origin,
+        row.label,
+        row.valid_from,
+        procedure_of(row),
+    )
+
+
+def listing(tx: Tx, limit: int) -> list[Shown]:
+    """All procedures by name."""
+    return [shown(row) for row in procedures.listing(tx, limit)]
+
+
+def procedure_of(row: procedures.ProcedureRow) -> skills.Procedure:
+    """What a row says, as a skill with its counts."""
+    body = json.loads(row.body)
+    return skills.Procedure(
+        row.name,
+        row.description,
+        body["title"],
+        body["intro"],
+        tuple(body["prerequisites"]),
+        tuple(body["steps"]),
+        tuple(skills.KnownError(*one) for one in body["errors"]),
+        tuple(body["exit_criteria"]),
+        tuple(skills.Section(*one) for one in body["sections"]),
+        row.successes,
+        row.failures,
+        body["extra"],
+    )
+
+
+def _body(procedure: skills.Procedure) -> dict[str, Json]:
+    kept = procedure._asdict()
+    for name in ("name", "description", "successes", "failures"):
+        del kept[name]
+    return kept | {"extra": dict(procedure.extra)}
+
+
+def _index(tx: Tx, row: procedures.ProcedureRow) -> None:
+    procedure = procedure_of(row)
+    entry = search.Entry(
+        "procedure", row.id, "procedure", "project", "", row.status, row.label, 0, row.valid_from
+    )
+    pieces = [row.name, row.description, procedure.title, procedure.intro]
+    pieces += [*procedure.prerequisites, *procedure.steps, *procedure.exit_criteria]
+    pieces += [f"{one.error} {one.fix}" for one in procedure.errors]
+    index.replace(tx, entry, "\n".join(filter(None, pieces)))

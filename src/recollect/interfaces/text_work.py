@@ -1,0 +1,64 @@
+"""Results of episodes, consolidation, procedures, links and work memory, as text for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core import render
+from . import text
+
+
+def _kept(kept: Any) -> str:
+    line = f"{kept.action} {kept.id}"
+    if kept.redacted:
+        line += f"\n  redacted before it was kept: {', '.join(kept.redacted)}"
+    return line
+
+
+def _built(built: Any) -> str:
+    return (
+        f"read {built.sessions} sessions: {built.episodes} episodes, "
+        f"{built.created} new, {built.updated} changed"
+    )
+
+
+def _episodes(found: Sequence[Any]) -> str:
+    if not found:
+        return "no episodes yet; `recollect episode build` reads them out of conversations"
+    rows = (
+        (item.id, render.moment(item.at)[:16], item.outcome, item.status, item.goal)
+        for item in found
+    )
+    return text.table(("ID", "WHEN", "OUTCOME", "STATUS", "GOAL"), rows)
+
+
+def _episode(shown: Any) -> str:
+    head = f"episode  {shown.address}  ({shown.outcome}, {shown.status}, trusted as {shown.label})"
+    body = json.dumps(shown.episode, ensure_ascii=False, indent=2)
+    return f"{head}\n{render.visible(body)}"
+
+
+def _replay(replay: Any) -> str:
+    lines = [f"{replay.id}: {render.one_line(replay.goal)} ({replay.outcome})"]
+    for step in replay.steps:
+        told = " ".join(filter(None, (step.action, step.target, step.result)))
+        lines.append(f"  {step.t:>7.0f} s  {render.one_line(told, 140)}")
+        if step.error:
+            lines.append(f"             {render.one_line(step.error, 140)}")
+    for error in replay.errors:
+        end = f"resolved: {error.resolution}" if error.resolution else "never resolved"
+        lines.append(f"  error    {render.one_line(f'{error.type}: {error.message}', 140)}")
+        lines.append(f"           {render.one_line(end, 140)}")
+    lines += [f"  {file.state:<14} {render.one_line(file.path)}" for file in replay.files]
+    return "\n".join(lines)
+
+
+SHOWN: dict[str, Callable[[Any], str]] = {
+    "episode record": _kept,
+    "episode build": _built,
+    "episode list": _episodes,
+    "episode show": _episode,
+    "episode replay": _replay,
+}

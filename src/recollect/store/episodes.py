@@ -1,0 +1,133 @@
+"""Episodes: what happened on one task, whole as it was given, with the columns to find it by.
+
+It does not know what an episode says; `body` is JSON that somebody else reads.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..db.database import Row, Tx, placeholders
+from ..types import Json, SafeText
+from .rows import columns, values
+
+MOST_AT_ONCE = 500
+
+
+class EpisodeRow(NamedTuple):
+    """An episode as it is kept: `at` is when it happened, `updated` when its body was written."""
+
+    id: str
+    task: SafeText
+    session: str
+    agent: SafeText
+    phase: SafeText
+    goal: SafeText
+    outcome: str
+    importance: float
+    body: SafeText
+    synopsis: SafeText
+    status: str
+    at: int
+    updated: int
+    origin: str
+    label: str
+    sources: SafeText
+
+
+_COLUMNS = EpisodeRow._fields
+_SELECT = f"SELECT {columns(_COLUMNS)} FROM episodes WHERE space = :space"
+
+
+def put(tx: Tx, row: EpisodeRow) -> None:
+    """Write an episode; one with the same id is replaced."""
+    sets = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
+    tx.run(
+        f"INSERT INTO episodes (space, {columns(_COLUMNS)}) VALUES (:space, {values(_COLUMNS)}) "
+        f"ON CONFLICT (space, id) DO UPDATE SET {sets}",
+        row._asdict(),
+    )
+
+
+def update(tx: Tx, episode: str, changes: Mapping[str, Json]) -> None:
+    """Set columns of one episode."""
+    sets = ", ".join(f"{name} = :{name}" for name in changes)
+    tx.run(
+        f"UPDATE episodes SET {sets} WHERE space = :space AND id = :episode",
+        {**changes, "episode": episode},
+    )
+
+
+def get(tx: Tx, episode: str) -> EpisodeRow | None:
+    """One episode by its id."""
+    row = tx.one(f"{_SELECT} AND id = :id", {"id": episode})
+    return EpisodeRow(*row) if row else None
+
+
+class Sketch(NamedTuple):
+    """What showing a hit needs of an episode."""
+
+    text: str
+    status: str
+    label: str
+    at: int
+
+
+def sketch(tx: Tx, episode: str) -> Sketch | None:
+    """An episode in a line: its synopsis, or else its goal and how it ended."""
+    row = tx.one(
+        "SELECT synopsis, goal, outcome, status, label, at FROM episodes "
+        "WHERE space = :space AND id = :id",
+        {"id": episode},
+    )
+    if row is None:
+        return None
+    synopsis, goal, outcome, *rest = row
+    return Sketch(synopsis or f"{goal} ({outcome})", *rest)
+
+
+def get_many(tx: Tx, ids: list[str]) -> dict[str, EpisodeRow]:
+    """Several episodes by id."""
+    found: dict[str, EpisodeRow] = {}
+    for start in range(0, len(ids), MOST_AT_ONCE):
+        names, params = placeholders("id", ids[start : start + MOST_AT_ONCE])
+        rows = tx.run(f"{_SELECT} AND id IN ({names})", params)
+        found.update((row[0], EpisodeRow(*row)) for row in rows)
+    return found
+
+
+def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
+    """Ids that begin with the prefix."""
+    rows = tx.run(
+        "SELECT id FROM episodes WHERE space = :space AND id >= :low AND id < :high "
+        "ORDER BY id LIMIT :limit",
+        {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
+    )
+    return [row[0] for row in rows]
+
+
+def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[EpisodeRow]:
+    """Episodes that have these column values, newest first."""
+    chosen = "".join(f" AND {name} = :{name}" for name in where)
+    rows = tx.run(f"{_SELECT}{chosen} ORDER BY at DESC, id LIMIT :limit", {**where, "limit": limit})
+    return [EpisodeRow(*row) for row in rows]
+
+
+def in_use(tx: Tx) -> list[EpisodeRow]:
+    """Every episode that is not archived, oldest first."""
+    return [
+        EpisodeRow(*row) for row in tx.run(f"{_SELECT} AND status <> 'archived' ORDER BY at, id")
+    ]
+
+
+def ages(tx: Tx) -> list[Row]:
+    """Id, time and synopsis of every episode that is not archived."""
+    return tx.run(
+        "SELECT id, at, synopsis FROM episodes WHERE space = :space AND status <> 'archived' "
+        "ORDER BY at, id"
+    )
+
+
+def count(tx: Tx) -> int:
+    """How many there are."""
+    row = tx.one("SELECT count(*) FROM episodes WHERE space = :space")
+    return int(row[0]) if row else 0

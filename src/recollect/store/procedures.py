@@ -1,0 +1,108 @@
+"""Procedures: one row a version; exactly one version of a name is open. It does not know skills."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..db.database import Tx
+from ..types import FOREVER, Json, SafeText
+from .rows import columns, values
+
+
+class ProcedureRow(NamedTuple):
+    """A procedure as it is kept: `body` is JSON."""
+
+    id: str
+    root: str
+    revision: int
+    name: str
+    description: SafeText
+    body: SafeText
+    successes: int
+    failures: int
+    last_used: int
+    status: str
+    origin: str
+    label: str
+    sources: SafeText
+    valid_from: int
+    valid_to: int
+
+
+_COLUMNS = ProcedureRow._fields
+_SELECT = f"SELECT {columns(_COLUMNS)} FROM procedures WHERE space = :space"
+
+
+def insert(tx: Tx, row: ProcedureRow) -> bool:
+    """Write a version; false when the name has an open one."""
+    done = tx.one(
+        f"INSERT INTO procedures (space, {columns(_COLUMNS)}) VALUES (:space, {values(_COLUMNS)}) "
+        "ON CONFLICT DO NOTHING RETURNING id",
+        row._asdict(),
+    )
+    return done is not None
+
+
+def update(tx: Tx, procedure: str, changes: Mapping[str, Json]) -> None:
+    """Set columns of one version."""
+    sets = ", ".join(f"{name} = :{name}" for name in changes)
+    tx.run(
+        f"UPDATE procedures SET {sets} WHERE space = :space AND id = :procedure",
+        {**changes, "procedure": procedure},
+    )
+
+
+def named(tx: Tx, name: str) -> ProcedureRow | None:
+    """The open version of a name, held until the commit."""
+    row = tx.one(
+        f"{_SELECT} AND name = :name AND valid_to = {FOREVER} {tx.for_update}", {"name": name}
+    )
+    return ProcedureRow(*row) if row else None
+
+
+def get(tx: Tx, procedure: str) -> ProcedureRow | None:
+    """One version by its id."""
+    row = tx.one(f"{_SELECT} AND id = :id", {"id": procedure})
+    return ProcedureRow(*row) if row else None
+
+
+def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
+    """Ids that begin with the prefix."""
+    rows = tx.run(
+        "SELECT id FROM procedures WHERE space = :space AND id >= :low AND id < :high "
+        "ORDER BY id LIMIT :limit",
+        {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
+    )
+    return [row[0] for row in rows]
+
+
+def versions(tx: Tx, root: str) -> list[ProcedureRow]:
+    """All versions, oldest first."""
+    rows = tx.run(f"{_SELECT} AND root = :root ORDER BY revision", {"root": root})
+    return [ProcedureRow(*row) for row in rows]
+
+
+def listing(tx: Tx, limit: int) -> list[ProcedureRow]:
+    """Open procedures by name."""
+    rows = tx.run(
+        f"{_SELECT} AND valid_to = {FOREVER} ORDER BY name LIMIT :limit", {"limit": limit}
+    )
+    return [ProcedureRow(*row) for row in rows]
+
+
+class Sketch(NamedTuple):
+    """What showing a hit needs of a procedure."""
+
+    text: str
+    status: str
+    label: str
+    at: int
+
+
+def sketch(tx: Tx, procedure: str) -> Sketch | None:
+    """A procedure in a line: its name and description."""
+    row = tx.one(
+        "SELECT name, description, status, label, valid_from FROM procedures "
+        "WHERE space = :space AND id = :id",
+        {"id": procedure},
+    )
+    return Sketch(f"{row[0]}: {row[1]}", *row[2:]) if row else None
