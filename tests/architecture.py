@@ -25,6 +25,7 @@ LAYERS = {
     "app": {
         "flows",
         "hosts",
+        "version",
         "core",
         "types",
         "errors",

@@ -126,7 +126,8 @@ def test_the_full_profile_offers_every_operation_but_a_persons(
         return tool.input_schema["properties"]["operation"]["enum"], done, refused
 
     names, done, refused = talk(memory, work, full=True)
-    assert set(OPERATIONS) - set(names) == mcp_tools._PERSONS_ONLY
+    assert set(OPERATIONS) - set(names) == set(OPERATIONS) & mcp_tools._PERSONS_ONLY
+    assert not {"init", "confirm", "import", "backup", "plugin"} & set(names)
     assert done.structured_content["text"] == "v"
     assert refused.is_error
 
@@ -146,6 +147,7 @@ def test_without_the_full_profile_that_tool_is_not_there(memory: recollect.Recol
         ("memory_learn", {"text": 7}, "text must be a text"),
         ("memory_learn", {"text": "x", "colour": "red"}, "colour is not a parameter"),
         ("memory_learn", {"text": "x", "confidence": True}, "confidence must be"),
+        ("memory_learn", {"text": "x", "tags": {"a": 1}}, "tags must be a list"),
         ("memory_recall", {"query": "x", "kind": [1]}, "list of texts"),
         ("memory_recall", {"query": "x", "limit": "many"}, "limit must be"),
         ("memory_frobnicate", {}, "no tool"),

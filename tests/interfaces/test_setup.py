@@ -214,3 +214,31 @@ def test_a_person_sees_the_difference_and_is_asked(
     assert b"Change 2 files as shown?" in told
     assert b"+" in told and b"beforeSubmitPrompt" in told
     assert ("recollect" in (home / ".cursor" / "mcp.json").read_text()) == written
+
+
+def test_the_plugin_has_the_hooks_the_server_and_skills_by_the_convention(
+    project: Path, tmp_path: Path, opened: Memory
+) -> None:
+    with opened() as memory:
+        done = memory.plugin(str(tmp_path / "plugin"))
+        assert memory.plugin(str(tmp_path / "plugin")) == done
+    folder = Path(done.path)
+    assert json.loads((folder / ".claude-plugin/plugin.json").read_text())["name"] == "recollect"
+    events = json.loads((folder / "hooks/hooks.json").read_text())["hooks"]
+    assert {"SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"} <= set(events)
+    assert "recollect" in json.loads((folder / ".mcp.json").read_text())["mcpServers"]
+    skills = sorted((folder / "skills").iterdir())
+    assert len(skills) == 2
+    for skill in skills:
+        head, body = (skill / "SKILL.md").read_text().removeprefix("---\n").split("\n---\n")
+        fields = dict(line.split(": ", 1) for line in head.splitlines())
+        assert set(fields) == {"name", "description", "license"}
+        assert fields["name"] == skill.name
+        assert len(fields["description"]) <= 1024
+        assert body.strip().startswith("# ")
+
+
+def test_a_folder_of_somebody_else_is_not_made_a_plugin(tmp_path: Path, opened: Memory) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with opened() as memory, pytest.raises(recollect.Refused):
+        memory.plugin(str(tmp_path))

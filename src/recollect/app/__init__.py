@@ -57,6 +57,7 @@ OPERATIONS: Mapping[str, str] = {
     "session end": "end_session",
     "session export": "export_session",
     "session import": "import_session",
+    "plugin": "plugin",
     "import": "import_transcripts",
     "capture list": "captures",
     "capture undo": "undo_capture",

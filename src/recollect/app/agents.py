@@ -138,6 +138,20 @@ class Agents(Opened):
         """
         return self._project_space.write(lambda tx: flows.capture.undo(tx, memory))
 
+    def plugin(self, path: str) -> flows.setup.Packaged:
+        """Write a Claude Code plugin with our hooks, MCP server and Agent Skills.
+
+        path: the plugin's folder: new, empty, or written by this command before
+
+        Example: recollect plugin ~/.claude/skills/recollect
+        """
+        from ..hosts.claude_code import plugin
+        from ..version import __version__
+        from .connections import command
+
+        folder = os.path.abspath(os.path.expanduser(path))
+        return flows.setup.package(folder, plugin.files(command(), __version__), plugin.MANIFEST)
+
     def _read(self, transcript: Transcript) -> flows.imports.Read:
         how = flows.imports.Reading(self.settings.capture, new_id, self._clock, self.progress)
         try:

@@ -152,6 +152,29 @@ def apply(changes: Sequence[Change], backups: str, stamp: str) -> None:
             os.unlink(target)
 
 
+class Packaged(NamedTuple):
+    """A plugin that was written: its folder and its files."""
+
+    path: str
+    files: tuple[str, ...]
+
+
+def package(folder: str, files: Mapping[str, str], manifest: str) -> Packaged:
+    """Write a plugin's files; a folder that holds something else is left alone."""
+    ours = '"name": "recollect"' in _text(os.path.join(folder, manifest))
+    if os.path.isdir(folder) and os.listdir(folder) and not ours:
+        raise Refused(
+            "the folder holds something that is not our plugin",
+            where=folder,
+            hint="name a new or empty folder; nothing was changed",
+        )
+    for name, text in files.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        _write(path, text, 0o644)
+    return Packaged(folder, tuple(sorted(files)))
+
+
 def _write(path: str, text: str, mode: int) -> None:
     partial = f"{path}.{os.urandom(4).hex()}.partial"
     handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

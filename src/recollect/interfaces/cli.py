@@ -50,7 +50,7 @@ _GROUPS = (
         "Notes for the work at hand",
         ("scratch store", "scratch retrieve", "scratch search", "scratch list", "scratch delete"),
     ),
-    ("Agents", ("import", "capture list", "capture undo")),
+    ("Agents", ("plugin", "import", "capture list", "capture undo")),
     ("The store", ("init", "stats", "verify", "backup", "doctor")),
 )
 

@@ -28,7 +28,12 @@ memory_learn, one statement each, with its kind.
 - What you learn as a policy, preference or decision is only proposed until a person confirms it.
 - Never put secrets in; they are removed anyway."""
 
-_PERSONS_ONLY = frozenset({"init", "backup", "import", "confirm", "capture undo"})
+_PERSONS_ONLY = frozenset(
+    {
+        *("init", "plugin", "backup", "adopt", "import", "session import", "session export"),
+        *("confirm", "capture undo"),
+    }
+)
 """Not offered to a model: they reach beyond the memory, or are a person's word."""
 
 
@@ -36,7 +41,6 @@ class Tool(NamedTuple):
     """A tool: `actions` maps what it is called to an operation; `only` picks parameters."""
 
     name: str
-    title: str
     description: str
     actions: Mapping[str, str]
     only: tuple[str, ...] = ()
@@ -47,15 +51,13 @@ class Tool(NamedTuple):
 TOOLS = (
     Tool(
         "memory_learn",
-        "Learn",
         "Keep one statement for later conversations. The same text again reinforces it.",
         {"learn": "learn"},
-        ("text", "kind", "scope", "tags", "evidence", "reason", "confidence"),
+        ("text", "kind", "scope", "tags", "evidence", "reason"),
         gives=("id", "address", "action"),
     ),
     Tool(
         "memory_recall",
-        "Recall",
         "Find what was learned, said and done in this project. Call before non-trivial work.",
         {"recall": "recall"},
         ("query", "limit", "kind", "tags", "file", "session", "since"),
@@ -64,32 +66,26 @@ TOOLS = (
     ),
     Tool(
         "memory_episode",
-        "Episodes",
         "Record what happened on a task, or look at past tasks.",
         {
             "record": "episode record",
-            "add": "episode add",
             "list": "episode list",
             "show": "episode show",
-            "search": "episode search",
         },
     ),
     Tool(
         "memory_procedure",
-        "Procedures",
         "Named ways of doing something: look them up, keep them, say how they went.",
         {
+            "record": "procedure record",
             "list": "procedure list",
             "show": "procedure show",
-            "learn": "procedure learn",
-            "add": "procedure add",
             "outcome": "procedure outcome",
         },
     ),
-    Tool("memory_stats", "Stats", "How much is kept, by kind.", {"stats": "stats"}, reads=True),
+    Tool("memory_stats", "How much is kept, by kind.", {"stats": "stats"}, reads=True),
     Tool(
         "memory_consolidate",
-        "Consolidate",
         "Distil recent episodes into lasting memories; shows the plan when asked for a dry run.",
         {"consolidate": "consolidate"},
     ),
@@ -125,7 +121,6 @@ def _described(tool: Tool) -> dict[str, Any]:
     given = {"type": "object", "properties": properties}
     offer = {
         "name": tool.name,
-        "title": tool.title,
         "description": tool.description,
         "inputSchema": {**given, **({"required": required} if required else {})},
         "annotations": _annotations(tool.reads),
@@ -144,7 +139,7 @@ def _annotations(reads: bool) -> dict[str, bool]:
     """Memory is a closed world, and nothing that a model can call here destroys anything."""
     if reads:
         return {"readOnlyHint": True, "openWorldHint": False}
-    return {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
+    return {"destructiveHint": False, "openWorldHint": False}
 
 
 _TYPES = {"int": "integer", "float": "number", "bool": "boolean", "json": "object"}
@@ -171,7 +166,6 @@ def _everything() -> dict[str, Any]:
     arguments = {"type": "object", "description": "the operation's parameters"}
     return {
         "name": "memory_operations",
-        "title": "Every operation",
         "description": "Do any operation by its name; wrong arguments are answered with the right.",
         "inputSchema": {
             "type": "object",

@@ -228,6 +228,7 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "record": _recorded,
     "session list": _sessions,
     "session show": _shown,
+    "plugin": lambda done: _of_agents("plugin", done),
     "import": lambda done: _of_agents("import", done),
     "capture list": lambda done: _of_agents("capture list", done),
     "capture undo": lambda done: _of_agents("capture undo", done),

@@ -90,6 +90,7 @@ def _state(change: Any, applied: bool) -> str:
 
 SHOWN: dict[str, Callable[[Any], str]] = {
     "init": _initialised,
+    "plugin": lambda done: "\n".join([f"wrote {done.path}", *(f"  {name}" for name in done.files)]),
     "import": _imported,
     "capture list": _captures,
     "capture undo": lambda memory: f"archived {memory.id}: {render.one_line(memory.text)}",
