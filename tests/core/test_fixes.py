@@ -136,6 +136,49 @@ def test_a_test_that_was_meant_to_fail_is_no_error_to_learn_from() -> None:
     assert only(talk).resolved == ()
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["Verified: it fails without the fix.", "The test is load-bearing.", "The guard is proven."],
+)
+def test_a_failure_that_was_provoked_to_prove_a_test_is_no_error_to_learn_from(words: str) -> None:
+    talk = (
+        Talk()
+        .user("Guard the parser")
+        .shell("pytest tests/test_parser.py", "FAILED test_parser.py::test_a", 1)
+    )
+    talk.agent(words).edit("src/parser.py").shell("pytest tests/test_parser.py", "2 passed")
+    assert only(talk).resolved == ()
+
+
+def test_working_without_the_changes_is_no_resolution() -> None:
+    talk = (
+        Talk()
+        .user("Lint the docs")
+        .edit("docs/faq.md")
+        .shell("npm run lint", "faq.md:11:1 too long", 1)
+    )
+    talk.shell("git stash && npm run lint").edit("docs/faq.md").shell("npm run lint")
+    assert only(talk).resolved == ()
+
+
+def test_an_outage_that_passes_is_resolved_by_nothing() -> None:
+    talk = Talk().user("Review").shell("make review", "the model is temporarily unavailable", 1)
+    talk.edit("Makefile").shell("make review", "fine")
+    assert only(talk).resolved == ()
+
+
+def test_something_else_that_is_found_is_no_resolution_of_what_was_not() -> None:
+    talk = (
+        Talk()
+        .user("Read the docs")
+        .shell("gh api repos/a/b/contents/cache.go", "gh: Not Found (HTTP 404)", 1)
+    )
+    talk.shell("gh api repos/a/b/contents/prompt.go", "package prompt")
+    assert only(talk).resolved == ()
+    talk.shell("gh api repos/a/b/contents/src/cache.go", "package cache")
+    assert len(only(talk).resolved) == 1
+
+
 def test_parallel_calls_do_not_resolve_each_other() -> None:
     talk = Talk().user("Check it all")
     calls = tuple(ToolCall(f"c{n}", "Bash", '{"command": "make check"}') for n in (1, 2))
@@ -165,6 +208,7 @@ def test_parallel_calls_do_not_resolve_each_other() -> None:
         ),
         ("Bash", {"command": "grep -rn nowhere src"}, "Exit code 1", "missed"),
         ("Bash", {"command": "git branch | rg gone"}, "Exit code 1", "missed"),
+        ("Bash", {"command": "gh pr checks 12"}, "Exit code 8\nlint pending", "missed"),
         (
             "Read",
             {"file_path": "gone.ts"},

@@ -76,8 +76,7 @@ class Attempt(NamedTuple):
     def looks(self) -> bool:
         """Whether it only looked, and changed nothing."""
         if self.script:
-            programs = (command[0] for command in self.commands)
-            return not self.writes and all(name in _set_of(_LOOKING) for name in programs)
+            return not self.writes and all(map(_looks, self.commands))
         words = set(_words(self.call.name))
         return not self.writes and bool(self.reads or words & _set_of(_LOOKING_TOOLS))
 
@@ -245,9 +244,17 @@ def telling_commands(script: str) -> tuple[Words, ...]:
 def _unwrapped(words: list[str]) -> Words:
     while len(words) > 1 and words[0] in _set_of(_WRAPPERS):
         words = words[1:]
+        while len(words) > 1 and words[0].startswith("-"):
+            words = words[1:]
     if len(words) > 2 and words[0] == "timeout":
         words = words[2:]
     return (words[0].rpartition("/")[2] or words[0], *words[1:])
+
+
+def _looks(words: Words) -> bool:
+    """Whether a command only looks; asking for the state of checks elsewhere is looking, too."""
+    asks = words[:3] == ("gh", "pr", "checks") or words[:3] == ("gh", "run", "watch")
+    return asks or words[0] in _set_of(_LOOKING)
 
 
 def is_check(words: Words) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..types import Json
 from .errors_seen import Attempt, Words, is_check
 from .messages import parsed_arguments
-from .troubles import Trouble
+from .troubles import PASSING, Trouble
 
 FARTHEST = 60
 """How many calls later something may work and still be taken for the end of the error."""
@@ -44,7 +44,7 @@ _ABOUT_THE_CALL = frozenset(
 
 _CHANGING = (
     "install add remove uninstall update upgrade tidy generate mkdir rm mv cp ln chmod chown fmt"
-    " format fix migrate init create checkout switch merge rebase pull fetch stash reset restore"
+    " format fix migrate init create checkout switch merge rebase pull fetch reset restore"
     " apply kill pkill start stop restart login config enable disable sync --fix --write -w unset"
     " use rename i ci get download"
 )
@@ -74,7 +74,7 @@ def fixes(attempts: Sequence[Attempt]) -> list[Fix]:
     """Every error that was resolved, in the order of the errors."""
     found: list[Fix] = []
     for place, attempt in enumerate(attempts):
-        if attempt.trouble:
+        if attempt.trouble and attempt.trouble.type not in PASSING:
             later = attempts[place + 1 : place + 1 + FARTHEST]
             if fix := _fix(attempt, attempt.trouble, later):
                 found.append(fix)
@@ -88,6 +88,9 @@ def _fix(broken: Attempt, trouble: Trouble, later: Sequence[Attempt]) -> Fix | N
         if attempt.asked <= broken.answered or attempt.state not in ("ok", "failed"):
             continue
         kin = _tries_the_same(broken, attempt, trouble, distance)
+        if kin and attempt.state == "ok" and ("git", "stash") in (c[:2] for c in attempt.commands):
+            # It worked without the changes: that tells where the error is, not what resolved it.
+            return None
         if kin and attempt.state == "ok":
             until, changes = other or (attempt, between)
             resolution, files = _told(broken, until, trouble, changes)
@@ -107,9 +110,11 @@ def _fix(broken: Attempt, trouble: Trouble, later: Sequence[Attempt]) -> Fix | N
 
 @cache
 def _expected() -> re.Pattern[str]:
-    """What is said of a test that is written before what it tests: its failure was wanted."""
+    """What is said of a failure that was wanted: a test before its code, a test put to the test."""
     return re.compile(
-        r"\bfail(?:s|ed|ing)?,? as expected|expected (?:to fail|failure)", re.IGNORECASE
+        r"\bfail(?:s|ed|ing)?,? (?:as (?:expected|intended)|without)\b|expected (?:to fail|failure)"
+        r"|\bload-bearing\b|\bproven\b",
+        re.IGNORECASE,
     )
 
 
@@ -139,7 +144,21 @@ def _same_command(broken: Attempt, later: Attempt, trouble: Trouble, distance: i
     one, other = (_plain(attempt.commands[0]) for attempt in (broken, later))
     if trouble.type == "usage" and len(one) > 2 and one[:2] == other[:2]:
         return len(set(one) & set(other)) >= 0.6 * len(set(one))
-    return _overlap(set(broken.script.split()), set(later.script.split())) >= 0.5
+    before, after = set(broken.script.split()), set(later.script.split())
+    if trouble.type == "not found" and not _corrects(before - after, after - before):
+        return False
+    return _overlap(before, after) >= 0.5
+
+
+def _corrects(gone: set[str], come: set[str]) -> bool:
+    """Whether a path was put right: what was not found is looked for by its name elsewhere."""
+    named = {_name(word) for word in come}
+    return not gone or not come or any(_name(word) in named for word in gone)
+
+
+def _name(path: str) -> str:
+    """The last part of a path, however it is written."""
+    return path.replace("\\", "/").strip("'\"").rstrip("/").rpartition("/")[2]
 
 
 def _plain(command: Words) -> Words:
@@ -199,6 +218,8 @@ def _told(
     words = _names_in(f"{trouble.message}\n{broken.output[:6_000]}")
     changes = [(attempt, _bearing(attempt, broken, words, trouble)) for attempt in between]
     changes = [(one, bearing) for one, bearing in changes if one.writes or _changes(one)]
+    if trouble.type == "edit mismatch":
+        changes = []
     best = sorted(changes, key=lambda change: -change[1])[:MOST_CHANGES]
     chosen = [one for one, bearing in changes if bearing and (one, bearing) in best]
     own = _differently(broken, worked, trouble, between)
@@ -217,7 +238,7 @@ def _bearing(attempt: Attempt, broken: Attempt, words: frozenset[str], trouble: 
         return 0
     if broken.writes and _share_a_file(attempt.writes, broken.writes):
         return 5
-    files = sum(path.rpartition("/")[2] in words for path in attempt.writes)
+    files = sum(_name(path) in words for path in attempt.writes)
     before, after = _sides(attempt)
     changed = _names_in(before) ^ _names_in(after) if attempt.writes else _names_in(attempt.script)
     return 3 * files + min(len(changed & words), 5)
@@ -225,13 +246,13 @@ def _bearing(attempt: Attempt, broken: Attempt, words: frozenset[str], trouble: 
 
 @cache
 def _names() -> re.Pattern[str]:
-    return re.compile(r"[A-Za-z_@][\w./@-]{3,}\w")
+    return re.compile(r"[A-Za-z_@][\w./\\@-]{3,}\w")
 
 
 def _names_in(text: str) -> frozenset[str]:
     """The names in a text, and the last part of each path."""
     found = _names().findall(text)
-    return frozenset((*found, *(name.rpartition("/")[2] for name in found)))
+    return frozenset((*found, *map(_name, found)))
 
 
 def _changes(attempt: Attempt) -> bool:

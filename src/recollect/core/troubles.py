@@ -13,8 +13,11 @@ LONGEST = 300
 HEAD, TAIL = 4_000, 4_000
 """How much of an output's beginning and end is looked at: errors stand at either end."""
 
-SLIPS = frozenset(("edit mismatch", "tool parameters", "too large"))
+SLIPS = ("edit mismatch", "tool parameters", "too large")
 """Types of errors in the use of an agent's own tools: they say nothing about the project."""
+
+PASSING = ("unavailable", "rate limit")
+"""Types of errors that go away by themselves: what was done before they did is no resolution."""
 
 
 class Trouble(NamedTuple):
@@ -27,11 +30,19 @@ class Trouble(NamedTuple):
 def trouble_of(output: str, words: Sequence[str]) -> Trouble:
     """What an output complains about. `words` are those of the command, or the tool's name."""
     lines = list(own_lines(output))
+    for slip in SLIPS:
+        # What an agent's own tool complains about stands first; the rest is what it was given.
+        if lines and _pattern(slip).search(lines[0]):
+            return Trouble(slip, _shown(lines[0]))
     weights = [_weight(line) for line in lines]
     best = weights.index(max(weights)) if any(weights) else len(lines) - 1
-    line = " ".join(lines[best].split()) if lines else "no output"
-    message = line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+    message = _shown(lines[best]) if lines else "no output"
     return Trouble(_type_of(message, "\n".join(lines[:20]), words), message)
+
+
+def _shown(line: str) -> str:
+    line = " ".join(line.split())
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
 def own_lines(output: str) -> Iterator[str]:
@@ -73,13 +84,15 @@ def _type_of(message: str, output: str, words: Sequence[str]) -> str:
         for name in _TYPES:
             if _pattern(name).search(text):
                 return name
-    if found := _pattern("exception").search(message):
+    found = _pattern("exception").search(message)
+    if found and found[1] not in ("Error", "Exception"):
         return str(found[1])
     named = {part.lower() for word in words for part in word.split(":")}
     for name, kinds in _KINDS.items():
         if named & kinds:
             return name
-    return f"{words[0]} failed" if words else "failed"
+    program = next((word for word in words if word[:1].isalnum()), "it")
+    return f"{program} failed"
 
 
 _KINDS = {
@@ -90,7 +103,8 @@ _KINDS = {
 }
 
 _TYPES = {
-    "edit mismatch": r"[Ss]tring to replace not found|old_?[Ss]tr\w* .*not found|has not been read"
+    "edit mismatch": r"[Ss]tring to replace not found|\b0 occurrences found|has not been read"
+    r"|old_?[Ss]tr\w* .*not found"
     r"|been modified since|[Ff]ound \d+ matches|not (?:found|unique) in (?:the )?file"
     r"|[Ff]ailed to find (?:expected|context)|apply_patch verification failed"
     r"|[Cc]ould not find the string|did not conform to the edit format|SEARCH.*failed to match",
@@ -112,6 +126,8 @@ _TYPES = {
     "not found": r"No such file|does not exist|ENOENT|[Ff]ile not found|HTTP 404|404 Not Found"
     r"|not in this registry",
     "timeout": r"\b[Tt]imed? ?out\b|deadline exceeded",
+    "unavailable": r"temporarily unavailable|[Ss]ervice Unavailable|[Oo]verloaded|ECONNRESET"
+    r"|[Tt]ry again later|Could not resolve host",
     "rate limit": r"rate limit|\b429\b|Too Many Requests",
 }
 
@@ -121,7 +137,7 @@ _WORDS = {
     r"|Original token count:).*|Output:|Stdout:|Stderr:|<.*exit code \d+>|[-=━═─_*~^ {}()\[\],;]+)",
     "error": r"(?i)error|fail|fatal|exception|panic|not found|no matches|no such|cannot|can't"
     r"|unable|denied|undefined|invalid|unexpected|unknown|unrecognized|missing|refused|×|✗|✖|✘"
-    r"|does not|isn't|must|expected|issues? found|would have|unsupported|conflict",
+    r"|does not|isn't|must|expected|timed out|issues? found|would have|unsupported|conflict",
     "exception": r"\b((?:[A-Z]\w*)?(?:Error|Exception))\b(?: \[\w+\])?(?:: |\(|$)",
     "place": r"\s*(?:[│|] *)?[\w/.@-]*\w\.\w{1,5}(?::\d+(?::\d+)?:? |\(\d+,\d+\):)",
     "verdict": r"\s*(?:--- FAIL|FAILED|FAIL:|✗|✘|×|✖ |E  +\w)",
@@ -130,7 +146,8 @@ _WORDS = {
     r"|^\s*\d+ errors?|^\s*at |^\s*\[?(?:warn|WARN|INFO|DEBUG)\b|^(?:npm|pnpm|yarn) \w+ code"
     r"|A complete log|^\$ |^> |^\s*Usage:|^\s*File \"|ELIFECYCLE|RUN_FIRST_FAIL|^For more info"
     r"|^error: script |^\s*\"error\"|Command failed with|Test failed\. See above|\d problems? \("
-    r"|^\s*(?:\d+ \||//)",
+    r"|^\s*(?:\d+ \||//)|Error:\s+(?:Not equal|Should|Expected|Received)|Error Trace:"
+    r"|failed with \d+ errors?|CategoryInfo|FullyQualifiedErrorId",
     "bad end": r"(?m)^(?:--- )?FAIL\b|^FAILED\b|^=+ .*\b[1-9]\d* (?:failed|errors?)\b"
     r"|^\s*[1-9]\d* fail(?:ed|ing)?\b|\bTests?:?\s+[1-9]\d* failed|^error(?:\[\w+\])?: "
     r"|\berror TS\d+|exited with code [1-9]|ERROR task failed|^Found [1-9]\d* errors?"
