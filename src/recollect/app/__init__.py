@@ -66,6 +66,8 @@ OPERATIONS: Mapping[str, str] = {
     "episode list": "episodes",
     "episode show": "episode",
     "episode replay": "replay",
+    "consolidate": "consolidate",
+    "consolidate undo": "undo_consolidation",
     "scratch store": "store",
     "scratch retrieve": "retrieve",
     "scratch search": "search",
@@ -74,6 +76,7 @@ OPERATIONS: Mapping[str, str] = {
     "stats": "stats",
     "verify": "verify",
     "backup": "backup",
+    "adopt": "adopt",
     "doctor": "doctor",
 }
 """A command's words, and the method that does it."""

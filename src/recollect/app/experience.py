@@ -1,4 +1,4 @@
-"""Operations on what happened and what is made of it: episodes, consolidation, procedures, links."""
+"""Operations on what happened and what is made of it: episodes, lessons, procedures, links."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypedDict, Unpack
@@ -17,7 +17,7 @@ class EpisodeFields(TypedDict, total=False):
     files: files it was about (repeat for several)
     artifacts: files that were made or changed (repeat for several)
     constraints: what had to be kept to (repeat for several)
-    errors: an error and what helped, such as "TypeError: no len() => pass a list" (repeat for several)
+    errors: an error and what helped, as "TypeError: no len() => pass a list" (repeat for several)
     phase: exploration, implementation, debugging, review or refactoring
     task: the task's id or slug
     session: the session it happened in
@@ -71,7 +71,7 @@ class Experience(Memories):
         return self._project_space.write(lambda tx: flows.episodes.keep(tx, row, redacted))
 
     def build_episodes(self, session: str = "") -> "flows.episodes.Built":
-        """Read episodes out of archived conversations: goals, actions, errors and what resolved them.
+        """Read episodes out of archived conversations: goals, actions, errors and their fixes.
 
         session: only this session; without it, all that have grown since the last time
 
@@ -122,3 +122,33 @@ class Experience(Memories):
 
         tree = WorkTree(top_of(self.project.start) or self.project.root)
         return flows.episodes.replay(row, tree.stamp)
+
+    # ---------------------------------------------------------------- consolidation
+
+    def consolidate(
+        self, dry_run: bool = False, if_due: bool = False
+    ) -> "flows.consolidate.Consolidated":
+        """Make lessons of what happened, merge what says the same, archive what has faded.
+
+        dry_run: change nothing, show what would be done and why
+        if_due: only if a week has passed since the last time
+
+        Example: recollect consolidate --dry-run
+        Example: recollect consolidate
+        """
+        space = self._project_space
+        if not space.present():
+            return flows.consolidate.Consolidated(not dry_run, 0)
+        self._write_recalls()
+        if dry_run:
+            return flows.consolidate.preview(space, self._clock(), new_id)
+        return flows.consolidate.run(space, new_id("r"), self._clock, new_id, if_due)
+
+    def undo_consolidation(self) -> "flows.consolidate.Undone":
+        """Take back the last consolidation: everything is exactly as it was before.
+
+        Example: recollect consolidate undo
+        """
+        self._write_recalls()
+        now = self._clock()
+        return self._project_space.write(lambda tx: flows.consolidate.undo(tx, now))

@@ -9,9 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import adopt as adopt
     from . import brief as brief
     from . import capture as capture
     from . import compact as compact
+    from . import consolidate as consolidate
     from . import episodes as episodes
     from . import export as export
     from . import freshness as freshness

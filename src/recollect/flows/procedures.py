@@ -111,7 +111,7 @@ def learn(tx: Tx, row: procedures.ProcedureRow) -> Shown:
 
 def revise(tx: Tx, name: str, row: procedures.ProcedureRow, now: int) -> Shown:
     """Put a new version in the place of the open one; its counts go on."""
-    old = existing(tx, name)
+    old = existing(tx, name, hold=True)
     if ORIGINS.index(row.label) > ORIGINS.index(old.label):
         raise Refused(
             f"what comes from the {row.label} cannot change what the {old.label} stated",
@@ -139,7 +139,7 @@ def accept(tx: Tx, name: str, origin: str, now: int, id: str) -> Shown:
     """A person stands behind a procedure: a new version, trusted as theirs, and active."""
     if origin != "user":
         raise Refused("only a person can accept a procedure", where=f"procedure {name}")
-    old = existing(tx, name)
+    old = existing(tx, name, hold=True)
     if old.label == "user" and old.status == "active":
         return shown(old)
     row = old._replace(id=id, origin="user", label="user", status="active", valid_to=FOREVER)
@@ -152,7 +152,7 @@ def use(tx: Tx, name: str, result: str, now: int) -> Shown:
         raise InvalidInput(
             f"{result!r} is not a result", where="result", hint=f"one of: {', '.join(RESULTS)}"
         )
-    row = existing(tx, name)
+    row = existing(tx, name, hold=True)
     count = "successes" if result == "success" else "failures"
     procedures.update(tx, row.id, {count: getattr(row, count) + 1, "last_used": now})
     return shown(existing(tx, row.name))
@@ -171,16 +171,16 @@ def changed(
 # ---------------------------------------------------------------- looking
 
 
-def existing(tx: Tx, name: str) -> procedures.ProcedureRow:
+def existing(tx: Tx, name: str, hold: bool = False) -> procedures.ProcedureRow:
     """The open version of a procedure, by its name or by the id of any version."""
     name = name.removeprefix("memory://")
-    row = procedures.named(tx, name)
+    row = procedures.named(tx, name, hold)
     if row is None and name.startswith("p-"):
         ids = procedures.starting_with(tx, name)
         if len(ids) > 1:
             raise InvalidInput(f"several procedures begin with {name!r}", hint=", ".join(ids[:5]))
         found = procedures.get(tx, ids[0]) if ids else None
-        row = procedures.named(tx, found.name) if found else None
+        row = procedures.named(tx, found.name, hold) if found else None
     if row is None:
         raise NotFound(
             "there is no such procedure",

@@ -44,14 +44,22 @@ _GROUPS = (
     ),
     (
         "What happened, and what it teaches",
-        ("episode record", "episode build", "episode list", "episode show", "episode replay"),
+        (
+            "episode record",
+            "episode build",
+            "episode list",
+            "episode show",
+            "episode replay",
+            "consolidate",
+            "consolidate undo",
+        ),
     ),
     (
         "Notes for the work at hand",
         ("scratch store", "scratch retrieve", "scratch search", "scratch list", "scratch delete"),
     ),
     ("Agents", ("plugin", "import", "capture list", "capture undo")),
-    ("The store", ("init", "stats", "verify", "backup", "doctor")),
+    ("The store", ("init", "stats", "verify", "backup", "adopt", "doctor")),
 )
 
 

@@ -55,10 +55,35 @@ def _replay(replay: Any) -> str:
     return "\n".join(lines)
 
 
+def _consolidated(done: Any) -> str:
+    if done.note:
+        return str(done.note)
+    lines = []
+    for line in done.lines:
+        lines.append(f"{line.sign} {line.what}  {render.one_line(line.text, 160)}")
+        lines.append(f"    because: {render.one_line(line.reason, 140)}")
+    for one in done.left_out:
+        named = ", ".join(one.sources[:3]) + (", …" if len(one.sources) > 3 else "")
+        lines.append(f"  left out  {named}: {render.one_line(one.reason, 140)}")
+    if not done.lines:
+        lines.append("nothing to consolidate")
+    elif done.applied:
+        lines.append(f"{len(done.lines)} changes; `recollect consolidate undo` takes them back")
+    else:
+        lines.append(f"{len(done.lines)} changes would be made; nothing was changed")
+    return "\n".join(lines)
+
+
+def _undone(done: Any) -> str:
+    return f"took back {done.undo}: {done.restored} restored, {done.removed} removed"
+
+
 SHOWN: dict[str, Callable[[Any], str]] = {
     "episode record": _kept,
     "episode build": _built,
     "episode list": _episodes,
     "episode show": _episode,
     "episode replay": _replay,
+    "consolidate": _consolidated,
+    "consolidate undo": _undone,
 }

@@ -41,5 +41,15 @@ def touching(tx: Tx, refs: list[str], relation: str = "") -> list[Link]:
     return [_link(row) for row in rows]
 
 
+def every(tx: Tx, relation: str) -> list[Link]:
+    """All open links of a relation."""
+    rows = tx.run(
+        f"SELECT {_COLUMNS} FROM links WHERE space = :space AND valid_to = {FOREVER} "
+        "AND relation = :relation ORDER BY source, target",
+        {"relation": relation},
+    )
+    return [_link(row) for row in rows]
+
+
 def _link(row: Row) -> Link:
     return Link(*row)

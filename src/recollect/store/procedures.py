@@ -51,10 +51,11 @@ def update(tx: Tx, procedure: str, changes: Mapping[str, Json]) -> None:
     )
 
 
-def named(tx: Tx, name: str) -> ProcedureRow | None:
-    """The open version of a name, held until the commit."""
+def named(tx: Tx, name: str, hold: bool = False) -> ProcedureRow | None:
+    """The open version of a name; with `hold`, nobody else changes it before the commit."""
     row = tx.one(
-        f"{_SELECT} AND name = :name AND valid_to = {FOREVER} {tx.for_update}", {"name": name}
+        f"{_SELECT} AND name = :name AND valid_to = {FOREVER} " + (tx.for_update if hold else ""),
+        {"name": name},
     )
     return ProcedureRow(*row) if row else None
 

@@ -1,0 +1,173 @@
+"""Apply the steps of a consolidation one by one, writing down each row before and after.
+
+It does what a step says and decides nothing, except to leave out a step whose text is in the store
+already under another status.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..core import secrets
+from ..core.distill_steps import Archive, Connect, Learn, Merge, Promote, Reinforce, Step
+from ..db.database import Tx
+from ..store import episodes, links, memories, search, undos
+from ..types import Json, Link, Memory
+from . import episodes as kept
+from . import index, learn
+
+_COUNTED = ("recalls", "last_recalled")
+"""What looking at a memory changes: nothing that an undo has to keep."""
+
+_WHOLE_MEMORY = tuple(name for name in Memory._fields if name not in _COUNTED)
+_WHOLE_LINK = ("reason", "origin", "label", "sources", "valid_from", "valid_to")
+
+
+class Change(NamedTuple):
+    """Some columns of a row before (None without a row) and after."""
+
+    table: str
+    key: tuple[str, ...]
+    before: Mapping[str, Json] | None
+    after: Mapping[str, Json]
+
+
+class Changes:
+    """Writes rows and remembers what it wrote."""
+
+    def __init__(self, tx: Tx) -> None:
+        self.tx = tx
+        self.rows: list[Change] = []
+
+    def update(self, table: str, key: tuple[str, ...], values: Mapping[str, Json]) -> None:
+        """Set columns of a row that is there."""
+        before = undos.columns_of(self.tx, table, key, list(values))
+        assert before is not None
+        if before != values:
+            undos.set_columns(self.tx, table, key, values)
+            self.rows.append(Change(table, key, before, dict(values)))
+
+    def learn(self, row: memories.MemoryRow) -> bool:
+        """Write a new memory; false when an open one has the same text."""
+        if not memories.insert(self.tx, row):
+            return False
+        self._made("memories", (row.id,), None, _WHOLE_MEMORY)
+        return True
+
+    def link(self, source: str, relation: str, target: str, reason: str, now: int) -> None:
+        """Make a link, or open it again."""
+        key = (source, relation, target)
+        before = undos.columns_of(self.tx, "links", key, _WHOLE_LINK)
+        links.put(self.tx, Link(source, relation, target), secrets.safe(reason), now)
+        self._made("links", key, before, _WHOLE_LINK)
+
+    def _made(
+        self,
+        table: str,
+        key: tuple[str, ...],
+        before: Mapping[str, Json] | None,
+        names: Sequence[str],
+    ) -> None:
+        after = undos.columns_of(self.tx, table, key, names)
+        assert after is not None
+        if after != before:
+            self.rows.append(Change(table, key, before, after))
+
+
+def apply_step(changes: Changes, step: Step, draft: learn.Prepared | None, now: int) -> str:
+    """Do one step; gives the reason when it was left out."""
+    match step:
+        case Learn():
+            assert draft is not None
+            return _learn(changes, step, draft, now)
+        case Reinforce():
+            return _reinforce(changes, step, now)
+        case Promote():
+            return _promote(changes, step, now)
+        case Merge():
+            return _merge(changes, step, now)
+        case Archive():
+            changes.update("memories", (step.memory,), {"status": "archived"})
+        case Connect():
+            changes.link(step.source, step.relation, step.target, step.reason, now)
+    return ""
+
+
+def _learn(changes: Changes, step: Learn, draft: learn.Prepared, now: int) -> str:
+    if not changes.learn(draft.row):
+        return f"a {step.kind} with exactly this text is there, and not in use"
+    for source in step.sources:
+        changes.link(draft.row.id, "derived_from", source, step.reason, now)
+    return ""
+
+
+def _reinforce(changes: Changes, step: Reinforce, now: int) -> str:
+    memory = _get(changes, step.memory)
+    more = [f"memory://{source}" for source in step.sources]
+    values: dict[str, Json] = {"evidence": _packed([*memory.evidence, *more])}
+    if step.confidence > memory.confidence:
+        # Only evidence that is as trusted makes a memory surer, and only that keeps it alive.
+        values |= {
+            "confidence": step.confidence,
+            "reinforcement": memory.reinforcement + len(step.sources),
+            "last_reinforced": now,
+        }
+    changes.update("memories", (memory.id,), values)
+    for source in step.sources:
+        changes.link(source, "example_of", memory.id, step.reason, now)
+    return ""
+
+
+def _promote(changes: Changes, step: Promote, now: int) -> str:
+    memory = _get(changes, step.memory)
+    place = {"layer": step.layer, "owner": "", "kind": memory.kind, "digest": memory.digest}
+    if memories.open_with_text(changes.tx, place):
+        return f"the {step.layer} has exactly this text, and it is not in use"
+    values = {"layer": step.layer, "owner": "", "sources": _packed(step.sources)}
+    changes.update("memories", (memory.id,), {**values, "last_reinforced": now})
+    _give_way(changes, step.others, memory.id, now)
+    return ""
+
+
+def _merge(changes: Changes, step: Merge, now: int) -> str:
+    values: dict[str, Json] = {
+        name: getattr(step, name)
+        for name in ("confidence", "reinforcement", "successes", "failures")
+    }
+    for name in ("sources", "evidence", "examples"):
+        values[name] = _packed(getattr(step, name))
+    changes.update("memories", (step.keep,), values)
+    _give_way(changes, step.others, step.keep, now)
+    return ""
+
+
+def _give_way(changes: Changes, others: Sequence[str], keep: str, now: int) -> None:
+    for other in others:
+        memory = _get(changes, other)
+        end = max(now, memory.valid_from + 1)
+        changes.update("memories", (other,), {"status": "superseded", "valid_to": end})
+        changes.link(other, "superseded_by", keep, "it says the same", now)
+
+
+def _get(changes: Changes, id: str) -> Memory:
+    memory = memories.get(changes.tx, id)
+    assert memory is not None
+    return memory
+
+
+def _packed(values: Sequence[str]) -> str:
+    return secrets.scrub_json(list(dict.fromkeys(values))).text
+
+
+def reindexed(tx: Tx, rows: Sequence[Sequence[Json]]) -> None:
+    """Let the search index follow the rows that were changed, whether or not they are there now."""
+    for table, key in dict.fromkeys((row[0], row[1][0]) for row in rows if row[0] != "links"):
+        if table == "memories":
+            memory = memories.get(tx, key)
+            search.remove(tx, "memory", key)
+            if memory:
+                index.add(tx, learn.entry_of(memory), learn.searchable(memory))
+        else:
+            row = episodes.get(tx, key)
+            search.remove(tx, "episode", key)
+            if row:
+                index.add(tx, kept.entry_of(row), kept.searchable(row))

@@ -1,0 +1,353 @@
+"""Consolidation: what happened becomes what is known, as a whole or not at all, and back again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.app.opened import new_id
+from recollect.db.database import Database, Matched, Params, Row, Tx
+from recollect.db.sqlite import SqliteDatabase
+from recollect.errors import StoreError
+from recollect.flows import consolidate, episodes
+from recollect.store import jobs
+
+from ..conftest import Clock
+
+Mem = recollect.Recollect
+
+LOGIN = (
+    "Add a login form for customers",
+    "Add the login form to the customer page",
+    "Build the customer login form",
+    "Login form for customers: add the remember-me box",
+    "Add validation to the customers' login form",
+)
+KEPT = ("memories", "episodes", "links", "documents", "procedures", "state", "claims")
+
+
+def rows_of(space: Database) -> dict[str, list[Row]]:
+    """Everything that is remembered, and how it is indexed."""
+
+    def work(tx: Tx) -> dict[str, list[Row]]:
+        held = {name: sorted(tx.run(f"SELECT * FROM {name}")) for name in KEPT}
+        held["entries"] = sorted(
+            tx.run(
+                "SELECT source, ref, kind, layer, owner, status, label, seq, part, at FROM entries"
+            )
+        )
+        return held
+
+    return space.read(work)
+
+
+def told(goal: str, number: int, **fields: Any) -> dict[str, Any]:
+    return {
+        "id": f"ep-{number}",
+        "outcome": "success",
+        "session": f"s-{number}",
+        "context": {"goal": goal, "files_involved": ["src/login.py"]},
+        **fields,
+    }
+
+
+def work_on_login(mem: Mem) -> None:
+    error = {"type": "TypeError", "message": "login() takes a user", "resolution": "pass the user"}
+    for number, goal in enumerate(LOGIN):
+        mem.record_episode(episode=told(goal, number, errors_encountered=[error]))
+
+
+def fill(mem: Mem, clock: Clock) -> None:
+    """Episodes and memories that give every kind of step."""
+    mem.learn("maybe the cache is in memcached", confidence=0.3)
+    clock.advance(days=400)
+    work_on_login(mem)
+    for number in range(2):
+        text = "the staging database is reset every night"
+        mem.learn(text, layer="session", owner=f"s-{number}")
+    text = "the integration tests of the billing service need a redis server on the local machine"
+    mem.learn(text)
+    mem.learn(f"Note: {text}")
+    mem.learn("always run the linter before pushing to the main branch", kind="policy")
+
+
+def test_five_variations_of_a_task_become_one_pattern_with_evidence(mem: Mem) -> None:
+    work_on_login(mem)
+    done = mem.consolidate()
+    assert (done.applied, done.episodes) == (True, 5)
+    (pattern,) = mem.list(kind="pattern")
+    assert pattern.confidence >= 0.8
+    assert pattern.origin == "system"
+    assert len(pattern.sources) == 5
+    assert all(mem.show(source).episode for source in pattern.sources)
+
+
+def test_unrelated_goals_never_become_a_pattern(mem: Mem) -> None:
+    mem.record_episode("implement user login", "success")
+    mem.record_episode("create billing export", "success")
+    mem.consolidate()
+    assert mem.list(kind="pattern") == ()
+
+
+def test_a_pattern_that_is_not_sure_enough_is_left_out_and_said(mem: Mem) -> None:
+    for number, goal in enumerate(LOGIN[:2]):
+        mem.record_episode(episode={**told(goal, number), "outcome": "unknown"})
+    done = mem.consolidate()
+    assert mem.list(kind="pattern") == ()
+    assert any("only 0.66 sure" in one.reason for one in done.left_out)
+
+
+def test_a_resolved_error_becomes_a_pitfall_and_an_unresolved_one_does_not(mem: Mem) -> None:
+    mem.record_episode("Fix the build", "success", errors=["KeyError: no name => read it once"])
+    mem.record_episode("Fix the docs", "failure", errors=["OSError: disk is full"])
+    mem.consolidate()
+    (pitfall,) = mem.list(kind="pitfall")
+    assert pitfall.detail["prevention"] == "read it once"
+    assert pitfall.detail["why"] == "no name"
+    (hit,) = [hit for hit in mem.recall("KeyError name") if hit.kind == "pitfall"]
+    assert hit.id == pitfall.id
+
+
+def test_what_is_derived_is_trusted_as_the_least_trusted_of_its_sources(
+    project: Path, environment: dict[str, str], clock: Clock
+) -> None:
+    with recollect.open(project, clock=clock, environment=environment, origin="user") as memory:
+        memory.record_episode(episode=told(LOGIN[0], 0))
+    with recollect.open(project, clock=clock, environment=environment, origin="agent") as memory:
+        for number, goal in enumerate(LOGIN[1:], 1):
+            memory.record_episode(episode=told(goal, number))
+        memory.consolidate()
+        (pattern,) = memory.list(kind="pattern")
+        assert pattern.label == "agent"
+
+
+def test_a_dry_run_says_what_would_be_done_and_changes_nothing(mem: Mem, clock: Clock) -> None:
+    fill(mem, clock)
+    before = rows_of(mem._project_space)
+    shown = mem.consolidate(dry_run=True)
+    assert rows_of(mem._project_space) == before
+    assert not shown.applied
+    assert {line.sign for line in shown.lines} == {"+", "~", "-"}
+    assert all(line.reason for line in shown.lines)
+    done = mem.consolidate()
+    assert [line.text for line in done.lines] == [line.text for line in shown.lines]
+
+
+def test_undo_restores_every_row(mem: Mem, clock: Clock) -> None:
+    fill(mem, clock)
+    before = rows_of(mem._project_space)
+    done = mem.consolidate()
+    assert rows_of(mem._project_space) != before
+    undone = mem.undo_consolidation()
+    assert undone.undo == done.undo
+    assert undone.restored and undone.removed
+    assert rows_of(mem._project_space) == before
+    again = mem.consolidate()
+    assert [line.text for line in again.lines] == [line.text for line in done.lines]
+
+
+def test_undo_is_refused_when_somebody_changed_what_came_of_it(mem: Mem) -> None:
+    work_on_login(mem)
+    mem.consolidate()
+    (pattern,) = mem.list(kind="pattern")
+    mem.recall("login form")
+    mem.archive(pattern.id)
+    held = rows_of(mem._project_space)
+    with pytest.raises(recollect.Conflict, match="changed since"):
+        mem.undo_consolidation()
+    assert rows_of(mem._project_space) == held
+
+
+def test_without_a_consolidation_there_is_nothing_to_undo(mem: Mem) -> None:
+    mem.learn("the build uses make")
+    with pytest.raises(recollect.NotFound, match="no consolidation to undo"):
+        mem.undo_consolidation()
+
+
+def test_a_second_run_finds_nothing_new(mem: Mem, clock: Clock) -> None:
+    fill(mem, clock)
+    mem.consolidate()
+    before = rows_of(mem._project_space)
+    assert mem.consolidate().lines == ()
+    assert rows_of(mem._project_space) == before
+
+
+def test_more_of_the_same_adds_evidence_and_no_second_pattern(mem: Mem) -> None:
+    work_on_login(mem)
+    mem.consolidate()
+    (pattern,) = mem.list(kind="pattern")
+    later = mem.record_episode(episode=told("Add a captcha to the customers' login form", 9))
+    mem.consolidate()
+    (now,) = mem.list(kind="pattern")
+    assert now.id == pattern.id
+    assert later.address in now.evidence
+    assert now.confidence >= pattern.confidence
+
+
+def test_duplicates_give_way_and_recurring_notes_move_up(mem: Mem, clock: Clock) -> None:
+    fill(mem, clock)
+    mem.consolidate()
+    texts = [memory.text for memory in mem.list()]
+    assert sum("redis server" in text for text in texts) == 1
+    (note,) = [memory for memory in mem.list() if "staging" in memory.text]
+    assert (note.layer, note.owner) == ("project", "")
+    (weak,) = mem.list(status="archived")
+    assert "memcached" in weak.text
+    assert mem.recall("memcached")
+
+
+def test_opposites_are_linked_and_every_recall_of_one_side_says_so(mem: Mem) -> None:
+    always = mem.learn("always use tabs in python files", kind="policy")
+    never = mem.learn("never use tabs in python files", kind="policy")
+    found = {hit.id: hit.why for hit in mem.recall("tabs in python files")}
+    assert f"contradicts {never.id}" in found[always.id]
+    assert f"contradicts {always.id}" in found[never.id]
+    mem.archive(never.id)
+    found = {hit.id: hit.why for hit in mem.recall("tabs in python files")}
+    assert "contradicts" not in found[always.id]
+
+
+def test_old_episodes_are_summarised_then_archived_and_always_found(mem: Mem, clock: Clock) -> None:
+    mem.record_episode("Tidy the attic of the billing exporter", "success", files=["src/attic.py"])
+    work_on_login(mem)
+    mem.consolidate()
+    clock.advance(days=8)
+    mem.consolidate()
+    (old,) = [item for item in mem.episodes() if "attic" in item.goal]
+    assert (old.status, old.synopsis.split("\n")[1]) == ("active", "Files: src/attic.py")
+    clock.advance(days=30)
+    mem.consolidate()
+    kept = {item.goal: item.status for item in mem.episodes()}
+    assert kept["Tidy the attic of the billing exporter"] == "archived"
+    assert {kept[goal] for goal in LOGIN} == {"active"}, "a memory refers to them"
+    assert mem.recall("attic billing exporter")[0].status == "archived"
+    assert mem.episode(old.id).episode["context"]["files_involved"] == ["src/attic.py"]
+
+
+def test_it_runs_weekly_when_asked_to_be_due(mem: Mem, clock: Clock) -> None:
+    work_on_login(mem)
+    assert mem.consolidate(if_due=True).applied
+    assert "not due" in mem.consolidate(if_due=True).note
+    clock.advance(days=7)
+    assert mem.consolidate(if_due=True).applied
+
+
+def test_one_runner_at_a_time_and_a_lost_lease_does_nothing(mem: Mem, clock: Clock) -> None:
+    work_on_login(mem)
+    space = mem._project_space
+    job = space.write(lambda tx: jobs.take(tx, "consolidate", "other", clock(), consolidate.LEASE))
+    assert job is not None
+    with pytest.raises(recollect.Conflict, match="another consolidation is running"):
+        mem.consolidate()
+    clock.advance(seconds=181)
+    ready = consolidate.prepare(
+        space.read(lambda tx: consolidate.load(tx, clock())), clock(), new_id
+    )
+    assert mem.consolidate().applied
+    held = rows_of(space)
+    with pytest.raises(recollect.Conflict, match="took over"):
+        space.write(lambda tx: consolidate.apply(tx, ready, job, "u-1", clock()))
+    assert rows_of(space) == held
+
+
+def test_a_memory_that_changed_while_the_plan_was_made_stops_it(mem: Mem, clock: Clock) -> None:
+    fill(mem, clock)
+    space = mem._project_space
+    ready = consolidate.prepare(
+        space.read(lambda tx: consolidate.load(tx, clock())), clock(), new_id
+    )
+    (faded,) = [memory for memory in mem.list() if "memcached" in memory.text]
+    mem.remember(faded.id)
+    held = rows_of(space)
+    job = space.write(lambda tx: jobs.take(tx, "consolidate", "me", clock(), consolidate.LEASE))
+    assert job is not None
+    with pytest.raises(recollect.Conflict, match="changed while the plan was made"):
+        space.write(lambda tx: consolidate.apply(tx, ready, job, "u-1", clock()))
+    assert rows_of(space) == held
+
+
+class Failing:
+    """A transaction whose n-th statement fails."""
+
+    def __init__(self, tx: Tx, left: int) -> None:
+        self._tx = tx
+        self._left = left
+        self.space, self.for_update, self.skip_locked = tx.space, tx.for_update, tx.skip_locked
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise StoreError("the disk is gone")
+
+    def run(self, sql: str, params: Params | None = None) -> list[Row]:
+        self._count()
+        return self._tx.run(sql, params)
+
+    def one(self, sql: str, params: Params | None = None) -> Row | None:
+        self._count()
+        return self._tx.one(sql, params)
+
+    def many(self, sql: str, rows: Iterable[Params]) -> None:
+        self._count()
+        self._tx.many(sql, rows)
+
+    def add_words(self, entry: int, terms: str, stems: str) -> None:
+        self._count()
+        self._tx.add_words(entry, terms, stems)
+
+    def remove_words(self, entry: int) -> None:
+        self._count()
+        self._tx.remove_words(entry)
+
+    def match(
+        self, terms: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
+    ) -> list[Matched]:
+        self._count()
+        return self._tx.match(terms, limit, where, params, exact)
+
+    def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
+        self._count()
+        return self._tx.frequencies(terms)
+
+
+def until_it_works(space: Database, work: Callable[[Tx], object]) -> int:
+    """Fail each statement in turn; nothing of the work may remain. Gives their number."""
+    before = rows_of(space)
+    for number in range(10_000):
+        try:
+            space.write(lambda tx, left=number: work(Failing(tx, left)))  # type: ignore[misc]
+        except StoreError as error:
+            assert "the disk is gone" in str(error)
+            assert rows_of(space) == before, number
+        else:
+            return number
+    raise AssertionError("it never worked")
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_whichever_statement_fails_the_store_is_as_before(mem: Mem, clock: Clock) -> None:
+    fill(mem, clock)
+    space = mem._project_space
+    assert isinstance(space, SqliteDatabase)
+    now = clock()
+    job = space.write(lambda tx: jobs.take(tx, "consolidate", "me", now, consolidate.LEASE))
+    assert job is not None
+    ready = consolidate.prepare(space.read(lambda tx: consolidate.load(tx, now)), now, new_id)
+    count = until_it_works(space, lambda tx: consolidate.apply(tx, ready, job, "u-1", now))
+    assert count > 50
+    assert until_it_works(space, lambda tx: consolidate.undo(tx, now)) > 20
+
+
+def test_hundreds_of_episodes_are_looked_at_in_one_go(mem: Mem, clock: Clock) -> None:
+    def work(tx: Tx) -> None:
+        for number in range(300):
+            given = told(f"Task {number % 50} of the warehouse robot {number}", number)
+            row, _ = episodes.prepared(given, "user", "user", clock())
+            episodes.keep(tx, row)
+
+    mem._project_space.write(work)
+    assert mem.consolidate().episodes == 300
