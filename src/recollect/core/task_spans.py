@@ -6,6 +6,7 @@ they stand in. It decides from words and times alone, and does not know what an 
 """
 
 import re
+from collections import deque
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
@@ -34,37 +35,51 @@ class Span(NamedTuple):
 
 def task_spans(messages: Sequence[Placed]) -> list[Span]:
     """The tasks of a session: every message is in exactly one."""
-    tasks: list[list[Placed]] = [[]]
+    tasks = [_Task()]
     for placed in messages:
-        if placed.message.role == "user" and _begins(placed, tasks[-1]):
-            tasks.append([])
-        tasks[-1].append(placed)
-    following = [task[0] for task in tasks[1:]]
+        if placed.message.role == "user" and tasks[-1].ends_before(placed):
+            tasks.append(_Task())
+        tasks[-1].add(placed)
+    following = [task.messages[0] for task in tasks[1:]]
     pairs = zip(tasks, [*following, None], strict=True)
-    return [Span(tuple(task), after) for task, after in pairs if task]
+    return [Span(tuple(task.messages), after) for task, after in pairs if task.messages]
 
 
-def _begins(placed: Placed, task: Sequence[Placed]) -> bool:
-    """Whether a message of the user begins another task than the one before it."""
-    if not any(map(_works, task)):
-        return False
-    words = typed(said(placed.message))
-    if len(words) < SHORT or _goes_on().match(words):
-        return False
-    last = task[-1].message.at
-    if last and placed.message.at - last > PAUSE:
-        return True
-    spoken: set[str] = set()
-    for one in task:
-        if one.message.role == "user":
-            spoken.update(stems(query_terms(said(one.message)[:4_000])))
-        for call in one.message.calls:
-            spoken.update(stems(query_terms(call.arguments[:400])))
-    answers = [said(one.message) for one in task if one.message.role == "assistant"]
-    for answer in answers[-2:]:
-        spoken.update(stems(query_terms(answer[-3_000:])))
-    asked = set(stems(query_terms(words)))
-    return len(asked - spoken) > NEW_WORDS * len(asked)
+class _Task:
+    """A task as far as it was read: its messages, and the words that were spoken in it."""
+
+    def __init__(self) -> None:
+        self.messages: list[Placed] = []
+        self._works = False
+        self._spoken: set[str] = set()
+        self._answers: deque[str] = deque(maxlen=2)
+
+    def add(self, placed: Placed) -> None:
+        message = placed.message
+        self.messages.append(placed)
+        self._works = self._works or _works(placed)
+        if message.role == "user":
+            self._spoken.update(_roots(said(message)[:4_000]))
+        elif message.role == "assistant" and (answer := said(message)):
+            self._answers.append(answer[-3_000:])
+        for call in message.calls:
+            self._spoken.update(_roots(call.arguments[:400]))
+
+    def ends_before(self, placed: Placed) -> bool:
+        """Whether a message of the user begins another task."""
+        words = typed(said(placed.message))
+        if not self._works or len(words) < SHORT or _goes_on().match(words):
+            return False
+        last = self.messages[-1].message.at
+        if last and placed.message.at - last > PAUSE:
+            return True
+        new = _roots(words) - self._spoken
+        asked = len(_roots(words))
+        return len(new.difference(*map(_roots, self._answers))) > NEW_WORDS * asked
+
+
+def _roots(text: str) -> set[str]:
+    return set(stems(query_terms(text)))
 
 
 def _works(placed: Placed) -> bool:
