@@ -17,7 +17,7 @@ class SessionAbout(TypedDict, total=False):
 
     name: a name for people
     agent: which agent speaks, such as claude-code
-    origin: on which path the message came: user, agent, tool or import; its role says it otherwise
+    origin: on which path the message came, if it is less trusted than you: agent, tool or import
     key: makes the call idempotent: the same key in the session again changes nothing
     """
 
@@ -52,13 +52,13 @@ class Sessions(Opened):
         new = self._new_session(session, about.get("name", ""), about.get("agent", ""))
         now = self._clock()
         incoming = flows.record.incoming(
-            message, role, about.get("origin", ""), about.get("key", "")
+            message, role, about.get("origin", ""), about.get("key", ""), self.origin
         )
         ready = [flows.record.prepare(item, now) for item in incoming]
         sent = self._answered(session, ready)
 
         def work(tx: Tx) -> list[Recorded]:
-            done = flows.record.record(tx, new, ready, now)
+            done = flows.record.record(tx, new, ready, now, repeated=True)
             if sent and any(item.new for item in done):
                 flows.window.learn_ratio(tx, sent, ready, now)
             return done

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..core import archive, messages, secrets, urls, usage, wire
+from ..core import archive, messages, secrets, trust, urls, usage, wire
 from ..db.database import Tx
-from ..errors import InvalidInput
+from ..errors import Conflict, InvalidInput
 from ..store import search, sessions, state
 from ..store.sessions import NewSession as NewSession
 from ..types import ORIGINS, ROLES, Json, Message, Recorded, SafeText, Stored, ToolCall
@@ -21,6 +21,8 @@ _ORIGIN_OF_ROLE = {
     "assistant": "agent",
     "tool": "tool",
 }
+_PATHS = ORIGINS[1:]
+"""Nobody outside speaks for the system."""
 
 
 class Incoming(NamedTuple):
@@ -32,39 +34,59 @@ class Incoming(NamedTuple):
 
 def new_session(id: str, name: str, **about: str) -> NewSession:
     """What is known of a session when its first message arrives."""
-    return NewSession(urls.check_key(id), secrets.safe(name), **about)
+    known = {field: secrets.safe(value) for field, value in about.items()}
+    return NewSession(
+        secrets.checked_name(urls.check_key(id), "session id"), secrets.safe(name), **known
+    )
 
 
 def incoming(
-    message: Message | Mapping[str, Json] | str, role: str, origin: str, key: str
+    message: Message | Mapping[str, Json] | str, role: str, origin: str, key: str, opener: str
 ) -> list[Incoming]:
-    """The messages in what a caller gave: a message, a provider's record, or a text."""
+    """The messages in what a caller gave: a message, a provider's record, or a text.
+
+    What is said of their origin can only make them less trusted than whoever opened the memory,
+    and than what speaks in their role."""
     if isinstance(message, Message):
-        found = [message]
+        found = [_checked(message)]
     elif isinstance(message, str):
         found = [_from_text(message, role)]
     else:
         found = wire.from_wire(message)
-    if origin and origin not in ORIGINS:
+    if origin and origin not in _PATHS:
         raise InvalidInput(
-            f"{origin!r} is not an origin", where="origin", hint=f"one of: {', '.join(ORIGINS)}"
+            f"{origin!r} is not an origin", where="origin", hint=f"one of: {', '.join(_PATHS)}"
         )
     if key:
         found = [
             item._replace(key=f"{key}#{place}" if place else key)
             for place, item in enumerate(found)
         ]
-    return [Incoming(item, origin) for item in found]
+    paths = [opener, origin] if origin else [opener]
+    return [
+        Incoming(item, trust.least([*paths, _ORIGIN_OF_ROLE[item.role], "user"])) for item in found
+    ]
 
 
 def _from_text(text: str, role: str) -> Message:
-    if role not in ROLES:
-        raise InvalidInput(
-            f"{role!r} is not a role", where="role", hint=f"one of: {', '.join(ROLES)}"
-        )
     if not text.strip():
         raise InvalidInput("the message is empty", where="message")
-    return Message(role, text)
+    return _checked(Message(role, text))
+
+
+def _checked(message: Message) -> Message:
+    """The message, or the error that says which of its fields is wrong."""
+    if message.role not in ROLES:
+        raise InvalidInput(
+            f"{message.role!r} is not a role", where="role", hint=f"one of: {', '.join(ROLES)}"
+        )
+    content = message.content
+    blocks = isinstance(content, tuple) and all(isinstance(item, Mapping) for item in content)
+    if not isinstance(content, str) and not blocks:
+        raise InvalidInput("content must be a text or a tuple of blocks", where="content")
+    if not all(isinstance(call, ToolCall) for call in message.calls):
+        raise InvalidInput("calls must be a tuple of ToolCall", where="calls")
+    return message
 
 
 def together(done: Sequence[Recorded]) -> Recorded:
@@ -100,7 +122,7 @@ def prepare(incoming: Incoming, now: int) -> Prepared:
         message.role,
         body.text,
         message.at or now,
-        message.key,
+        _safe_key(message.key),
         origin or _ORIGIN_OF_ROLE[message.role],
         archive.digest(body.text),
         index.words_of(messages.text_of(clean)),
@@ -111,8 +133,18 @@ def prepare(incoming: Incoming, now: int) -> Prepared:
     )
 
 
-def record(tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int) -> list[Recorded]:
-    """Append messages to a session, made if need be; keys seen before are not kept twice."""
+def _safe_key(key: str) -> str:
+    """The key as it is kept; its hash when it holds a secret."""
+    return archive.digest(key) if key and secrets.scrub(key).found else key
+
+
+def record(
+    tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int, repeated: bool = False
+) -> list[Recorded]:
+    """Append messages to a session, made if need be; keys seen before are not kept twice.
+
+    `repeated`: a key says that this is the same call again, so it must bring the same content; in
+    a transcript a record may have changed since it was read."""
     held = sessions.hold(tx, session.id)
     if held is None:
         sessions.create(tx, session, now)
@@ -124,6 +156,8 @@ def record(tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int) 
     done: list[Recorded] = []
     for item in prepared:
         if item.key and item.key in known:
+            if repeated:
+                _same(tx, session.id, known[item.key], item)
             done.append(_recorded(session.id, known[item.key], new=False))
             continue
         head = archive.chain(head, seq, item.role, item.origin, item.at, item.digest)
@@ -141,6 +175,16 @@ def record(tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int) 
             tx, session.id, [item for item, was in zip(prepared, done, strict=True) if was.new]
         )
     return done
+
+
+def _same(tx: Tx, session: str, seq: int, item: Prepared) -> None:
+    there = sessions.message(tx, session, seq)
+    if there is not None and there.digest != item.digest:
+        raise Conflict(
+            "this key was used for another message; nothing was recorded",
+            where=messages.address_of(session, seq, seq),
+            hint="Take a new key for a new message.",
+        )
 
 
 def _claim_calls(tx: Tx, session: str, seq: int, item: Prepared, now: int) -> None:

@@ -1,16 +1,15 @@
 """The operations as data: their parameters, defaults and words, read from the methods themselves.
 
 A method's signature is the API. This module projects it, so that commands, tools and routes
-cannot drift from it. It reads `__code__` and `__annotations__` rather than `inspect`, which
-would cost a hook more than the rest of its start.
+cannot drift from it.
 """
 
 import re
 from typing import Any, NamedTuple
 
 from ..app import OPERATIONS, Recollect
+from ..app.checks import annotation_text, fields_of
 
-_VARIABLE_KEYWORDS = 0x08
 REQUIRED = object()
 
 
@@ -40,14 +39,14 @@ class Operation(NamedTuple):
 def operation(words: str) -> Operation:
     """The operation behind a command's words."""
     name = OPERATIONS[words]
-    function = getattr(Recollect, name)
+    function = getattr(Recollect, name).__wrapped__
     summary, helps, examples = _documented(function.__doc__ or "")
     parameters = _named(function, helps)
-    fields = _fields(function)
+    fields = fields_of(function)
     if fields is not None:
         _, helps, _ = _documented(fields.__doc__ or "")
         parameters += [
-            Parameter(field, _type(_annotation(kind)), None, helps.get(field, ""))
+            Parameter(field, _type(annotation_text(kind)), None, helps.get(field, ""))
             for field, kind in fields.__annotations__.items()
         ]
     return Operation(words, name, summary, tuple(parameters), examples)
@@ -66,28 +65,12 @@ def _named(function: Any, helps: dict[str, str]) -> list[Parameter]:
     return [
         Parameter(
             name,
-            _type(_annotation(function.__annotations__[name])),
+            _type(annotation_text(function.__annotations__[name])),
             defaults.get(name, REQUIRED),
             helps.get(name, ""),
         )
         for name in names
     ]
-
-
-def _fields(function: Any) -> Any:
-    """The TypedDict of a method's `**fields: Unpack[…]`."""
-    code = function.__code__
-    if not code.co_flags & _VARIABLE_KEYWORDS:
-        return None
-    name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
-    return function.__annotations__[name].__args__[0]
-
-
-def _annotation(kind: Any) -> str:
-    """An annotation as its source says it, whether or not it was evaluated."""
-    if isinstance(kind, type) and not hasattr(kind, "__origin__"):
-        return kind.__name__
-    return str(getattr(kind, "__forward_arg__", kind)).replace("collections.abc.", "")
 
 
 def _type(annotation: str) -> str:
