@@ -35,6 +35,7 @@ LAYERS = {
         "db.database",
     },
     "opening": {"app", "config", "places", "db", "errors", "embed", "types"},
+    "adapters": {"app", "types", "errors"},
     "interfaces": {"app", "core", "types", "errors", "hosts", "version", "__init__"},
     "__init__": {"app", "config", "errors", "places", "types", "version", "opening"},
     "__main__": {"interfaces"},
