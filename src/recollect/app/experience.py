@@ -1,14 +1,18 @@
 """Operations on what happened and what is made of it: episodes, lessons, procedures, links."""
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from .. import flows
-from ..errors import InvalidInput
-from ..places import top_of
-from ..types import Json
+from ..db.database import Database
+from ..errors import InvalidInput, NotFound
+from ..places import top_of, write_private
+from ..types import Json, Link
 from .memories import Memories
 from .opened import new_id
+
+_LARGEST_SKILL = 1_000_000
 
 
 class EpisodeFields(TypedDict, total=False):
@@ -36,6 +40,21 @@ class EpisodeFields(TypedDict, total=False):
     agent: str
     commit: str
     sources: Sequence[str]
+
+
+class ProcedureParts(TypedDict, total=False):
+    """What a procedure says besides its name and description.
+
+    prerequisites: what has to be there first (repeat for several)
+    steps: what to do, in order (repeat for several)
+    errors: what goes wrong and what to do, as "Schema mismatch: regenerate" (repeat for several)
+    exit_criteria: when it is done (repeat for several)
+    """
+
+    prerequisites: Sequence[str]
+    steps: Sequence[str]
+    errors: Sequence[str]
+    exit_criteria: Sequence[str]
 
 
 class Experience(Memories):
@@ -152,3 +171,191 @@ class Experience(Memories):
         self._write_recalls()
         now = self._clock()
         return self._project_space.write(lambda tx: flows.consolidate.undo(tx, now))
+
+    # ---------------------------------------------------------------- procedures
+
+    def learn_procedure(
+        self, name: str, description: str, **parts: Unpack[ProcedureParts]
+    ) -> "flows.procedures.Shown":
+        """Keep a way of doing something: what it needs, its steps, and when it is done.
+
+        name: its name in kebab-case, such as add-endpoint
+        description: what it does and when to use it, in a sentence
+
+        Example: recollect procedure learn add-endpoint "Add an API endpoint" --step "Read the spec"
+        """
+        procedure = flows.procedures.described(name, description, _parts(parts))
+        row = flows.procedures.prepared(
+            procedure, self.origin, self.origin, self._clock(), new_id("p")
+        )
+        return self._project_space.write(lambda tx: flows.procedures.learn(tx, row))
+
+    def procedures(self, limit: int = 100) -> "tuple[flows.procedures.Shown, ...]":
+        """The procedures that are known, with how often they worked.
+
+        limit: at most so many
+
+        Example: recollect procedure list
+        """
+        if not self._project_space.present():
+            return ()
+        return tuple(self._project_space.read(lambda tx: flows.procedures.listing(tx, limit)))
+
+    def procedure(self, name: str) -> "flows.procedures.Shown":
+        """One procedure whole.
+
+        name: its name, or the id of any version of it
+
+        Example: recollect procedure show add-endpoint
+        """
+        return flows.procedures.shown(
+            self._project_space.read(lambda tx: flows.procedures.existing(tx, name))
+        )
+
+    def use_procedure(self, name: str, result: str = "success") -> "flows.procedures.Shown":
+        """Count how a use of a procedure ended.
+
+        name: its name
+        result: success or failure
+
+        Example: recollect procedure use add-endpoint --result failure
+        """
+        now = self._clock()
+        return self._project_space.write(lambda tx: flows.procedures.use(tx, name, result, now))
+
+    def revise_procedure(
+        self, name: str, description: str = "", **parts: Unpack[ProcedureParts]
+    ) -> "flows.procedures.Shown":
+        """Change a procedure: a new version with what is given in place of what it said there.
+
+        name: its name
+        description: what it does and when to use it
+
+        Example: recollect procedure revise add-endpoint --step "Read the spec" --step "Write it"
+        """
+        now, id = self._clock(), new_id("p")
+        held = self.procedure(name).procedure
+        new = flows.procedures.changed(held, description, _parts(parts))
+        row = flows.procedures.prepared(new, self.origin, self.origin, now, id)
+        return self._project_space.write(lambda tx: flows.procedures.revise(tx, name, row, now))
+
+    def accept_procedure(self, name: str) -> "flows.procedures.Shown":
+        """Stand behind a procedure that was proposed or came from a file: it is in use then.
+
+        name: its name
+
+        Example: recollect procedure accept add-endpoint
+        """
+        now, id = self._clock(), new_id("p")
+        return self._project_space.write(
+            lambda tx: flows.procedures.accept(tx, name, self.origin, now, id)
+        )
+
+    def export_procedure(self, name: str, folder: str = "") -> "flows.procedures.Exported":
+        """A procedure as SKILL.md: printed, or written to FOLDER/NAME/SKILL.md.
+
+        name: its name
+        folder: a folder of skills; an existing SKILL.md of the same name is replaced
+
+        Example: recollect procedure export add-endpoint --folder .claude/skills
+        """
+        from ..core import skills
+
+        shown = self.procedure(name)
+        text = skills.to_skill_md(shown.procedure)
+        if not folder:
+            return flows.procedures.Exported(shown.name, text)
+        place = os.path.join(os.path.abspath(os.path.expanduser(folder)), shown.name)
+        os.makedirs(place, exist_ok=True)
+        path = os.path.join(place, "SKILL.md")
+        write_private(path, text)
+        return flows.procedures.Exported(shown.name, text, path)
+
+    def load_procedure(self, path: str) -> "flows.procedures.Shown":
+        """Read a procedure from a SKILL.md; one that an agent loads waits for a person's accept.
+
+        path: a SKILL.md, or the folder it is in
+
+        Example: recollect procedure load .claude/skills/add-endpoint/SKILL.md
+        """
+        from ..core import skills
+
+        procedure = skills.from_skill_md(_read_skill(path))
+        label = "user" if self.origin == "user" else "import"
+        now = self._clock()
+        row = flows.procedures.prepared(procedure, self.origin, label, now, new_id("p"))
+        return self._project_space.write(lambda tx: flows.procedures.learn(tx, row))
+
+    # ---------------------------------------------------------------- links
+
+    def link(
+        self, source: str, relation: str, target: str, reason: str = "", remove: bool = False
+    ) -> Link:
+        """Connect two records; a link can be followed from both ends.
+
+        source: an id or address
+        relation: derived_from, related_to, contradicts, elaborates, example_of, supersedes or
+            superseded_by
+        target: another id or address
+        reason: why they belong together
+        remove: end the link instead
+
+        Example: recollect link m-4k9w2c elaborates m-8x1b7d
+        """
+        now = self._clock()
+        space, (one, other) = self._space_with(source, target)
+        if not remove:
+            return space.write(
+                lambda tx: flows.relate.link(tx, (one, other), relation, reason, self.origin, now)
+            )
+        if not space.write(lambda tx: flows.relate.unlink(tx, (one, other), relation, now)):
+            raise NotFound("there is no such link", where=f"{source} {relation} {target}")
+        return Link(one, relation, other, reason, self.origin, now)
+
+    def _space_with(self, *addresses: str) -> "tuple[Database, list[str]]":
+        """The space that has all these records, and what they are called in links."""
+        for space in (self._project_space, self._user_space):
+            if space.present():
+                refs = space.read(lambda tx: [flows.relate.ref_of(tx, one) for one in addresses])
+                if all(refs):
+                    return space, refs
+        several = "they must be records of one space" if len(addresses) > 1 else ""
+        raise NotFound(
+            "there is no such record",
+            where=", ".join(addresses),
+            hint=several or "`recollect list` shows what there is",
+        )
+
+    def links(
+        self, id: str, depth: int = 1, format: str = "", relation: Sequence[str] = ()
+    ) -> "flows.relate.Linked":
+        """What is linked to a record, in both directions, over so many steps.
+
+        id: an id or address
+        depth: how many steps to follow
+        format: the graph as json, dot or mermaid
+        relation: only these, as seen on the way: source_of, superseded_by, … (repeat for several)
+
+        Example: recollect links m-4k9w2c --depth 2
+        Example: recollect links m-4k9w2c --depth 3 --format mermaid
+        """
+        space, (start,) = self._space_with(id)
+        return space.read(lambda tx: flows.relate.follow(tx, start, depth, relation, format))
+
+
+def _parts(given: ProcedureParts) -> dict[str, Sequence[str]]:
+    return {name: words for name, words in given.items() if isinstance(words, Sequence)}
+
+
+def _read_skill(path: str) -> str:
+    place = os.path.abspath(os.path.expanduser(path))
+    if os.path.isdir(place):
+        place = os.path.join(place, "SKILL.md")
+    try:
+        with open(place, encoding="utf-8") as file:
+            text = file.read(_LARGEST_SKILL + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"the skill cannot be read: {error}", where=path) from error
+    if len(text) > _LARGEST_SKILL:
+        raise InvalidInput(f"a skill has at most {_LARGEST_SKILL:,} characters", where=path)
+    return text

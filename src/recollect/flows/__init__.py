@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from . import procedures as procedures
     from . import recall as recall
     from . import record as record
+    from . import relate as relate
     from . import revise as revise
     from . import scratch as scratch
     from . import sessions as sessions

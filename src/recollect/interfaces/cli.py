@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Any
 
 from ..app import OPERATIONS, SHORT
@@ -52,6 +53,16 @@ _GROUPS = (
             "episode replay",
             "consolidate",
             "consolidate undo",
+            "procedure learn",
+            "procedure list",
+            "procedure show",
+            "procedure use",
+            "procedure revise",
+            "procedure accept",
+            "procedure export",
+            "procedure load",
+            "link",
+            "links",
         ),
     ),
     (
@@ -67,8 +78,15 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run one command; gives the exit status."""
     words = list(sys.argv[1:] if words is None else words)
     as_json = "--json" in words
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # What an encoding cannot say is shown as an escape; bytes that are no text as `�`.
+            stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     try:
-        return _run(words, as_json)
+        status = _run(words, as_json)
+        if sys.stdout:
+            sys.stdout.flush()
+        return status
     except RecollectError as error:
         _complain(error, as_json)
         return EXIT_STATUS[error.code]
@@ -76,8 +94,18 @@ def main(words: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # The reader went away (`| head`): nothing is wrong, and nobody is left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        _drop_output()
+        where = os.fsdecode(error.filename) if error.filename else "the operating system"
+        _complain(RecollectError(error.strerror or str(error), where=where), as_json=False)
+        return EXIT_STATUS["error"]
+
+
+def _drop_output() -> None:
+    """Nothing can be written any more, so that ending must not try to."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _run(words: list[str], as_json: bool) -> int:
@@ -113,7 +141,7 @@ def _run(words: list[str], as_json: bool) -> int:
 
         result = asked(result, given, lambda more: call(operation, {**given, **more}))
     if as_json:
-        print(json.dumps(render.plain(result), ensure_ascii=False, indent=2))
+        print(render.as_json(result))
     else:
         from .text import show
 
@@ -135,10 +163,22 @@ def command_of(words: list[str]) -> tuple[str, list[str]]:
         command = SHORT.get(command, command)
         if len(words) >= length and command in OPERATIONS:
             return command, rest + words[length:]
+    raise _no_command(words)
+
+
+def _no_command(words: list[str]) -> InvalidInput:
     group = [name for name in OPERATIONS if words and name.startswith(words[0] + " ")]
     said = " ".join(words[:2]) if group else " ".join(words[:1])
-    raise InvalidInput(
-        f"there is no command {said!r}" if said else "no command was given",
+    if group and len(words) == 1:
+        return InvalidInput(
+            f"{said} needs one more word", where="recollect", hint=f"one of: {', '.join(group)}"
+        )
+    from difflib import get_close_matches
+
+    near = get_close_matches(said, group or [*OPERATIONS, *SHORT, "demo", "hook", "help"], 1)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    return InvalidInput(
+        f"there is no command {said!r}{meant}" if said else "no command was given",
         where="recollect",
         hint=f"one of: {', '.join(group)}" if group else "see: recollect --help",
     )
@@ -148,12 +188,13 @@ def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
     """Open the memory and do it. Who sits at a terminal is the user; a pipe is an agent."""
     from .. import open as open_memory
 
-    origin = "user" if sys.stdin.isatty() and sys.stdout.isatty() else "agent"
+    streams = (sys.stdin, sys.stdout)
+    origin = "user" if all(stream and stream.isatty() for stream in streams) else "agent"
     names = [parameter.name for parameter in operation.parameters]
     values = {name: _value(name, given[name]) for name in names if name in given}
     place = given.get("project")
     with open_memory(place, incognito=given.get("incognito", False), origin=origin) as memory:
-        if sys.stderr.isatty():
+        if sys.stderr and sys.stderr.isatty():
             memory.progress = show_progress
         return getattr(memory, operation.method)(**values)
 
@@ -166,21 +207,26 @@ def show_progress(progress: Any) -> None:
 
 
 def _value(name: str, value: Any) -> Any:
-    if value == "-" and name in ("message", "content", "text"):
+    if value == "-" and name in arguments.FROM_STDIN:
+        if not sys.stdin:
+            raise InvalidInput("there is no standard input to read from", where=name)
         value = sys.stdin.read()
     if name == "message" and value.lstrip().startswith("{"):
         try:
             return json.loads(value)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidInput(
-                f"the message is not valid JSON: {error}", where="message"
+                f"the message begins like JSON but is not valid JSON: {error}",
+                where="message",
+                hint="To record a text that begins with {, put it into a message: "
+                '{"role": "user", "content": "{…"}',
             ) from error
     return value
 
 
 def _complain(error: RecollectError, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"error": error.as_json()}, ensure_ascii=False, indent=2))
+        print(render.as_json({"error": error.as_json()}))
     else:
         print(f"recollect: {render.visible(str(error))}", file=sys.stderr)
 

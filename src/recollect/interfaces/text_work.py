@@ -78,6 +78,52 @@ def _undone(done: Any) -> str:
     return f"took back {done.undo}: {done.restored} restored, {done.removed} removed"
 
 
+def _procedure(shown: Any) -> str:
+    from ..core.skills import to_skill_md
+
+    head = (
+        f"procedure  {shown.address}  ({shown.status}, version {shown.revision}, "
+        f"{shown.successes} times it worked, {shown.failures} times it did not)"
+    )
+    return f"{head}\n{render.visible(to_skill_md(shown.procedure))}".rstrip()
+
+
+def _procedures(found: Sequence[Any]) -> str:
+    if not found:
+        return "no procedures yet; begin with: recollect procedure learn"
+    rows = (
+        (item.name, item.status, f"{item.successes}/{item.failures}", item.description)
+        for item in found
+    )
+    return text.table(("NAME", "STATUS", "WORKED/FAILED", "DESCRIPTION"), rows)
+
+
+def _counted(shown: Any) -> str:
+    return (
+        f"{shown.name} ({shown.status}, version {shown.revision}): "
+        f"worked {shown.successes} times, failed {shown.failures} times"
+    )
+
+
+def _exported(done: Any) -> str:
+    return f"wrote {done.path}" if done.path else render.visible(done.text).rstrip()
+
+
+def _link(link: Any) -> str:
+    return f"{link.source} {link.relation} {link.target}"
+
+
+def _links(linked: Any) -> str:
+    if linked.graph:
+        return str(render.visible(linked.graph)).rstrip()
+    if not linked.reached:
+        return "nothing is linked to it"
+    return "\n".join(
+        f"{'  ' * one.depth}{one.relation} {one.id}  {render.one_line(linked.labels[one.id], 100)}"
+        for one in linked.reached
+    )
+
+
 SHOWN: dict[str, Callable[[Any], str]] = {
     "episode record": _kept,
     "episode build": _built,
@@ -86,4 +132,14 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "episode replay": _replay,
     "consolidate": _consolidated,
     "consolidate undo": _undone,
+    "procedure learn": _counted,
+    "procedure list": _procedures,
+    "procedure show": _procedure,
+    "procedure use": _counted,
+    "procedure revise": _counted,
+    "procedure accept": _counted,
+    "procedure export": _exported,
+    "procedure load": _counted,
+    "link": _link,
+    "links": _links,
 }

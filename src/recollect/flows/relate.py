@@ -1,0 +1,103 @@
+"""Relate: make, end and follow typed links between records, from both ends."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .. import store
+from ..core import graph, secrets, urls
+from ..db.database import Tx
+from ..errors import InvalidInput
+from ..store import links
+from ..types import Link
+from . import look
+
+MOST_AT_ONCE = 400
+MOST_EDGES = 5_000
+FORMATS = ("json", "dot", "mermaid")
+
+
+class Linked(NamedTuple):
+    """What can be reached from a record, the nearest first, and the graph as text if asked for."""
+
+    id: str
+    reached: tuple[graph.Reached, ...]
+    labels: dict[str, str]
+    graph: str = ""
+
+
+def ref_of(tx: Tx, address: str) -> str:
+    """What a record is called in links: its address without `memory://`; empty without one."""
+    place = urls.parse(address if "://" in address else f"{urls.SCHEME}{address}")
+    shown = look.show(tx, place)
+    if shown is None:
+        return ""
+    for record in (shown.memory, shown.episode, shown.procedure):
+        if record is not None:
+            return record.id
+    if shown.session is not None:
+        span = urls.format(place._replace(name=shown.session.id))
+        return span.removeprefix(urls.SCHEME)
+    return urls.format(place).removeprefix(urls.SCHEME)
+
+
+def link(tx: Tx, ends: tuple[str, str], relation: str, reason: str, origin: str, now: int) -> Link:
+    """Connect two records."""
+    source, target = ends
+    if source == target:
+        raise InvalidInput("a record is not linked to itself", where=source)
+    made = Link(source, graph.check_relation(relation), target, secrets.safe(reason), origin, now)
+    links.put(tx, made, secrets.safe(reason), now)
+    return made
+
+
+def unlink(tx: Tx, ends: tuple[str, str], relation: str, now: int) -> bool:
+    """End a link; false when there is none."""
+    return links.end(tx, ends[0], graph.check_relation(relation), ends[1], now)
+
+
+def follow(
+    tx: Tx, start: str, depth: int, relations: Sequence[str] = (), format: str = ""
+) -> Linked:
+    """What is linked to a record, over so many steps, both ways."""
+    if format and format not in FORMATS:
+        raise InvalidInput(
+            f"{format!r} is not a format", where="format", hint=f"one of: {', '.join(FORMATS)}"
+        )
+    edges = _edges(tx, start, depth)
+    reached = graph.walk(edges, start, depth, relations)
+    seen = {start, *(one.id for one in reached)}
+    near = [edge for edge in edges if edge.source in seen and edge.target in seen]
+    labels = {name: _label(tx, name) for name in sorted(seen)}
+    write = {"json": graph.to_json, "dot": graph.to_dot, "mermaid": graph.to_mermaid}
+    text = write[format](near, labels) if format else ""
+    return Linked(start, tuple(reached), labels, text)
+
+
+def _edges(tx: Tx, start: str, depth: int) -> list[graph.Edge]:
+    """The links that a walk of so many steps can meet."""
+    found: dict[graph.Edge, None] = {}
+    seen, front = {start}, [start]
+    for _ in range(depth):
+        met: list[str] = []
+        for place in range(0, len(front), MOST_AT_ONCE):
+            for one in links.touching(tx, front[place : place + MOST_AT_ONCE]):
+                found[graph.Edge(one.source, one.relation, one.target, one.reason)] = None
+                met += (one.source, one.target)
+        front = [name for name in dict.fromkeys(met) if name not in seen]
+        seen.update(front)
+        if not front or len(found) > MOST_EDGES:
+            break
+    return list(found)
+
+
+def _label(tx: Tx, name: str) -> str:
+    """A record in a line."""
+    kind = name[:2]
+    if kind == "m-":
+        memory = store.memories.get(tx, name)
+        return memory.text if memory else name
+    if kind in ("e-", "p-"):
+        kept = store.episodes if kind == "e-" else store.procedures
+        held = kept.sketch(tx, name)
+        return held.text if held else name
+    return name
