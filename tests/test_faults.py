@@ -3,6 +3,7 @@ and files that are not what they should be."""
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
@@ -11,7 +12,9 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import apsw
 import pytest
@@ -28,6 +31,7 @@ from recollect.types import Message, SafeText
 from .power_loss import Op, RecordingVFS, state_after_power_cut, write_files
 
 ROOT = Path(__file__).parent.parent
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -347,12 +351,181 @@ def test_files_are_private_whatever_the_umask(project: Path, home: Path) -> None
             memory.learn("a preference of mine", layer="user")
             memory.backup(str(project / ".recollect" / "copy.db"))
             folders = (project / ".recollect", home)
-            for folder in folders:
-                assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-                for path in folder.iterdir():
-                    assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+            for path in (*folders, *(path for folder in folders for path in folder.rglob("*"))):
+                wanted = 0o700 if path.is_dir() else 0o600
+                assert stat.S_IMODE(path.stat().st_mode) == wanted, path
     finally:
         os.umask(before)
+
+
+@contextmanager
+def as_nobody(place: Path) -> Iterator[None]:
+    """Without root's rights: what is not allowed to others is not allowed here."""
+    if os.geteuid() != 0:
+        yield
+        return
+    for path in (place, *place.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """A place that everybody can get to; pytest's own is closed to others."""
+    with TemporaryDirectory() as name:
+        place = Path(name).resolve()
+        place.chmod(0o755)
+        yield place
+        for path in (place, *place.rglob("*")):
+            path.chmod(0o755)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_a_store_that_can_only_be_read_is_read(reachable: Path, log: bool) -> None:
+    project, folder = reachable / "project", reachable / "project" / ".recollect"
+    project.mkdir()
+    environment = {"RECOLLECT_HOME": str(reachable / "home")}
+    with recollect.open(project, environment=environment) as memory:
+        memory.learn("the gearbox needs oil")
+        memory.record("s", "hello there")
+        if log:
+            # The write-ahead log of a process that was killed, with what was written in it.
+            kept = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    if log:
+        for path, content in kept.items():
+            path.write_bytes(content)
+        assert (folder / "memory.db-wal").stat().st_size > 0
+    with as_nobody(reachable):
+        for path in folder.iterdir():
+            path.chmod(0o400)
+        folder.chmod(0o500)
+        with recollect.open(project, environment=environment) as memory:
+            assert [hit.text for hit in memory.recall("gearbox oil")] == ["the gearbox needs oil"]
+            assert len(memory.list()) == 1
+            assert memory.verify(archive=True).messages == 1
+            with pytest.raises(recollect.StoreReadOnly, match="cannot be written"):
+                memory.learn("another fact")
+            diagnosis = memory.doctor()
+            assert [check.ok for check in diagnosis.checks if check.name == "write and read"] == [
+                False
+            ]
+            memory.backup(str(reachable / "copy.db"))
+        assert (reachable / "copy.db").exists()
+
+
+def test_a_store_that_cannot_be_reached_is_not_an_empty_one(reachable: Path) -> None:
+    project = reachable / "project"
+    project.mkdir()
+    environment = {"RECOLLECT_HOME": str(reachable / "home")}
+    with recollect.open(project, environment=environment) as memory:
+        memory.learn("the gearbox needs oil")
+    with as_nobody(reachable):
+        (project / ".recollect").chmod(0)
+        with recollect.open(project, environment=environment) as memory:
+            with pytest.raises(recollect.StoreError, match="Permission denied"):
+                memory.list()
+            with pytest.raises(recollect.StoreError, match="Permission denied"):
+                memory.learn("another fact")
+        (project / ".recollect").chmod(0o700)
+
+
+def test_a_store_that_was_cut_to_nothing_is_not_a_new_one(project: Path, home: Path) -> None:
+    with recollect.open(project) as memory:
+        memory.learn("the gearbox needs oil")
+    database = project / ".recollect" / "memory.db"
+    for path in database.parent.glob("memory.db*"):
+        path.write_bytes(b"")
+    with recollect.open(project) as memory:
+        for work in (memory.list, lambda: memory.learn("another fact")):
+            with pytest.raises(recollect.StoreCorrupt, match="is empty") as caught:
+                work()
+            assert "backup" in caught.value.hint
+        assert database.stat().st_size == 0
+        database.unlink()
+        assert memory.learn("a new beginning").action == "created"
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("taken", ["file", "dangling link", "meanwhile"])
+def test_a_backup_never_takes_the_place_of_anything(
+    project: Path, home: Path, tmp_path: Path, taken: str, links: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    target = tmp_path / "copy.db"
+    link = os.link
+
+    def name(source: str, into: str) -> None:
+        if taken == "meanwhile":
+            target.write_text("precious")
+        if not links:
+            raise OSError(errno.EPERM, "no hard links on this disk")
+        link(source, into)
+
+    monkeypatch.setattr(os, "link", name)
+    with recollect.open(project) as memory:
+        memory.learn("the gearbox needs oil")
+        if taken == "file":
+            target.write_text("precious")
+        if taken == "dangling link":
+            target.symlink_to(tmp_path / "nowhere")
+        with pytest.raises(recollect.Refused, match="exists already"):
+            memory.backup(str(target))
+        assert target.is_symlink() or target.read_text() == "precious"
+        assert not (tmp_path / "nowhere").exists()
+        taken = ""
+        memory.backup(str(tmp_path / "free.db"))
+    assert integrity(tmp_path / "free.db") == "ok"
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_a_backup_says_which_of_both_ends_is_the_trouble(project: Path, home: Path) -> None:
+    with recollect.open(project) as memory:
+        with pytest.raises(recollect.Refused, match="nothing to copy"):
+            memory.backup(str(project / "copy.db"))
+        memory.learn("the gearbox needs oil")
+        with pytest.raises(recollect.StoreError) as caught:
+            memory.backup(str(project / "missing" / "copy.db"))
+        assert "missing" in caught.value.where
+    database = project / ".recollect" / "memory.db"
+    database.write_bytes(b"not a database" * 1000)
+    with recollect.open(project) as memory:
+        with pytest.raises(recollect.StoreError) as caught:
+            memory.backup(str(project / "copy.db"))
+        assert caught.value.where == str(database)
+
+
+def test_a_user_directory_that_cannot_be_made_is_a_clear_error(
+    project: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "stores").write_text("a file where the directory should be")
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    with (
+        recollect.open(project, environment=environment) as memory,
+        pytest.raises(recollect.StoreReadOnly) as caught,
+    ):
+        memory.learn("the gearbox needs oil")
+    assert str(tmp_path / "home") in caught.value.where
+
+
+def test_a_locked_store_says_what_can_be_done(project: Path, home: Path) -> None:
+    with recollect.open(project) as memory:
+        memory.learn("the gearbox needs oil")
+    other = apsw.Connection(str(project / ".recollect" / "memory.db"))
+    other.execute("BEGIN IMMEDIATE")
+    impatient = {**os.environ, "RECOLLECT_LOCK_WAIT": "0.01"}
+    with (
+        recollect.open(project, environment=impatient) as memory,
+        pytest.raises(recollect.StoreBusy) as caught,
+    ):
+        memory.learn("another fact")
+    other.execute("ROLLBACK")
+    other.close()
+    assert "RECOLLECT_LOCK_WAIT" in caught.value.hint
 
 
 def test_a_store_opened_before_a_fork_is_refused_in_the_child(project: Path, home: Path) -> None:

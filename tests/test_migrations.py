@@ -144,7 +144,9 @@ def test_a_backup_is_whole_while_others_write(
     restored = tmp_path / "restored"
     (restored / ".recollect").mkdir(parents=True)
     Path(done.path).rename(restored / ".recollect" / "memory.db")
-    with recollect.open(restored, environment={"RECOLLECT_HOME": str(tmp_path / "h")}) as copy:
+    elsewhere = {"RECOLLECT_HOME": str(tmp_path / "h")}
+    with recollect.open(restored, environment=elsewhere, origin="user") as copy:
+        copy.adopt(trust=True)
         assert copy.verify(archive=True).messages >= 200
         assert copy.stats().memories == 200
         assert (

@@ -17,7 +17,16 @@ from .config import Settings
 from .db.database import Database
 from .db.sqlite import SqliteDatabase
 from .errors import InvalidInput, Refused
-from .places import Project, find_project, make_folder, user_directory, write_once
+from .places import (
+    Project,
+    Stores,
+    check_folder,
+    find_project,
+    make_folder,
+    own_folder,
+    user_directory,
+    write_once,
+)
 from .types import ORIGINS
 
 
@@ -47,7 +56,7 @@ def open_memory(
     settings = config.load(project.root, user, variables)
     if incognito:
         settings = settings._replace(mode="incognito")
-    spaces = open_spaces(project, user, settings)
+    spaces = open_spaces(project, Stores(user, _trusts(variables)), user, settings)
     memory = Recollect(project, settings, spaces, clock or _microseconds, origin)
     memory.environment = variables
     memory.elsewhere = lambda place: open_memory(place, variables, incognito, origin, clock)
@@ -63,7 +72,9 @@ def _microseconds() -> int:
     return time.time_ns() // 1000
 
 
-def open_spaces(project: Project, user: str, settings: Settings) -> tuple[Database, Database]:
+def open_spaces(
+    project: Project, stores: Stores, user: str, settings: Settings
+) -> tuple[Database, Database]:
     """The project's space and the user's."""
     if not settings.enabled:
         raise Refused(
@@ -71,16 +82,14 @@ def open_spaces(project: Project, user: str, settings: Settings) -> tuple[Databa
             where=project.root,
             hint="the setting `enabled` in recollect.toml, your configuration or the environment",
         )
-    if os.path.islink(project.folder):
-        make_folder(project.folder)
+    check_folder(project.folder)
     if settings.mode == "incognito":
         return SqliteDatabase("", "project"), SqliteDatabase("", "user")
     if settings.database:
         return _on_server(project, user, settings)
     files = ((project.database, "project"), (os.path.join(user, "user.db"), "user"))
     mine, own = (
-        SqliteDatabase(path, kind, wait=settings.lock_wait, make_folder=make_folder)
-        for path, kind in files
+        SqliteDatabase(path, kind, wait=settings.lock_wait, registry=stores) for path, kind in files
     )
     return mine, own
 
@@ -89,7 +98,8 @@ def _on_server(project: Project, user: str, settings: Settings) -> tuple[Databas
     from .db.postgres import PostgresDatabase
 
     url, wait = settings.database, settings.lock_wait
-    shared = settings.space or _own_name(project.folder, "project")
+    # Not in the project's own directory: a repository could name somebody else's space.
+    shared = settings.space or _own_name(own_folder(user, project.root), "project")
     mine = _own_name(user, "user")
     return (
         PostgresDatabase(url, shared, "project", wait=wait),

@@ -51,7 +51,7 @@ def find_project(path: str) -> Project:
     for directory in _upwards(start):
         if os.path.exists(os.path.join(directory, FOLDER, _INIT_MARK)):
             return Project(directory, start, "init", _not_mine(os.path.join(directory, FOLDER)))
-    return Project(start, start, "directory")
+    return Project(start, start, "directory", _not_mine(os.path.join(start, FOLDER)))
 
 
 def _git_directory(directory: str) -> str:
@@ -69,7 +69,7 @@ def _repository(directory: str, git_directory: str, start: str) -> Project:
     common = os.path.realpath(os.path.join(git_directory, common))
     root = _root_of(common)
     entry = os.path.join(directory, ".git")
-    doubt = _not_mine(entry) or _not_mine(common)
+    doubt = _not_mine(entry) or _not_mine(common) or _not_mine(os.path.join(root, FOLDER))
     if not doubt and not _leads_back(directory, git_directory, common, root):
         doubt = f"{entry} leads to {common}, which does not lead back"
     return Project(root, start, "git", doubt)
@@ -92,8 +92,8 @@ def _not_mine(path: str) -> str:
     """Says that a file belongs to another user; empty when it is the caller's own."""
     try:
         mine = not hasattr(os, "geteuid") or os.lstat(path).st_uid == os.geteuid()
-    except FileNotFoundError:
-        return ""
+    except OSError:
+        return ""  # what cannot be reached cannot be used; whoever tries says so
     return "" if mine else f"{path} belongs to another user"
 
 
@@ -211,18 +211,75 @@ def _home_of_account() -> str:
     return home
 
 
-def make_folder(path: str) -> None:
-    """A private directory that git ignores by itself."""
+def check_folder(path: str) -> None:
+    """Refuse a memory's directory that is a link."""
     if os.path.islink(path):
         raise Refused(
             "the memory's directory is a symbolic link: it could lead anywhere",
             where=path,
             hint="remove the link; Recollect makes the directory itself",
         )
+
+
+def make_folder(path: str) -> None:
+    """A private directory that git ignores by itself."""
+    check_folder(path)
     os.makedirs(path, mode=0o700, exist_ok=True)
+    if os.path.basename(path) == FOLDER:
+        os.chmod(path, 0o700)
     ignore = os.path.join(path, ".gitignore")
     if not os.path.exists(ignore):
         write_private(ignore, "*\n")
+
+
+class Stores:
+    """Which stores this user made or adopted: for each a file in the user's directory, named by
+    the store's secret id and holding its path.
+
+    A store that came with a repository has an id that nobody here knows. One that was moved, or
+    put back from a backup, is known wherever it lies."""
+
+    def __init__(self, user: str, trusting: bool) -> None:
+        self._user = user
+        self._folder = os.path.join(user, "stores")
+        self.trusting = trusting
+
+    def make_folder(self, path: str) -> None:
+        """Make the private directory of a store."""
+        make_folder(path)
+
+    def knows(self, id: str, path: str) -> bool:
+        """Whether the store with this id is the user's own, as all in the user's directory are."""
+        if self.trusting or os.path.dirname(path) == self._user:
+            return True
+        return len(id) == 32 and id.isalnum() and os.path.exists(os.path.join(self._folder, id))
+
+    def note(self, id: str, path: str) -> None:
+        """Remember that the store with this id is the user's own."""
+        if self.trusting:
+            return
+        make_folder(self._user)
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        write_private(os.path.join(self._folder, id), path + "\n")
+        # The store must not outlive a power cut that its mark does not.
+        handle = os.open(self._folder, os.O_RDONLY)
+        os.fsync(handle)
+        os.close(handle)
+
+    def had_one_at(self, path: str) -> bool:
+        """Whether a store of the user's own was at this path."""
+        try:
+            ids = os.listdir(self._folder)
+        except FileNotFoundError:
+            return False
+        return any(_first_line(os.path.join(self._folder, id)) == path for id in ids)
+
+
+def own_folder(user: str, root: str) -> str:
+    """The place in the user's directory for what belongs to a project but must not come with it."""
+    from hashlib import sha256
+
+    return os.path.join(user, "projects", sha256(os.fsencode(root)).hexdigest()[:32])
 
 
 def mark_project(project: Project) -> None:

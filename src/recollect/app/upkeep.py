@@ -86,6 +86,17 @@ class Upkeep(Agents):
         target = os.path.abspath(os.path.expanduser(path))
         return flows.survey.BackedUp(target, self._project_space.backup(target))
 
+    def adopt(self, trust: bool = False) -> flows.adopt.Adopted:
+        """Make the project's store yours when it was made elsewhere: by a backup, or by a stranger.
+
+        trust: it is your own: all of it stays in force; without it, its memories are kept in
+            quarantine until you confirm them
+
+        Example: recollect adopt
+        Example: recollect adopt --trust
+        """
+        return flows.adopt.adopt(self._project_space, self.project.database, trust, self.origin)
+
     def doctor(self) -> flows.survey.Diagnosis:
         """Prove that a write can be read back, and say what is degraded.
 

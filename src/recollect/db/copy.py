@@ -1,7 +1,7 @@
 """A whole space, row by row, from any engine into a new SQLite file.
 
 This is the backup of a PostgreSQL space: one snapshot, written to a private file beside the
-target, checked, then renamed. Derived words are copied as they are. It knows tables, not
+target, checked, then given its name. Derived words are copied as they are. It knows tables, not
 what they mean.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 
-from ..errors import Refused
 from .database import Database, Tx
 from .sqlite import SqliteDatabase
+from .sqlite_files import refuse_existing
 
 TABLES = (
     "state",
@@ -45,8 +45,7 @@ WHERE e.id = :entry
 
 def copy_space(source: Database, target: str) -> int:
     """Copy every row of a PostgreSQL space to a new SQLite store; gives its size in bytes."""
-    if os.path.exists(target):
-        raise Refused("the backup's target exists already", where=target, hint="name a new file")
+    refuse_existing(target)
     partial = f"{target}.{os.urandom(4).hex()}.partial"
     copy = SqliteDatabase(partial, "project")
     try:

@@ -97,6 +97,9 @@ class Database(Protocol):
     def backup(self, target: str) -> int:
         """Write a whole copy to a new file while others go on; gives its size in bytes."""
 
+    def adopt(self, work: Callable[[Tx], Result]) -> Result:
+        """Make a store of somebody else's the user's own, once `work` has looked through it."""
+
     def health(self, deep: bool = False) -> Health:
         """The engine's state; with `deep`, all pages and indexes are read."""
 

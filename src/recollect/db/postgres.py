@@ -17,7 +17,15 @@ from math import log
 from threading import local
 from typing import TYPE_CHECKING, Any
 
-from ..errors import StoreBusy, StoreError, StoreFull, StoreNewer, StoreReadOnly, Unavailable
+from ..errors import (
+    Refused,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreNewer,
+    StoreReadOnly,
+    Unavailable,
+)
 from . import migrate
 from .database import (
     BM25_B,
@@ -283,6 +291,9 @@ class PostgresDatabase:
         from .copy import copy_space
 
         return copy_space(self, target)
+
+    def adopt(self, work: Callable[[Tx], Result]) -> Result:
+        raise Refused("a space on a server has no file that could be adopted", where=self._place())
 
     def health(self, deep: bool = False) -> Health:
         def look(tx: Tx) -> Health:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from _thread import RLock, _local
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import apsw
@@ -20,7 +20,6 @@ import apsw
 from ..errors import (
     Refused,
     StoreBusy,
-    StoreCorrupt,
     StoreError,
     StoreForeign,
     StoreFull,
@@ -28,18 +27,10 @@ from ..errors import (
     StoreReadOnly,
 )
 from . import migrate
-from .database import (
-    MATCHED_COLUMNS,
-    STEM_WEIGHT,
-    Health,
-    Matched,
-    Params,
-    Result,
-    Row,
-    Tx,
-    placeholders,
-)
+from . import sqlite_files as files
+from .database import Health, Result, Tx
 from .sqlite_errors import translated
+from .sqlite_tx import SqliteTx
 
 APPLICATION_ID = 0x5245434F
 _PRAGMAS = (
@@ -48,18 +39,7 @@ _PRAGMAS = (
     "PRAGMA cache_size = -16000"
 )
 _NOTE_WAIT = 0.05
-# One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count each term again.
-_SCORE = f"bm25(words, 1.0, {STEM_WEIGHT})"
-_MATCH = (
-    f"SELECT {MATCHED_COLUMNS}, -w.score FROM (SELECT rowid, {_SCORE} AS score FROM words "
-    "WHERE words MATCH :match ORDER BY score LIMIT :limit) w "
-    "CROSS JOIN entries e ON e.id = w.rowid"
-)
-_MATCH_NEAR = _MATCH + " WHERE "
-_MATCH_EXACTLY = (
-    f"SELECT {MATCHED_COLUMNS}, -{_SCORE} AS score FROM words CROSS JOIN entries e "
-    "ON e.id = words.rowid WHERE words MATCH :match AND "
-)
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 _SAFE_WAL = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
 
 
@@ -71,52 +51,6 @@ def wal_is_safe(version: str) -> bool:
     return any(numbers[:2] == floor[:2] and numbers >= floor for floor in _SAFE_WAL)
 
 
-class SqliteTx:
-    """One transaction of one connection."""
-
-    for_update = ""
-    skip_locked = ""
-
-    def __init__(self, connection: apsw.Connection, space: str) -> None:
-        self._connection = connection
-        self.space = space
-
-    def run(self, sql: str, params: Params | None = None) -> list[Row]:
-        return list(self._connection.execute(sql, {"space": self.space, **(params or {})}))
-
-    def one(self, sql: str, params: Params | None = None) -> Row | None:
-        rows = self.run(sql, params)
-        return rows[0] if rows else None
-
-    def many(self, sql: str, rows: Iterable[Params]) -> None:
-        self._connection.executemany(sql, ({"space": self.space, **row} for row in rows))
-
-    def add_words(self, entry: int, terms: str, stems: str) -> None:
-        self._connection.execute(
-            "INSERT INTO words (rowid, terms, stems) VALUES (?, ?, ?)", (entry, terms, stems)
-        )
-
-    def remove_words(self, entry: int) -> None:
-        self._connection.execute("DELETE FROM words WHERE rowid = ?", (entry,))
-
-    def match(
-        self, terms: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
-    ) -> list[Matched]:
-        question = " OR ".join(f'"{term}"' for term in terms)
-        bound = {**params, "space": self.space, "match": question, "limit": limit}
-        sql = _MATCH if not where else (_MATCH_EXACTLY if exact else _MATCH_NEAR) + where
-        if where and exact:
-            sql += " ORDER BY score DESC LIMIT :limit"
-        return list(map(Matched._make, self._connection.execute(sql, bound)))
-
-    def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
-        # The largest entry number stands for the count: exact until something is deleted, and free.
-        total = self.one("SELECT coalesce(max(id), 0) FROM entries")
-        names, params = placeholders("term", terms)
-        found = self.run(f"SELECT term, doc FROM word_counts WHERE term IN ({names})", params)
-        return (total[0] if total else 0), {**dict.fromkeys(terms, 0), **dict(found)}
-
-
 class SqliteDatabase:
     """A space in a file, or in memory when `path` is empty. Each thread has its connection."""
 
@@ -126,19 +60,22 @@ class SqliteDatabase:
         kind: str,
         *,
         wait: float = 30.0,
-        make_folder: Callable[[str], None] | None = None,
+        registry: files.Registry | None = None,
     ) -> None:
         self.path = path
         self.space = kind
         self._wait = wait
-        self._make_folder = make_folder
+        self._registry = registry
         self._local = _local()
         self._memory: apsw.Connection | None = None
         self._turn = RLock()
         self._pid = os.getpid()
 
     def present(self) -> bool:
-        return not self.path or os.path.exists(self.path)
+        return not self.path or self._file() is not None
+
+    def _file(self) -> tuple[int, int] | None:
+        return files.identity(self.path, self._registry) if self.path else None
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
         if not self.present():
@@ -206,8 +143,8 @@ class SqliteDatabase:
         if connection is None:
             connection = self._open()
             self._local.connection = connection
-            self._local.file = _identity(self.path)
-        elif self._local.file != _identity(self.path):
+            self._local.file = self._file()
+        elif self._local.file != self._file():
             self.close()
             raise StoreError(
                 "the store's file was replaced or removed while it was in use",
@@ -223,7 +160,8 @@ class SqliteDatabase:
                 self._memory = apsw.Connection(":memory:")
                 self._prepare(self._memory)
             return self._memory
-        if not os.path.exists(self.path):
+        files.check(self.path, self._registry)
+        if not self.present():
             self._make_place(os.path.dirname(self.path))
         connection = self._new_connection()
         try:
@@ -234,7 +172,7 @@ class SqliteDatabase:
         return connection
 
     def _new_connection(self) -> apsw.Connection:
-        return apsw.Connection(self.path)
+        return files.connect(self.path)
 
     def _prepare(self, connection: apsw.Connection) -> None:
         version = connection.pragma("user_version")
@@ -249,32 +187,48 @@ class SqliteDatabase:
                 hint="upgrade with: pip install -U recollect",
             )
         connection.execute(_PRAGMAS)
+        if version > 0:
+            self._check(connection)
         if version < migrate.LATEST:
-            self._migrate(connection, version)
+            self._migrate(connection)
         elif self.path and connection.pragma("journal_mode") == "delete":
             _use_wal(connection)
 
-    def _migrate(self, connection: apsw.Connection, version: int) -> None:
+    def _check(self, connection: apsw.Connection) -> None:
+        """Whether the store is this user's own and holds nothing that runs by itself."""
+        files.check_schema(connection, self.path)
+        if self._registry:
+            row = connection.execute("SELECT name FROM spaces WHERE id = ?", (self.space,)).get
+            if not self._registry.knows(str(row or ""), self.path):
+                raise files.unknown(self.path)
+
+    def _migrate(self, connection: apsw.Connection) -> None:
         """Create or upgrade, all in one immediate transaction, after a backup of what was there."""
-        if version == 0:
-            if connection.execute("SELECT count(*) FROM sqlite_master").fetchall()[0][0]:
-                if connection.pragma("application_id") != APPLICATION_ID:
-                    raise self._foreign()
-            elif self.path:
+        if _is_empty(connection):
+            if self.path:
                 os.chmod(self.path, 0o600)
                 _use_wal(connection)
+        elif connection.pragma("application_id") != APPLICATION_ID:
+            raise self._foreign()
         connection.execute("BEGIN IMMEDIATE")
         try:
             version = connection.pragma("user_version")
+            if version:
+                # It may have been made while we waited, and not by this user.
+                self._check(connection)
+            elif not _is_empty(connection):
+                raise self._foreign()
             if 0 < version < migrate.LATEST and self.path:
                 self._copy_to(self._backup_name(version))
             for script in migrate.pending(version, "sqlite"):
                 connection.execute(script)
             connection.execute(
-                "INSERT INTO spaces (id, kind, name, place, created) VALUES (?, ?, ?, ?, ?) "
+                "INSERT INTO spaces (id, kind, name, place, created) VALUES (?, ?, '', ?, ?) "
                 "ON CONFLICT (id) DO NOTHING",
-                (self.space, self.space, "", os.path.dirname(self.path), time.time_ns() // 1000),
+                (self.space, self.space, os.path.dirname(self.path), time.time_ns() // 1000),
             )
+            if version == 0:
+                self._make_own(connection)
             connection.pragma("application_id", APPLICATION_ID)
             connection.pragma("user_version", migrate.LATEST)
             connection.execute("COMMIT")
@@ -283,56 +237,74 @@ class SqliteDatabase:
                 connection.execute("ROLLBACK")
             raise
 
+    def _make_own(self, connection: apsw.Connection) -> None:
+        """A new secret id, known to this user before the store has it."""
+        id = os.urandom(16).hex()
+        if self._registry:
+            self._reach(lambda registry: registry.note(id, self.path))
+        connection.execute("UPDATE spaces SET name = ? WHERE id = ?", (id, self.space))
+
     def _backup_name(self, version: int) -> str:
         folder = os.path.join(os.path.dirname(self.path), "backups")
         os.makedirs(folder, mode=0o700, exist_ok=True)
         return os.path.join(folder, f"schema{version}-{time.time_ns()}.db")
 
     def _make_place(self, folder: str) -> None:
-        if not self._make_folder:
+        self._reach(lambda registry: registry.make_folder(folder))
+
+    def _reach(self, work: Callable[[files.Registry], None]) -> None:
+        if not self._registry:
             return
         try:
-            self._make_folder(folder)
+            work(self._registry)
         except OSError as error:
             raise StoreReadOnly(
-                f"the store's directory cannot be made: {error.strerror}",
-                where=folder,
+                f"a directory that the store needs cannot be made or written: {error.strerror}",
+                where=str(error.filename or self.path),
                 hint="check the permissions of the directory above it",
             ) from error
 
+    def adopt(self, work: Callable[[Tx], Result]) -> Result:
+        if not self.path or not self.present():
+            raise Refused("there is no store to adopt", where=self.path)
+        found = SqliteDatabase(self.path, self.space, wait=self._wait)
+
+        def take(tx: Tx) -> Result:
+            if tx.run(_SCHEMA) != SqliteDatabase("", self.space).read(lambda new: new.run(_SCHEMA)):
+                raise StoreForeign(
+                    "this store's tables are not those that Recollect makes",
+                    where=self.path,
+                    hint="remove the store, and do not trust where it came from",
+                )
+            result = work(tx)
+            self._make_own(found._connect())
+            return result
+
+        try:
+            result = found.write(take)
+        finally:
+            found.close()
+        files.make_private(self.path)
+        return result
+
     def backup(self, target: str) -> int:
+        if not self.present():
+            raise Refused("there is nothing to copy yet", where=self.path)
+        self.read(lambda tx: None)
         try:
             return self._copy_to(target)
         except apsw.Error as error:
-            raise translated(error, target) from error
+            raise translated(error, self.path) from error
 
     def _copy_to(self, target: str) -> int:
-        """A whole copy by SQLite's own backup, checked, then renamed into place."""
-        if os.path.exists(target):
-            raise Refused(
-                "the backup's target exists already", where=target, hint="name a new file"
-            )
-        partial = f"{target}.{os.urandom(4).hex()}.partial"
-        source = self._connect() if not self.path else apsw.Connection(self.path)
-        copy = apsw.Connection(partial)
+        if not self.path:
+            return files.copy(self._connect(), "", target)
+        # Another connection: this thread's own may be in the middle of an upgrade.
+        source = self._new_connection()
         try:
-            os.chmod(partial, 0o600)
-            # In one step: with WAL it reads one snapshot and keeps no writer waiting.
-            with copy.backup("main", source, "main") as progress:
-                progress.step()
-            copy.pragma("journal_mode", "delete")
-            if copy.pragma("quick_check") != "ok":
-                raise StoreCorrupt("the copy failed its check", where=partial)
-            copy.close()
-            os.rename(partial, target)
-            _sync_directory(os.path.dirname(os.path.abspath(target)))
-            return os.path.getsize(target)
+            return files.copy(source, self.path, target)
         finally:
-            copy.close()
-            if self.path:
-                source.close()
-            if os.path.exists(partial):
-                os.unlink(partial)
+            source.close()
 
     def health(self, deep: bool = False) -> Health:
         def look(tx: Tx) -> Health:
@@ -375,6 +347,10 @@ class SqliteDatabase:
         )
 
 
+def _is_empty(connection: apsw.Connection) -> bool:
+    return not connection.execute("SELECT count(*) FROM sqlite_schema").get
+
+
 def _use_wal(connection: apsw.Connection) -> None:
     """Readers and writers side by side, where the library is safe and the file can be written."""
     if wal_is_safe(apsw.sqlite_lib_version()):
@@ -382,18 +358,3 @@ def _use_wal(connection: apsw.Connection) -> None:
             connection.pragma("journal_mode", "wal")
         except apsw.ReadOnlyError:
             return  # a store that can only be read is read as it is; `doctor` says so
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    """Which file stands at the path; `stat` opens nothing."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _sync_directory(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    os.fsync(handle)
-    os.close(handle)

@@ -18,7 +18,7 @@ _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[StoreError], str, str], ...] =
         apsw.BusyError,
         StoreBusy,
         "other processes kept the store locked",
-        "try again; `recollect doctor` shows who is slow",
+        "try again, or give RECOLLECT_LOCK_WAIT more seconds",
     ),
     (
         apsw.FullError,

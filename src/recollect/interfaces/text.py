@@ -203,6 +203,16 @@ def _size(number: int) -> str:
     return f"{number} GB"
 
 
+def _adopted(done: Any) -> str:
+    held = f"{done.memories} memories, {done.sessions} sessions"
+    if done.trusted:
+        return f"yours now: {done.path} ({held})"
+    return (
+        f"yours now, in quarantine: {done.path} ({held})\n"
+        "recollect list --status quarantined   then, one by one: recollect confirm ID"
+    )
+
+
 def _diagnosis(diagnosis: Any) -> str:
     lines = []
     for check in diagnosis.checks:
@@ -239,5 +249,6 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "scratch delete": lambda document: f"deleted {document.address}",
     "stats": _stats,
     "backup": lambda done: f"wrote {done.path} ({_size(done.bytes)})",
+    "adopt": _adopted,
     "doctor": _diagnosis,
 }

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import adoption as adoption
     from . import claims as claims
     from . import cursors as cursors
     from . import documents as documents
