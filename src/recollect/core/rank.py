@@ -7,7 +7,8 @@ candidates were found.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import log
 from typing import Protocol
 
 from ..types import KINDS
@@ -17,6 +18,8 @@ HALF_LIFE_DAYS = 90
 _TRUST = {"system": 1.05, "user": 1.05, "agent": 1.0, "tool": 0.9, "import": 0.85}
 _STATUS = {"active": 1.0, "proposed": 0.95, "archived": 0.8, "superseded": 0.7, "quarantined": 0.6}
 _SATURATION = 8.0
+_COMMON = 1e-6
+"""The rarity of a word that most entries hold, as both engines score it."""
 
 
 class Reinforced(Protocol):
@@ -40,6 +43,15 @@ def strength(memory: Reinforced, now: int) -> float:
         return weight * (memory.reinforcement + memory.recalls)
     days = max(now - memory.last_reinforced, 0) / DAY
     return float(weight * 0.5 ** (days / HALF_LIFE_DAYS) * (memory.reinforcement + memory.recalls))
+
+
+def scale(total: int, counts: Iterable[int]) -> float:
+    """By how much to raise matches in a store so small that its words are not rare.
+
+    Measured by what a text with all the terms would bring (the sum of their rarities): in a small
+    store that is next to nothing, and the only right answer must not look like a wrong one."""
+    whole = sum(max(log((total - held + 0.5) / (held + 0.5)), _COMMON) for held in counts)
+    return _SATURATION / min(max(whole, _COMMON), _SATURATION)
 
 
 def words_score(match: float) -> float:

@@ -65,7 +65,12 @@ def _answers(tx: Tx, asked: Sequence[str], question: Question, now: int) -> list
     # terms were left out, or filters apply that SQL cannot see, a deeper look is needed.
     deep = question.tags or question.file or question.as_of or not set(asked) <= set(searched)
     depth = question.limit * 5 if deep else question.limit * 3 // 2 + 1
-    found = search.candidates(tx, searched, depth, _filters(question))
+    total, counts = tx.frequencies(asked)
+    scale = rank.scale(total, counts.values())
+    found = [
+        item._replace(score=item.score * scale)
+        for item in search.candidates(tx, searched, depth, _filters(question))
+    ]
     hits = _memory_hits(tx, [item for item in found if item.source == "memory"], question, now)
     hits += _message_hits(tx, [item for item in found if item.source == "message"], searched)
     hits += _document_hits(tx, [item for item in found if item.source == "document"], searched)
