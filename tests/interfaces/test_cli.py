@@ -166,6 +166,115 @@ def test_incognito_leaves_no_trace(run: Run, project: Path) -> None:
     assert os.listdir(project) == []
 
 
+def test_json_shows_control_sequences_too(run: Run) -> None:
+    run("learn", "c1 \x9b31m and \u202e reversed \u200b")
+    out = run("list", "--json").stdout
+    assert not any(hidden in out for hidden in "\x9b\u202e\u200b")
+    assert json.loads(out)[0]["text"] == "c1 \x9b31m and \u202e reversed \u200b"
+
+
+def test_a_tools_name_cannot_steer_the_terminal(run: Run) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    call["function"]["name"] = "l\x1b]0;x\x07s"  # type: ignore[index]
+    message = {"role": "assistant", "content": "x", "tool_calls": [call]}
+    done = run("record", "s", json.dumps(message))
+    shown = run("session", "show", "s").stdout + done.stdout
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+
+
+def test_a_full_match_in_a_small_store_looks_like_one(run: Run) -> None:
+    run("learn", "Integration tests need Redis on port 6380")
+    found = json.loads(run("recall", "redis port integration tests", "--json").stdout)
+    assert found["hits"][0]["score"] > 0.45
+
+
+def test_show_tells_all_that_is_known(run: Run) -> None:
+    learned = run(
+        "learn", "Login fails: clear the cache", "--kind", "solution", "--layer", "task", "--owner",
+        "fix-login", "--citation", "src/db.py:42", "--detail", '{"fix": "clear the cache"}',
+    ).stdout.split()[1]  # fmt: skip
+    shown = run("show", learned).stdout
+    assert "owner: fix-login" in shown
+    assert "citations: src/db.py:42" in shown
+    assert "fix: clear the cache" in shown
+    assert "reinforced 1 time," in shown
+
+
+def test_a_pipe_gets_the_whole_text(run: Run) -> None:
+    text = "a long statement " * 20 + "to its end"
+    run("learn", text)
+    assert "to its end" in run("list").stdout
+
+
+def test_redacted_types_are_named_once(run: Run) -> None:
+    keys = " and ".join("AKIA" + end for end in ("Q3J5K7M2N4P6R7T2", "Q3J5K7M2N4P6R7T3"))
+    assert "kept: aws-key\n" in run("record", "s", keys).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("lern", "x"), "did you mean 'learn'"),
+        (("session",), "one of: session list"),
+        (("session", "shwo"), "did you mean 'session show'"),
+        (("record", "s", "{not json}"), '{"role": "user", "content"'),
+        (("record", "s", '{"a":' * 20_000), "not valid JSON"),
+        (("learn", "x", "--detail", '{"a":' * 20_000), "must be a JSON object"),
+        (("list", "--limit", "-1"), "limit must be a whole number from 0"),
+        (("list", "--limit", "9" * 20), "limit must be a whole number"),
+        (("session", "show", "s", "--first", "9", "--last", "3"), "no messages 9 to 3"),
+        (("session", "show", "s", "--first", "9"), "no messages 9 to"),
+    ],
+)
+def test_an_error_shows_the_way_out(run: Run, words: tuple[str, ...], says: str) -> None:
+    run("record", "s", "hello")
+    done = run(*words)
+    assert done.returncode == EXIT_STATUS["invalid_input"], done.stderr
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_says_that_a_text_may_come_from_a_pipe(run: Run) -> None:
+    assert "- reads stdin" in run("learn", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("shell", "status", "says"),
+    [
+        ("list <&-", 0, "nothing is remembered"),
+        ("learn - <&-", 2, "no standard input"),
+        ("list > /dev/full", 1, "No space left"),
+        ("list --json >&-", 0, ""),
+        ("record s 'größe …' && PYTHONIOENCODING=ascii {} session show s", 0, "gr\\xf6\\xdfe"),
+        ("learn - < <(printf 'a \\xff b') && {} list", 0, "a \ufffd b"),
+    ],
+)
+def test_odd_streams_are_no_reason_to_crash(
+    run: Run, project: Path, shell: str, status: int, says: str
+) -> None:
+    command = f"{sys.executable} -m recollect"
+    done = subprocess.run(
+        ["bash", "-c", f"{command} {shell.replace('{}', command)}"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == status, done.stderr
+    assert says in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+def test_a_long_session_says_what_is_not_shown(run: Run, project: Path) -> None:
+    lines = "\n".join(json.dumps({"role": "user", "content": f"m{n}"}) for n in range(1, 1003))
+    (project / "talk.jsonl").write_text(lines)
+    assert run("session", "import", "talk.jsonl", "--session", "s").returncode == 0
+    out = run("session", "show", "s", "--first", "1", "--last", "1002").stdout
+    assert out.endswith("(2 more; --first 1001 shows them)\n")
+
+
 def test_control_sequences_are_shown_and_not_obeyed(run: Run) -> None:
     run("learn", "red \x1b[31malert\x1b[0m and \u202e reversed \x07")
     for words in (("recall", "alert"), ("list",)):

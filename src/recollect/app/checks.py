@@ -2,7 +2,7 @@
 
 Every operation passes here, so that none has to look itself. What a text or a number means is for
 the operation to decide; here one text is made a list where a list is wanted. It reads `__code__`
-and `__annotations__` rather than `inspect`, which would cost a hook more than the rest of its start.
+and `__annotations__` rather than `inspect`, which would cost a hook more than all its other work.
 """
 
 from __future__ import annotations

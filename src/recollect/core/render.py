@@ -4,6 +4,7 @@ Stored text is data: control sequences, direction overrides and invisible charac
 never obeyed. It does not know commands or colours.
 """
 
+import json
 import re
 from functools import cache
 from typing import Any
@@ -35,6 +36,17 @@ def visible(text: str) -> str:
     return _hidden().sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
 
 
+def as_json(value: Any) -> str:
+    """The value as JSON text in which nothing steers a terminal or hides from the eye."""
+    text = json.dumps(plain(value), ensure_ascii=False, indent=2)
+    return text if text.isascii() and "\x7f" not in text else _hidden().sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
 def without_escapes(text: str, instead: str = " ") -> str:
     """The text without the control sequences of a terminal."""
     return _escapes().sub(instead, text)
@@ -50,15 +62,36 @@ def _escapes() -> re.Pattern[str]:
 @cache
 def _hidden() -> re.Pattern[str]:
     return re.compile(
-        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
         "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
     )
 
 
 def one_line(text: str, width: int = 0) -> str:
-    """The text on one line, cut with an ellipsis when it is wider than `width`."""
+    """The text on one line, cut with an ellipsis when it is wider than `width` columns."""
     line = visible(" ".join(text.split()))
-    return line if not width or len(line) <= width else line[: max(width - 1, 1)] + "…"
+    if not width or columns(line) <= width:
+        return line
+    taken = 0
+    for at, character in enumerate(line):
+        taken += columns(character)
+        if taken >= width:
+            return line[:at] + "…"
+    return line
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: East Asian characters take two."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """`1 message`, `2 messages`; another plural is given."""
+    return f"{number} {noun if number == 1 else nouns or noun + 's'}"
 
 
 def moment(us: int) -> str:

@@ -32,6 +32,7 @@ class Shown(NamedTuple):
     messages: tuple[Stored, ...] = ()
     episode: episodes.Shown | None = None
     procedure: procedures.Shown | None = None
+    left_out: int = 0
 
 
 def show_first(txs: Sequence[Tx], address: str) -> Shown | None:
@@ -48,9 +49,7 @@ def show(tx: Tx, address: urls.Address) -> Shown | None:
         session = sessions.get(tx, _session_id(tx, address.name))
         if session is None:
             return None
-        first, last = address.first or 1, address.last or MOST_MESSAGES
-        rows = sessions.messages(tx, session.id, first, last, MOST_MESSAGES)
-        return Shown(session=session, messages=tuple(stored(row) for row in rows))
+        return _page(tx, session, address.first or 1, address.last or session.messages)
     if address.kind in ("episode", "procedure"):
         return _experience(tx, address)
     document = documents.get(tx, urls.format(address))
@@ -127,8 +126,19 @@ def session_page(tx: Tx, name: str, first: int, last: int) -> Shown | None:
         return None
     last = last or session.messages
     first = first or max(last - 49, 1)
+    if first > last or first > session.messages > 0:
+        raise InvalidInput(
+            f"there are no messages {first} to {last}: the session has {session.messages}",
+            where=session.id,
+        )
+    return _page(tx, session, first, last)
+
+
+def _page(tx: Tx, session: Session, first: int, last: int) -> Shown:
+    """Some messages of a session, and how many more of the range there are."""
     rows = sessions.messages(tx, session.id, first, last, MOST_MESSAGES)
-    return Shown(session=session, messages=tuple(stored(row) for row in rows))
+    left = max(min(last, session.messages) - first + 1 - len(rows), 0)
+    return Shown(session=session, messages=tuple(stored(row) for row in rows), left_out=left)
 
 
 def latest(tx: Tx, limit: int, status: str = "") -> list[Session]:

@@ -24,6 +24,10 @@ EVERYWHERE = (
 )
 
 
+FROM_STDIN = ("message", "content", "text")
+"""Parameters for which `-` stands for what comes in on standard input."""
+
+
 def parse(operation: Operation, words: Sequence[str]) -> dict[str, Any]:
     """The values that were given, by parameter; `EVERYWHERE` among them."""
     options = {flag: item for item in (*operation.parameters, *EVERYWHERE) for flag in flags(item)}
@@ -93,9 +97,11 @@ def _put(values: dict[str, Any], operation: Operation, parameter: Parameter, val
                 raise ValueError(value)
         else:
             values[name] = value
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         wanted = {"int": "a whole number", "float": "a number"}.get(type, "a JSON object")
-        raise _wrong(operation, f"--{name} must be {wanted}, not {value!r}") from error
+        said = value if len(value) <= 60 else value[:60] + "…"
+        flag = flags(parameter)[0]
+        raise _wrong(operation, f"{flag} must be {wanted}, not {said!r}") from error
 
 
 def _wrong(operation: Operation, message: str) -> InvalidInput:
@@ -117,7 +123,9 @@ def help_text(operation: Operation) -> str:
     optional = [item for item in operation.parameters if not item.required]
     usage = " ".join(["recollect", operation.words, *(item.name.upper() for item in required)])
     lines = [f"usage: {usage} [options]", "", operation.summary, ""]
-    lines += [line for item in required for line in _described(item.name.upper(), item.help)]
+    for item in required:
+        piped = item.name in FROM_STDIN and "stdin" not in item.help
+        lines += _described(item.name.upper(), item.help + ("; - reads stdin" if piped else ""))
     lines += ["", "options:"] if required else ["options:"]
     for item in (*optional, *EVERYWHERE):
         flag = flags(item)[-1]

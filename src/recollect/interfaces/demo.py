@@ -5,7 +5,6 @@ Two conversations about one repository; the second profits from the first.
 
 from __future__ import annotations
 
-import json
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -49,7 +48,7 @@ def tell(arguments: Sequence[str]) -> int:
         with open_memory(folder, environment=environment, origin="user") as memory:
             story = _tell(memory, _Quiet() if as_json else _Page())
     if as_json:
-        print(json.dumps(render.plain(story), ensure_ascii=False, indent=2))
+        print(render.as_json(story))
     return 0
 
 

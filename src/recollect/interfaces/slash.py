@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from typing import TYPE_CHECKING
 
@@ -35,5 +34,5 @@ def run_slash(memory: Recollect, text: str) -> str:
     values = {item.name: given[item.name] for item in operation.parameters if item.name in given}
     result = getattr(memory, operation.method)(**values)
     if given.get("json"):
-        return json.dumps(render.plain(result), ensure_ascii=False, indent=2)
+        return render.as_json(result)
     return show(command, result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -25,42 +26,37 @@ def show(command: str, result: Any) -> str:
         from . import text_work
 
         shown = text_work.SHOWN[command]
-    return shown(result)
+    return render.visible(shown(result))
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Aligned columns; the last one is cut to the terminal's width."""
+    """Aligned columns; the last one is cut to the terminal's width, and whole in a pipe."""
     cells = [list(heads), *([render.one_line(cell) for cell in row] for row in rows)]
-    widths = [max(_width(row[place]) for row in cells) for place in range(len(heads) - 1)]
-    room = max(columns() - sum(widths) - 2 * len(widths), 30)
+    widths = [max(map(render.columns, column)) for column in list(zip(*cells, strict=True))[:-1]]
+    room = max(columns() - sum(widths) - 2 * len(widths), 30) if sys.stdout.isatty() else 0
     lines = []
     for row in cells:
         start = "".join(
-            cell + " " * (width - _width(cell) + 2)
+            cell + " " * (width - render.columns(cell) + 2)
             for cell, width in zip(row, widths, strict=False)
         )
         lines.append((start + render.one_line(row[-1], room)).rstrip())
     return "\n".join(lines)
 
 
-def _width(text: str) -> int:
-    """How many columns a text takes: East Asian characters take two."""
-    if text.isascii():
-        return len(text)
-    from unicodedata import east_asian_width
-
-    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
-
-
 def _learned(learned: Learned) -> str:
     memory = learned.memory
     lines = [f"{learned.action} {learned.id} ({memory.kind}, {memory.layer}, {memory.status})"]
     lines += [f"  {note}" for note in learned.notes]
-    if learned.redacted:
-        lines.append(f"  redacted before it was kept: {', '.join(learned.redacted)}")
+    lines += _redacted(learned.redacted)
     if memory.reinforcement > 1:
-        lines.append(f"  reinforced {memory.reinforcement} times")
+        lines.append(f"  reinforced {render.counted(memory.reinforcement, 'time')}")
     return "\n".join(lines)
+
+
+def _redacted(types: Sequence[str]) -> list[str]:
+    """Which types of secrets were taken out, each named once."""
+    return [f"  redacted before it was kept: {', '.join(dict.fromkeys(types))}"] if types else []
 
 
 def _recalled(recalled: Recalled) -> str:
@@ -91,15 +87,23 @@ def memory_lines(memory: Memory) -> list[str]:
         f"  priority {memory.priority}, confidence {memory.confidence:.2f}, from {memory.origin}, "
         f"trusted as {memory.label}",
         f"  first seen {render.moment(memory.first_seen)[:10]}, last confirmed "
-        f"{render.moment(memory.last_confirmed)[:10]}, reinforced {memory.reinforcement} times, "
-        f"recalled {memory.recalls} times",
+        f"{render.moment(memory.last_confirmed)[:10]}, "
+        f"reinforced {render.counted(memory.reinforcement, 'time')}, "
+        f"recalled {render.counted(memory.recalls, 'time')}",
     ]
-    for name in ("subject", "reason"):
+    for name in ("subject", "owner", "reason"):
         if getattr(memory, name):
             lines.append(f"  {name}: {render.one_line(getattr(memory, name))}")
     for name in ("scope", "tags", "examples", "evidence"):
         if getattr(memory, name):
             lines.append(f"  {name}: {render.one_line(', '.join(getattr(memory, name)))}")
+    if memory.citations:
+        places = ", ".join(str(item.get("path", item)) for item in memory.citations)
+        lines.append(f"  citations: {render.one_line(places)}")
+    lines += [
+        f"  {render.one_line(name)}: {render.one_line(str(value))}"
+        for name, value in memory.detail.items()
+    ]
     return lines
 
 
@@ -113,7 +117,11 @@ def _shown(shown: Any) -> str:
             ]
         return "\n".join(lines)
     if shown.session:
-        return "\n".join([_session_line(shown.session), *map(_message_line, shown.messages)])
+        lines = [_session_line(shown.session), *map(_message_line, shown.messages)]
+        if shown.left_out:
+            after = shown.messages[-1].seq + 1
+            lines.append(f"({shown.left_out} more; --first {after} shows them)")
+        return "\n".join(lines)
     if shown.document:
         return _document(shown.document)
     from . import text_work
@@ -125,7 +133,8 @@ def _shown(shown: Any) -> str:
 def _session_line(session: Session) -> str:
     name = f" {render.one_line(session.name)}" if session.name else ""
     return (
-        f"session {session.id}{name}: {session.messages} messages, {session.status}, last active "
+        f"session {session.id}{name}: {render.counted(session.messages, 'message')}, "
+        f"{session.status}, last active "
         f"{render.moment(session.last_active)[:16]}"
     )
 
@@ -149,10 +158,7 @@ def _document(document: Document) -> str:
 
 def _recorded(recorded: Recorded) -> str:
     done = "recorded" if recorded.new else "was there already:"
-    line = f"{done} {recorded.address}"
-    if recorded.redacted:
-        line += f"\n  redacted before it was kept: {', '.join(recorded.redacted)}"
-    return line
+    return "\n".join([f"{done} {recorded.address}", *_redacted(recorded.redacted)])
 
 
 def _memories(memories: Sequence[Memory]) -> str:
@@ -180,14 +186,22 @@ def _documents(documents: Sequence[Document]) -> str:
 
 
 def _stats(stats: Any) -> str:
-    lines = [f"{stats.memories} memories, about {stats.tokens} tokens"]
+    held = render.counted(stats.memories, "memory", "memories")
+    lines = [f"{held}, about {render.counted(stats.tokens, 'token')}"]
     for name in ("by_kind", "by_layer", "by_status"):
         found = getattr(stats, name)
         if found:
             lines.append(
                 f"  {name[3:]:<7} " + ", ".join(f"{key} {found[key]}" for key in sorted(found))
             )
-    lines.append(f"{stats.messages} messages in {stats.sessions} sessions")
+    if stats.by_age:
+        ages = ", ".join(f"{name} {number}" for name, number in stats.by_age.items())
+        lines.append(f"  age     {ages}")
+        lines.append(
+            f"  never recalled {stats.never_recalled}, saying something stale {stats.stale}"
+        )
+    said = render.counted(stats.messages, "message")
+    lines.append(f"{said} in {render.counted(stats.sessions, 'session')}")
     if stats.documents:
         kept = ", ".join(f"{key} {number}" for key, number in sorted(stats.documents.items()))
         lines.append(f"documents: {kept}")
