@@ -87,6 +87,12 @@ def test_a_wrong_value_of_any_parameter_is_refused(mem: Mem) -> None:
                 getattr(mem, operation.method)(**{**given, parameter.name: wrong})
 
 
+@pytest.mark.parametrize("origin", ["system", "", "boss"])
+def test_nobody_opens_a_memory_as_the_system(project: Path, origin: str) -> None:
+    with pytest.raises(recollect.InvalidInput, match="is not an origin"):
+        recollect.open(project, origin=origin)
+
+
 def everything_on_disk(folder: Path) -> bytes:
     return b"".join(
         (Path(place) / name).read_bytes() for place, _, names in os.walk(folder) for name in names

@@ -246,6 +246,13 @@ def test_help_says_that_a_text_may_come_from_a_pipe(run: Run) -> None:
         ("learn - <&-", 2, "no standard input"),
         ("list > /dev/full", 1, "No space left"),
         ("list --json >&-", 0, ""),
+        (
+            "stats >/dev/null; mkdir gone; cd gone; rmdir ../gone; {} list",
+            1,
+            "does not exist any more",
+        ),
+        ("stats >/dev/null; mkdir $'caf\\xe9'; cd caf*; {} learn x", 1, "not UTF-8"),
+        ("stats >/dev/null; touch .recollect; {} init", 1, ".recollect"),
         ("record s 'größe …' && PYTHONIOENCODING=ascii {} session show s", 0, "gr\\xf6\\xdfe"),
         ("learn - < <(printf 'a \\xff b') && {} list", 0, "a \ufffd b"),
     ],

@@ -96,11 +96,21 @@ def main(words: Sequence[str] | None = None) -> int:
         # The reader went away (`| head`): nothing is wrong, and nobody is left to tell.
         _drop_output()
         return 0
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
+        # Of the machine, not of the memory: no current directory, a full disk, a path that is no
+        # text. Standard output may be what is broken.
         _drop_output()
-        where = os.fsdecode(error.filename) if error.filename else "the operating system"
-        _complain(RecollectError(error.strerror or str(error), where=where), as_json=False)
+        _complain(_of_the_machine(error), as_json=False)
         return EXIT_STATUS["error"]
+
+
+def _of_the_machine(error: OSError | UnicodeError) -> RecollectError:
+    if isinstance(error, UnicodeError):
+        return RecollectError("a name or path is not UTF-8", where=ascii(os.getcwd()))
+    if isinstance(error, FileNotFoundError) and not error.filename:
+        return RecollectError("the current directory does not exist any more")
+    where = os.fsdecode(error.filename) if error.filename else "standard output"
+    return RecollectError(error.strerror or str(error), where=where)
 
 
 def _drop_output() -> None:

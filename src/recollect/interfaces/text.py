@@ -19,9 +19,9 @@ def show(command: str, result: Any) -> str:
 
         shown = SHOWN[command]
     if shown is None:
-        from .text_memory import SHOWN as of_memory
+        from . import text_memory
 
-        shown = of_memory.get(command)
+        shown = text_memory.SHOWN.get(command)
     if shown is None:
         from . import text_work
 
