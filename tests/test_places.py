@@ -105,6 +105,25 @@ def test_directories_below_an_initialised_one_belong_to_it(tmp_path: Path) -> No
     assert root(tmp_path / "top" / "below") == tmp_path / "top"
 
 
+def test_stores_that_a_new_project_takes_the_place_of_are_named(tmp_path: Path) -> None:
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path / "nobody")}
+    for name in ("top/a", "top/b/c", "top/repository", "top/own", "top"):
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+        with recollect.open(tmp_path / name, environment=environment) as memory:
+            memory.learn("a fact")
+            assert not [check for check in memory.doctor().checks if check.name == "stores below"]
+            if name == "top/own":
+                memory.init()
+    git(tmp_path / "top" / "repository", "init")
+    lost = [str(tmp_path / name / ".recollect" / "memory.db") for name in ("top/a", "top/b/c")]
+    with recollect.open(tmp_path / "top", environment=environment) as memory:
+        assert list(memory.init().below) == lost
+    with recollect.open(tmp_path / "top" / "a", environment=environment) as memory:
+        named = [check for check in memory.doctor().checks if check.name == "stores below"]
+        assert [check.ok for check in named] == [False, False]
+        assert all(path in check.detail for path, check in zip(lost, named, strict=True))
+
+
 def test_a_symbolic_link_leads_to_the_same_project(repository: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(repository)
     assert root(tmp_path / "link") == repository

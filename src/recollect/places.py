@@ -14,6 +14,7 @@ from .errors import ConfigError, InvalidInput, Refused
 
 FOLDER = ".recollect"
 _INIT_MARK = "project"
+_MOST_DIRECTORIES = 5_000
 
 
 class Project(NamedTuple):
@@ -288,6 +289,24 @@ def mark_project(project: Project) -> None:
     write_private(
         os.path.join(project.folder, _INIT_MARK), "recollect init was run in this directory\n"
     )
+
+
+def stores_below(project: Project) -> tuple[str, ...]:
+    """Stores in directories that belong to the project: made before it was one, used no more."""
+    found: list[str] = []
+    if project.how == "directory":
+        return ()
+    for number, (directory, names, _) in enumerate(os.walk(project.root)):
+        if number >= _MOST_DIRECTORIES:
+            break
+        inner = directory != project.root
+        own = os.path.exists(os.path.join(directory, FOLDER, _INIT_MARK)) and project.how != "git"
+        if inner and (own or os.path.exists(os.path.join(directory, ".git"))):
+            names.clear()
+        elif inner and os.path.exists(os.path.join(directory, FOLDER, "memory.db")):
+            found.append(os.path.join(directory, FOLDER, "memory.db"))
+        names[:] = sorted(name for name in names if name not in (".git", FOLDER, "node_modules"))
+    return tuple(found)
 
 
 def write_once(path: str, text: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .. import flows
 from ..core import render
 from ..errors import InvalidInput
-from ..places import mark_project
+from ..places import find_project, mark_project, stores_below
 from .agents import Agents
 from .opened import new_id
 
@@ -46,7 +46,13 @@ class Upkeep(Agents):
         changes = connections.connect(self.project, self.environment, agent, scope, remove, stamp)
         created = not (check or print or remove) and self._make_project()
         return flows.setup.Initialised(
-            self.project.root, self.project.database, created, changes, write, check
+            self.project.root,
+            self.project.database,
+            created,
+            changes,
+            write,
+            check,
+            stores_below(find_project(self.project.root)),
         )
 
     def _make_project(self) -> bool:
@@ -107,4 +113,10 @@ class Upkeep(Agents):
 
         found = flows.survey.examine(spaces, self.settings.mode, new_id("check"), self._clock())
         checks = (*found.checks, *connections.checks(self.project, self.environment))
+        checks += tuple(
+            flows.survey.Check(
+                "stores below", False, f"not used, as it belongs to this project: {path}"
+            )
+            for path in stores_below(self.project)
+        )
         return flows.survey.Diagnosis(all(check.ok for check in checks), checks)

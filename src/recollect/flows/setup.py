@@ -59,6 +59,8 @@ class Initialised(NamedTuple):
     changes: tuple[Change, ...] = ()
     applied: bool = False
     checked: bool = False
+    below: tuple[str, ...] = ()
+    """Stores of directories that belong to this project: they are not used."""
 
     @property
     def ok(self) -> bool:

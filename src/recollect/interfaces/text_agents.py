@@ -61,6 +61,7 @@ def _initialised(done: Any) -> str:
     lines = []
     if not done.checked and not (done.applied and not done.created):
         lines.append(f"{'made' if done.created else 'already there:'} {done.database}")
+    lines += [f"not used, as it belongs to this project: {path}" for path in done.below]
     for change in done.changes:
         lines.append(_state(change, done.applied))
     if not done.changes:
