@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import apsw
 
@@ -17,24 +17,25 @@ from .sqlite_errors import translated
 
 _BESIDE = ("-wal", "-shm", "-journal")
 
+if TYPE_CHECKING:
 
-class Registry(Protocol):
-    """Which stores this user made or took over, and how their place is made."""
+    class Registry(Protocol):
+        """Which stores this user made or took over, and how their place is made."""
 
-    trusting: bool
-    """Whether every store on this machine is the user's."""
+        trusting: bool
+        """Whether every store on this machine is the user's."""
 
-    def make_folder(self, path: str) -> None:
-        """Make the private directory of a store."""
+        def make_folder(self, path: str) -> None:
+            """Make the private directory of a store."""
 
-    def knows(self, id: str, path: str) -> bool:
-        """Whether the store with this id, found at this path, is the user's own."""
+        def knows(self, id: str, path: str) -> bool:
+            """Whether the store with this id, found at this path, is the user's own."""
 
-    def note(self, id: str, path: str) -> None:
-        """Remember that the store with this id is the user's own."""
+        def note(self, id: str, path: str) -> None:
+            """Remember that the store with this id is the user's own."""
 
-    def had_one_at(self, path: str) -> bool:
-        """Whether a store of the user's own was at this path."""
+        def had_one_at(self, path: str) -> bool:
+            """Whether a store of the user's own was at this path."""
 
 
 def identity(path: str, registry: Registry | None = None) -> tuple[int, int] | None:
