@@ -185,3 +185,13 @@ def test_the_three_short_forms_are_fronts_of_learn(mem: Mem) -> None:
     assert (solution.kind, solution.examples) == ("solution", ("a.pm",))
     assert solution.detail == {"error": "Session save fails", "fix": "check who owns .clio"}
     assert mem.add_pattern("writes are atomic", 0.95, ["a.pm"]).memory.confidence == 0.95
+
+
+def test_stats_tell_ages_and_what_was_never_used(mem: Mem, clock: Clock) -> None:
+    mem.learn("the gearbox has five gears")
+    clock.advance(days=40)
+    mem.learn("another thing entirely")
+    mem.recall("gearbox")
+    stats = mem.stats()
+    assert stats.by_age == {"7 days": 1, "90 days": 1}
+    assert (stats.memories, stats.never_recalled, stats.stale) == (2, 1, 0)

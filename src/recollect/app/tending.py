@@ -117,7 +117,7 @@ class Tending(Memories):
         """
         place = path.removeprefix("./")
         found = self._both(
-            lambda txs: [item for tx in txs for item in flows.tend.for_file(tx, place, limit)]
+            lambda txs: [item for tx in txs for item in flows.scoped.for_file(tx, place, limit)]
         )
         return tuple(found[:limit])
 

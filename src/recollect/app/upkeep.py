@@ -1,4 +1,4 @@
-"""Operations on the store itself: init, stats, verify, backup, doctor."""
+"""Operations on the store itself and its connections: init, stats, verify, backup, doctor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from .. import flows
 from ..core import render
-from ..errors import InvalidInput
 from ..places import find_project, mark_project, stores_below
 from .agents import Agents
 from .opened import new_id
@@ -67,20 +66,8 @@ class Upkeep(Agents):
 
         Example: recollect stats --json
         """
-        return flows.survey.stats(self._project_space, self._user_space)
-
-    def verify(self, archive: bool = False) -> flows.verify.Verified:
-        """Prove that the archive is intact: every message is there, unchanged and in its place.
-
-        archive: check every session's hash chain
-
-        Example: recollect verify --archive
-        """
-        if not archive:
-            raise InvalidInput(
-                "say what to verify", where="verify", hint="recollect verify --archive"
-            )
-        return flows.verify.archive(self._project_space)
+        self._write_recalls()
+        return flows.survey.stats(self._project_space, self._user_space, self._clock())
 
     def backup(self, path: str) -> flows.survey.BackedUp:
         """Write a whole copy of the project's store to a new file, safely while others write.

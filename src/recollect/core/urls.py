@@ -73,7 +73,7 @@ def parse(text: str) -> Address:
     raise _refusal("there is no such address", text, _WHAT_THERE_IS)
 
 
-def format(address: Address) -> str:  # noqa: A001
+def format(address: Address) -> str:
     """The address as text; `parse` gives the same address back."""
     kind, name, path, first, last = address
     if kind == "messages":

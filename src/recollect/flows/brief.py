@@ -5,22 +5,30 @@ the working tree.
 """
 
 import json
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from ..core import activate, ignore, messages, rank, secrets, terms, tokens
 from ..core.brief_text import Item, LeftOut, Plan, render
 from ..db.database import Matched, Tx
 from ..store import injections, memories, search, sessions, state
 from ..types import Memory
-from . import tend
-from .freshness import Fresh
+from . import scoped
 
 BASELINE = ("policy", "architecture", "preference")
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
 MOST_OF_A_KIND = 60
 MOST_MATCHES = 30
 _SPOKEN = ("user", "assistant")
+
+
+class Fresh(Protocol):
+    """Whether what a memory says of the code still holds."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def moved_to(self) -> str: ...
 
 
 class Ask(NamedTuple):
@@ -87,7 +95,7 @@ def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
             for memory in memories.strongest(tx, kind, MOST_OF_A_KIND):
                 candidates[memory.id] = _candidate(tx, memory, 0.0, now)
         for path in ask.files:
-            for memory in tend.for_file(tx, path, MOST_MATCHES):
+            for memory in scoped.for_file(tx, path, MOST_MATCHES):
                 candidates[memory.id] = _candidate(tx, memory, 0.0, now)
         if ask.query:
             matches = _matches(tx, ask.query)
@@ -165,7 +173,7 @@ def _pointers(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Poi
 
 
 def decide(
-    loaded: Loaded, ask: Ask, fresh: dict[str, Fresh], budget: int, withhold: bool
+    loaded: Loaded, ask: Ask, fresh: Mapping[str, Fresh], budget: int, withhold: bool
 ) -> tuple[Plan, Briefing]:
     """The briefing: within the budget, the stable part first."""
     frozen = loaded.frozen

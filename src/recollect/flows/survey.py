@@ -12,6 +12,8 @@ from ..store import documents, memories, sessions, state
 from ..types import SafeText
 
 _TRIAL = "doctor"
+DAY = 86_400_000_000
+AGES = (("7 days", 7), ("30 days", 30), ("90 days", 90))
 
 
 class BackedUp(NamedTuple):
@@ -58,6 +60,9 @@ class Stats(NamedTuple):
     documents: dict[str, int]
     project_bytes: int
     user_bytes: int
+    by_age: dict[str, int]
+    never_recalled: int
+    stale: int
 
 
 def count(tx: Tx) -> Counted:
@@ -95,6 +100,9 @@ def combined(
         documents=by_type,
         project_bytes=sizes[0],
         user_bytes=sizes[1],
+        by_age={},
+        never_recalled=0,
+        stale=0,
     )
 
 
@@ -110,11 +118,21 @@ def take(tx: Tx) -> str | None:
     return found
 
 
-def stats(project: Database, user: Database) -> Stats:
-    """What both spaces hold, and how large they are."""
+def stats(project: Database, user: Database, now: int) -> Stats:
+    """What both spaces hold, how old and how used it is, and how large they are."""
     parts = [space.read(count) for space in (project, user)]
     sizes = (project.health().size, user.health().size)
-    return combined(parts, sizes, tokens.estimate)
+    found = combined(parts, sizes, tokens.estimate)
+    for space in (project, user):
+        ages = space.read(lambda tx: memories.ages(tx, [now - days * DAY for _, days in AGES]))
+        for (name, _), number in zip((*AGES, ("older", 0)), ages, strict=True):
+            if number:
+                found.by_age[name] = found.by_age.get(name, 0) + number
+        unused, stale = space.read(memories.neglected)
+        found = found._replace(
+            never_recalled=found.never_recalled + unused, stale=found.stale + stale
+        )
+    return found
 
 
 def examine(spaces: Mapping[str, Database], mode: str, token: str, now: int) -> Diagnosis:

@@ -1,6 +1,5 @@
 """Tend: confirm, correct, archive, prune and judge memories. Nothing here deletes."""
 
-import json
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
@@ -178,20 +177,6 @@ def history(tx: Tx, id: str) -> list[Memory]:
 def believed(tx: Tx, at: int, limit: int) -> list[Memory]:
     """The memories that were valid at a time, newest first."""
     return memories.valid_at(tx, at, limit)
-
-
-def for_file(tx: Tx, path: str, limit: int) -> list[Memory]:
-    """The memories whose scope takes in a path, the most specific first."""
-    from ..core import scopes
-
-    found = []
-    for id, scope in memories.scoped(tx):
-        fitting = [item for item in json.loads(scope) if scopes.matches(item, path)]
-        if fitting:
-            found.append((max(map(scopes.specificity, fitting)), id))
-    chosen = [id for _, id in sorted(found, key=lambda item: (-item[0], item[1]))[:limit]]
-    held = memories.get_many(tx, chosen)
-    return [held[id] for id in chosen]
 
 
 def _read(tx: Tx, id: str) -> Memory:

@@ -203,6 +203,28 @@ def counts(tx: Tx) -> list[Row]:
     )
 
 
+def ages(tx: Tx, since: Sequence[int]) -> list[int]:
+    """How many open memories were first seen after each of the times, and how many before."""
+    rows = tx.run(f"SELECT first_seen FROM memories WHERE space = :space AND valid_to = {FOREVER}")
+    found = [0] * (len(since) + 1)
+    for (first,) in rows:
+        found[next((at for at, moment in enumerate(since) if first >= moment), len(since))] += 1
+    return found
+
+
+def neglected(tx: Tx) -> tuple[int, int]:
+    """How many open memories were never recalled, and how many say something stale of the code."""
+    unused = tx.one(
+        f"SELECT count(*) FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        "AND recalls = 0"
+    )
+    stale = tx.one(
+        "SELECT count(DISTINCT memory) FROM claims WHERE space = :space "
+        "AND state IN ('changed', 'moved', 'missing')"
+    )
+    return int(unused[0]) if unused else 0, int(stale[0]) if stale else 0
+
+
 def note_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
     """Count recalls (how many, and when the last was): they neither reset the clock of decay nor
     confirm anything."""
