@@ -207,6 +207,12 @@ def test_a_pipe_gets_the_whole_text(run: Run) -> None:
     assert "to its end" in run("list").stdout
 
 
+def test_one_message_is_no_messages(run: Run) -> None:
+    run("record", "s", "hello")
+    assert "1 message in 1 session\n" in run("stats").stdout
+    assert "1 message in 1 session\n" in run("verify", "--archive").stdout
+
+
 def test_redacted_types_are_named_once(run: Run) -> None:
     keys = " and ".join("AKIA" + end for end in ("Q3J5K7M2N4P6R7T2", "Q3J5K7M2N4P6R7T3"))
     assert "kept: aws-key\n" in run("record", "s", keys).stdout

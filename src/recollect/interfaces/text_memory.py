@@ -67,7 +67,8 @@ def _task(task: Any) -> str:
 
 def _verified(report: Any) -> str:
     if not hasattr(report, "stale"):
-        return f"intact: {report.messages} messages in {report.sessions} sessions"
+        said = render.counted(report.messages, "message")
+        return f"intact: {said} in {render.counted(report.sessions, 'session')}"
     lines = [f"{report.fresh} of {report.claims} claims about the code are fresh"]
     if report.repaired:
         lines.append(f"{report.repaired} followed to where they moved")
