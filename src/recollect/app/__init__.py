@@ -15,9 +15,10 @@ from .scratch import Scratch
 from .sessions import Sessions
 from .upkeep import Upkeep
 from .windows import Windows
+from .work import Work
 
 
-class Recollect(Briefings, Experience, Sessions, Windows, Scratch, Upkeep):
+class Recollect(Briefings, Experience, Work, Sessions, Windows, Scratch, Upkeep):
     """A project's memory together with the user's. Made by `recollect.open()`."""
 
     def __enter__(self) -> Recollect:
@@ -78,6 +79,25 @@ OPERATIONS: Mapping[str, str] = {
     "procedure load": "load_procedure",
     "link": "link",
     "links": "links",
+    "notes show": "notes",
+    "notes set": "set_notes",
+    "notes lint": "lint_notes",
+    "continuity": "continuity",
+    "task start": "start_task",
+    "task show": "task",
+    "task phase": "task_phase",
+    "task decide": "decide",
+    "task verify": "verify_items",
+    "task complete": "complete_task",
+    "task list": "tasks",
+    "task log": "task_log",
+    "ledger": "ledger",
+    "handoff give": "give_handoff",
+    "handoff accept": "accept_handoff",
+    "handoff list": "handoffs",
+    "promote": "promote",
+    "audit": "audit",
+    "event": "event",
     "scratch store": "store",
     "scratch retrieve": "retrieve",
     "scratch search": "search",

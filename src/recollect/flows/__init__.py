@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import adopt as adopt
+    from . import apply_plan as apply_plan
+    from . import audit as audit
     from . import brief as brief
     from . import capture as capture
     from . import compact as compact
@@ -28,14 +30,18 @@ if TYPE_CHECKING:
     from . import record as record
     from . import relate as relate
     from . import revise as revise
+    from . import scoped as scoped
     from . import scratch as scratch
     from . import sessions as sessions
     from . import sessions_search as sessions_search
     from . import setup as setup
     from . import survey as survey
+    from . import tasks as tasks
     from . import tend as tend
+    from . import upkeep_episodes as upkeep_episodes
     from . import verify as verify
     from . import window as window
+    from . import work as work
 
 
 def __getattr__(name: str) -> Any:

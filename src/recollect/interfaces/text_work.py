@@ -124,6 +124,101 @@ def _links(linked: Any) -> str:
     )
 
 
+def _notes(shown: Any) -> str:
+    lines = [render.visible(shown.text).rstrip() or "no notes yet; begin with: recollect notes set"]
+    if shown.edited:
+        lines.append("(the file was edited since it was written, and is read back)")
+    return "\n".join([*lines, *_findings(shown)])
+
+
+def _findings(shown: Any) -> list[str]:
+    return [f"line {one.first}: {one.rule}. {one.advice}" for one in shown.findings]
+
+
+def _lint(shown: Any) -> str:
+    return "\n".join(_findings(shown)) or "the notes keep all rules"
+
+
+def _task(shown: Any) -> str:
+    state = f"complete since {shown.completed}" if shown.completed else shown.phase or "not begun"
+    lines = [f"{shown.slug}: {render.one_line(shown.title)} ({state})"]
+    for phase in shown.task.get("phases", ()):
+        told = f": {phase['report']}" if phase.get("report") else ""
+        lines.append(
+            f"  {phase.get('state', 'planned'):<8} {render.one_line(phase['name'] + told)}"
+        )
+    for one in shown.task.get("decisions", ()):
+        lines.append(f"  decided  {render.one_line(one['text'])}")
+    for revision in shown.task.get("revisions", ())[-1:]:
+        lines += [f"  verified {render.one_line(item)}" for item in revision.get("verified", ())]
+    for lost in shown.regressions:
+        lines.append(
+            f"  LOST     {render.one_line(lost.item)} (verified in revision {lost.verified_in})"
+        )
+    lines += [f"  {page}" for page in shown.pages]
+    return "\n".join(lines)
+
+
+def _tasks(found: Sequence[Any]) -> str:
+    if not found:
+        return "no tasks yet; begin with: recollect task start"
+    rows = (
+        (item.slug, "complete" if item.completed else item.phase or "not begun", item.title)
+        for item in found
+    )
+    return text.table(("TASK", "PHASE", "TITLE"), rows)
+
+
+def _json(value: Any) -> str:
+    return render.visible(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _handoff(given: Any) -> str:
+    lines = [f"{given.address} ({'accepted' if given.accepted else 'waiting'})"]
+    lines.append(_json(given.handoff))
+    if given.moved:
+        lines.append(f"the tree is not as it was: {render.one_line(given.moved)}")
+    return "\n".join(lines)
+
+
+def _handoffs(found: Sequence[Any]) -> str:
+    if not found:
+        return "nothing was handed over"
+    rows = (
+        (
+            item.id,
+            "accepted" if item.accepted else "waiting",
+            str(item.handoff.get("to_agent", "")),
+            str(item.handoff.get("context", {}).get("what_was_done", "")),
+        )
+        for item in found
+    )
+    return text.table(("ID", "STATE", "TO", "DONE"), rows)
+
+
+def _promoted(done: Any) -> str:
+    if not done.notes:
+        return "no notes of that task or session"
+    rows = ((one.decision, one.id, one.step, f"{one.reason} | {one.text}") for one in done.notes)
+    return text.table(("DECISION", "NOTE", "STEP", "WHY"), rows)
+
+
+def _audit(found: Any) -> str:
+    from ..core.audit import render_audit
+
+    return render.visible(render_audit(found)).rstrip()
+
+
+def _event(done: Any) -> str:
+    lines = [f"event: {done.event}"]
+    lines += [f"  to read   {one.layer}: {one.what}" for one in done.rule.read]
+    lines += [f"  to write  {one.layer}: {one.what}" for one in done.rule.write]
+    lines += [f"  written   {address}" for address in done.written]
+    for address, body in done.read:
+        lines += [f"--- {address}", render.visible(body).rstrip()]
+    return "\n".join(lines)
+
+
 SHOWN: dict[str, Callable[[Any], str]] = {
     "episode record": _kept,
     "episode build": _built,
@@ -142,4 +237,23 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "procedure load": _counted,
     "link": _link,
     "links": _links,
+    "notes show": _notes,
+    "notes set": _notes,
+    "notes lint": _lint,
+    "continuity": lambda done: render.visible(done.text).rstrip(),
+    "task start": _task,
+    "task show": _task,
+    "task phase": _task,
+    "task decide": _task,
+    "task verify": _task,
+    "task complete": _task,
+    "task list": _tasks,
+    "task log": lambda lines: render.visible(lines).rstrip(),
+    "ledger": _json,
+    "handoff give": _handoff,
+    "handoff accept": _handoff,
+    "handoff list": _handoffs,
+    "promote": _promoted,
+    "audit": _audit,
+    "event": _event,
 }

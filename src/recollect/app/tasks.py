@@ -1,0 +1,230 @@
+"""Operations on tasks, ledgers and handoffs: work that goes on in another conversation."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict, Unpack
+
+from .. import flows
+from ..core import ledgers
+from ..errors import InvalidInput
+from ..places import top_of
+from ..types import Json
+from .memories import Memories
+from .opened import new_id
+
+
+class HandoffParts(TypedDict, total=False):
+    """What is handed over besides what was done.
+
+    artifacts: files that were made or changed (repeat for several)
+    needs_testing: what is not tested yet (repeat for several)
+    known_issues: what is known to be wrong (repeat for several)
+    relevant_patterns: ids of memories that matter (repeat for several)
+    git_state: where the tree stands; asked from git if it is not given
+    """
+
+    artifacts: Sequence[str]
+    needs_testing: Sequence[str]
+    known_issues: Sequence[str]
+    relevant_patterns: Sequence[str]
+    git_state: str
+
+
+class Tasks(Memories):
+    """Tasks, ledgers, handoffs."""
+
+    # ---------------------------------------------------------------- tasks
+
+    def start_task(self, title: str, phases: Sequence[str] = ()) -> "flows.tasks.Shown":
+        """Begin a task that survives the conversation.
+
+        title: what is to be done; its name is made from it
+        phases: the phases of the plan (repeat for several)
+
+        Example: recollect task start "Feature X" --phase design --phase build
+        """
+        now = self._clock()
+        return self._project_space.write(
+            lambda tx: flows.tasks.start(tx, title, phases, self.origin, now)
+        )
+
+    def task(self, slug: str) -> "flows.tasks.Shown":
+        """A task with its phases, decisions, verified items, and what got lost since.
+
+        slug: its name in kebab-case
+
+        Example: recollect task show feature-x
+        """
+        return self._project_space.read(lambda tx: flows.tasks.show(tx, slug))
+
+    def task_phase(
+        self, slug: str, name: str, report: str = "", blocked: str = ""
+    ) -> "flows.tasks.Shown":
+        """Enter a phase of a task; with a report, end it; or say what blocks it.
+
+        slug: the task
+        name: the phase
+        report: what came of it
+        blocked: why it cannot go on
+
+        Example: recollect task phase feature-x design
+        Example: recollect task phase feature-x design --report "One table, two endpoints"
+        """
+        from ..core import tasks
+
+        if report and blocked:
+            raise InvalidInput("a phase is done or blocked, not both", where=f"task {slug}")
+        now = self._clock()
+        if report:
+            return self._project_space.write(
+                lambda tx: flows.tasks.finish_phase(tx, slug, name, report, self.origin, now)
+            )
+        return self._change_task(
+            slug,
+            lambda task: (
+                tasks.block_phase(task, name, blocked) if blocked else tasks.enter_phase(task, name)
+            ),
+        )
+
+    def decide(self, slug: str, text: str, reason: str = "") -> "flows.tasks.Shown":
+        """Write down a decision of a task.
+
+        slug: the task
+        text: what was decided
+        reason: why
+
+        Example: recollect task decide feature-x "Use one table" --reason "fewer joins"
+        """
+        from ..core import tasks
+
+        now = self._clock()
+        return self._change_task(slug, lambda task: tasks.decide(task, text, reason, now))
+
+    def verify_items(
+        self, slug: str, items: Sequence[str] = (), revise: str = ""
+    ) -> "flows.tasks.Shown":
+        """Note items as verified; a new revision of the plan starts with none.
+
+        slug: the task
+        items: what was verified (repeat for several)
+        revise: why the plan is revised, which begins a new revision
+
+        Example: recollect task verify feature-x --item "login works"
+        """
+        return self._change_task(slug, flows.tasks.verified(revise, items, self._clock()))
+
+    def complete_task(self, slug: str) -> "flows.tasks.Shown":
+        """End a task; its completion report is kept with it.
+
+        slug: the task
+
+        Example: recollect task complete feature-x
+        """
+        now = self._clock()
+        return self._project_space.write(
+            lambda tx: flows.tasks.complete(tx, slug, self.origin, now)
+        )
+
+    def tasks(self, limit: int = 100) -> "tuple[flows.tasks.Shown, ...]":
+        """All tasks.
+
+        limit: at most so many
+
+        Example: recollect task list
+        """
+        return tuple(self._project_space.read(lambda tx: flows.tasks.listing(tx, limit)))
+
+    def task_log(self, slug: str, limit: int = 1000) -> str:
+        """The gate events of a task, one JSON object a line.
+
+        slug: the task
+        limit: at most so many, the newest
+
+        Example: recollect task log feature-x
+        """
+        return self._project_space.read(lambda tx: flows.tasks.log_of(tx, slug, limit))
+
+    def _change_task(self, slug: str, step: "flows.tasks.Step") -> "flows.tasks.Shown":
+        now = self._clock()
+        return self._project_space.write(
+            lambda tx: flows.tasks.change(tx, slug, step, self.origin, now)
+        )
+
+    # ---------------------------------------------------------------- agents among themselves
+
+    def ledger(self, agent: str, ledger: Mapping[str, Json] | None = None) -> Mapping[str, Json]:
+        """Where an agent stands; with a ledger, write it down.
+
+        agent: the agent's name
+        ledger: the whole ledger as a JSON object
+
+        Example: recollect ledger eng-001
+        Example: recollect ledger eng-001 --ledger '{"tasks_completed": 12}'
+        """
+        now = self._clock()
+        if ledger is None:
+            return self._project_space.read(lambda tx: flows.work.ledger(tx, agent))
+        return self._project_space.write(
+            lambda tx: flows.work.write_ledger(tx, agent, ledger, self.origin, now)
+        )
+
+    def give_handoff(
+        self,
+        to: str = "",
+        done: str = "",
+        sender: str = "",
+        handoff: Mapping[str, Json] | None = None,
+        **parts: Unpack[HandoffParts],
+    ) -> "flows.work.Given":
+        """Hand work over to another agent: what was done, and what is left to do.
+
+        to: the agent that receives it
+        done: what was done
+        sender: the agent that gives it
+        handoff: the whole handoff as a JSON object, in place of all other options
+
+        Example: recollect handoff give qa-001 --done "Login form" --needs-testing "validation"
+        """
+        now, id = self._clock(), new_id("h")
+        given = handoff
+        if given is None:
+            state = parts.pop("git_state", "") or f"commit {self._git().commit}".strip()
+            made = ledgers.Handoff(id, sender, to, now, done, git_state=state, **_tuples(parts))
+            given = ledgers.handoff_to_json(made)
+        return self._project_space.write(
+            lambda tx: flows.work.give(tx, given, id, self.origin, now)
+        )
+
+    def accept_handoff(self, id: str, agent: str = "") -> "flows.work.Given":
+        """Take a handoff; says if the tree has moved since it was written.
+
+        id: the handoff
+        agent: who takes it; it must be the one it was given to
+
+        Example: recollect handoff accept handoff-001 --agent qa-001
+        """
+        now, tree = self._clock(), self._git()
+        return self._project_space.write(
+            lambda tx: flows.work.accept(tx, id, agent, tree, self.origin, now)
+        )
+
+    def handoffs(self, to: str = "", limit: int = 100) -> "tuple[flows.work.Given, ...]":
+        """What was handed over.
+
+        to: only to this agent
+        limit: at most so many
+
+        Example: recollect handoff list --to qa-001
+        """
+        return tuple(self._project_space.read(lambda tx: flows.work.handoffs(tx, to, limit)))
+
+    def _git(self) -> ledgers.GitState:
+        from .. import gitstate
+
+        state = gitstate.read(top_of(self.project.start) or self.project.root)
+        newest = state.commits[0].split(" ")[0] if state.commits else ""
+        changed = tuple(line[3:].rpartition(" -> ")[2].strip('"') for line in state.status)
+        return ledgers.GitState(newest, state.branch, changed)
+
+
+def _tuples(parts: HandoffParts) -> dict[str, Json]:
+    return {name: tuple(words) for name, words in parts.items() if isinstance(words, Sequence)}

@@ -1,0 +1,224 @@
+"""Work memory: notes, continuity, ledgers and handoffs, each a document at its address.
+
+What they hold is decided in `core.worknotes` and `core.ledgers`. A document keeps its history: a
+new text closes the one before it. It does not know files; the app renders them.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..core import ledgers, secrets, trust, urls, worknotes
+from ..db.database import Tx
+from ..errors import Conflict, InvalidInput, NotFound
+from ..store import documents, search
+from ..types import FOREVER, Document, Json
+from . import index
+
+NOTES, CONTINUITY = "memory://notes", "memory://continuity"
+
+
+class Written(NamedTuple):
+    """A document to be written."""
+
+    address: str
+    type: str
+    title: str
+    text: str
+    fields: Mapping[str, Json] = {}
+    layer: str = "project"
+    owner: str = ""
+
+
+class NotesShown(NamedTuple):
+    """NOTES.md: what it says, its text and its file, the rules it breaks, and whether somebody had
+    edited the file since it was written."""
+
+    notes: worknotes.Notes
+    text: str
+    path: str
+    findings: tuple[worknotes.Finding, ...] = ()
+    edited: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+
+class Given(NamedTuple):
+    """A handoff as it stands; `moved` says how the tree has moved since it was written."""
+
+    id: str
+    handoff: Mapping[str, Json]
+    accepted: bool
+    moved: str = ""
+
+    @property
+    def address(self) -> str:
+        return f"memory://handoff/{self.id}"
+
+
+def write(tx: Tx, new: Written, origin: str, now: int, label: str = "") -> Document:
+    """Put a document at its address; the same text and fields again change nothing."""
+    held = documents.get(tx, new.address, hold=True)
+    row = documents.DocumentRow(
+        address=new.address,
+        revision=documents.last_revision(tx, new.address) + 1,
+        type=new.type,
+        title=secrets.safe(new.title),
+        text=secrets.safe(new.text),
+        fields=secrets.scrub_json(dict(new.fields)).text,
+        layer=new.layer,
+        owner=new.owner,
+        status="active",
+        origin=origin,
+        label=label or origin,
+        sources=secrets.scrub_json([]).text,
+        valid_from=max(now, held.valid_from + 1) if held else now,
+        valid_to=FOREVER,
+    )
+    if held and (held.text, held.fields) == (row.text, json.loads(row.fields)):
+        return held
+    documents.close(tx, new.address, row.valid_from)
+    documents.insert(tx, row)
+    entry = search.Entry(
+        "document", new.address, new.type, new.layer, new.owner, "active", row.label, 0, now
+    )
+    index.replace(tx, entry, f"{row.title}\n{row.text}")
+    return existing(tx, new.address)
+
+
+def existing(tx: Tx, address: str, hint: str = "") -> Document:
+    """The document at an address, or NotFound."""
+    document = documents.get(tx, address)
+    if document is None:
+        raise NotFound("there is nothing at this address", where=address, hint=hint)
+    return document
+
+
+def close(tx: Tx, address: str, now: int) -> bool:
+    """End a document: it is no longer found; its history stays."""
+    search.remove(tx, "document", address)
+    return documents.close(tx, address, now)
+
+
+# ---------------------------------------------------------------- notes
+
+
+def read_notes(tx: Tx, on_file: str | None) -> tuple[str, bool]:
+    """The text of NOTES.md, and whether its file was edited since we wrote it."""
+    held = documents.get(tx, NOTES)
+    kept = held.text if held else ""
+    if on_file is None:
+        return kept, False
+    return on_file, on_file != kept
+
+
+def write_notes(tx: Tx, text: str, origin: str, now: int, label: str = "") -> Document:
+    return write(tx, Written(NOTES, "notes", "Notes", text), origin, now, label)
+
+
+def shown_notes(text: str, path: str, edited: bool) -> NotesShown:
+    """What NOTES.md says, also when it breaks its rules."""
+    found = tuple(worknotes.lint(text))
+    return NotesShown(worknotes.parse_notes(text), text, path, found, edited)
+
+
+def changed_notes(
+    old: worknotes.Notes,
+    objective: str,
+    phase: str,
+    blockers: Sequence[str],
+    pending: Sequence[str],
+) -> worknotes.Notes:
+    """The notes with what is given in the place of what they said; `none` empties a list."""
+    return worknotes.Notes(
+        objective or old.objective,
+        phase or old.phase,
+        _listed(blockers, old.blockers),
+        _listed(pending, old.pending),
+    )
+
+
+def _listed(given: Sequence[str], before: tuple[str, ...]) -> tuple[str, ...]:
+    return before if not given else tuple(one for one in given if one.casefold() != "none")
+
+
+# ---------------------------------------------------------------- ledgers and handoffs
+
+
+def ledger(tx: Tx, agent: str) -> Mapping[str, Json]:
+    """Where an agent stands, as JSON."""
+    address = f"memory://ledger/{urls.check_key(agent)}"
+    fields = existing(tx, address, "an agent writes its own with `recollect ledger`").fields
+    return ledgers.ledger_to_json(ledgers.ledger_from_json(fields))
+
+
+def write_ledger(tx: Tx, agent: str, given: Json, origin: str, now: int) -> Mapping[str, Json]:
+    """Write down where an agent stands; all that is given comes back."""
+    held = ledgers.ledger_from_json(given)
+    if held.agent_id not in ("", agent):
+        raise InvalidInput(
+            f"this is the ledger of {held.agent_id}, not of {agent}", where="ledger.agent_id"
+        )
+    body = ledgers.ledger_to_json(held._replace(agent_id=agent))
+    address = f"memory://ledger/{urls.check_key(agent)}"
+    write(tx, Written(address, "ledger", agent, _text(body), body, owner=agent), origin, now)
+    return ledger(tx, agent)
+
+
+def give(tx: Tx, given: Json, id: str, origin: str, now: int) -> Given:
+    """Hand something over; the same id again is refused, unless it says the same."""
+    handoff = ledgers.handoff_from_json(given)
+    if not handoff.to_agent or not handoff.what_was_done:
+        raise InvalidInput("a handoff says to whom, and what was done", where="handoff")
+    name = urls.check_key(handoff.id or id)
+    body = ledgers.handoff_to_json(handoff._replace(id=name))
+    address = f"memory://handoff/{name}"
+    held = documents.get(tx, address)
+    if held and held.fields != json.loads(secrets.scrub_json(body).text):
+        raise Conflict("there is another handoff with this id", where=address)
+    title = f"{handoff.from_agent} to {handoff.to_agent}: {handoff.what_was_done}"
+    write(
+        tx,
+        Written(address, "handoff", title, _text(body), body, owner=handoff.to_agent),
+        origin,
+        now,
+    )
+    return handed(tx, name)
+
+
+def accept(tx: Tx, name: str, agent: str, tree: ledgers.GitState, origin: str, now: int) -> Given:
+    """The receiver takes a handoff, and is told if the tree has moved since it was written."""
+    address = f"memory://handoff/{urls.check_key(name)}"
+    document = existing(tx, address, "`recollect handoff list` shows what there is")
+    handoff = ledgers.handoff_from_json(document.fields)
+    if agent and agent != handoff.to_agent:
+        raise Conflict(f"this handoff is for {handoff.to_agent}, not for {agent}", where=address)
+    if not handoff.accepted_at:
+        body = ledgers.handoff_to_json(handoff._replace(accepted_at=now))
+        label = trust.least((document.label, origin))
+        new = Written(address, "handoff", document.title, _text(body), body, owner=document.owner)
+        write(tx, new, origin, now, label)
+    moved = ledgers.moved_since(handoff, tree)
+    return handed(tx, name)._replace(moved=str(moved) if moved else "")
+
+
+def handed(tx: Tx, name: str) -> Given:
+    """One handoff."""
+    return _given(existing(tx, f"memory://handoff/{urls.check_key(name)}"))
+
+
+def handoffs(tx: Tx, to: str, limit: int) -> list[Given]:
+    """Handoffs, those to one agent or all."""
+    return [_given(one) for one in documents.listing(tx, "handoff", limit, to)]
+
+
+def _given(document: Document) -> Given:
+    handoff = ledgers.handoff_from_json(document.fields)
+    name = document.address.removeprefix("memory://handoff/")
+    return Given(name, ledgers.handoff_to_json(handoff), bool(handoff.accepted_at))
+
+
+def _text(body: Mapping[str, Json]) -> str:
+    return json.dumps(body, ensure_ascii=False, indent=2)
