@@ -195,3 +195,24 @@ def test_no_such_episode_is_said_with_what_to_do(mem: Mem) -> None:
         mem.episode("e-000000000000")
     with pytest.raises(recollect.NotFound, match="no such session"):
         mem.build_episodes("s-none")
+
+
+def test_a_pattern_given_as_json_is_kept_whole_in_its_detail(mem: Mem) -> None:
+    pattern = {
+        "id": "sem-001",
+        "pattern": "Express route handlers require explicit return types in strict mode",
+        "category": "typescript",
+        "conditions": ["Using TypeScript strict mode", "Writing Express route handlers"],
+        "correct_approach": "Add `: void` to handler signature: `(req, res): void =>`",
+        "incorrect_approach": "Omitting return type annotation",
+        "confidence": 0.95,
+        "source_episodes": ["ep-2026-01-06-001", "ep-2026-01-05-012"],
+        "usage_count": 8,
+        "last_used": "2026-01-06T14:00:00Z",
+        "links": [{"to": "sem-005", "relation": "related_to"}],
+    }
+    learned = mem.learn(str(pattern["pattern"]), kind="pattern", confidence=0.95, detail=pattern)
+    held = mem.show(learned.id).memory
+    assert held is not None
+    assert held.detail == pattern
+    assert mem.recall("omitting annotation")[0].id == learned.id

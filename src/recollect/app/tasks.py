@@ -187,7 +187,8 @@ class Tasks(Memories):
         now, id = self._clock(), new_id("h")
         given = handoff
         if given is None:
-            state = parts.pop("git_state", "") or f"commit {self._git().commit}".strip()
+            commit = self._git().commit
+            state = parts.pop("git_state", "") or (f"commit {commit}" if commit else "")
             made = ledgers.Handoff(id, sender, to, now, done, git_state=state, **_tuples(parts))
             given = ledgers.handoff_to_json(made)
         return self._project_space.write(

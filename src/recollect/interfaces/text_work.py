@@ -140,8 +140,7 @@ def _lint(shown: Any) -> str:
 
 
 def _task(shown: Any) -> str:
-    state = f"complete since {shown.completed}" if shown.completed else shown.phase or "not begun"
-    lines = [f"{shown.slug}: {render.one_line(shown.title)} ({state})"]
+    lines = [f"{shown.slug}: {render.one_line(shown.title)} ({_stage(shown)})"]
     for phase in shown.task.get("phases", ()):
         told = f": {phase['report']}" if phase.get("report") else ""
         lines.append(
@@ -159,13 +158,17 @@ def _task(shown: Any) -> str:
     return "\n".join(lines)
 
 
+def _stage(shown: Any) -> str:
+    if shown.completed:
+        return f"complete since {shown.completed[:10]}"
+    begun = any(phase.get("state") == "done" for phase in shown.task.get("phases", ()))
+    return str(shown.phase) or ("between phases" if begun else "not begun")
+
+
 def _tasks(found: Sequence[Any]) -> str:
     if not found:
         return "no tasks yet; begin with: recollect task start"
-    rows = (
-        (item.slug, "complete" if item.completed else item.phase or "not begun", item.title)
-        for item in found
-    )
+    rows = ((item.slug, _stage(item), item.title) for item in found)
     return text.table(("TASK", "PHASE", "TITLE"), rows)
 
 

@@ -1,0 +1,82 @@
+"""Consolidation of many episodes: how its time and memory grow.
+
+`python -m bench.consolidation` plans for 2,500, 5,000 and 10,000 episodes in memory, and prints
+seconds, the growth against n log n, and the most memory that was in use.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tracemalloc
+from math import log
+from time import process_time
+
+from recollect.core import distill
+from recollect.core.episodes import Episode, ErrorSeen
+
+SIZES = (2_500, 5_000, 10_000)
+MOST_GROWTH = 1.5
+"""How much worse than n log n it may come out, noise included."""
+
+_VERBS = ("add", "fix", "rename", "speed up", "document", "test", "remove", "split")
+
+
+def episodes(count: int) -> list[Episode]:
+    """Tasks as they come: many sorts, each with some variations, some with resolved errors."""
+    chance = random.Random(count)
+    nouns = [f"{one}{two}" for one in "abcdefghij" for two in ("form", "export", "parser", "queue")]
+    sorts = [
+        (chance.choice(_VERBS), chance.choice(nouns), chance.choice(nouns), number)
+        for number in range(count // 8)
+    ]
+    made = []
+    for number in range(count):
+        verb, one, other, kind = chance.choice(sorts)
+        errors: tuple[ErrorSeen, ...] = ()
+        if number % 3 == 0:
+            errors = (ErrorSeen("TypeError", f"{one} has no field {other}{kind}", f"add {other}"),)
+        made.append(
+            Episode(
+                id=f"e-{number}",
+                at=number,
+                goal=f"{verb} the {one} of {other} module{kind} {chance.choice(nouns)}",
+                artifacts=(f"src/{one}/{other}{kind}.py",),
+                outcome=chance.choice(("success", "success", "partial", "unknown")),
+                session=f"s-{number}",
+                label="agent",
+                errors=errors,
+            )
+        )
+    return made
+
+
+def measure(count: int) -> tuple[float, int]:
+    """Seconds of processor time for a plan, and the most memory while it was made, in MB."""
+    told = episodes(count)
+    start = process_time()
+    plan = distill.plan(told, (), 10**15)
+    spent = process_time() - start
+    assert plan.steps
+    tracemalloc.start()
+    distill.plan(told, (), 10**15)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return spent, most // 1_000_000
+
+
+def main() -> int:
+    first = 0.0
+    holds = True
+    for count in SIZES:
+        seconds, megabytes = measure(count)
+        unit = seconds / (count * log(count))
+        first = first or unit
+        growth = unit / first
+        holds = holds and growth <= MOST_GROWTH
+        print(f"{count:>6} episodes  {seconds:6.2f} s  {growth:4.2f} of n log n  {megabytes} MB")
+    return 0 if holds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
