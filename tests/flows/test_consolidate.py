@@ -162,6 +162,16 @@ def test_undo_is_refused_when_somebody_changed_what_came_of_it(mem: Mem) -> None
     assert rows_of(mem._project_space) == held
 
 
+def test_undo_works_with_words_that_look_like_secrets(mem: Mem) -> None:
+    errors = ['AuthError: password authentication failed, token="tokenizer" => set password: x']
+    mem.record_episode("Fix the credentials of the build", "success", errors=errors)
+    before = rows_of(mem._project_space)
+    mem.consolidate()
+    assert mem.list(kind="pitfall")
+    mem.undo_consolidation()
+    assert rows_of(mem._project_space) == before
+
+
 def test_without_a_consolidation_there_is_nothing_to_undo(mem: Mem) -> None:
     mem.learn("the build uses make")
     with pytest.raises(recollect.NotFound, match="no consolidation to undo"):

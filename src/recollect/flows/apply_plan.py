@@ -4,7 +4,9 @@ It does what a step says and decides nothing, except to leave out a step whose t
 already under another status.
 """
 
+import json
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
 from ..core import secrets
@@ -71,6 +73,12 @@ class Changes:
         assert after is not None
         if after != before:
             self.rows.append(Change(table, key, before, after))
+
+
+def digest(values: Mapping[str, Json]) -> str:
+    """What a row held, so that it can be recognised without keeping it twice."""
+    told = json.dumps([values[name] for name in sorted(values)], ensure_ascii=False)
+    return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def apply_step(changes: Changes, step: Step, draft: learn.Prepared | None, now: int) -> str:

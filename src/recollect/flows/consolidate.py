@@ -28,7 +28,7 @@ from ..store import episodes, events, jobs, links, memories, undos
 from ..types import Json, Memory
 from . import episodes as kept
 from . import learn, tend, upkeep_episodes
-from .apply_plan import Changes, apply_step, reindexed
+from .apply_plan import Changes, apply_step, digest, reindexed
 
 JOB = OPERATION = "consolidate"
 LEASE = 180_000_000
@@ -198,7 +198,10 @@ def apply(tx: Tx, ready: Ready, job: jobs.Job, undo: str, now: int) -> Consolida
     body = {
         "watermark": job.success_watermark,
         "updated": job.updated,
-        "changes": [list(row) for row in changes.rows],
+        "changes": [
+            [row.table, row.key, row.before, list(row.after), digest(row.after)]
+            for row in changes.rows
+        ],
     }
     name = ""
     if changes.rows:
@@ -296,15 +299,16 @@ def undo(tx: Tx, now: int) -> Undone:
         raise NotFound("there is no consolidation to undo", where="consolidate undo")
     body: dict[str, Json] = json.loads(last.body)
     rows = body["changes"]
-    for table, key, _, after in rows:
-        if undos.columns_of(tx, table, key, list(after)) != after:
+    for table, key, _, names, known in rows:
+        now_there = undos.columns_of(tx, table, key, names)
+        if now_there is None or digest(now_there) != known:
             raise Conflict(
                 f"{' '.join(key)} was changed since: undoing would lose that",
                 where=f"consolidate undo ({last.id})",
                 hint="archive or correct what you do not want instead",
             )
     removed = 0
-    for table, key, before, _ in reversed(rows):
+    for table, key, before, *_ in reversed(rows):
         if before is None:
             undos.remove(tx, table, key)
             removed += 1

@@ -73,6 +73,8 @@ def hit_line(hit: Hit) -> str:
     origin = f"{hit.role}, " if hit.role else ""
     mark = "" if hit.status == "active" else f", {hit.status}"
     mark += f", {render.one_line(hit.freshness)}" if hit.freshness else ""
+    against = hit.why.partition("contradicts ")[2]
+    mark += f", contradicted by {against}" if against else ""
     head = (
         f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({origin}{render.moment(hit.at)[:10]}{mark})"
     )
