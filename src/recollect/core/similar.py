@@ -27,6 +27,7 @@ NEAR = 0.85
 
 _GAP = re.compile(r"[\W_]+")
 _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
+_VALUE = re.compile(r"[<>=~^$€£#]*v?[0-9]+(?:[.,:/-][0-9]+)*(?:%|[a-z]{1,3})?")
 _CLAUSE = re.compile(
     r"[.;:!?](?=\s|$)|,(?=\s)|\n| - | – | — |\b(?:but|because|so that)\b", re.IGNORECASE
 )
@@ -287,7 +288,10 @@ def _stems(words: Sequence[_Word]) -> list[str]:
 
 
 def _masked(word: _Word) -> str:
-    return "0" if word.stem in _NUMERALS.split() else _NUMBER.sub("0", word.stem)
+    if word.stem in _NUMERALS.split():
+        return "0"
+    # `w444` is a name: another one is another thing, not the same thing with another value.
+    return _NUMBER.sub("0", word.stem) if _VALUE.fullmatch(word.stem) else word.stem
 
 
 def _is_number(word: _Word) -> bool:
