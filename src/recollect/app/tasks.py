@@ -1,15 +1,17 @@
 """Operations on tasks, ledgers and handoffs: work that goes on in another conversation."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from .. import flows
-from ..core import ledgers
+from .. import core, flows
 from ..errors import InvalidInput
 from ..places import top_of
 from ..types import Json
 from .memories import Memories
 from .opened import new_id
+
+if TYPE_CHECKING:
+    from ..core.ledgers import GitState
 
 
 class HandoffParts(TypedDict, total=False):
@@ -189,8 +191,10 @@ class Tasks(Memories):
         if given is None:
             commit = self._git().commit
             state = parts.pop("git_state", "") or (f"commit {commit}" if commit else "")
-            made = ledgers.Handoff(id, sender, to, now, done, git_state=state, **_tuples(parts))
-            given = ledgers.handoff_to_json(made)
+            made = core.ledgers.Handoff(
+                id, sender, to, now, done, git_state=state, **_tuples(parts)
+            )
+            given = core.ledgers.handoff_to_json(made)
         return self._project_space.write(
             lambda tx: flows.work.give(tx, given, id, self.origin, now)
         )
@@ -218,13 +222,13 @@ class Tasks(Memories):
         """
         return tuple(self._project_space.read(lambda tx: flows.work.handoffs(tx, to, limit)))
 
-    def _git(self) -> ledgers.GitState:
+    def _git(self) -> "GitState":
         from .. import gitstate
 
         state = gitstate.read(top_of(self.project.start) or self.project.root)
         newest = state.commits[0].split(" ")[0] if state.commits else ""
         changed = tuple(line[3:].rpartition(" -> ")[2].strip('"') for line in state.status)
-        return ledgers.GitState(newest, state.branch, changed)
+        return core.ledgers.GitState(newest, state.branch, changed)
 
 
 def _tuples(parts: HandoffParts) -> dict[str, Json]:

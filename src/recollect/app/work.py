@@ -3,17 +3,19 @@
 import os
 import stat
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from .. import flows
-from ..core import worknotes
-from ..core.audit import Audit
+from .. import core, flows
 from ..db.database import Tx
 from ..errors import InvalidInput
 from ..places import make_folder, write_private
 from ..types import Document, Hit
 from .opened import new_id
 from .tasks import Tasks
+
+if TYPE_CHECKING:
+    from ..core.audit import Audit
+    from ..core.worknotes import Reference, Rule
 
 _LARGEST_FILE = 200_000
 _MOST_NAMED = 5
@@ -31,7 +33,7 @@ class Happened(NamedTuple):
     """What the rules of an event ask for, what was read, and what was written."""
 
     event: str
-    rule: worknotes.Rule
+    rule: "Rule"
     read: tuple[tuple[str, str], ...]
     written: tuple[str, ...]
 
@@ -73,7 +75,7 @@ class Work(Tasks):
         """
         old = self.notes().notes
         new = flows.work.changed_notes(old, objective, phase, blockers, pending)
-        return self._write_notes(worknotes.render_notes(new))
+        return self._write_notes(core.worknotes.render_notes(new))
 
     def _write_notes(self, text: str) -> "flows.work.NotesShown":
         now = self._clock()
@@ -112,13 +114,13 @@ class Work(Tasks):
         known = [hit for hit in hits if hit.id.startswith(("m-", "e-", "p-"))]
         avoid = [hit for hit in known if hit.kind == "pitfall"][:_MOST_NAMED]
         relevant = [hit for hit in known if hit.kind != "pitfall"][:_MOST_NAMED]
-        text = worknotes.render_continuity(words, _named(relevant), _named(avoid))
+        text = core.worknotes.render_continuity(words, _named(relevant), _named(avoid))
         now = self._clock()
         new = flows.work.Written(flows.work.CONTINUITY, "continuity", "Continuity", text)
         held = self._project_space.write(lambda tx: flows.work.write(tx, new, self.origin, now))
         path = self._file("CONTINUITY.md")
         self._write_file(path, held.text)
-        return Continuity(held.text, path, worknotes.references_in(held.text))
+        return Continuity(held.text, path, core.worknotes.references_in(held.text))
 
     def _file(self, name: str) -> str:
         """Where a rendered file lies; nowhere when nothing may be written to disk."""
@@ -147,7 +149,7 @@ class Work(Tasks):
 
         return self._project_space.read(work) if dry_run else self._project_space.write(work)
 
-    def audit(self) -> Audit:
+    def audit(self) -> "Audit":
         """What is wrong with what is remembered: duplicates, stale citations, pollution.
 
         Example: recollect audit
@@ -173,7 +175,7 @@ class Work(Tasks):
 
         Example: recollect event "phase end" --task feature-x
         """
-        rule = worknotes.for_event(name)
+        rule = core.worknotes.for_event(name)
         needs = ("phase start", "phase end", "task complete")
         if rule.event in needs and not task:
             raise InvalidInput(f"{rule.event} is about a task", where="task")
@@ -197,7 +199,7 @@ class Work(Tasks):
         key = _session_key(session)
         written = []
         if all(one.title != key for one in self._scratch()):
-            text = worknotes.session_notes(task)
+            text = core.worknotes.session_notes(task)
             now = self._clock()
             made = self._project_space.write(
                 lambda tx: flows.scratch.store(tx, key, text, self.origin, now)
@@ -252,8 +254,8 @@ def _belongs(key: str, session: str) -> bool:
     return key.startswith(f"{session}:")
 
 
-def _named(hits: Sequence[Hit]) -> list[worknotes.Reference]:
-    return [worknotes.Reference(hit.id, hit.text) for hit in hits]
+def _named(hits: Sequence[Hit]) -> "list[Reference]":
+    return [core.worknotes.Reference(hit.id, hit.text) for hit in hits]
 
 
 def _read(path: str) -> str | None:
