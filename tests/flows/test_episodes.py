@@ -156,6 +156,8 @@ def test_what_an_agent_tells_of_tool_output_is_trusted_as_the_tool(
         say(memory, "s-1")
         told = memory.record_episode("Fix it", sources=["memory://session/s-1/messages/1-3"])
         assert memory.episode(told.id).label == "tool"
+        again = memory.record_episode("Tell of it", sources=[told.address])
+        assert memory.episode(again.id).label == "tool"
         assert memory.episode(memory.record_episode("Fix that").id).label == "agent"
 
 

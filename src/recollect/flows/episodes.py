@@ -5,14 +5,14 @@ the index. What is given comes back as it was given, its own id included.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..core import archive, secrets, urls
+from ..core import archive, secrets, trust, urls
 from ..core import episodes as told
 from ..db.database import Database, Tx
 from ..errors import Conflict, InvalidInput, NotFound
-from ..store import cursors, episodes, search, sessions
+from ..store import cursors, episodes, memories, search, sessions
 from ..types import Json, Stored
 from . import index, learn, record
 
@@ -133,10 +133,26 @@ def _row(episode: told.Episode, id: str, body: Json, origin: str, now: int) -> e
 
 
 def label_for(tx: Tx, origin: str, given: Json) -> str:
-    """As trusted as who tells it, and as the messages that it names as its sources."""
+    """As trusted as who tells it, and as the records that it names as its sources."""
     named = given.get("sources", ()) if isinstance(given, Mapping) else ()
     addresses = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
-    return learn.label_of(tx, origin, addresses)
+    label = learn.label_of(tx, origin, addresses)
+    if origin in ("system", "user"):
+        return label
+    return trust.least((label, *_labels_of_records(tx, addresses)))
+
+
+def _labels_of_records(tx: Tx, addresses: Sequence[str]) -> Iterator[str]:
+    """How far the memories and episodes among these are trusted."""
+    for address in addresses:
+        name = address.removeprefix(urls.SCHEME)
+        held = (
+            episodes.get(tx, name) or episodes.get(tx, address_id(name))
+            if not name.startswith("m-")
+            else memories.get(tx, name)
+        )
+        if held is not None:
+            yield held.label
 
 
 def keep(
