@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from tempfile import TemporaryDirectory
 
 from .foundation import fill, opened
@@ -17,7 +18,8 @@ def briefing(count: int = 100_000) -> Ratio:
         memory.briefing(session="s")
 
         def brief() -> float:
-            return own_time(lambda: [memory.briefing(session="s", query=text) for text in questions])
+            brief_me = partial(memory.briefing, "s")
+            return own_time(lambda: [brief_me(query=text) for text in questions])
 
         def ask() -> float:
             return own_time(lambda: [memory.recall(text) for text in questions])

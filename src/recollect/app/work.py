@@ -216,8 +216,8 @@ class Work(Tasks):
             lambda tx: flows.tasks.write_report(tx, task, phase, self.origin, now)
         )
         self.set_notes(shown.title, phase=shown.phase or "between phases")
-        page = [one for one in self.task(task).pages if "report" in one]
-        return [], [*page[-1:], "memory://notes"]
+        page = flows.tasks.report_page(phase)
+        return [], [flows.tasks.address_of(task, page), "memory://notes"]
 
     def _on_task_complete(self, task: str, session: str) -> "_Done":
         return [], self._promoted(task)

@@ -70,6 +70,9 @@ def checked(draft: Draft) -> Draft:
             where="owner",
             hint=f"pass owner=<{draft.layer} id>",
         )
+    for field, name in (("owner", draft.owner), ("category", draft.category)):
+        if name:
+            secrets.checked_name(name, field)
     refused = hygiene.refusal(draft.text, draft.kind, draft.layer)
     if refused:
         raise Refused(
@@ -103,7 +106,8 @@ def learn(
     """Keep a statement; the same text again reinforces what is there, another value revises it.
     `known` is what it says of the code, pinned to what the code looks like now."""
     row, key, near, redacted = prepared
-    if key and (earlier := state.written(tx, key)):
+    key = f"learn {key}" if key else ""
+    if key and (earlier := state.written(tx, key, row.text)):
         there = memories.get(tx, earlier)
         if there:
             return Learned(there.id, there.address, "unchanged", there)
@@ -112,7 +116,7 @@ def learn(
         rows = [claims.ClaimRow(learned.id, place, *item) for place, item in enumerate(known)]
         claims.replace(tx, learned.id, rows, now)
     if key:
-        state.note_write(tx, key, "learn", learned.id, now)
+        state.note_write(tx, key, "learn", learned.id, now, row.text)
     return learned._replace(redacted=redacted, similar=around.near)
 
 
