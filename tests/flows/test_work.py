@@ -348,6 +348,9 @@ def test_the_end_of_a_phase_writes_its_report_and_the_notes(mem: Mem) -> None:
     done = mem.event("phase end", "feature-x")
     assert done.written == ("memory://task/feature-x/reports/design.md", "memory://notes")
     assert mem.notes().notes.objective == "Feature X"
+    mem.task_phase("feature-x", "build")
+    mem.task_phase("feature-x", "build", report="two endpoints")
+    assert mem.event("phase end", "feature-x").written[0].endswith("/reports/build.md")
 
 
 def test_the_end_of_a_task_promotes_what_is_durable(mem: Mem) -> None:

@@ -71,9 +71,13 @@ def finish_phase(tx: Tx, slug: str, phase: str, report: str, origin: str, now: i
 def write_report(tx: Tx, slug: str, phase: str, origin: str, now: int) -> str:
     """Write the completion report of a phase, or of the whole task."""
     text = tasks.completion_report(load(tx, slug), phase)
-    page = f"reports/{urls.slugify(phase)}.md" if phase else "completion_report.md"
-    _page(tx, slug, page, text, origin, now)
+    _page(tx, slug, report_page(phase), text, origin, now)
     return text
+
+
+def report_page(phase: str) -> str:
+    """The page that the report of a phase, or of the whole task, is written to."""
+    return f"reports/{urls.slugify(phase)}.md" if phase else "completion_report.md"
 
 
 def complete(tx: Tx, slug: str, origin: str, now: int) -> Shown:
