@@ -38,7 +38,7 @@ LAYERS = {
     },
     "opening": {"app", "config", "places", "db", "errors", "embed", "types"},
     "adapters": {"app", "types", "errors"},
-    "interfaces": {"app", "core", "types", "errors", "hosts", "version", "__init__"},
+    "interfaces": {"app", "core", "types", "errors", "hosts", "version", "__init__", "opening"},
     "__init__": {"app", "config", "errors", "places", "types", "version", "opening"},
     "__main__": {"interfaces"},
 }

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from . import config
-from .app import Recollect
-from .app.opened import new_id
+from .app.opened import Opened, new_id
 from .config import Settings
 from .db.database import Database
 from .db.sqlite import SqliteDatabase
@@ -29,6 +29,11 @@ from .places import (
 )
 from .types import ORIGINS
 
+if TYPE_CHECKING:
+    from .app import Recollect
+
+Made = TypeVar("Made", bound=Opened)
+
 
 def open_memory(
     path: str | None,
@@ -37,7 +42,21 @@ def open_memory(
     origin: str,
     clock: Callable[[], int] | None,
 ) -> Recollect:
-    """The memory of the project that `path` belongs to."""
+    """The memory of the project that `path` belongs to, with every operation."""
+    from .app import Recollect
+
+    return open_as(Recollect, path, variables, incognito, origin, clock)
+
+
+def open_as(
+    made: type[Made],
+    path: str | None,
+    variables: Mapping[str, str],
+    incognito: bool,
+    origin: str,
+    clock: Callable[[], int] | None = None,
+) -> Made:
+    """The memory of the project that `path` belongs to, with the operations of a class."""
     if origin not in ORIGINS[1:]:  # nobody outside speaks for the system
         raise InvalidInput(
             f"{origin!r} is not an origin", where="origin", hint=f"one of: {', '.join(ORIGINS[1:])}"
@@ -57,7 +76,7 @@ def open_memory(
     if incognito:
         settings = settings._replace(mode="incognito")
     spaces = open_spaces(project, Stores(user, _trusts(variables)), user, settings)
-    memory = Recollect(project, settings, spaces, clock or _microseconds, origin)
+    memory = made(project, settings, spaces, clock or _microseconds, origin)
     memory.environment = variables
     memory.elsewhere = lambda place: open_memory(place, variables, incognito, origin, clock)
     return memory

@@ -2,28 +2,19 @@
 
 Interfaces project `OPERATIONS` and the methods' signatures onto commands, tools and routes;
 there is no second list of what the system can do.
+
+The class itself is loaded when it is asked for; a command that needs only memories opens only
+those (`class_for`), because a hook or a search pays for every import.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from . import checks
-from .briefings import Briefings
-from .experience import Experience
-from .scratch import Scratch
-from .sessions import Sessions
-from .upkeep import Upkeep
-from .windows import Windows
-from .work import Work
-
-
-class Recollect(Briefings, Experience, Work, Sessions, Windows, Scratch, Upkeep):
-    """A project's memory together with the user's. Made by `recollect.open()`."""
-
-    def __enter__(self) -> Recollect:
-        return self
-
+if TYPE_CHECKING:
+    from .opened import Opened
+    from .whole import Recollect as Recollect
 
 OPERATIONS: Mapping[str, str] = {
     "init": "init",
@@ -111,8 +102,6 @@ OPERATIONS: Mapping[str, str] = {
 }
 """A command's words, and the method that does it."""
 
-checks.guard(Recollect, OPERATIONS.values())
-
 SHORT = {
     "store": "scratch store",
     "retrieve": "scratch retrieve",
@@ -120,3 +109,24 @@ SHORT = {
     "delete": "scratch delete",
 }
 """Commands that may be said without their group."""
+
+_OF_MEMORIES = ("learn", "recall", "show", "list")
+
+
+def class_for(command: str) -> type[Opened]:
+    """The smallest class that can do a command."""
+    if command in _OF_MEMORIES:
+        from .quick import Quick
+
+        return Quick
+    from .whole import Recollect
+
+    return Recollect
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Recollect":
+        from .whole import Recollect
+
+        return Recollect
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

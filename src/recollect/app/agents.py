@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +23,7 @@ _LOOKED_AT = 50
 
 
 class Agents(Opened):
-    """Hear, import, capture. `environment` and `elsewhere` are set by whoever opens the memory:
-    the variables to find agents by, and how to open the memory of another directory."""
-
-    environment: Mapping[str, str]
-    elsewhere: Callable[[str], Agents]
-    progress: Callable[[flows.imports.Progress], object] | None = None
+    """Hear, import, capture."""
 
     def hear(self, event: Event) -> flows.hooks.Answer:
         """What to answer to a hook; quick, whatever it finds."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .. import flows
 from ..config import Settings
@@ -40,6 +40,11 @@ class Opened:
         self._project_space, self._user_space = spaces
         self._clock = clock
         self._recalled: dict[str, tuple[int, int]] = {}
+        # Set by whoever opens the memory: the variables to find agents by, how to open the memory
+        # of another directory, and whom to tell how far a long work is.
+        self.environment: Mapping[str, str] = {}
+        self.elsewhere: Any = None
+        self.progress: Callable[[Any], object] | None = None
         self._sent: dict[str, flows.window.Sent] = {}
         self.counter: Callable[[str], int] | None = None
         """An exact tokenizer, if there is one; prompts are then counted with it."""

@@ -12,7 +12,6 @@ from math import ceil
 
 from ..errors import InvalidInput
 from ..types import Message
-from .messages import block_text, blocks_of
 
 Counter = Callable[[str], int]
 """An exact tokenizer: the tokens of a text."""
@@ -75,6 +74,9 @@ def chars_of(message: Message) -> int:
 
 def _sent(message: Message) -> list[str]:
     """Every text of a message that reaches the model, sealed reasoning included."""
+    # Counting a plain text needs nothing of messages: a search does not pay for them.
+    from .messages import block_text, blocks_of
+
     sent = []
     for block in blocks_of(message.content):
         if block.get("type") in ("text", "image"):

@@ -2,13 +2,18 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import core, store
 from ..core import rank, terms, tokens
 from ..db.database import Matched, Tx
 from ..store import memories, search
 from ..types import KINDS, Hit, Recalled
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object  # a real one takes a third of a millisecond to make, in every process
 
 COMMON_SHARE = 0.1
 COMMON_FROM = 20_000

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import Any
 
-from ..app import OPERATIONS, SHORT
+from ..app import OPERATIONS, SHORT, class_for
 from ..core import render
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError
 from . import arguments, schema
@@ -220,14 +220,16 @@ def _no_command(words: list[str]) -> InvalidInput:
 
 def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
     """Open the memory and do it. Who sits at a terminal is the user; a pipe is an agent."""
-    from .. import open as open_memory
+    from ..opening import open_as
 
     streams = (sys.stdin, sys.stdout)
     origin = "user" if all(stream and stream.isatty() for stream in streams) else "agent"
     names = [parameter.name for parameter in operation.parameters]
     values = {name: _value(name, given[name]) for name in names if name in given}
     place = given.get("project")
-    with open_memory(place, incognito=given.get("incognito", False), origin=origin) as memory:
+    made = class_for(operation.words)
+    memory = open_as(made, place, dict(os.environ), given.get("incognito", False), origin)
+    with memory:
         if sys.stderr and sys.stderr.isatty():
             memory.progress = show_progress
         return getattr(memory, operation.method)(**values)

@@ -7,7 +7,7 @@ cannot drift from it.
 import re
 from typing import Any, NamedTuple
 
-from ..app import OPERATIONS, Recollect
+from ..app import OPERATIONS, class_for
 from ..app.checks import annotation_text, fields_of
 
 REQUIRED = object()
@@ -39,7 +39,7 @@ class Operation(NamedTuple):
 def operation(words: str) -> Operation:
     """The operation behind a command's words."""
     name = OPERATIONS[words]
-    function = getattr(Recollect, name).__wrapped__
+    function = getattr(class_for(words), name).__wrapped__
     summary, helps, examples = _documented(function.__doc__ or "")
     parameters = _named(function, helps)
     fields = fields_of(function)
@@ -54,7 +54,7 @@ def operation(words: str) -> Operation:
 
 def summary(words: str) -> str:
     """What an operation does, in one line."""
-    return (getattr(Recollect, OPERATIONS[words]).__doc__ or "").strip().splitlines()[0]
+    return (getattr(class_for(words), OPERATIONS[words]).__doc__ or "").strip().splitlines()[0]
 
 
 def _named(function: Any, helps: dict[str, str]) -> list[Parameter]:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from . import cursors as cursors
     from . import documents as documents
     from . import episodes as episodes
+    from . import events as events
     from . import injections as injections
+    from . import jobs as jobs
     from . import links as links
     from . import memories as memories
     from . import procedures as procedures
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from . import search as search
     from . import sessions as sessions
     from . import state as state
+    from . import undos as undos
     from . import windows as windows
 
 

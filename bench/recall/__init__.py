@@ -1,0 +1,9 @@
+"""Whether recall brings back the right thing, on public sets whose files are given by path.
+
+python -m bench.recall --data FOLDER            all sets, baselines and Recollect
+python -m bench.recall --data FOLDER locomo     one set
+
+No model takes part: each set says which turns or sessions hold the evidence. One index is
+built for each haystack (a LoCoMo conversation, a LongMemEval question's history, all of
+LongMemEval in one pool, a repository's sessions) and thrown away.
+"""

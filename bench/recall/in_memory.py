@@ -1,0 +1,104 @@
+"""Recollect's ranking over an index in memory: what `recall` decides, without a store.
+
+It builds what an engine would answer (counts of terms, the nearest vectors) and leaves every
+decision to `core.fuse`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import blake2b
+from heapq import nlargest
+
+from recollect.core import dates, fuse, nearest, terms
+
+from .baselines import EMBEDDER
+from .datasets import Item
+
+BY_WORDS, BY_MEANING, LOOKED_AT = 200, 100, 400
+
+
+class InMemory:
+    """Terms in a dictionary, vectors in one block."""
+
+    def __init__(self) -> None:
+        self._items: list[Item] = []
+        self._places: list[int] = []
+        self._lengths: list[int] = []
+        self._holding: dict[str, dict[int, int]] = {}
+        self._vectors: list[bytes] = []
+        self._planes = b""
+
+    def add(self, items: Sequence[Item]) -> None:
+        place_in: Counter[str] = Counter(item.session for item in self._items)
+        for item in items:
+            found = terms.stems(terms.terms(item.text))
+            number = len(self._items)
+            for term, count in Counter(found).items():
+                self._holding.setdefault(term, {})[number] = count
+            self._items.append(item)
+            self._lengths.append(len(found))
+            self._places.append(place_in[item.session])
+            self._vectors.append(EMBEDDER.vector(item.text))
+            place_in[item.session] += 1
+        self._planes = nearest.pack(self._vectors)
+
+    def search(self, question: str, count: int) -> list[str]:
+        asked = {terms.stem(word): word for word in reversed(fuse.subject(question))}
+        searched = [term for term in reversed(asked) if term in self._holding]
+        total = len(self._items)
+        asking = fuse.Question(
+            tuple(
+                fuse.weight(total, len(self._holding[term]), EMBEDDER.static.rarity(asked[term]))
+                for term in searched
+            ),
+            sum(self._lengths) / total,
+            fuse.speaker_of(question),
+            dates.period(question, max(item.at for item in self._items)),
+        )
+        cosines = self._by_meaning(question)
+        numbers = sorted({*self._by_words(searched), *cosines})
+        if missing := [number for number in numbers if number not in cosines]:
+            vectors = [self._vectors[number] for number in missing]
+            found = nearest.similarities(EMBEDDER.vector(question), vectors)
+            cosines.update(zip(missing, found, strict=True))
+        candidates = [self._candidate(number, searched, cosines[number]) for number in numbers]
+        candidates = [candidate for candidate in candidates if fuse.is_near(candidate)]
+        ranked = zip(fuse.scores(asking, candidates), candidates, strict=True)
+        best = sorted(ranked, key=lambda one: (-one[0], -one[1].at))[:count]
+        return [self._items[candidate.entry].id for _, candidate in best]
+
+    def _by_words(self, searched: Sequence[str]) -> list[int]:
+        """What an engine's own bm25 would give."""
+        plain = fuse.Question(
+            tuple(fuse.weight(len(self._items), len(self._holding[t]), 1.0) for t in searched),
+            sum(self._lengths) / len(self._items),
+        )
+        holding = {number for term in searched for number in self._holding[term]}
+        found = {
+            number: sum(fuse.gains(plain, self._candidate(number, searched, 0.0)))
+            for number in holding
+        }
+        return nlargest(BY_WORDS, sorted(found), key=lambda number: found[number])
+
+    def _by_meaning(self, question: str) -> dict[int, float]:
+        asked = EMBEDDER.vector(question)
+        looked_at = nearest.best(nearest.scan(asked, [self._planes]), LOOKED_AT)
+        found = nearest.similarities(asked, [self._vectors[number] for number in looked_at])
+        best = sorted(zip(found, looked_at, strict=True), key=lambda one: -one[0])[:BY_MEANING]
+        return {number: cosine for cosine, number in best}
+
+    def _candidate(self, number: int, searched: Sequence[str], cosine: float) -> fuse.Candidate:
+        item = self._items[number]
+        return fuse.Candidate(
+            number,
+            tuple(self._holding[term].get(number, 0) for term in searched),
+            self._lengths[number],
+            cosine,
+            item.at,
+            item.session,
+            self._places[number],
+            item.role,
+            digest=blake2b(item.text.encode(), digest_size=8).hexdigest(),
+        )

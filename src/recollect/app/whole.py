@@ -1,0 +1,22 @@
+"""Recollect: the one object with every operation."""
+
+from __future__ import annotations
+
+from . import OPERATIONS, checks
+from .briefings import Briefings
+from .experience import Experience
+from .scratch import Scratch
+from .sessions import Sessions
+from .upkeep import Upkeep
+from .windows import Windows
+from .work import Work
+
+
+class Recollect(Briefings, Experience, Work, Sessions, Windows, Scratch, Upkeep):
+    """A project's memory together with the user's. Made by `recollect.open()`."""
+
+    def __enter__(self) -> Recollect:
+        return self
+
+
+checks.guard(Recollect, OPERATIONS.values())

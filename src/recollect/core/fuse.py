@@ -1,0 +1,281 @@
+"""Which candidate answers a question best: its words, its meaning, and what stands around it.
+
+It decides how much each sign counts, for all engines and all spaces at once. It does not know
+how candidates were found, nor their text: counts, a cosine, a place and a time are enough. Each
+sign adds a bounded amount to a scale on which a perfect match by words and meaning is 1, so no
+sign alone carries a bad match past a good one.
+
+The amounts are round numbers from the middle of a range in which nothing much changes. They
+were tried on LoCoMo (turn recall@10), on LongMemEval rebuilt (turn recall@10; in one pool,
+session recall@5) and on coding sessions (session recall@5). What is lost without each:
+
+    sign                                        LoCoMo  rebuilt   pool   code
+    rarity of words in English (in `weight`)     +.005    +.001  -.015  -.008
+    words that only ask (`subject`)              +.002    -.003  -.024   .000
+    SESSION   its session speaks of it           -.046    -.006  -.010  -.020
+    NEIGHBOUR the next and the previous message  -.016    -.003  -.005   .000
+    OPENING   a session opens with its subject   +.005    -.032  -.025  -.016
+    SPEAKER   who said it                         .000    -.080  -.020   .000
+    PERIOD    said in the time asked about       -.014     .000  -.001   .000
+    NEARBY    what else was done at that time     .000    +.002   .000  -.090
+
+(A sign may help one set and leave the others alone; what harmed one was not taken.)
+`NEWEST` makes the newer of two statements come first: .56 -> .91 of changed facts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from math import exp, log
+from typing import NamedTuple
+
+from .terms import query_terms
+
+WORDS = 0.5
+MEANING = 0.5
+AROUND = 0.6
+NEIGHBOUR = 0.2
+OPENING = 0.2
+SPEAKER = {"user": 0.4, "assistant": 0.1, "": 0.0}
+PERIOD = 0.4
+NEARBY = 0.5
+HIGHEST = (1 + NEARBY) * (
+    WORDS + MEANING + AROUND + 2 * NEIGHBOUR + OPENING + max(SPEAKER.values()) + PERIOD
+)
+
+LEAST_MEANING = 0.35
+"""A candidate that holds none of the words must be at least this near: below it, questions
+without sense find something too."""
+
+NEWEST = 5
+"""Among so many of the first hits the newer of two about the same thing goes first."""
+
+_SAME_THING = 0.5
+_COPY = 0.8
+_WINDOW = 6
+_SHORT = 100
+_SOURCES = 5
+_LATER = 0.5
+_HOUR = 3_600_000_000
+_K1, _B = 1.2, 0.75
+
+
+class Question(NamedTuple):
+    """What is asked, as far as ranking is concerned. See `subject`, `weight`, `speaker_of`."""
+
+    weights: tuple[float, ...]
+    """How much each of the searched terms tells."""
+    average: float
+    """How many terms an entry has on average."""
+    speaker: str = ""
+    period: tuple[int, int] | None = None
+    """The time asked about, from the first moment to before the last (`dates.period`)."""
+
+
+class Candidate(NamedTuple):
+    """Something that may answer. A memory belongs to no session and opens its own."""
+
+    entry: int
+    """The number it was recorded under: of two, the lower one was recorded first."""
+    counts: tuple[int, ...]
+    """How often each of the question's terms stands in it, in the order of the weights."""
+    length: int
+    """How many terms it has."""
+    cosine: float
+    at: int
+    session: str = ""
+    seq: int = 0
+    """Its place in the session; 0 is the opening."""
+    role: str = ""
+    """`user` for what the user said or confirmed, `assistant` for what an agent said."""
+    trusted: bool = True
+    digest: str = ""
+    """The same for texts that are the same."""
+
+
+_ASKING = """
+    many much ago passed total currently recently often usually ever remind mentioned discussed
+    recommend recommended recommendation recommendations suggest suggested suggestion suggestions
+    wondering thinking tell know think thing things get got getting go going went last first
+"""
+_SELF = re.compile(r"\b(?:i|my|me|mine|myself|we|our|us)\b", re.I)
+_OTHER = re.compile(r"\byou\b|\byour\b", re.I)
+
+
+@cache
+def _asking() -> frozenset[str]:
+    return frozenset(_ASKING.split())
+
+
+def subject(question: str) -> list[str]:
+    """The terms a question is about, without those that only ask, if others are left."""
+    asked = query_terms(question)
+    return [term for term in asked if term not in _asking()] or asked
+
+
+def weight(entries: int, holding: int, rarity: float) -> float:
+    """How much a term tells: rare among the entries, and rare in the language (0 to 1)."""
+    holding = min(max(holding, 0), entries)
+    return rarity * log(1 + (entries - holding + 0.5) / (holding + 0.5))
+
+
+def speaker_of(question: str) -> str:
+    """Whose words are asked for: what `I` did, I said myself; what `you` said, the agent did."""
+    if _OTHER.search(question):
+        return "assistant"
+    return "user" if _SELF.search(question) else ""
+
+
+def is_near(candidate: Candidate) -> bool:
+    """Whether it has anything to do with the question."""
+    return any(candidate.counts) or candidate.cosine >= LEAST_MEANING
+
+
+def scores(question: Question, candidates: Sequence[Candidate]) -> list[float]:
+    """The score of each candidate, from 0 to `HIGHEST`; of equal ones the newer is better.
+
+    What is not trusted gives no evidence for what is: trusted candidates have the scores that
+    they have among themselves.
+    """
+    found = _scores(question, candidates)
+    trusted = [place for place, candidate in enumerate(candidates) if candidate.trusted]
+    if len(trusted) < len(candidates):
+        among_them = _scores(question, [candidates[place] for place in trusted])
+        for place, score in zip(trusted, among_them, strict=True):
+            found[place] = score
+    return found
+
+
+def _scores(question: Question, candidates: Sequence[Candidate]) -> list[float]:
+    gained = [gains(question, candidate) for candidate in candidates]
+    words = _relative([sum(gain) for gain in gained])
+    meaning = _relative([max(candidate.cosine, 0.0) for candidate in candidates])
+    alone = [WORDS * one + MEANING * other for one, other in zip(words, meaning, strict=True)]
+    around = _relative(_around(candidates, gained))
+    places = {(item.session, item.seq): place for place, item in enumerate(candidates)}
+    found = []
+    for item, score, beside_it in zip(candidates, alone, around, strict=True):
+        score += AROUND * beside_it + OPENING / (1 + max(item.seq, 0))
+        if item.session:
+            beside = (places.get((item.session, item.seq + step)) for step in (-1, 1))
+            context = sum(alone[place] for place in beside if place is not None)
+            # A long message says itself what it is about.
+            score += NEIGHBOUR * context * _SHORT / (_SHORT + item.length)
+        if question.speaker and item.role == question.speaker:
+            score += SPEAKER[question.speaker]
+        if question.period and question.period[0] <= item.at < question.period[1]:
+            score += PERIOD
+        found.append(score)
+    found, times = _without_copies(candidates, _nearby(candidates, found))
+    return _newest_first(question, candidates, found, times)
+
+
+def gains(question: Question, candidate: Candidate) -> list[float]:
+    """BM25, a term at a time."""
+    if not any(candidate.counts):
+        return [0.0] * len(question.weights)
+    size = _K1 * (1 - _B + _B * candidate.length / max(question.average, 1.0))
+    return [
+        tells * count * (_K1 + 1) / (count + size) if count else 0.0
+        for tells, count in zip(question.weights, candidate.counts, strict=True)
+    ]
+
+
+def _relative(values: Sequence[float]) -> list[float]:
+    """The values as shares of the highest one."""
+    highest = max(values, default=0.0)
+    return [value / highest for value in values] if highest > 0 else [0.0] * len(values)
+
+
+def _around(candidates: Sequence[Candidate], gained: Sequence[Sequence[float]]) -> list[float]:
+    """What is said of the question at a place: each term where it is said best, there or a few
+    messages before or after. Question and answer, and the parts of a long answer, meet here."""
+    sessions: dict[str, list[int]] = {}
+    for place, item in enumerate(candidates):
+        if item.session:
+            sessions.setdefault(item.session, []).append(place)
+    found = [sum(gain) for gain in gained]
+    for places in sessions.values():
+        for place in places:
+            seq = candidates[place].seq
+            close = [gained[n] for n in places if -_WINDOW <= candidates[n].seq - seq <= _WINDOW]
+            if len(close) > 1:
+                found[place] = sum(map(max, *close))
+    return found
+
+
+def _nearby(candidates: Sequence[Candidate], found: list[float]) -> list[float]:
+    """With what was done in other sessions when the best hits were said, or shortly before.
+
+    Work on one thing is often spread over sessions that run side by side or one after another.
+    """
+    sources = _order(candidates, found)[:_SOURCES]
+    lifted = []
+    for item, score in zip(candidates, found, strict=True):
+        best = 0.0
+        for place in sources:
+            source = candidates[place]
+            if item.session and source.session and item.session != source.session:
+                hours = (source.at - item.at) / _HOUR
+                if -6 < hours < 6:
+                    close = exp(-abs(hours)) * (1.0 if hours > 0 else _LATER)
+                    best = max(best, close * found[place])
+        lifted.append(score + NEARBY * best)
+    return lifted
+
+
+def _without_copies(
+    candidates: Sequence[Candidate], found: list[float]
+) -> tuple[list[float], list[int]]:
+    """The scores and times when the same text is not shown over and over: the one recorded
+    first stands for all, as good as the best and as new as the newest; the others step back."""
+    times = [item.at for item in candidates]
+    same: dict[str, list[int]] = {}
+    for place, item in enumerate(candidates):
+        if item.digest:
+            same.setdefault(item.digest, []).append(place)
+    for places in same.values():
+        first = min(places, key=lambda place: candidates[place].entry)
+        best, newest = max(found[place] for place in places), max(times[place] for place in places)
+        for place in places:
+            found[place] = best if place == first else found[place] * _COPY
+        times[first] = newest
+    return found, times
+
+
+def _newest_first(
+    question: Question, candidates: Sequence[Candidate], found: list[float], times: Sequence[int]
+) -> list[float]:
+    """The newer of two statements about the same thing, among the first hits, is lifted to the
+    score of the older one. It is the same thing if both hold the same words of the question."""
+    first = _order(candidates, found)[:NEWEST]
+    for rank, place in enumerate(first):
+        item = candidates[place]
+        for other in first[:rank]:
+            older = candidates[other]
+            if (
+                times[place] > times[other]
+                and (item.session != older.session or not item.session)
+                and (item.trusted or not older.trusted)
+                and _shared(question, item, older) >= _SAME_THING
+            ):
+                found[place] = max(found[place], found[other])
+    return found
+
+
+def _shared(question: Question, one: Candidate, other: Candidate) -> float:
+    """How much of the words of the question that either holds is held by both."""
+    both = either = 0.0
+    for tells, mine, others in zip(question.weights, one.counts, other.counts, strict=False):
+        if mine or others:
+            either += tells
+            both += tells if mine and others else 0.0
+    return both / either if either else 0.0
+
+
+def _order(candidates: Sequence[Candidate], found: Sequence[float]) -> list[int]:
+    """The places, best first; of equals the newer, then the one recorded first."""
+    keys = [(-found[place], -item.at, item.entry) for place, item in enumerate(candidates)]
+    return sorted(range(len(keys)), key=keys.__getitem__)
