@@ -9,6 +9,7 @@ where it goes.
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from recollect.core import secret_rules as rules
@@ -19,6 +20,7 @@ from recollect.types import Json, SafeText
 PRIVATE = "[PRIVATE]"
 MAX_DEPTH = 200
 MAX_ROUNDS = 8
+SHORT = 80
 
 
 class Scrubbed(NamedTuple):
@@ -130,6 +132,17 @@ def _paired(text: str, halves: str) -> str:
 
 
 def _redact(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text without its secrets. Short texts come again and again (field names, roles, a
+    session's directory): each is looked at once."""
+    return _redact_short(text) if len(text) <= SHORT else _redact_any(text)
+
+
+@lru_cache(maxsize=4096)
+def _redact_short(text: str) -> tuple[str, tuple[str, ...]]:
+    return _redact_any(text)
+
+
+def _redact_any(text: str) -> tuple[str, tuple[str, ...]]:
     """Rewritten until nothing is found: what one redaction lays bare, the next round takes."""
     text = _without_private(text)
     found: list[str] = []

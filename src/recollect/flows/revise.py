@@ -13,6 +13,7 @@ from ..store import links, memories, search
 from ..types import FOREVER, ORIGINS, Link, Memory
 
 LOOKED_AT = 12
+ENOUGH_SHARED = 0.25
 MOST_WORDS = 12
 
 
@@ -29,7 +30,10 @@ def neighbours(tx: Tx, row: memories.MemoryRow) -> Neighbours:
     found = _candidates(tx, row)
     revised, opposite, near = "", [], []
     statement = (row.subject, row.text)
+    words = similar.words_of(row.subject, row.text)
     for memory in found:
+        if not _may_be_related(memory, row.subject, words):
+            continue
         relation = similar.relation((memory.subject, memory.text), statement)
         if relation == "revises" and not revised and may_replace(row, memory):
             revised = memory.id
@@ -38,6 +42,14 @@ def neighbours(tx: Tx, row: memories.MemoryRow) -> Neighbours:
         elif relation == "near":
             near.append(memory.id)
     return Neighbours(revised, tuple(opposite), tuple(near))
+
+
+def _may_be_related(memory: memories.Sketch, subject: str, words: frozenset[str]) -> bool:
+    """A quick look: what says the same, the opposite or another value shares most of its words,
+    or is about the same subject."""
+    if subject and memory.subject:
+        return True
+    return similar.jaccard(words, similar.words_of(memory.subject, memory.text)) >= ENOUGH_SHARED
 
 
 def _candidates(tx: Tx, row: memories.MemoryRow) -> list[memories.Sketch]:

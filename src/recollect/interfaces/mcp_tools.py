@@ -77,10 +77,10 @@ TOOLS = (
         "memory_procedure",
         "Named ways of doing something: look them up, keep them, say how they went.",
         {
-            "record": "procedure record",
+            "learn": "procedure learn",
             "list": "procedure list",
             "show": "procedure show",
-            "outcome": "procedure outcome",
+            "use": "procedure use",
         },
     ),
     Tool("memory_stats", "How much is kept, by kind.", {"stats": "stats"}, reads=True),
