@@ -240,3 +240,12 @@ def test_a_statement_made_from_tool_output_is_trusted_no_more_than_it(
         assert (fact.memory.origin, fact.memory.label) == ("agent", "tool")
         with pytest.raises(recollect.Refused, match="cannot become a policy"):
             memory.learn("always use port 9090", kind="policy", evidence=[page.address])
+
+
+def test_a_memory_that_is_injected_often_and_never_helps_is_reported(mem: Mem) -> None:
+    idle = mem.learn("Never commit secrets", kind="policy")
+    useful = mem.learn("Never push to main", kind="policy")
+    for number in range(10):
+        mem.briefing(session=f"s-{number}")
+    mem.feedback(useful.id, "helped")
+    assert [(one.id, "10 times" in one.reason) for one in mem.audit().useless] == [(idle.id, True)]

@@ -48,6 +48,8 @@ class Audit(NamedTuple):
     unused: tuple[Problem, ...] = ()
     changing: tuple[Problem, ...] = ()
     drift: tuple[Finding, ...] = ()
+    useless: tuple[Problem, ...] = ()
+    """Put in front of a model often, and never said to have helped."""
 
     @property
     def clean(self) -> bool:
@@ -60,9 +62,10 @@ def audit(
     now: int,
     stale: Mapping[str, Sequence[str]] | None = None,
     notes: str = "",
+    shown: Mapping[str, int] | None = None,
 ) -> Audit:
     """Look at what is in use. `stale` says for ids which citations do not hold any more; `notes`
-    is the text of NOTES.md."""
+    is the text of NOTES.md; `shown` how often a memory was injected without ever helping."""
     used = sorted(
         (
             one
@@ -78,6 +81,11 @@ def audit(
         tuple(Problem(one.id, _age(one, now)) for one in used if _unused(one, now)),
         tuple(Problem(one.id, _pace(one)) for one in used if _changing(one)),
         tuple(lint(notes)),
+        tuple(
+            Problem(one.id, f"injected {shown[one.id]} times, never said to have helped")
+            for one in used
+            if shown and one.id in shown
+        ),
     )
 
 
@@ -172,6 +180,7 @@ def render_audit(found: Audit) -> str:
         ("Stale citations", _lines(found.stale)),
         ("Pollution: unused notes", _lines(found.unused)),
         ("Pollution: facts that keep changing", _lines(found.changing)),
+        ("Injected often, never useful", _lines(found.useless)),
         ("Pollution: NOTES drift", [f"line {f.first}: {f.rule}. {f.advice}" for f in found.drift]),
     )
     parts = [

@@ -9,11 +9,14 @@ from ..core.audit import Audit
 from ..core.audit import audit as looked_over
 from ..db.database import Tx
 from ..errors import InvalidInput, Refused
-from ..store import memories, procedures
+from ..store import injections, memories, procedures
 from ..types import Memory
 from . import learn, revise, tend
 from . import procedures as ways
 
+OFTEN = 10
+"""Injected so often without a word that it helped, a memory is reported."""
+MOST_USELESS = 100
 _LAYERS_BELOW = ("session", "task")
 
 
@@ -118,4 +121,5 @@ def _propose(tx: Tx, note: Memory, label: str, now: int, id: str) -> None:
 
 def audit(tx: Tx, now: int, stale: Mapping[str, Sequence[str]], notes: str) -> Audit:
     """Near-duplicates, stale citations and pollution; `stale` says what does not hold any more."""
-    return looked_over(every_open(tx), now, stale, notes)
+    shown = {row[0]: int(row[1]) for row in injections.never_useful(tx, OFTEN, MOST_USELESS)}
+    return looked_over(every_open(tx), now, stale, notes, shown)

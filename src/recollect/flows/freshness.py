@@ -49,7 +49,9 @@ class Report(NamedTuple):
 
 
 def found(text: str, citations: Sequence[Json]) -> list[Claim]:
-    """What a text says of the code."""
+    """What a text says of the code; one without a mark of code says nothing of it."""
+    if not citations and not any(mark in text for mark in "`/.(_"):
+        return []
     return core_claims.extract(text, citations)
 
 

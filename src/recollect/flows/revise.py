@@ -12,7 +12,7 @@ from ..db.database import Tx
 from ..store import links, memories, search
 from ..types import FOREVER, ORIGINS, Link, Memory
 
-LOOKED_AT = 12
+LOOKED_AT = 6
 ENOUGH_SHARED = 0.25
 MOST_WORDS = 12
 
