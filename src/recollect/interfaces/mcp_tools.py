@@ -72,6 +72,7 @@ TOOLS = (
             "list": "episode list",
             "show": "episode show",
         },
+        ("id", "goal", "outcome", "files", "errors", "phase", "task", "session", "limit"),
     ),
     Tool(
         "memory_procedure",
@@ -82,12 +83,14 @@ TOOLS = (
             "show": "procedure show",
             "use": "procedure use",
         },
+        ("name", "description", "steps", "exit_criteria", "result"),
     ),
     Tool("memory_stats", "How much is kept, by kind.", {"stats": "stats"}, reads=True),
     Tool(
         "memory_consolidate",
         "Distil recent episodes into lasting memories; shows the plan when asked for a dry run.",
         {"consolidate": "consolidate"},
+        ("dry_run",),
     ),
 )
 
