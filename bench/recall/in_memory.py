@@ -16,8 +16,6 @@ from recollect.core import dates, fuse, nearest, terms
 from .baselines import EMBEDDER
 from .datasets import Item
 
-BY_WORDS, BY_MEANING, LOOKED_AT = 200, 100, 400
-
 
 class InMemory:
     """Terms in a dictionary, vectors in one block."""
@@ -47,7 +45,7 @@ class InMemory:
     def search(self, question: str, count: int) -> list[str]:
         asked = {terms.stem(word): word for word in reversed(fuse.subject(question))}
         searched = [term for term in reversed(asked) if term in self._holding]
-        total = len(self._items)
+        total, vector = len(self._items), EMBEDDER.vector(question)
         asking = fuse.Question(
             tuple(
                 fuse.weight(total, len(self._holding[term]), EMBEDDER.static.rarity(asked[term]))
@@ -57,13 +55,14 @@ class InMemory:
             fuse.speaker_of(question),
             dates.period(question, max(item.at for item in self._items)),
         )
-        cosines = self._by_meaning(question)
-        numbers = sorted({*self._by_words(searched), *cosines})
-        if missing := [number for number in numbers if number not in cosines]:
-            vectors = [self._vectors[number] for number in missing]
-            found = nearest.similarities(EMBEDDER.vector(question), vectors)
-            cosines.update(zip(missing, found, strict=True))
-        candidates = [self._candidate(number, searched, cosines[number]) for number in numbers]
+        by_words = self._by_words(searched)
+        vectors = [self._vectors[number] for number in by_words]
+        cosines = dict(zip(by_words, nearest.similarities(vector, vectors), strict=True))
+        candidates = [self._candidate(n, searched, cosine) for n, cosine in cosines.items()]
+        if fuse.needs_meaning(asking, candidates, total):
+            for number, cosine in self._by_meaning(vector):
+                if number not in cosines:
+                    candidates.append(self._candidate(number, searched, cosine))
         candidates = [candidate for candidate in candidates if fuse.is_near(candidate)]
         ranked = zip(fuse.scores(asking, candidates), candidates, strict=True)
         best = sorted(ranked, key=lambda one: (-one[0], -one[1].at))[:count]
@@ -80,14 +79,13 @@ class InMemory:
             number: sum(fuse.gains(plain, self._candidate(number, searched, 0.0)))
             for number in holding
         }
-        return nlargest(BY_WORDS, sorted(found), key=lambda number: found[number])
+        return nlargest(fuse.BY_WORDS, sorted(found), key=lambda number: found[number])
 
-    def _by_meaning(self, question: str) -> dict[int, float]:
-        asked = EMBEDDER.vector(question)
-        looked_at = nearest.best(nearest.scan(asked, [self._planes]), LOOKED_AT)
+    def _by_meaning(self, asked: bytes) -> list[tuple[int, float]]:
+        looked_at = nearest.best(nearest.scan(asked, [self._planes]), fuse.LOOKED_AT)
         found = nearest.similarities(asked, [self._vectors[number] for number in looked_at])
-        best = sorted(zip(found, looked_at, strict=True), key=lambda one: -one[0])[:BY_MEANING]
-        return {number: cosine for cosine, number in best}
+        ranked = sorted(zip(looked_at, found, strict=True), key=lambda one: -one[1])
+        return ranked[: fuse.BY_MEANING]
 
     def _candidate(self, number: int, searched: Sequence[str], cosine: float) -> fuse.Candidate:
         item = self._items[number]

@@ -57,6 +57,14 @@ def test_a_candidate_without_a_word_must_be_near_in_meaning(
     assert fuse.is_near(candidate(1, counts, cosine=cosine)) is near
 
 
+def test_a_large_store_is_searched_by_meaning_only_if_words_do_not_suffice() -> None:
+    telling, common = candidate(1, (1, 0)), candidate(2, (0, 1))
+    assert fuse.needs_meaning(ASKED, [telling], fuse.SMALL)
+    assert not fuse.needs_meaning(ASKED, [common, telling], fuse.SMALL + 1)
+    assert fuse.needs_meaning(ASKED, [common], fuse.SMALL + 1)
+    assert fuse.needs_meaning(Question((), 0.0), [], fuse.SMALL + 1)
+
+
 def test_an_answer_is_found_beside_its_question() -> None:
     question = candidate(1, session="s", seq=4)
     answer = candidate(2, (0, 0), session="s", seq=5, cosine=0.36)

@@ -65,13 +65,14 @@ def recall(txs: Sequence[Tx], question: Question, now: int) -> Recalled:
 
 
 def _answers(tx: Tx, asked: Sequence[str], question: Question, now: int) -> list[Hit]:
-    searched = distinctive(tx, asked)
+    wanted = _wanted(asked)
+    total, counts = tx.frequencies(wanted)
+    searched = _rarer(wanted, total, counts)
     # The nudges of ranking are small, so what can come out on top is near the top already; where
     # terms were left out, or filters apply that SQL cannot see, a deeper look is needed.
     deep = question.tags or question.file or question.as_of or not set(asked) <= set(searched)
     depth = question.limit * 5 if deep else question.limit * 3 // 2 + 1
-    total, counts = tx.frequencies(asked)
-    scale = rank.scale(total, counts.values())
+    scale = rank.scale(total, [counts[term] for term in asked])
     found = [
         item._replace(score=item.score * scale)
         for item in search.candidates(tx, searched, depth, _filters(question))
@@ -89,8 +90,15 @@ def _answers(tx: Tx, asked: Sequence[str], question: Question, now: int) -> list
 
 def distinctive(tx: Tx, asked: Sequence[str]) -> list[str]:
     """The terms and stems to look for, without those that almost every entry holds."""
-    wanted = list(dict.fromkeys([*asked, *terms.stems(asked)]))
-    total, counts = tx.frequencies(wanted)
+    wanted = _wanted(asked)
+    return _rarer(wanted, *tx.frequencies(wanted))
+
+
+def _wanted(asked: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*asked, *terms.stems(asked)]))
+
+
+def _rarer(wanted: list[str], total: int, counts: Mapping[str, int]) -> list[str]:
     if total < COMMON_FROM:
         return wanted
     rare = [term for term in wanted if counts[term] <= total * COMMON_SHARE]
