@@ -184,15 +184,16 @@ def _scores(question: Question, candidates: Sequence[Candidate]) -> list[float]:
     meaning = _relative([max(candidate.cosine, 0.0) for candidate in candidates])
     alone = [WORDS * one + MEANING * other for one, other in zip(words, meaning, strict=True)]
     around = _relative(_around(candidates, gained))
-    places = {(item.session, item.seq): place for place, item in enumerate(candidates)}
+    held: dict[tuple[str, int], float] = {}
+    for item, score in zip(candidates, alone, strict=True):
+        held[item.session, item.seq] = max(score, held.get((item.session, item.seq), 0.0))
     found = []
-    for item, score, beside_it in zip(candidates, alone, around, strict=True):
-        score += AROUND * beside_it + OPENING / (1 + max(item.seq, 0))
+    for item, score, said in zip(candidates, alone, around, strict=True):
+        score += AROUND * said + OPENING / (1 + max(item.seq, 0))
         if item.session:
-            beside = (places.get((item.session, item.seq + step)) for step in (-1, 1))
-            context = sum(alone[place] for place in beside if place is not None)
+            beside = sum([held.get((item.session, item.seq + step), 0.0) for step in (-1, 1)])
             # A long message says itself what it is about.
-            score += NEIGHBOUR * context * _SHORT / (_SHORT + item.length)
+            score += NEIGHBOUR * beside * _SHORT / (_SHORT + item.length)
         if question.speaker and item.role == question.speaker:
             score += SPEAKER[question.speaker]
         if question.period and question.period[0] <= item.at < question.period[1]:
