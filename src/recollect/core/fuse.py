@@ -59,7 +59,10 @@ BY_WORDS, BY_MEANING, LOOKED_AT = 200, 100, 400
 `nearest.best` finds by sign. With half of each LoCoMo and pool lose .016."""
 
 SUFFICE = 0.6
+"""The share of a question, by weight, that one entry must hold for words to suffice."""
+
 SMALL = 20_000
+"""Up to so many entries the vectors are always searched: see `needs_meaning`."""
 
 NEWEST = 5
 """Among so many of the first hits the newer of two about the same thing goes first."""
