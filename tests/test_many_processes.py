@@ -100,7 +100,7 @@ def test_eight_processes_open_a_new_store_at_once_twenty_times(
 
 def test_no_writer_starves(project: Path, tmp_path: Path) -> None:
     """Closed loop of eight: when the fastest is done, the slowest has done at least a third as much.
-    How long the longest wait was is measured by `bench/`."""
+    It says nothing about how long the longest wait was: that depends on the machine."""
     environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"}
     script = """
 import os, sys, recollect
