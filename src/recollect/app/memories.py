@@ -160,10 +160,7 @@ class Memories(Opened):
 
     def _freshness(self, ids: Sequence[str]) -> "dict[str, flows.freshness.Fresh]":
         """Which of these memories still hold, as far as they speak of the code."""
-        space = self._project_space
-        if not flows.freshness.claimed(space, ids):
-            return {}
-        return flows.freshness.check(space, self._tree(), ids, self._clock())
+        return flows.freshness.check(self._project_space, self._tree, ids, self._clock())
 
     def show(self, address: str) -> "flows.look.Shown":
         """One record whole: a memory with its history, a session, messages, a document.

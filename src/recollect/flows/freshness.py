@@ -4,7 +4,7 @@ Claims are pinned when a memory is learned and checked whenever it is shown. The
 by the caller, and is looked at outside any transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from ..core import claims as core_claims
@@ -55,17 +55,22 @@ def found(text: str, citations: Sequence[Json]) -> list[Claim]:
     return core_claims.extract(text, citations)
 
 
-def check(space: Database, tree: Tree, ids: Sequence[str], now: int) -> dict[str, Fresh]:
+def check(
+    space: Database, tree: Callable[[], Tree], ids: Sequence[str], now: int
+) -> dict[str, Fresh]:
     """The freshness of several memories; those that claim nothing are not in it."""
     held = claimed(space, ids)
     rows = [row for one in held.values() for row in one]
     if not rows:
         return {}
-    seen = _look(tree, rows, thorough=False)
+    seen = _look(tree(), rows, thorough=False)
     changed = [new for old, new in zip(rows, seen, strict=True) if new != old]
     if changed:
         space.note(lambda tx: claims.set_seen(tx, changed, now))
-    return {id: _fresh([row for row in seen if row.memory == id]) for id in held}
+    of_memory: dict[str, list[claims.ClaimRow]] = {}
+    for row in seen:
+        of_memory.setdefault(row.memory, []).append(row)
+    return {id: _fresh(found) for id, found in of_memory.items()}
 
 
 def claimed(space: Database, ids: Sequence[str]) -> dict[str, list[claims.ClaimRow]]:
