@@ -121,6 +121,8 @@ class _Spoken:
         self, context: Any, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         """What the model can put right is its answer, not an error of the protocol."""
+        if params.name not in mcp_tools.names(self._full):
+            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name!r}")
         given = params.arguments or {}
         try:
             result = await self._do(

@@ -48,6 +48,9 @@ class Tool(NamedTuple):
     gives: tuple[str, ...] = ()
 
 
+EVERYTHING = "memory_operations"
+"""The tool that the full profile adds."""
+
 TOOLS = (
     Tool(
         "memory_learn",
@@ -101,6 +104,12 @@ def offered(full: bool) -> list[dict[str, Any]]:
     if full:
         listed.append(_everything())
     return listed
+
+
+def names(full: bool) -> tuple[str, ...]:
+    """The names of the tools that are offered."""
+    listed = tuple(tool.name for tool in TOOLS if _actions(tool))
+    return (*listed, EVERYTHING) if full else listed
 
 
 def _actions(tool: Tool) -> dict[str, str]:
@@ -168,7 +177,7 @@ def _everything() -> dict[str, Any]:
     operation = {"type": "string", "enum": names}
     arguments = {"type": "object", "description": "the operation's parameters"}
     return {
-        "name": "memory_operations",
+        "name": EVERYTHING,
         "description": "Do any operation by its name; wrong arguments are answered with the right.",
         "inputSchema": {
             "type": "object",
@@ -198,7 +207,7 @@ def call(memory: Recollect, name: str, arguments: Mapping[str, Any], full: bool)
 
 def _asked(name: str, arguments: Mapping[str, Any], full: bool) -> tuple[str, dict[str, Any]]:
     """The operation that a call means, and its values."""
-    if full and name == "memory_operations":
+    if full and name == EVERYTHING:
         words = str(arguments.get("operation", ""))
         if words not in OPERATIONS or words in _PERSONS_ONLY:
             raise InvalidInput(f"there is no operation {words!r} here", where=name)
