@@ -101,7 +101,7 @@ def run(tool: Path, url: str, era: str) -> list[Check]:
     """What the tool found of one revision of the protocol."""
     modules = tool / "node_modules"
     with tempfile.TemporaryDirectory() as results:
-        command = [modules / "node/bin/node", modules / ".bin/conformance", "server"]
+        command = [str(modules / "node/bin/node"), str(modules / ".bin/conformance"), "server"]
         options = ["--url", url, "--requirements", era, "-o", results]
         done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
         found = [
