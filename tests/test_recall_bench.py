@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from bench.recall import __main__ as bench
-from bench.recall.datasets import SETS, Query
+from bench.recall.datasets import SETS, Haystack, Query
 from bench.recall.in_memory import InMemory
 from bench.recall.measures import difference, mean, measured
+from bench.recall.product import Product
 
 
 def chat(text: str, *, answer: bool = False) -> list[dict[str, object]]:
@@ -155,6 +156,60 @@ def test_nonsense_finds_nothing(data: Path) -> None:
     memory = InMemory()
     memory.add(stack.items)
     assert memory.search("xyzzy qwrtp", 10) == []
+
+
+def test_the_product_keeps_every_turn_under_its_session_and_date(data: Path) -> None:
+    for name in SETS:
+        for stack in SETS[name][0](data):
+            memory = Product()
+            memory.add(stack.items)
+            for item in stack.items:
+                found = memory.search(item.text, 200)
+                same = {other.id for other in stack.items if other.text == item.text}
+                assert same.intersection(found), item
+            memory.close()
+
+
+def test_the_product_is_asked_a_moment_after_the_newest_turn(data: Path) -> None:
+    (stack,) = SETS["locomo"][0](data)
+    memory = Product()
+    memory.add(stack.items)
+    shown = memory.opened.recall("dog", since="yesterday")
+    memory.close()
+    assert [hit.text for hit in shown] == ["Ann: My dog is ill."]
+    assert shown[0].at == stack.items[2].at
+
+
+def test_nonsense_finds_nothing_in_the_product(data: Path) -> None:
+    (stack,) = SETS["longmemeval pool"][0](data)
+    memory = Product()
+    memory.add(stack.items)
+    assert memory.search("xyzzy qwrtp", 10) == []
+    memory.close()
+
+
+def test_a_sample_holds_so_many_questions_and_the_same_ones_again(data: Path) -> None:
+    def stacks() -> list[Haystack]:
+        names = ("locomo", "longmemeval pool", "coding sessions")
+        return [stack for name in names for stack in SETS[name][0](data)]
+
+    chosen = bench.sampled(stacks(), 2, seed=3)
+    assert sum(len(stack.queries) for stack in chosen) == 2
+    assert all(stack.queries and stack.items for stack in chosen)
+    assert chosen == bench.sampled(stacks(), 2, seed=3)
+    assert len({str(bench.sampled(stacks(), 1, seed)) for seed in range(9)}) > 1
+    assert bench.sampled(stacks(), 99, seed=3) == stacks()
+
+
+def test_only_one_column_is_asked_for(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["bench.recall", "--data", str(data), "--only", "Recollect", "--sample", "1"]
+    monkeypatch.setattr(sys, "argv", [*arguments, "coding sessions"])
+    assert bench.main() == 0
+    assert capsys.readouterr().out.splitlines()[2] == (
+        "| coding sessions, session recall@5 | 1 | 1.000 | – |"
+    )
 
 
 def test_the_table_has_a_line_for_each_measure(

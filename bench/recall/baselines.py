@@ -29,8 +29,12 @@ class Retriever(Protocol):
 
     def search(self, question: str, count: int) -> list[str]: ...
 
+    def close(self) -> None:
+        """Give back what it holds."""
+        return
 
-class Words:
+
+class Words(Retriever):
     """FTS5 with the Porter stemmer, all words of the question OR-ed, by its bm25()."""
 
     def __init__(self, stop: str = "") -> None:
@@ -75,7 +79,7 @@ class Remembered:
 EMBEDDER = Remembered()
 
 
-class Vectors:
+class Vectors(Retriever):
     """The static model alone, every vector compared."""
 
     def __init__(self) -> None:
@@ -91,7 +95,7 @@ class Vectors:
         return [self._items[place].id for place in order[:count]]
 
 
-class ByRank:
+class ByRank(Retriever):
     """Reciprocal rank fusion of the two above."""
 
     def __init__(self) -> None:

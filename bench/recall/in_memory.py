@@ -13,11 +13,11 @@ from heapq import nlargest
 
 from recollect.core import dates, fuse, nearest, terms
 
-from .baselines import EMBEDDER
+from .baselines import EMBEDDER, Retriever
 from .datasets import Item
 
 
-class InMemory:
+class InMemory(Retriever):
     """Terms in a dictionary, vectors in one block."""
 
     def __init__(self) -> None:
