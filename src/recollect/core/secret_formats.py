@@ -176,20 +176,25 @@ PREFIXED = (
 """Type, prefixes, and what follows one of them."""
 
 SHAPED = (
-    ("azure-key", "Q~", r"(?<![_.~-])[\w.~-]{3}\dQ~[\w.~-]{31,34}(?![\w~-])"),
-    ("azure-key", "AZDO", A + "{32,80}AZDO" + A + "{3,8}"),
-    ("azure-key", "JQQJ9", A + "{40,60}JQQJ9" + A + "{10,40}"),
-    ("azure-key", "AzFu", W + "{40,50}AzFu" + W + "{5,8}={0,2}"),
-    ("azure-key", "AzSe", A + "{40,50}AzSe" + A + "{5,8}"),
-    ("terraform-token", r"\.atlasv1\.", A + r"{14}\.atlasv1\.[\w=-]{40,}"),
-    ("newrelic-key", "NRAL", H + "{32,36}(?:FFFF)?NRAL"),
-    ("mailchimp-key", r"-us\d", H + r"{32}-us\d{1,2}"),
-    ("telegram-token", ":A", r"(?:bot)?\d{7,10}:A[\w-]{34}"),
-    ("maxmind-key", "_mmk", A + "{6}_" + A + "{29}_mmk"),
-    ("truenas-key", r"\d-[^\W_]{64}", r"\d{1,4}-" + A + "{64}"),
-    ("discord-token", r"\.[\w-]{6}\.[\w-]{27}", "[MNO]" + A + r"{22,27}\.[\w-]{6}\.[\w-]{27,40}"),
+    ("azure-key", "Q~", "", r"(?<![_.~-])[\w.~-]{3}\dQ~[\w.~-]{31,34}(?![\w~-])"),
+    ("azure-key", "AZDO", "", A + "{32,80}AZDO" + A + "{3,8}"),
+    ("azure-key", "JQQJ9", "", A + "{40,60}JQQJ9" + A + "{10,40}"),
+    ("azure-key", "AzFu", "", W + "{40,50}AzFu" + W + "{5,8}={0,2}"),
+    ("azure-key", "AzSe", "", A + "{40,50}AzSe" + A + "{5,8}"),
+    ("terraform-token", ".atlasv1.", "", A + r"{14}\.atlasv1\.[\w=-]{40,}"),
+    ("newrelic-key", "NRAL", "", H + "{32,36}(?:FFFF)?NRAL"),
+    ("mailchimp-key", "-us", r"-us\d", H + r"{32}-us\d{1,2}"),
+    ("telegram-token", ":A", "", r"(?:bot)?\d{7,10}:A[\w-]{34}"),
+    ("maxmind-key", "_mmk", "", A + "{6}_" + A + "{29}_mmk"),
+    ("truenas-key", "-", r"\d-[^\W_]{64}", r"\d{1,4}-" + A + "{64}"),
+    (
+        "discord-token",
+        ".",
+        r"\.[\w-]{6}\.[\w-]{27}",
+        "[MNO]" + A + r"{22,27}\.[\w-]{6}\.[\w-]{27,40}",
+    ),
 )
-"""Type, what the long runs of the text must show, and the whole pattern."""
+"""Type, a text and a pattern that the long runs of a text must show, and the whole pattern."""
 
 _CONNECTION = r"[^;\n\"']{1,64};\s?(?:password|pwd)=([^\s;\"'<>]{3,128})"
 _PASSWORD_OPTION = r"[^\n|;]{0,200}?\s-p[ =]?[\"']?([^\s\"'-][^\s\"']{2,64})"
@@ -269,12 +274,46 @@ CONTEXTS = (
 """Type, a text in lower case, and a pattern that begins with it; its group is the secret."""
 
 
+Prefix = tuple[str, str, str]
+"""What a token begins with, its type, and what follows."""
+
+_HEAD = 3
+_WORDS = bytes(code if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
+
+
 @cache
-def prefixes() -> tuple[tuple[str, str, str], ...]:
+def prefixes() -> tuple[Prefix, ...]:
     """Every prefix with its type and what follows it."""
     return tuple(
         (prefix, type_, body) for type_, several, body in PREFIXED for prefix in several.split(" ")
     )
+
+
+@cache
+def _by_head() -> dict[bytes, list[int]]:
+    """The numbers of the prefixes by the letters and digits that they begin with, at most three.
+    A shorter head is followed by something else, so that it is a whole word; where it is not, the
+    prefix may begin any word, and stands under no head."""
+    found: dict[bytes, list[int]] = {}
+    for number, (prefix, _, _) in enumerate(prefixes()):
+        head = prefix.encode().translate(_WORDS).split(b" ")[0]
+        any_word = len(head) < _HEAD and len(head) == len(prefix)
+        found.setdefault(b"" if any_word else head[:_HEAD], []).append(number)
+    return found
+
+
+def prefixes_in(runs: str) -> list[Prefix]:
+    """The prefixes that stand in runs of token characters, at the beginning of a word."""
+    shadow = runs.encode("ascii", "replace")
+    if b"\\" in shadow:  # the letter of an escaped line end does not belong to the word
+        for escape in (b"\\n", b"\\r", b"\\t"):
+            shadow = shadow.replace(escape, b"  ")
+    heads = {word[:_HEAD] for word in shadow.translate(_WORDS).split()}
+    table = _by_head()
+    numbers = sorted(
+        number for head in (heads & table.keys()) | {b""} for number in table.get(head, ())
+    )
+    return [prefixes()[number] for number in numbers if prefixes()[number][0] in runs]
 
 
 @cache

@@ -5,17 +5,18 @@ with a value. What is a secret in such a place is asked of `core.secret_formats`
 `core.secret_rules`; what becomes of it is the business of `core.secrets`.
 
 Text without secrets costs little, because the search runs over an ASCII shadow of the text (one
-byte a character, so that offsets agree) with `bytes.find`, and a pattern is tried only where a
-fixed text was found. No place is looked at more than a bounded number of times.
+byte a character, so that offsets agree), and a pattern is tried only where a fixed text was found
+(`core.secret_hints`). No place is looked at more than a bounded number of times.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from recollect.core import secret_formats as formats
 from recollect.core import secret_rules as rules
+from recollect.core.secret_hints import Hints, Places, all_of
 
 Span = tuple[int, int, str]
 """Start, end, type."""
@@ -64,32 +65,32 @@ def _candidates(text: str) -> Iterator[Span]:
     shadow = text.encode("ascii", "replace")
     lower = shadow.lower()
     classes = shadow.translate(_CLASSES)
-    yield from _key_blocks(text, lower)
+    places = _HINTS.places(lower)
+    yield from _key_blocks(text, places)
     yield from _tokens(text, classes)
     yield from _broken_tokens(text, classes)
     yield from _interspersed(text)
-    yield from _manifests(text, lower)
-    for type_, hint, pattern in formats.CONTEXTS:
-        for match in _matches(pattern, text, lower, hint):
-            group = match.lastindex or 0
-            if rules.is_secret_in(type_, match[group]):
-                yield *match.span(group), type_
-    yield from _assigned(text, lower)
-    yield from _cookies(text, lower)
+    if places:
+        yield from _manifests(text, places)
+        yield from _in_contexts(text, places)
+        yield from _assigned(text, lower, places)
+        yield from _cookies(text, places)
     yield from _tables(text, lower)
 
 
-def _all(haystack: bytes, needle: bytes) -> Iterator[int]:
-    at = haystack.find(needle)
-    while at >= 0:
-        yield at
-        at = haystack.find(needle, at + 1)
+def _in_contexts(text: str, places: Places) -> Iterator[Span]:
+    """What stands in a place of a command, a header or an address where secrets stand."""
+    for type_, hint, pattern in formats.CONTEXTS:
+        for match in _matches(pattern, text, places.get(hint, ())):
+            group = match.lastindex or 0
+            if rules.is_secret_in(type_, match[group]):
+                yield *match.span(group), type_
 
 
-def _matches(pattern: str, text: str, lower: bytes, hint: bytes) -> Iterator[re.Match[str]]:
-    """Matches that begin where the hint stands, and do not overlap."""
+def _matches(pattern: str, text: str, places: Sequence[int]) -> Iterator[re.Match[str]]:
+    """Matches that begin in one of the places, and do not overlap."""
     end = 0
-    for at in _all(lower, hint):
+    for at in places:
         if at >= end and (match := rules.compiled(pattern).match(text, at)):
             yield match
             end = match.end()
@@ -99,6 +100,7 @@ def _matches(pattern: str, text: str, lower: bytes, hint: bytes) -> Iterator[re.
 # Tokens
 
 _RUN = b"a" * 18
+_BEFORE_RUN = 11  # a prefix with its dots, and an escaped line end in front of it
 _TELLING = r"\d|[a-z][A-Z]|[A-Z][a-z]|A(?:KI|SI|BI|CC)A[A-Z]{16}"
 _QUOTE_INSIDE = b"aaqaaaa"
 _LINE_END = b"a" * 12 + b"n"
@@ -126,18 +128,19 @@ def _tokens(text: str, classes: bytes) -> Iterator[Span]:
     while (start := classes.find(_RUN, end)) >= 0:
         chunk = classes[start : start + 120]
         end = start + len(chunk) - len(chunk.lstrip(b"a"))
-        runs.add(text[max(0, start - 9) : end])
+        runs.add(text[max(0, start - _BEFORE_RUN) : end])
     long = "\n".join([run for run in runs if rules.has(_TELLING, run)])
-    for prefix, type_, body in formats.prefixes() if long else ():
-        if prefix in long:
-            regex, at = _bounded(re.escape(prefix) + f"({body})"), text.find(prefix)
-            while at >= 0:
-                match = regex.match(text, at)
-                if match and rules.is_token(match[1], type_):
-                    yield at, at + len(match[0].rstrip(".")), type_
-                at = text.find(prefix, match.end() if match else at + 1)
-    for type_, hint, pattern in formats.SHAPED if long else ():
-        if rules.has(hint, long):
+    if not long:
+        return
+    for prefix, type_, body in formats.prefixes_in(long):
+        regex, at = _bounded(re.escape(prefix) + f"({body})"), text.find(prefix)
+        while at >= 0:
+            match = regex.match(text, at)
+            if match and rules.is_token(match[1], type_):
+                yield at, at + len(match[0].rstrip(".")), type_
+            at = text.find(prefix, match.end() if match else at + 1)
+    for type_, part, shape, pattern in formats.SHAPED:
+        if part in long and rules.has(shape, long):
             for match in _bounded(pattern).finditer(text):
                 if rules.is_token(match[0]):
                     yield *match.span(), type_
@@ -148,7 +151,7 @@ def _broken_tokens(text: str, classes: bytes) -> Iterator[Span]:
     breaks = sorted(
         match.span()
         for needle, inside in ((_QUOTE_INSIDE, 2), (_LINE_END, 12))
-        for at in _all(classes, needle)
+        for at in all_of(classes, needle)
         if (match := rules.compiled(_BREAK).match(text, at + inside))
         and not text.startswith(formats.openings(), match.end())
     )
@@ -168,19 +171,23 @@ def _broken_tokens(text: str, classes: bytes) -> Iterator[Span]:
             yield kept[start], kept[end - 1] + 1, type_
 
 
+_UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+
+
 def _interspersed(text: str) -> Iterator[Span]:
     """Secrets whose characters stand apart with something between them that nobody sees."""
     if text.isascii():
         return
-    unseen = rules.compiled("[\u00ad\u200b-\u200d\u2060\ufeff]")
-    if not unseen.search(text):
+    if not any(character in text for character in _UNSEEN):
         return
+    unseen = rules.compiled(f"[{_UNSEEN}]")
     kept = [at for at, character in enumerate(text) if not unseen.match(character)]
     joined = "".join([text[at] for at in kept])
     shadow = joined.encode("ascii", "replace")
+    lower = shadow.lower()
     for found in (
         _tokens(joined, shadow.translate(_CLASSES)),
-        _assigned(joined, shadow.lower()),
+        _assigned(joined, lower, _HINTS.places(lower)),
     ):
         for start, end, type_ in found:
             if kept[end - 1] - kept[start] >= end - start:
@@ -190,6 +197,7 @@ def _interspersed(text: str) -> Iterator[Span]:
 # ---------------------------------------------------------------------------------------------
 # Blocks
 
+_BLOCK_HINTS = (b"-----begin ", b"private-lines: ")
 _BLOCK = (
     r"(?:-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,3})"
     r"(?:(?:[\s\"'`,+>|*#;]|\\{1,4}[nrt]|\d{1,6}[→|:\t]|\\\n){0,60}"
@@ -198,18 +206,21 @@ _BLOCK = (
 _BLOCK_END = r"[^()\[\]{};]{0,400}?-----END [A-Z0-9 ]{1,60}-----"
 
 
-def _key_blocks(text: str, lower: bytes) -> Iterator[Span]:
+def _key_blocks(text: str, places: Places) -> Iterator[Span]:
     """Private keys in PEM or PuTTY form, to their END line or as far as the lines look like it."""
-    for hint in (b"-----begin ", b"private-lines: "):
-        for block in _matches(_BLOCK, text, lower, hint):
+    for hint in _BLOCK_HINTS:
+        for block in _matches(_BLOCK, text, places.get(hint, ())):
             closed = rules.compiled(_BLOCK_END).match(text, block.end())
             if closed or block.end() - block.start() > 60:
                 yield block.start(), (closed or block).end(), "private-key"
 
 
-def _manifests(text: str, lower: bytes) -> Iterator[Span]:
+_MANIFEST_HINT = b"kind:"
+
+
+def _manifests(text: str, places: Places) -> Iterator[Span]:
     """The data of a Kubernetes secret: its names say nothing and its values are only encoded."""
-    if not any(_matches(r"kind:[ \t]{1,4}[\"']?Secret\b", text, lower, b"kind:")):
+    if not any(_matches(r"kind:[ \t]{1,4}[\"']?Secret\b", text, places.get(_MANIFEST_HINT, ()))):
         return
     block = r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\n((?:\1[ \t]+\S[^\n]*\n?)+)"
     entry = r"(?m)^[ \t]*(?:[\w.-]{1,99}:[ \t]*[\"']?)?([^\s\"'|>#{$&*][^\s\"':]{3,})[\"']?[ \t]*$"
@@ -219,15 +230,16 @@ def _manifests(text: str, lower: bytes) -> Iterator[Span]:
                 yield *match.span(1), "kubernetes-secret"
 
 
+_COOKIE_HINT = b"cookie"
 _COOKIES = (
     r"(?i)cookie(?:\\*[\"']?\s{0,4}[:,]\s{0,4}|(?<=--cookie)[ =])\\*[\"']?([^\n\"'\\]{16,4000})"
 )
 _LONGEST_TABLE = 1000
 
 
-def _cookies(text: str, lower: bytes) -> Iterator[Span]:
+def _cookies(text: str, places: Places) -> Iterator[Span]:
     """Random values in a Cookie header, whatever their names."""
-    for header in _matches(_COOKIES, text, lower, b"cookie"):
+    for header in _matches(_COOKIES, text, places.get(_COOKIE_HINT, ())):
         pairs = rules.compiled(r"[\w.-]{1,64}=([^\s;,]{16,})")
         for pair in pairs.finditer(text, *header.span(1)):
             if rules.is_random(pair[1], 16) and not rules.is_filler(pair[1]):
@@ -285,12 +297,12 @@ _ASSIGNED = (
 )
 
 
-def _assigned(text: str, lower: bytes) -> Iterator[Span]:
+def _assigned(text: str, lower: bytes, places: Places) -> Iterator[Span]:
     """Values under a name that announces a secret: `API_KEY=…`, `"password": "…"`, `--token …`."""
     rest = rules.compiled_bytes(_NAME_REST)
     for hint in _NAME_ENDS:
         seen = 0
-        for at in _all(lower, hint):
+        for at in places.get(hint, ()):
             end = rest.match(lower, at + len(hint)) if at >= seen else None
             match = rules.compiled(_ASSIGNED).match(text, end.end()) if end else None
             if match:
@@ -367,3 +379,14 @@ def _takes_bare(match: re.Match[str], name: str, before: str) -> bool:
         or (before[-1:] in ("", "\n") and line_ends)
         or re.search(r"\b(?:user|uid|host|server|username)=\S+ $", before) is not None
     )
+
+
+_HINTS = Hints(
+    [
+        *(hint for _, hint, _ in formats.CONTEXTS),
+        *_NAME_ENDS,
+        *_BLOCK_HINTS,
+        _MANIFEST_HINT,
+        _COOKIE_HINT,
+    ]
+)

@@ -105,12 +105,18 @@ def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
 
 
 def _redact_under(name: str, value: str) -> tuple[str, tuple[str, ...]]:
-    label = "authorization: " if name.lower().endswith("authorization") else ""
+    label, kind = _told_by(name)
     clean, found = _redact(label + value)
-    kind = rules.kind_of_name(name)
     if kind and not found and rules.is_secret(kind, value, quoted=True, loose=False):
         return f"[REDACTED:{TYPES[kind]}]", (TYPES[kind],)
     return clean.removeprefix(label), found
+
+
+@lru_cache(maxsize=1024)
+def _told_by(name: str) -> tuple[str, str]:
+    """What a name says of its value: the words to read in front of it, and its kind."""
+    label = "authorization: " if name.lower().endswith("authorization") else ""
+    return label, rules.kind_of_name(name)
 
 
 def _storable(text: str) -> str:

@@ -117,7 +117,9 @@ def prepare(incoming: Incoming, now: int) -> Prepared:
     """All the work that needs no transaction: nobody waits while a long text is scrubbed."""
     message, origin = incoming
     body = secrets.scrub_json(messages.body_of(message))
-    clean = messages.message_from_body(json.loads(body.text))
+    clean = message
+    if body.found or secrets.PRIVATE in body.text:
+        clean = messages.message_from_body(json.loads(body.text))
     return Prepared(
         message.role,
         body.text,
