@@ -381,7 +381,7 @@ def _takes_bare(match: re.Match[str], name: str, before: str) -> bool:
     )
 
 
-_HINTS = Hints(
+HINTS = frozenset(
     [
         *(hint for _, hint, _ in formats.CONTEXTS),
         *_NAME_ENDS,
@@ -390,3 +390,6 @@ _HINTS = Hints(
         _COOKIE_HINT,
     ]
 )
+"""Whatever any rule looks at begins with one of these texts, but for tokens and tables."""
+
+_HINTS = Hints(HINTS)
