@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from recollect.core.claims import Claim, Known, extract
-from recollect.worktree import WorkTree
+from recollect.worktree.tree import WorkTree
 
 from .yardstick import wall
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import reduce
 
 import pytest
 from hypothesis import given, settings
@@ -13,13 +14,14 @@ from recollect.core.claims import (
     STATES,
     WORD,
     Claim,
+    Fresh,
     Known,
     Seen,
-    combined,
     extract,
     is_stale,
     mark,
     state,
+    worse,
 )
 
 law = settings(deadline=None, max_examples=200)
@@ -193,7 +195,6 @@ def test_a_claim_is_what_was_seen_of_it(known: Known, seen: Seen, expected: str)
 @pytest.mark.parametrize(
     ("states", "expected"),
     [
-        ([], ""),
         (["fresh"], "fresh"),
         (["unverifiable"], "unverifiable"),
         (["unverifiable", "fresh"], "fresh"),
@@ -204,7 +205,12 @@ def test_a_claim_is_what_was_seen_of_it(known: Known, seen: Seen, expected: str)
 )
 def test_a_memory_is_as_fresh_as_its_worst_claim(states: list[str], expected: str) -> None:
     for order in itertools.permutations(states):
-        assert combined(order) == expected
+        assert reduce(worse, map(Fresh, order)).state == expected
+
+
+def test_of_two_places_the_same_one_is_always_named() -> None:
+    one, other = Fresh("moved", "a.py"), Fresh("moved", "b.py")
+    assert worse(one, other) == worse(other, one) == one
 
 
 def test_marks_are_short_and_say_what_to_do() -> None:

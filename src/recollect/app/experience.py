@@ -7,7 +7,7 @@ from typing import TypedDict, Unpack
 from .. import flows
 from ..db.database import Database
 from ..errors import InvalidInput, NotFound
-from ..places import top_of, write_private
+from ..places import write_private
 from ..types import Json, Link
 from .memories import Memories
 from .opened import new_id
@@ -137,10 +137,7 @@ class Experience(Memories):
         Example: recollect episode replay e-4k9w2c
         """
         row = self._project_space.read(lambda tx: flows.episodes.existing(tx, id))
-        from ..worktree import WorkTree
-
-        tree = WorkTree(top_of(self.project.start) or self.project.root)
-        return flows.episodes.replay(row, tree.stamp)
+        return flows.episodes.replay(row, self._tree().stamp)
 
     # ---------------------------------------------------------------- consolidation
 

@@ -1,11 +1,11 @@
 """Operations on memories: learn, recall, show, list."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TypedDict, Unpack
 
 from .. import flows
 from ..errors import InvalidInput, NotFound
-from ..places import top_of
 from ..types import KINDS, LAYERS, STATUSES, Json, Learned, Memory, Recalled
 from .opened import Opened, new_id
 
@@ -148,10 +148,10 @@ class Memories(Opened):
         return flows.recall.marked(found, self._freshness(unchecked)) if unchecked else found
 
     def _tree(self) -> "flows.freshness.Tree":
-        """The working tree that this memory was opened from."""
-        from ..worktree import WorkTree
+        """A new look at the working tree."""
+        from ..worktree.tree import WorkTree
 
-        return WorkTree(top_of(self.project.start) or self.project.root)
+        return WorkTree(self._top)
 
     def _pinned(self, text: str, citations: Sequence[Json]) -> "list[flows.freshness.Known]":
         """What a text says of the code, with what the code looks like now."""
@@ -160,7 +160,10 @@ class Memories(Opened):
 
     def _freshness(self, ids: Sequence[str]) -> "dict[str, flows.freshness.Fresh]":
         """Which of these memories still hold, as far as they speak of the code."""
-        return flows.freshness.check(self._project_space, self._tree, ids, self._clock())
+        from ..worktree import stamps
+
+        changed = partial(stamps.changed, self._top)
+        return flows.freshness.check(self._project_space, changed, self._tree, ids, self._clock())
 
     def show(self, address: str) -> "flows.look.Shown":
         """One record whole: a memory with its history, a session, messages, a document.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from types import TracebackType
 from typing import Any, TypeVar
 
 from .. import flows
 from ..config import Settings
 from ..db.database import Database, Tx
-from ..places import Project
+from ..places import Project, top_of
 
 Result = TypeVar("Result")
 _MOST_NOTED = 200
@@ -48,6 +49,11 @@ class Opened:
         self._sent: dict[str, flows.window.Sent] = {}
         self.counter: Callable[[str], int] | None = None
         """An exact tokenizer, if there is one; prompts are then counted with it."""
+
+    @cached_property
+    def _top(self) -> str:
+        """The top of the working tree that this memory was opened from."""
+        return os.path.realpath(top_of(self.project.start) or self.project.root)
 
     def _space_of(self, layer: str) -> Database:
         return self._user_space if layer == "user" else self._project_space

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from .. import core, flows
 from ..errors import InvalidInput
-from ..places import top_of
 from ..types import Json
 from .memories import Memories
 from .opened import new_id
@@ -225,7 +224,7 @@ class Tasks(Memories):
     def _git(self) -> "GitState":
         from .. import gitstate
 
-        state = gitstate.read(top_of(self.project.start) or self.project.root)
+        state = gitstate.read(self._top)
         newest = state.commits[0].split(" ")[0] if state.commits else ""
         changed = tuple(line[3:].rpartition(" -> ")[2].strip('"') for line in state.status)
         return core.ledgers.GitState(newest, state.branch, changed)

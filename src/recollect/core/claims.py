@@ -71,6 +71,13 @@ class Seen(NamedTuple):
     moved_to: str = ""
 
 
+class Fresh(NamedTuple):
+    """Whether what a memory says of the code still holds; `moved_to` names a new place."""
+
+    state: str
+    moved_to: str = ""
+
+
 def state(known: Known, seen: Seen) -> str:
     """What became of a claim."""
     if not known.blob:
@@ -84,9 +91,9 @@ def state(known: Known, seen: Seen) -> str:
     return "moved" if seen.moved_to else "missing"
 
 
-def combined(states: Sequence[str]) -> str:
-    """The state of a memory: that of its worst claim; empty when it claims nothing."""
-    return min(states, key=STATES.index, default="")
+def worse(one: Fresh, other: Fresh) -> Fresh:
+    """Which of two claims speaks for their memory: the one that says more."""
+    return min(one, other, key=lambda fresh: (STATES.index(fresh.state), fresh.moved_to))
 
 
 def mark(state: str, moved_to: str = "") -> str:

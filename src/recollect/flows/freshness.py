@@ -4,29 +4,32 @@ Claims are pinned when a memory is learned and checked whenever it is shown. The
 by the caller, and is looked at outside any transaction.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from ..core import claims as core_claims
 from ..core.claims import Claim
+from ..core.claims import Fresh as Fresh
 from ..core.claims import Known as Known
 from ..db.database import Database, Tx
 from ..store import claims, memories
 from ..types import Json
 
+Look = tuple[str, str]
+"""A path, and the stamp that it had at the last look."""
+
+Changed = Callable[[Iterable[Look]], set[Look]]
+
 
 class Tree(Protocol):
     """The working tree, as far as claims go."""
 
+    def stamp(self, path: str) -> str: ...
     def pin(self, claims: Sequence[Claim]) -> list[Known]: ...
     def check(self, known: Sequence[Known], thorough: bool = False) -> list[Known]: ...
 
 
-class Fresh(NamedTuple):
-    """Whether what a memory says of the code still holds; `moved_to` names a new place."""
-
-    state: str
-    moved_to: str = ""
+_FRESH = Fresh("fresh")
 
 
 class Checked(NamedTuple):
@@ -56,28 +59,43 @@ def found(text: str, citations: Sequence[Json]) -> list[Claim]:
 
 
 def check(
-    space: Database, tree: Callable[[], Tree], ids: Sequence[str], now: int
+    space: Database, changed: Changed, tree: Callable[[], Tree], ids: Sequence[str], now: int
 ) -> dict[str, Fresh]:
-    """The freshness of several memories; those that claim nothing are not in it."""
-    held = claimed(space, ids)
-    rows = [row for one in held.values() for row in one]
-    if not rows:
+    """The freshness of several memories; those that claim nothing are not in it.
+
+    Only where something `changed` since the last look is the tree looked at again.
+    """
+    looks = space.read(lambda tx: claims.last_looks(tx, ids)) if ids else []
+    if not looks:
         return {}
-    seen = _look(tree(), rows, thorough=False)
+    fresh = _worst(look[2:] for look in looks)
+    gone = changed({look[:2] for look in looks if look[3] != "unverifiable"})
+    if gone:
+        again = sorted({look[2] for look in looks if look[:2] in gone})
+        fresh |= _looked_again(space, tree(), again, now)
+    return fresh
+
+
+def _looked_again(space: Database, tree: Tree, ids: Sequence[str], now: int) -> dict[str, Fresh]:
+    """The freshness of memories that speak of something which is not as it was at the last look."""
+    held = space.read(lambda tx: claims.of_memories(tx, ids))
+    rows = [row for one in held.values() for row in one]
+    seen = _look(tree, rows, thorough=False)
     changed = [new for old, new in zip(rows, seen, strict=True) if new != old]
     if changed:
         space.note(lambda tx: claims.set_seen(tx, changed, now))
-    of_memory: dict[str, list[claims.ClaimRow]] = {}
-    for row in seen:
-        of_memory.setdefault(row.memory, []).append(row)
-    return {id: _fresh(found) for id, found in of_memory.items()}
+    return _worst((row.memory, row.state, row.moved_to) for row in seen)
 
 
-def claimed(space: Database, ids: Sequence[str]) -> dict[str, list[claims.ClaimRow]]:
-    """What these memories say of the code."""
-    if not ids or not space.present():
-        return {}
-    return space.read(lambda tx: claims.of_memories(tx, ids))
+def _worst(judged: Iterable[tuple[str, str, str]]) -> dict[str, Fresh]:
+    """Each memory is as fresh as the worst of its claims."""
+    fresh: dict[str, Fresh] = {}
+    for memory, state, moved_to in judged:
+        here = _FRESH if state == "fresh" else Fresh(state, moved_to)
+        known = fresh.setdefault(memory, here)
+        if known is not here:
+            fresh[memory] = core_claims.worse(known, here)
+    return fresh
 
 
 def _look(tree: Tree, rows: Sequence[claims.ClaimRow], thorough: bool) -> list[claims.ClaimRow]:
@@ -88,30 +106,24 @@ def _look(tree: Tree, rows: Sequence[claims.ClaimRow], thorough: bool) -> list[c
     ]
 
 
-def _fresh(rows: Sequence[claims.ClaimRow]) -> Fresh:
-    state = core_claims.combined([row.state for row in rows])
-    moved = next((row.moved_to for row in rows if row.state == state == "moved"), "")
-    return Fresh(state, moved)
-
-
 def report(space: Database, tree: Tree, fix: bool, now: int) -> Report:
     """Check every claim of every open memory; with `fix`, follow what moved."""
     rows = space.read(_all_claims)
     seen = _look(tree, rows, thorough=True) if rows else []
-    moved = [row for row in seen if row.state == "moved" and row.moved_to]
-    if fix and moved:
-        followed = {row[:2]: _followed(tree, row) for row in moved}
+    moved = [row for row in seen if row.state == "moved"] if fix else []
+    followed = {row[:2]: new for row in moved if (new := _followed(tree, row)) != row}
+    if followed:
         space.write(lambda tx: claims.repin(tx, list(followed.values()), now))
-        seen = [followed.get(row[:2], row) for row in seen]
-    elif seen:
-        space.note(lambda tx: claims.set_seen(tx, seen, now))
+    rest = [row for row in seen if row[:2] not in followed]
+    space.note(lambda tx: claims.set_seen(tx, rest, now))
+    seen = [followed.get(row[:2], row) for row in seen]
     stale = tuple(
         Checked(row.memory, row.path, row.symbol, row.state, row.moved_to)
         for row in seen
         if row.state not in ("fresh", "unverifiable")
     )
     fresh = sum(row.state == "fresh" for row in seen)
-    return Report(len(seen), fresh, stale, len(moved) if fix else 0)
+    return Report(len(seen), fresh, stale, len(followed))
 
 
 def _all_claims(tx: Tx) -> list[claims.ClaimRow]:
@@ -122,4 +134,5 @@ def _all_claims(tx: Tx) -> list[claims.ClaimRow]:
 def _followed(tree: Tree, row: claims.ClaimRow) -> claims.ClaimRow:
     """The claim at its new place, pinned to what is there now."""
     pinned = tree.pin([Claim(row.moved_to, row.symbol, row.line, row.kind, True)])
-    return claims.ClaimRow(row.memory, row.position, *pinned[0]) if pinned else row
+    there = pinned and pinned[0].state == "fresh"
+    return claims.ClaimRow(row.memory, row.position, *pinned[0]) if there else row

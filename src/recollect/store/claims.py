@@ -1,7 +1,7 @@
 """Claims: what a memory says about the code, and what was last seen of it."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..db.database import Tx, placeholders
 
@@ -48,6 +48,23 @@ def of_memories(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
             params,
         ):
             found.setdefault(row[0], []).append(ClaimRow(*row))
+    return found
+
+
+def last_looks(tx: Tx, ids: Sequence[str]) -> list[tuple[str, str, str, str, str]]:
+    """Path, stamp, memory, state and new place of each claim of several memories, in no order.
+
+    That is all a briefing needs while nothing changed, and it is asked for before every turn: so
+    they are plain rows.
+    """
+    found: list[Any] = []
+    for start in range(0, len(ids), 500):
+        names, params = placeholders("id", ids[start : start + 500])
+        found += tx.run(
+            "SELECT path, stamp, memory, state, moved_to FROM claims "
+            f"WHERE space = :space AND memory IN ({names})",
+            params,
+        )
     return found
 
 

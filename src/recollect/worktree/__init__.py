@@ -1,9 +1,5 @@
 """LOOKS AT CODE. The user's working tree and its git history, read and never written.
 
-`WorkTree` is all of it; `git` asks git in batches. Nothing here is imported before a claim is
-looked at: starting a process and hashing are not on the way of every prompt.
+`stamps` tells what changed since the last look, `tree` what became of it, `git` asks git in
+batches. Only `stamps` is on the way of every prompt; starting processes and hashing are not.
 """
-
-from .tree import WorkTree
-
-__all__ = ["WorkTree"]

@@ -37,21 +37,6 @@ class Git:
         self.root = root
         self._files: list[tuple[str, str]] | None = None
 
-    def index_stamp(self) -> str:
-        """Changes with every commit, checkout and rename that git knows of; costs no process."""
-        folder = self.root
-        while True:
-            entry = os.path.join(folder, ".git")
-            for index in (os.path.join(entry, "index"), os.path.join(_linked(entry), "index")):
-                try:
-                    status = os.stat(index)
-                except OSError:
-                    continue
-                return f"{status.st_size}-{status.st_mtime_ns}"
-            if os.path.dirname(folder) == folder or os.path.exists(entry):
-                return ""
-            folder = os.path.dirname(folder)
-
     def resolved(self, names: Sequence[str]) -> list[str]:
         """The full hash of each commit, empty for what is no commit here."""
         asked = "".join(f"{name}\n" for name in names)
@@ -160,16 +145,6 @@ def _environment(given: Mapping[str, str]) -> dict[str, str]:
     """Ours without git's own: inside a git hook they point to another index or tree."""
     kept = {name: value for name, value in given.items() if not name.startswith("GIT_")}
     return {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-
-
-def _linked(entry: str) -> str:
-    """The git directory that a `.git` file of a linked worktree points to."""
-    try:
-        with open(entry, encoding="utf-8", errors="replace") as file:
-            line = file.readline()
-    except OSError:
-        return entry
-    return os.path.join(os.path.dirname(entry), line.removeprefix("gitdir:").strip())
 
 
 def _renamed(answer: bytes) -> dict[str, str]:

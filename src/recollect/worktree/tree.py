@@ -15,16 +15,15 @@ from hashlib import sha1
 
 from ..core.claims import WORD, Claim, Known, Seen, state
 from ..core.definitions import definition, mentions
+from . import stamps
 from .git import Git
+from .stamps import DIRECTORY
 
 LARGEST_READ = 2_000_000
 """A larger file is compared as a whole, and not searched."""
 
 MOST_UNTRACKED = 500
 """So many files that git does not know are hashed to find one that moved."""
-
-DIRECTORY = "directory"
-"""Stands for the content of a directory: it is there."""
 
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a file that changes again has another time of change for sure."""
@@ -33,6 +32,7 @@ _SHORTEST_LINE = 8
 """Shorter lines (a brace, an else) stand anywhere."""
 
 _SYMBOLS = ("symbol", "declaration")
+_LOST = ("missing", "moved")
 
 
 EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
@@ -40,10 +40,13 @@ EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
 
 class WorkTree:
-    """One working tree. It remembers what it read, so make a new one for every look."""
+    """One working tree. It remembers what it read, so make a new one for every look.
+
+    `root` is a real path: what lies behind a link is outside.
+    """
 
     def __init__(self, root: str) -> None:
-        self.root = os.path.realpath(root)
+        self.root = root
         self._below = self.root.rstrip(os.sep) + os.sep
         self._folders: dict[str, str] = {}
         self._texts: dict[str, str] = {}
@@ -58,13 +61,9 @@ class WorkTree:
         return full[len(self._below) :].replace(os.sep, "/")
 
     def stamp(self, path: str) -> str:
-        """Size and time of a file: while they stay, so does its content. Empty without a file."""
+        """Size and times of a file: while they stay, so does its content. Empty without a file."""
         status = self._status(path)
-        if status is None:
-            return ""
-        if stat.S_ISDIR(status.st_mode):
-            return DIRECTORY
-        return f"{status.st_size}-{status.st_mtime_ns}"
+        return stamps.stamp_of(status) if status else ""
 
     def blob(self, path: str) -> str:
         """The git hash of a file's content, `directory` for one, empty when there is neither."""
@@ -225,39 +224,26 @@ class WorkTree:
         A thorough check also follows files through the renames of the last commits one by one,
         which takes seconds in a large repository.
         """
-        doubtful = [at for at, claim in enumerate(known) if not self._stands(claim)]
-        if not doubtful:
-            return list(known)
-        git = Git(self.root)
-        index = git.index_stamp()
+        looks = {(claim.path, claim.stamp) for claim in known if claim.blob}
+        changed = stamps.changed(self.root, looks)
+        index = stamps.index_stamp(self.root) if changed or thorough else ""
         seen: dict[int, Seen] = {}
-        for at in doubtful:
-            claim = known[at]
-            now = _joined_stamp(claim.state, self.stamp(claim.path), index)
-            holds = now and claim.stamp == now and not (thorough and claim.state == "missing")
-            if claim.blob and not holds:
+        for at, claim in enumerate(known):
+            again = (claim.path, claim.stamp) in changed
+            if claim.blob and (again or (thorough and claim.state in _LOST)):
                 seen[at] = self._seen(claim)
         lost = [at for at, sight in seen.items() if state(known[at], sight) == "missing"]
-        places = self._moves([known[at] for at in lost], git, thorough)
+        places = self._moves([known[at] for at in lost], Git(self.root), thorough)
         for at, place in zip(lost, places, strict=True):
             seen[at] = seen[at]._replace(moved_to=place)
         checked = list(known)
         for at, sight in seen.items():
             verdict = state(known[at], sight)
-            stamp = _joined_stamp(verdict, self._settled(known[at].path), index)
+            stamp = self._settled(known[at].path)
+            if verdict in _LOST:
+                stamp = stamps.of_whole_tree(stamp, index)
             checked[at] = known[at]._replace(state=verdict, moved_to=sight.moved_to, stamp=stamp)
         return checked
-
-    def _stands(self, claim: Known) -> bool:
-        """Whether a file is as it was at the last look, by one `stat`: its content is not read, so
-        it does not matter here where a link might lead."""
-        if not claim.stamp or "|" in claim.stamp:
-            return False
-        try:
-            status = os.stat(self._below + claim.path)
-        except (OSError, ValueError):
-            return False
-        return claim.stamp == f"{status.st_size}-{status.st_mtime_ns}"
 
     def _moves(self, lost: Sequence[Known], git: Git, thorough: bool) -> list[str]:
         """Where each lost claim is now; empty where it is nowhere, or in more than one place."""
@@ -337,11 +323,6 @@ def _sign_of_symbol(text: str, path: str, symbol: str, kind: str) -> str:
 
 def _first_part(symbol: str) -> str:
     return re.split(r"\.|::|#", symbol)[0]
-
-
-def _joined_stamp(state: str, stamp: str, index: str) -> str:
-    """What a state rests on: the file; and where something was not found in it, the whole tree."""
-    return f"{stamp}|{index}" if state in ("missing", "moved") else stamp
 
 
 def _last(path: str, renames: dict[str, str]) -> str:
