@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.core import hygiene
 from recollect.core.hygiene import CODE, HISTORY, STATE, Note, Refusal, refusal, review
 
 REFUSED: list[tuple[Refusal, str]] = [
@@ -219,3 +220,22 @@ def test_a_changed_value_may_be_promoted() -> None:
     assert (
         review(note, [("m-1", ("database", "The database is PostgreSQL 14"))]).decision == "promote"
     )
+
+
+def test_a_sentence_with_an_endless_word_is_read_in_a_moment() -> None:
+    assert refusal(f"a.py imports {'a' * 1500}?", "fact", "project") is None
+
+
+ASCII = st.characters(codec="ascii")
+
+
+@pytest.mark.parametrize("rule", ["history", "state", "code"])
+def test_the_quick_look_lets_every_sentence_through_that_a_rule_could_refuse(rule: str) -> None:
+    pattern = hygiene._pattern(rule)
+
+    @given(st.from_regex(pattern, alphabet=ASCII))
+    @settings(max_examples=1000)
+    def each(sentence: str) -> None:
+        assert hygiene._has_cue(sentence)
+
+    each()

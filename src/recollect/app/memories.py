@@ -83,17 +83,17 @@ class Memories(Opened):
         Example: recollect learn "Integration tests need Redis on port 6380" --kind reference
         Example: recollect learn "Never edit generated files" --kind policy --scope 'src/gen/**'
         """
-        citations = tuple({"path": place} for place in _texts("citations", fields))
+        citations = tuple({"path": place} for place in fields.get("citations", ()))
         draft = flows.learn.Draft(
-            text=_text("text", text),
+            text=text,
             kind=kind,
             subject=fields.get("subject", ""),
             detail=fields.get("detail"),
-            scope=_texts("scope", fields),
-            tags=_texts("tags", fields),
-            examples=_texts("examples", fields),
+            scope=tuple(fields.get("scope", ())),
+            tags=tuple(fields.get("tags", ())),
+            examples=tuple(fields.get("examples", ())),
             citations=citations,
-            evidence=_texts("evidence", fields),
+            evidence=tuple(fields.get("evidence", ())),
             reason=fields.get("reason", ""),
             confidence=fields.get("confidence", 0.8),
             priority=fields.get("priority", ""),
@@ -128,14 +128,14 @@ class Memories(Opened):
         """
         now = self._clock()
         question = flows.recall.Question(
-            query=_text("query", query),
+            query=query,
             limit=limit or self.settings.recall_limit,
             budget=budget or self.settings.recall_budget,
-            kinds=_texts("kind", filters),
-            layers=_among("layer", _texts("layer", filters), LAYERS),
-            statuses=_among("status", _texts("status", filters), STATUSES)
+            kinds=tuple(filters.get("kind", ())),
+            layers=_among("layer", tuple(filters.get("layer", ())), LAYERS),
+            statuses=_among("status", tuple(filters.get("status", ())), STATUSES)
             or flows.recall.Question._field_defaults["statuses"],
-            tags=_texts("tags", filters),
+            tags=tuple(filters.get("tags", ())),
             file=filters.get("file", ""),
             session=filters.get("session", ""),
             since=flows.recall.moment(filters.get("since", ""), now),
@@ -209,22 +209,6 @@ class Memories(Opened):
         )
         found.sort(key=lambda memory: (-memory.first_seen, memory.id))
         return tuple(found[offset : offset + limit])
-
-
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise InvalidInput(f"{name} must be a text, not {type(value).__name__}", where=name)
-    return value
-
-
-def _texts(name: str, fields: Mapping[str, object]) -> tuple[str, ...]:
-    """A list of texts; one text stands for a list of one."""
-    value = fields.get(name, ())
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, Sequence) or not all(isinstance(item, str) for item in value):
-        raise InvalidInput(f"{name} must be a list of texts", where=name)
-    return tuple(value)
 
 
 def _among(name: str, values: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ...]:

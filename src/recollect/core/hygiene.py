@@ -53,7 +53,10 @@ def refusal(text: str, kind: str, layer: str) -> Refusal | None:
     """Why a text may not be kept in this layer, or None when it may."""
     if layer not in DURABLE or kind in _NEVER_REFUSED:
         return None
-    if _is_listing(text) or (kind not in _MAY_BE_CODE and _is_bare_code(text)):
+    lines = text.strip().splitlines()
+    if len(lines) >= FEWEST_CODE_LINES and (
+        _is_listing(lines) or (kind not in _MAY_BE_CODE and _is_bare_code(lines))
+    ):
         return CODE
     verdicts = [_of_sentence(sentence) for sentence in _sentences(text)]
     return verdicts[0] if verdicts and all(verdicts) else None
@@ -66,7 +69,9 @@ def _sentences(text: str) -> list[str]:
 
 
 def _of_sentence(sentence: str) -> Refusal | None:
-    if len(sentence) > LONGEST_READ or _pattern("lesson").search(sentence):
+    if len(sentence) > LONGEST_READ or not _has_cue(sentence):
+        return None
+    if _pattern("lesson").search(sentence):
         return None
     for name, verdict in (("history", HISTORY), ("state", STATE), ("code", CODE)):
         if _pattern(name).search(sentence):
@@ -74,17 +79,43 @@ def _of_sentence(sentence: str) -> Refusal | None:
     return None
 
 
-def _is_listing(text: str) -> bool:
+def _has_cue(sentence: str) -> bool:
+    """A cheap look: a rule can only hold where one of its words stands, or a commit's hash."""
+    words = _pattern("word").findall(sentence.casefold())
+    return not _cues().isdisjoint(words) or bool(_pattern("hash").match(sentence))
+
+
+@cache
+def _cues() -> frozenset[str]:
+    return frozenset(_CUES.split())
+
+
+_CUES = """
+    merged merge pushed rebased picked reverted squashed tagged tag committed commit amended
+    branched branch head author authored date deleted closed open opened created approved
+    pass passes passed passing fail fails failed failing failure failures green red broken skipped
+    done complete completed finished succeeded started progress pending ok verified blocked migrated
+    deployed restarted crashed ran run working debugging investigating implementing refactoring
+    fixing looking waiting writing testing reviewing trying running stuck editing adding
+    next todo do remaining left now then tomorrow today just moment session turn conversation
+    pid uncommitted tree changed modified staged
+    line lines loc functions methods classes files imports exports characters
+    defined declared implemented located found
+"""
+"""Each alternative of the rules of history, state and code needs one of these words."""
+
+
+def _is_listing(lines: Sequence[str]) -> bool:
     """Whether a text is nothing but paths, one a line, as `ls` and `tree` print them."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return len(lines) >= FEWEST_LISTED_PATHS and all(map(_pattern("path").match, lines))
+    listed = [line for line in lines if line.strip()]
+    return len(listed) >= FEWEST_LISTED_PATHS and all(map(_pattern("path").match, listed))
 
 
-def _is_bare_code(text: str) -> bool:
+def _is_bare_code(lines: Sequence[str]) -> bool:
     """Whether a text is a block of code or a diff, with hardly a word about it."""
     outside, fenced = [], 0
     inside = False
-    for line in text.strip().splitlines():
+    for line in lines:
         if line.lstrip().startswith(("```", "~~~")):
             inside = not inside
         elif inside or _pattern("diff").match(line):
@@ -104,6 +135,7 @@ _MERGED = (
     r"branched|amended)"
 )
 _HASH = r"(?-i:\b(?=[a-f]*\d)[0-9a-f]{7,40}\b)"
+_FIRST_HASH = rf"^(?:commit\s+)?{_HASH}(?:\s*[:–-]|\s+\w)"
 _NAMED = rf"(?:#\d+|{_HASH}|(?<![\w./-])\w++/[\w./-]++)"
 _SIZES = r"(?:lines|loc|functions|methods|classes|files|imports|exports|characters)"
 
@@ -114,7 +146,9 @@ _SOURCES = {
     "lesson": r"\b(?:because|unless|if|when(?:ever)?|must|should|always|never|needs?|requires?|"
     r"due to|otherwise|so that|since|workaround|avoid|don't|do not|cannot|can't|only|every|"
     r"each|means|caused|causes|after|before|instead|until|by default|convention)\b",
-    "history": rf"^(?:commit\s+)?{_HASH}(?:\s*[:–-]|\s+\w)|"
+    "word": r"[a-z]+",
+    "hash": _FIRST_HASH,
+    "history": rf"{_FIRST_HASH}|"
     rf"\b(?:pr|pull request|merge request|mr|branch|commit|tag|hotfix)\b.{{0,60}}"
     rf"\b(?:was|were|has been|have been|got)\s+(?:\w+ )?(?:{_MERGED}|deleted|closed|opened|"
     r"created|approved)\b|"
@@ -157,7 +191,7 @@ _SOURCES = {
     r"(?:\S+ )?(?:\S+ )?lines? \d+|"
     r"\b(?:defined|declared|implemented|located|found) (?:at|in) `?[\w./-]+\.\w{1,5}:\d+`?[.!]?$|"
     r"^(?:on )?line \d+ (?:of|in) \S+ (?:is|has|contains|says|reads|calls|defines)\b|"
-    r"^`?[\w./-]+\.\w{1,5}`? imports (?:`?[\w.]+`?(?:, | and |, and )?)+[.!]?$",
+    r"^`?[\w./-]+\.\w{1,5}`? imports (?:`?[\w.]++`?(?:, | and |, and )?)+[.!]?$",
     "path": r"[\s│├└─|`+\\-]*[\w.@-]+(?:/[\w.@-]+)*/?(?:\.\w+)?\s*$",
     "diff": r"(?:diff --git |index [0-9a-f]+\.\.|@@ |\+\+\+ |--- |[+-](?! ))",
     "passing": r"\b(?:this (?:task|pr|ticket|sprint|change|branch|refactoring|session)|for now|"

@@ -30,6 +30,9 @@ class Scrubbed(NamedTuple):
     found: tuple[str, ...]
 
 
+_NO_ITEMS, _NO_PAIRS = Scrubbed(SafeText("[]"), ()), Scrubbed(SafeText("{}"), ())
+
+
 def scrub(text: str) -> Scrubbed:
     """The text without secrets and private spans, fit for a text column of either engine."""
     clean, found = _redact(_storable(text))
@@ -57,6 +60,8 @@ def scrub_json(value: Json) -> Scrubbed:
     A string under a name such as "password" is judged by that name as well. Characters that no
     engine stores (NUL, lone surrogates) are escaped, so that they come back as they were.
     """
+    if value in ((), [], {}):
+        return _NO_PAIRS if isinstance(value, dict) else _NO_ITEMS
     found: list[str] = []
     clean = _scrub_value(value, "", found, 0)
     try:

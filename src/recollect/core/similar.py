@@ -25,7 +25,7 @@ Statement = tuple[str, str]
 NEAR = 0.85
 """The similarity from which two statements are shown as near-duplicates."""
 
-_GAP = re.compile(r"[\W_]+")
+_WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _VALUE = re.compile(r"[<>=~^$€£#]*v?[0-9]+(?:[.,:/-][0-9]+)*(?:%|[a-z]{1,3})?")
 _CLAUSE = re.compile(
@@ -36,12 +36,13 @@ _EDGES = "\"'`()[]{}<>.,;:!?*“”‘’«»"
 
 def words_of(subject: str, text: str) -> frozenset[str]:
     """The words of `subject|text`: lower case, punctuation to spaces."""
-    return frozenset(_GAP.sub(" ", f"{subject}|{text}".casefold()).split())
+    return frozenset(_WORD.findall(f"{subject}|{text}".casefold()))
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
     """The share of words that two sets have in common; two empty sets have nothing in common."""
-    return len(a & b) / len(a | b) if a or b else 0.0
+    shared = len(a & b)
+    return shared / (len(a) + len(b) - shared) if a or b else 0.0
 
 
 def near(a: Statement, b: Statement) -> bool:

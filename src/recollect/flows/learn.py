@@ -82,9 +82,11 @@ def checked(draft: Draft) -> Draft:
 
 
 class Prepared(NamedTuple):
-    """A draft that is ready to be written: scrubbed, admitted, and with its idempotency key."""
+    """A draft that is ready to be written: scrubbed, admitted, split into the words it is found by,
+    and with its idempotency key."""
 
     row: memories.MemoryRow
+    words: index.Words
     key: str
     near: str
     redacted: tuple[str, ...]
@@ -93,7 +95,8 @@ class Prepared(NamedTuple):
 def prepare(draft: Draft, origin: str, now: int, id: str, label: str = "") -> Prepared:
     """All the work that needs no transaction; the label is the origin's unless it is lower."""
     row, redacted = _row(checked(draft), origin, now, id, label or origin)
-    return Prepared(row, draft.key, draft.near, redacted)
+    words = index.words_of(searchable(memories.loaded(row)))
+    return Prepared(row, words, draft.key, draft.near, redacted)
 
 
 def learn(
@@ -105,24 +108,31 @@ def learn(
 ) -> Learned:
     """Keep a statement; the same text again reinforces what is there, another value revises it.
     `known` is what it says of the code, pinned to what the code looks like now."""
-    row, key, near, redacted = prepared
-    key = f"learn {key}" if key else ""
+    row = prepared.row
+    key = f"learn {prepared.key}" if prepared.key else ""
     if key and (earlier := state.written(tx, key, row.text)):
         there = memories.get(tx, earlier)
         if there:
             return Learned(there.id, there.address, "unchanged", there)
-    learned = _kept(tx, row, near, around, now)
+    learned = _kept(tx, prepared, around, now)
     if known and learned.action in ("created", "revised"):
         rows = [claims.ClaimRow(learned.id, place, *item) for place, item in enumerate(known)]
         claims.replace(tx, learned.id, rows, now)
     if key:
         state.note_write(tx, key, "learn", learned.id, now, row.text)
-    return learned._replace(redacted=redacted, similar=around.near)
+    return learned._replace(redacted=prepared.redacted, similar=around.near)
 
 
-def _kept(
-    tx: Tx, row: memories.MemoryRow, near: str, around: revise.Neighbours, now: int
-) -> Learned:
+def put(tx: Tx, row: memories.MemoryRow, words: index.Words) -> Memory | None:
+    """Write a version and make it findable; None when an open one has the same text already."""
+    if not memories.insert(tx, row):
+        return None
+    search.put(tx, entry_of(row), words)
+    return memories.loaded(row)
+
+
+def _kept(tx: Tx, prepared: Prepared, around: revise.Neighbours, now: int) -> Learned:
+    row, near = prepared.row, prepared.near
     place = {"layer": row.layer, "owner": row.owner, "kind": row.kind, "digest": row.digest}
     held = memories.open_with_text(tx, place)
     like = _still_open(tx, around.near[0]) if around.near and near in ("skip", "merge") else None
@@ -134,12 +144,12 @@ def _kept(
     old = _still_open(tx, around.revised) if held is None and around.revised else None
     if old is not None:
         row = revise.supersede(tx, old, row, now)
-    if held is None and memories.insert(tx, row):
-        return _created(tx, row, around, old, now)
+    if held is None and (memory := put(tx, row, prepared.words)):
+        return _created(tx, memory, around, old, now)
     # Whoever lost the race to insert finds the winner's row here.
     held = held or memories.open_with_text(tx, place)
     assert held is not None
-    return _reinforced(tx, held, row, now)
+    return _reinforced(tx, held, prepared, now)
 
 
 def _still_open(tx: Tx, id: str) -> Memory | None:
@@ -179,7 +189,7 @@ def _row(
         citations=packed(draft.citations),
         evidence=packed(draft.evidence),
         reason=clean(draft.reason),
-        confidence=draft.confidence,
+        confidence=float(draft.confidence),
         priority=draft.priority or kind.priority,
         layer=draft.layer,
         owner=draft.owner,
@@ -203,11 +213,8 @@ def _row(
 
 
 def _created(
-    tx: Tx, row: memories.MemoryRow, around: revise.Neighbours, old: Memory | None, now: int
+    tx: Tx, memory: Memory, around: revise.Neighbours, old: Memory | None, now: int
 ) -> Learned:
-    memory = memories.get(tx, row.id)
-    assert memory is not None
-    index.add(tx, entry_of(memory), searchable(memory))
     notes = []
     if memory.status != "active":
         notes.append(f"kept as {memory.status}: it is used after a person confirms it")
@@ -224,13 +231,14 @@ def _created(
     )
 
 
-def _reinforced(tx: Tx, held: Memory, row: memories.MemoryRow, now: int) -> Learned:
+def _reinforced(tx: Tx, held: Memory, prepared: Prepared, now: int) -> Learned:
     """The same again. From somebody as trusted: confidence only rises, lists unite, what is said
     anew counts. From somebody more trusted: a new version in their name. From somebody less
     trusted: one more count, and nothing else of the memory changes."""
+    row = prepared.row
     theirs, ours = ORIGINS.index(row.label), ORIGINS.index(held.label)
     if theirs < ours and held.status != "archived":
-        return _taken_over(tx, held, row, now)
+        return _taken_over(tx, held, prepared, now)
     changes: dict[str, Json] = {"reinforcement": held.reinforcement + 1}
     if theirs <= ours:
         changes |= {"last_reinforced": now, "last_confirmed": now}
@@ -266,13 +274,11 @@ def _said_anew(held: Memory, row: memories.MemoryRow) -> dict[str, Json]:
     return changes
 
 
-def _taken_over(tx: Tx, held: Memory, row: memories.MemoryRow, now: int) -> Learned:
+def _taken_over(tx: Tx, held: Memory, prepared: Prepared, now: int) -> Learned:
     """Somebody more trusted says it too: a new version that stands under their name."""
-    row = revise.supersede(tx, held, row, now)._replace(reinforcement=held.reinforcement + 1)
-    memories.insert(tx, row)
-    memory = memories.get(tx, row.id)
+    row = revise.supersede(tx, held, prepared.row, now)
+    memory = put(tx, row._replace(reinforcement=held.reinforcement + 1), prepared.words)
     assert memory is not None
-    index.add(tx, entry_of(memory), searchable(memory))
     revise.link(tx, memory.id, "supersedes", [held.id], "confirmed", now)
     return Learned(memory.id, memory.address, "reinforced", memory, (f"confirms {held.id}",))
 
@@ -290,7 +296,7 @@ def label_of(tx: Tx, origin: str, evidence: Sequence[str]) -> str:
     return trust.least(labels)
 
 
-def entry_of(memory: Memory) -> search.Entry:
+def entry_of(memory: Memory | memories.MemoryRow) -> search.Entry:
     return search.Entry(
         "memory",
         memory.id,

@@ -27,15 +27,14 @@ class Neighbours(NamedTuple):
 
 def neighbours(tx: Tx, row: memories.MemoryRow) -> Neighbours:
     """Look for memories that the statement changes, contradicts or repeats."""
-    found = _candidates(tx, row)
     revised, opposite, near = "", [], []
     statement = (row.subject, row.text)
-    words = similar.words_of(row.subject, row.text)
-    for memory in found:
+    words = similar.words_of(*statement)
+    for memory in _candidates(tx, row):
         if not _may_be_related(memory, row.subject, words):
             continue
         relation = similar.relation((memory.subject, memory.text), statement)
-        if relation == "revises" and not revised and may_replace(row, memory):
+        if relation == "revises" and not revised and _may_replace(row, memory):
             revised = memory.id
         elif relation == "contradicts":
             opposite.append(memory.id)
@@ -44,26 +43,28 @@ def neighbours(tx: Tx, row: memories.MemoryRow) -> Neighbours:
     return Neighbours(revised, tuple(opposite), tuple(near))
 
 
-def _may_be_related(memory: memories.Sketch, subject: str, words: frozenset[str]) -> bool:
+def _may_be_related(memory: memories.Stated, subject: str, words: frozenset[str]) -> bool:
     """A quick look: what says the same, the opposite or another value shares most of its words,
     or is about the same subject."""
     if subject and memory.subject:
         return True
+    said = f"{memory.subject}|{memory.text}".casefold()
+    if sum(map(said.__contains__, words)) < ENOUGH_SHARED * len(words):
+        return False  # it cannot share so many words: not even so many pieces of words
     return similar.jaccard(words, similar.words_of(memory.subject, memory.text)) >= ENOUGH_SHARED
 
 
-def _candidates(tx: Tx, row: memories.MemoryRow) -> list[memories.Sketch]:
+def _candidates(tx: Tx, row: memories.MemoryRow) -> list[memories.Stated]:
     asked = terms.query_terms(f"{row.subject} {row.text}")[:MOST_WORDS]
     if not asked:
         return []
     filters = {"source": ("memory",), "status": ("active", "proposed"), "layer": (row.layer,)}
     matches = search.candidates(tx, asked, LOOKED_AT, filters)
-    held = memories.sketches(tx, [match.ref for match in matches])
-    same_kind = [held[match.ref] for match in matches if held[match.ref].kind == row.kind]
-    return [memory for memory in same_kind if memory.owner == row.owner]
+    alike = (row.kind, row.owner)
+    return memories.stated(tx, [match.ref for match in matches if match[3:5] == alike])
 
 
-def may_replace(row: memories.MemoryRow, memory: memories.Sketch | Memory) -> bool:
+def _may_replace(row: memories.MemoryRow, memory: memories.Stated) -> bool:
     """Only an active statement of at least the same trust takes another's place."""
     trusted = ORIGINS.index(row.label) <= ORIGINS.index(memory.label)
     return trusted and (row.status == "active" or memory.status == row.status)

@@ -106,10 +106,9 @@ def correct(tx: Tx, id: str, prepared: learn.Prepared, now: int) -> Memory:
 
 def _replaced(tx: Tx, old: Memory, row: memories.MemoryRow, now: int) -> Memory:
     row = revise.supersede(tx, old, row, now)
-    if not memories.insert(tx, row):
+    memory = learn.put(tx, row, index.words_of(learn.searchable(memories.loaded(row))))
+    if memory is None:
         raise InvalidInput("another open memory has exactly this text", where=old.address)
-    memory = _read(tx, row.id)
-    index.add(tx, learn.entry_of(memory), learn.searchable(memory))
     revise.link(tx, memory.id, "supersedes", [old.id], "a new version of it", now)
     return memory
 

@@ -16,7 +16,7 @@ _INSERT = (
     f"INSERT INTO memories (space, {columns(_COLUMNS)}) VALUES (:space, {values(_COLUMNS)}) "
     "ON CONFLICT DO NOTHING RETURNING id"
 )
-_JSON = frozenset(
+_JSON = tuple(
     _COLUMNS.index(name)
     for name in ("detail", "scope", "tags", "examples", "citations", "evidence", "sources")
 )
@@ -60,6 +60,14 @@ class MemoryRow(NamedTuple):
     digest: str
 
 
+def loaded(row: Row | MemoryRow) -> Memory:
+    """The memory that a row holds."""
+    fields = list(row)
+    for place in _JSON:
+        fields[place] = load(fields[place])
+    return Memory._make(fields)
+
+
 def insert(tx: Tx, row: MemoryRow) -> bool:
     """Write a new version; false when an open one with the same text is there already."""
     return tx.one(_INSERT, row._asdict()) is not None
@@ -77,7 +85,7 @@ def update(tx: Tx, memory: str, changes: Mapping[str, Json]) -> None:
 def get(tx: Tx, memory: str) -> Memory | None:
     """One version by its id."""
     row = tx.one(f"{_SELECT} AND id = :id", {"id": memory})
-    return _memory(row) if row else None
+    return loaded(row) if row else None
 
 
 class Sketch(NamedTuple):
@@ -115,12 +123,34 @@ def sketches(tx: Tx, ids: Sequence[str]) -> dict[str, Sketch]:
     return {row[0]: Sketch._make(row) for row in tx.run(f"{_SKETCH} AND id IN ({names})", params)}
 
 
+class Stated(NamedTuple):
+    """What a memory says, and how far it is trusted."""
+
+    id: str
+    subject: str
+    text: str
+    status: str
+    label: str
+
+
+def stated(tx: Tx, ids: Sequence[str]) -> list[Stated]:
+    """What several versions say, in the order of their ids' list."""
+    if not ids:
+        return []
+    names, params = placeholders("id", ids)
+    rows = tx.run(
+        f"SELECT {columns(Stated._fields)} FROM memories WHERE space = :space AND id IN ({names})",
+        params,
+    )
+    return sorted(map(Stated._make, rows), key=lambda stated: ids.index(stated.id))
+
+
 def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
     """Several versions by id."""
     if not ids:
         return {}
     names, params = placeholders("id", ids)
-    return {row[0]: _memory(row) for row in tx.run(f"{_SELECT} AND id IN ({names})", params)}
+    return {row[0]: loaded(row) for row in tx.run(f"{_SELECT} AND id IN ({names})", params)}
 
 
 def open_with_text(tx: Tx, place: Mapping[str, str]) -> Memory | None:
@@ -130,13 +160,13 @@ def open_with_text(tx: Tx, place: Mapping[str, str]) -> Memory | None:
         f"AND valid_to = {FOREVER} {tx.for_update}",
         place,
     )
-    return _memory(row) if row else None
+    return loaded(row) if row else None
 
 
 def versions(tx: Tx, root: str) -> list[Memory]:
     """All versions of a memory, oldest first."""
     rows = tx.run(f"{_SELECT} AND root = :root ORDER BY revision", {"root": root})
-    return [_memory(row) for row in rows]
+    return [loaded(row) for row in rows]
 
 
 def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
@@ -156,7 +186,7 @@ def valid_at(tx: Tx, at: int, limit: int) -> list[Memory]:
         "ORDER BY first_seen DESC, id LIMIT :limit",
         {"at": at, "limit": limit},
     )
-    return [_memory(row) for row in rows]
+    return [loaded(row) for row in rows]
 
 
 def strongest(tx: Tx, kind: str, limit: int) -> list[Memory]:
@@ -166,7 +196,7 @@ def strongest(tx: Tx, kind: str, limit: int) -> list[Memory]:
         "ORDER BY last_reinforced DESC, id LIMIT :limit",
         {"kind": kind, "limit": limit},
     )
-    return [_memory(row) for row in rows]
+    return [loaded(row) for row in rows]
 
 
 def open_ids(tx: Tx) -> list[str]:
@@ -191,7 +221,7 @@ def listing(tx: Tx, where: Mapping[str, str], limit: int, offset: int = 0) -> li
         "ORDER BY first_seen DESC, id LIMIT :limit OFFSET :offset",
         {**where, "limit": limit, "offset": offset},
     )
-    return [_memory(row) for row in rows]
+    return [loaded(row) for row in rows]
 
 
 def counts(tx: Tx) -> list[Row]:
@@ -233,7 +263,3 @@ def note_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
         "WHERE space = :space AND id = :id",
         ({"id": id, "count": count, "at": at} for id, (count, at) in noted.items()),
     )
-
-
-def _memory(row: Row) -> Memory:
-    return Memory._make(load(value) if index in _JSON else value for index, value in enumerate(row))

@@ -75,11 +75,9 @@ def candidates(
 def _whole(matches: Sequence[Matched]) -> list[Matched]:
     """One match for a thing of several parts: that of its best part."""
     best: dict[tuple[str, str, int], Matched] = {}
-    for match in matches:
-        held = best.get(match[:3])
-        if held is None or held.score < match.score:
-            best[match[:3]] = match
-    return sorted(best.values(), key=lambda match: (-match.score, match.ref, match.seq))
+    for match in sorted(matches, key=lambda match: (-match.score, match.ref, match.seq)):
+        best.setdefault(match[:3], match)
+    return list(best.values())
 
 
 def _where(filters: Mapping[str, Sequence[Any]]) -> tuple[str, dict[str, Any]]:
