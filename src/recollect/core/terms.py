@@ -98,6 +98,7 @@ def _humps(run: str) -> list[str]:
 
 
 _WORD, _UNSPACED, _ACCENT, _OUTSIDE = range(4)
+_FIRST_HANGUL, _LAST_HANGUL = "\uac00", "\ud7a3"
 _UNSPACED_SCRIPTS = (
     *("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "BOPOMOFO", "HANGUL"),
     *("THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"),
@@ -145,15 +146,21 @@ def _split_scripts(chunk: str) -> list[str]:
         if kind == _WORD:
             found += _split(run)
         elif kind == _UNSPACED:
-            found += map("".join, pairwise(run)) if len(run) > 1 else run
+            found += _pairs(run)
     return found
 
 
+def _pairs(run: str) -> list[str]:
+    if len(run) < 2:
+        return [run]
+    if _FIRST_HANGUL <= run[0] <= _LAST_HANGUL:
+        from .inflection import korean_terms
+
+        return korean_terms(run)
+    return list(map("".join, pairwise(run)))
+
+
 _NOT_INFLECTED = ("embed", "during", "morning", "evening", "nothing", "something")
-_RUSSIAN_ENDINGS = """
-    ами ями ого его ому ему ыми ими иях ах ях ам ям ов ев еи ои ыи ии ая яя ое ее ые ие ых их ым
-    им ом ем ую юю ию ью ия ть ет ут ют ит ат ят ла ло ли а я о е ы и у ю ь
-"""
 
 
 @lru_cache(maxsize=20_000)
@@ -168,7 +175,11 @@ def stem(term: str) -> str:
     if term.isascii():
         base = term.rstrip("0123456789")
         return _english_stem(base) if len(base) > 2 and base.isalpha() else term
-    return _russian_stem(term) if "\u0430" <= term[0] <= "\u045f" else term
+    if not "\u0430" <= term[0] <= "\u045f":
+        return term
+    from .inflection import russian_stem
+
+    return russian_stem(term)
 
 
 def _english_stem(word: str) -> str:
@@ -217,15 +228,6 @@ def _short(word: str) -> bool:
     )
 
 
-def _russian_stem(word: str) -> str:
-    if len(word) > 5 and word.endswith(("ся", "сь")):
-        word = word[:-2]
-    for size in (3, 2, 1):
-        if word[-size:] in _set_of(_RUSSIAN_ENDINGS) and len(word) - size >= 3:
-            return word[:-size]
-    return word
-
-
 def stems(words: Iterable[str]) -> list[str]:
     """The stem of each term."""
     return list(map(stem, words))
@@ -242,6 +244,10 @@ def query_terms(query: str) -> list[str]:
     """The distinct terms of a question, without words that say nothing if others are left."""
     asked = dict.fromkeys(terms(query))
     telling = [term for term in asked if term not in _set_of(_STOP_WORDS)]
+    if not query.isascii():
+        from .inflection import only_asks
+
+        telling = [term for term in telling if term.isascii() or not only_asks(term)]
     return (telling or list(asked))[:MOST_QUERY_TERMS]
 
 
@@ -264,9 +270,10 @@ _STOP_WORDS = """
     esto fue hay la las lo los mas mi muy nos para pero por porque que quien se ser si su sus
     tu un una unas uno unos y ya yo
     а без бы был была были было быть в вам вас во вот все вы где для до его ее если есть еще
-    же за и из или им их к как какая какие какои когда кто ли мне мои мы на над нас не него
-    нет ни но о об он она они оно от по под почему при с со так там то тои только ты у уже чем
-    что чтобы эта эти это этот я
+    же за зачем и из или им их к как какая какие каким каких какого какое какои каком когда кто
+    куда ли между мне может можно мои мы на над надо нас не него нет ни но нужно о об он она они
+    оно от откуда перед по под после поэтому потому почему при с сколько со так там теперь то тои
+    только ты у уже чем через что чтобы эта эти это этот эту я
 """
 
 

@@ -1,0 +1,117 @@
+"""How words of other languages change, so that their forms meet in one term.
+
+It decides the stem of a Russian word, where a Korean noun ends and its particles begin, and
+which pairs of characters only ask in Chinese, Japanese and Korean. It is loaded with the first
+word that needs it. It does not know where words begin and end: `terms` cuts them out, without
+accents (so `й` is `и` here, and `ё` is `е`).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import pairwise
+
+# ---------------------------------------------------------------- Russian
+
+_VOWELS = "аеиоуыэюяь"
+_ADJECTIVE = "(?:ыи|ая|ое|ые|ого|ому|ыми|ым|ых|ую|ои|ом)"
+_ENDINGS = """
+    ами ями ого его ому ему ыми ими иях ах ях ам ям ов ев еи ои ыи ии ая яя ое ее ые ие ых их ым
+    им ом ем ую юю ию ью ия ть ет ут ют ит ат ят а я о е ы и у ю ь
+"""
+
+
+def russian_stem(word: str) -> str:
+    """The word without its ending: cases, persons, what makes a noun or an adjective of a verb
+    (`сохранение`, `сохранить`), an adjective of a noun (`файловый`), and a vowel that comes and
+    goes (`ошибок`, `ошибка`)."""
+    verb = len(word) > 5 and word.endswith(("ся", "сь"))
+    if verb:
+        word = word[:-2]
+    made = _derivations().search(word)
+    if made and made.start() > 2:
+        word = word[: made.start()]
+    else:
+        word = _without_ending(word, 2 if verb else 3)
+    if len(word) > 5 and word.endswith(("ал", "ил", "ыл", "ял")):
+        word = word[:-1]
+    bare = word.rstrip(_VOWELS)
+    if len(bare) > 2:
+        word = bare[:-1] if bare.endswith("нн") else bare
+    if len(word) > 5 and word.endswith(("ок", "ек")):
+        return word[:-2] + ("ик" if word[-3] in _VOWELS else "к")
+    return word[:-2] + "ц" if len(word) > 4 and word.endswith("ец") else word
+
+
+@cache
+def _derivations() -> re.Pattern[str]:
+    return re.compile(
+        "(?:"
+        "(?:[ое]в)?[аея]ни(?:е|я|ю|ем|и|ях|ям|ями)"
+        "|[ое]ва(?:ть|л|ла|ло|ли)"
+        f"|[аея]нн{_ADJECTIVE}"
+        "|(?<=....)[ае]н[аоы]?"
+        f"|[аяеу]ем{_ADJECTIVE}"
+        f"|(?<=[бвгджзклмпрстфхцчшщ])(?:н|ск)(?:{_ADJECTIVE}|о)"
+        f"|[ое]в{_ADJECTIVE}"
+        ")$"
+    )
+
+
+def _without_ending(word: str, least: int) -> str:
+    for size in (3, 2, 1):
+        if len(word) - size >= least and word[-size:] in _set_of(_ENDINGS):
+            return word[:-size]
+    return word
+
+
+# ---------------------------------------------------------------- Korean
+
+_PARTICLES = """
+    으로부터 에서부터 까지는 에서는 에서도 으로는 으로도 에게서 이라는 이라고
+    에는 에도 에만 에서 에게 까지 부터 으로 로는 로도 처럼 보다 마다 조차 이나 이랑 하고 에
+    은 는 이 가 을 를 의 로 와 과 도 만 나 랑
+"""
+
+
+def korean_terms(run: str) -> list[str]:
+    """The pairs of syllables of a word without its particles; one syllable that they leave is a
+    term too (`큐가`, `큐에는`). What may be a word of two syllables is kept whole besides."""
+    bare = _without_particles(run)
+    if len(bare) == 1:
+        return [run, bare] if len(run) == 2 else [bare]
+    return list(map("".join, pairwise(bare)))
+
+
+def _without_particles(run: str) -> str:
+    for size in (4, 3, 2, 1):
+        if len(run) > size and run[-size:] in _set_of(_PARTICLES):
+            return run[:-size]
+    return run
+
+
+# ---------------------------------------------------------------- what only asks
+
+_ONLY_ASK = "的了吗呢么什怎哪谁们吧是有在这那个我你他她它几多为会要能可以之何里"
+"""Characters of Chinese and Japanese that tell nothing when they stand together."""
+
+_ASKING = """
+    多少 多久 多大 如何 么时 时候 应该 何で 何が 何を は何
+    습니 니다 니까 나요 까요 가요 인가 되나 하나 했나 었나 았나 는지 어떻 떻게 무엇 엇을 엇이 어디
+    디에 어떤 무슨 언제 누가 얼마 마나 뭐가 해야 됩니 합니 입니 하는 되는 있나 있는
+    왜 뭐 몇 이 그 수 것
+"""
+
+
+def only_asks(term: str) -> bool:
+    """Whether a term in a script without spaces belongs to how a question is put, and not to
+    what it is about: ですか, 为什么, 어떻게."""
+    if all("\u3041" <= char <= "\u309f" for char in term):
+        return True
+    return all(char in _ONLY_ASK for char in term) or term in _set_of(_ASKING)
+
+
+@cache
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
