@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -13,7 +14,10 @@ def main() -> None:
         sys.exit(answer(sys.argv[2:]))
     from .interfaces.cli import main as run
 
-    sys.exit(run())
+    status = run()
+    # Everything is closed and written. An interpreter that now took its memory apart piece by piece
+    # would need a tenth of the time of a whole search.
+    os._exit(status)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ Stored text is data: control sequences, direction overrides and invisible charac
 never obeyed. It does not know commands or colours.
 """
 
-import json
 import re
 from functools import cache
 from typing import Any
@@ -31,14 +30,16 @@ TIMES = frozenset(
 
 def visible(text: str) -> str:
     """The text with everything that could steer a terminal or hide from the eye made visible."""
-    if text.isprintable():
+    if text.replace("\n", "").isprintable():
         return text
     return _hidden().sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
 
 
 def as_json(value: Any) -> str:
     """The value as JSON text in which nothing steers a terminal or hides from the eye."""
-    text = json.dumps(plain(value), ensure_ascii=False, indent=2)
+    from json import dumps
+
+    text = dumps(plain(value), ensure_ascii=False, indent=2)
     return text if text.isascii() and "\x7f" not in text else _hidden().sub(_escaped, text)
 
 

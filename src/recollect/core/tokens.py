@@ -6,7 +6,6 @@ Does not know which model is asked, where the ratio is kept, or what to do about
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from math import ceil
 
@@ -82,7 +81,9 @@ def _sent(message: Message) -> list[str]:
         if block.get("type") in ("text", "image"):
             sent.append(block_text(block))
         elif block.get("type") != "call":
-            sent.append(json.dumps(block, ensure_ascii=False))
+            from json import dumps
+
+            sent.append(dumps(block, ensure_ascii=False))
     for call in message.calls:
         sent += (call.name, call.arguments)
     return sent

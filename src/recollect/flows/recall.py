@@ -1,6 +1,5 @@
 """Recall: terms, candidates from each space, what they are, rank, pack into the budget."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -8,6 +7,7 @@ from .. import core, store
 from ..core import rank, terms, tokens
 from ..db.database import Matched, Tx
 from ..store import memories, search
+from ..store.rows import load
 from ..types import KINDS, Hit, Recalled
 
 if TYPE_CHECKING:
@@ -135,9 +135,9 @@ def _memory_hits(tx: Tx, found: Sequence[Matched], question: Question, now: int)
         memory = held[item.ref]
         if question.as_of and not memory.valid_from <= question.as_of < memory.valid_to:
             continue
-        if question.tags and not set(question.tags) <= set(json.loads(memory.tags)):
+        if question.tags and not set(question.tags) <= set(load(memory.tags)):
             continue
-        if question.file and not _applies(json.loads(memory.scope), question.file):
+        if question.file and not _applies(load(memory.scope), question.file):
             continue
         strong = rank.strength(memory, now)
         hits.append(
@@ -168,7 +168,7 @@ def _message_hits(tx: Tx, found: Sequence[Matched], searched: Sequence[str]) -> 
         row = store.sessions.message(tx, item.ref, item.seq)
         if row is None:
             continue
-        text = core.messages.text_of(core.messages.message_from_body(json.loads(row.body)))
+        text = core.messages.text_of(core.messages.message_from_body(load(row.body)))
         address = f"memory://session/{row.session}/messages/{row.seq}-{row.seq}"
         hits.append(
             Hit(

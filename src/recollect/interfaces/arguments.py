@@ -8,7 +8,6 @@ are options, `--name value` or `--name=value`. Lists are repeated. `--` ends the
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -92,7 +91,9 @@ def _put(values: dict[str, Any], operation: Operation, parameter: Parameter, val
         elif type == "float":
             values[name] = float(value)
         elif type == "json":
-            values[name] = json.loads(value)
+            from json import loads
+
+            values[name] = loads(value)
             if not isinstance(values[name], dict):
                 raise ValueError(value)
         else:

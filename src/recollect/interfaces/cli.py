@@ -5,7 +5,6 @@ Whatever a command does not need is not imported.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -107,13 +106,14 @@ def main(words: Sequence[str] | None = None) -> int:
             # What an encoding cannot say is shown as an escape; bytes that are no text as `�`.
             stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     try:
-        status = _run(words, as_json)
+        try:
+            status = _run(words, as_json)
+        except RecollectError as error:
+            _complain(error, as_json)
+            status = EXIT_STATUS[error.code]
         if sys.stdout:
             sys.stdout.flush()
         return status
-    except RecollectError as error:
-        _complain(error, as_json)
-        return EXIT_STATUS[error.code]
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -248,8 +248,10 @@ def _value(name: str, value: Any) -> Any:
             raise InvalidInput("there is no standard input to read from", where=name)
         value = sys.stdin.read()
     if name == "message" and value.lstrip().startswith("{"):
+        from json import loads
+
         try:
-            return json.loads(value)
+            return loads(value)
         except (ValueError, RecursionError) as error:
             raise InvalidInput(
                 f"the message begins like JSON but is not valid JSON: {error}",

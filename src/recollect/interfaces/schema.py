@@ -4,7 +4,6 @@ A method's signature is the API. This module projects it, so that commands, tool
 cannot drift from it.
 """
 
-import re
 from typing import Any, NamedTuple
 
 from ..app import OPERATIONS, class_for
@@ -89,13 +88,13 @@ def _documented(doc: str) -> tuple[str, dict[str, str], tuple[str, ...]]:
     examples: list[str] = []
     last = ""
     for line in lines[1:]:
-        found = re.match(r"([a-z_]+): (.*)", line)
+        name, colon, help = line.partition(": ")
         if line.startswith("Example: "):
             examples.append(line.removeprefix("Example: "))
             last = ""
-        elif found:
-            last = found[1]
-            helps[last] = found[2]
+        elif colon and name.isidentifier() and name.islower():
+            last = name
+            helps[last] = help
         elif line and last:
             helps[last] += " " + line
         else:
