@@ -20,7 +20,7 @@ LAYERS = {
     "config": {"errors"},
     "gitstate": {"places"},
     "worktree": {"core", "types", "errors"},
-    "embedding": {"errors"},
+    "embedding": {"core", "errors"},
     "embed": {"types", "errors", "embedding"},
     "hosts": {"types", "errors", "core"},
     "app": {

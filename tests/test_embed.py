@@ -46,6 +46,34 @@ def test_what_means_the_same_is_nearer_than_what_does_not(
     assert likeness(question, near) > likeness(question, far) + 0.05
 
 
+@pytest.mark.parametrize(
+    ("question", "near", "far"),
+    [
+        ("我们用的是哪个数据库？", "PostgreSQL stores the tables", "the button is too blue"),
+        ("数据库为什么慢？", "这张表没有索引，所以查询很慢", "按钮的颜色太蓝了"),
+        ("データベースを選んだ理由は？", "PostgreSQL を選びました", "ボタンの色が青すぎる"),
+        ("데이터베이스가 왜 느린가요?", "쿼리에 인덱스가 없습니다", "버튼이 너무 파랗다"),
+        ("Почему падает сборка?", "The build failed in the compiler", "a walk in spring"),
+        ("Где настраивали мониторинги?", "мониторинг настроен", "прогулка весной"),
+    ],
+)
+def test_meaning_reaches_into_other_languages(question: str, near: str, far: str) -> None:
+    assert likeness(question, near) > likeness(question, far) + 0.1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("今天的天气很好", "缓存什么时候失效"),
+        ("今日はいい天気です", "キャッシュはいつ消えますか"),
+        ("오늘은 날씨가 좋습니다", "캐시는 언제 비워지나요"),
+        ("сегодня хорошая погода", "когда сбрасывается кэш"),
+    ],
+)
+def test_unrelated_texts_of_another_language_are_not_alike(one: str, other: str) -> None:
+    assert likeness(one, other) < 0.25
+
+
 def test_case_accents_and_punctuation_change_nothing() -> None:
     plain, other = STATIC.embed(["cafe in paris", "Café, in PARIS!"])
     assert plain == other
@@ -91,7 +119,8 @@ def test_every_text_gets_one_vector_of_the_same_length(texts: list[str]) -> None
         ("max_retries", ["max", "retries"]),
         ("getX of IDs", ["get", "x", "of", "ids"]),
         ("Python3.11", ["python", "3", "11"]),
-        ("東京", ["東", "京"]),
+        ("東京 검색을 ошибка", ["東京", "검색을", "ошибка"]),
+        ("字" * 90, ["字" * 40, "字" * 40, "字" * 10]),
         ("naïve", ["naive"]),
         ("x" * 41, []),
     ],

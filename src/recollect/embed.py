@@ -60,7 +60,7 @@ class StaticEmbedder:
 
     @property
     def id(self) -> str:
-        return f"static-{self.dims}-{self._model.checksum:08x}"
+        return f"static-{self.dims}-{self._model.checksum:08x}-{self._model.revision}"
 
     @property
     def dims(self) -> int:

@@ -28,6 +28,9 @@ from recollect.core.terms import query_terms, stem, terms
         "создать создаёт создание создаётся",
         "кэширует кэширование кэшировать",
         "ищется ищутся",
+        "выбирать выбрать выбирали выбрали",
+        "проверка проверить проверяется",
+        "установка установить установок",
     ],
 )
 def test_forms_of_a_russian_word_are_one_word(family: str) -> None:

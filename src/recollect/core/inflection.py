@@ -24,8 +24,8 @@ _ENDINGS = """
 
 def russian_stem(word: str) -> str:
     """The word without its ending: cases, persons, what makes a noun or an adjective of a verb
-    (`сохранение`, `сохранить`), an adjective of a noun (`файловый`), and a vowel that comes and
-    goes (`ошибок`, `ошибка`)."""
+    (`сохранение`, `сохранить`), an adjective of a noun (`файловый`), and vowels that come and go
+    (`ошибок`, `ошибка`; `выбирать`, `выбрать`)."""
     verb = len(word) > 5 and word.endswith(("ся", "сь"))
     if verb:
         word = word[:-2]
@@ -39,8 +39,17 @@ def russian_stem(word: str) -> str:
     bare = word.rstrip(_VOWELS)
     if len(bare) > 2:
         word = bare[:-1] if bare.endswith("нн") else bare
+    if len(word) > 4 and word.endswith(("бир", "дир")):
+        return word[:-2] + "р"
+    return _without_fleeting(word)
+
+
+def _without_fleeting(word: str) -> str:
+    """`ошибок` like `ошибка`, both like `ошибиться`; `столбец` like `столбца`."""
     if len(word) > 5 and word.endswith(("ок", "ек")):
-        return word[:-2] + ("ик" if word[-3] in _VOWELS else "к")
+        word = word[:-2] + ("ик" if word[-3] in _VOWELS else "к")
+    if len(word) > 5 and word[-1] == "к" and word[-2] not in _VOWELS:
+        return word[:-1]
     return word[:-2] + "ц" if len(word) > 4 and word.endswith("ец") else word
 
 
@@ -78,13 +87,14 @@ _PARTICLES = """
 def korean_terms(run: str) -> list[str]:
     """The pairs of syllables of a word without its particles; one syllable that they leave is a
     term too (`큐가`, `큐에는`). What may be a word of two syllables is kept whole besides."""
-    bare = _without_particles(run)
+    bare = without_particles(run)
     if len(bare) == 1:
         return [run, bare] if len(run) == 2 else [bare]
     return list(map("".join, pairwise(bare)))
 
 
-def _without_particles(run: str) -> str:
+def without_particles(run: str) -> str:
+    """A Korean word without what is put behind a noun; other words as they are."""
     for size in (4, 3, 2, 1):
         if len(run) > size and run[-size:] in _set_of(_PARTICLES):
             return run[:-size]

@@ -243,12 +243,17 @@ def index_fields(text: str) -> tuple[str, str]:
 def query_terms(query: str) -> list[str]:
     """The distinct terms of a question, without words that say nothing if others are left."""
     asked = dict.fromkeys(terms(query))
-    telling = [term for term in asked if term not in _set_of(_STOP_WORDS)]
+    telling = [term for term in asked if tells(term)]
     if not query.isascii():
         from .inflection import only_asks
 
         telling = [term for term in telling if term.isascii() or not only_asks(term)]
     return (telling or list(asked))[:MOST_QUERY_TERMS]
+
+
+def tells(term: str) -> bool:
+    """Whether a term is no stop word."""
+    return term not in _set_of(_STOP_WORDS)
 
 
 # English (with what is left of don't, it's and we'll), German, French, Spanish, Russian; without

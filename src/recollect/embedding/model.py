@@ -10,8 +10,9 @@ parsing (the file is mapped, never read whole):
     n × dims  its vector, a byte a component, 128 is zero
 
 `tools/build_static_model.py` makes the file. A vector of a text is the sum of its pieces'
-vectors, normalised: common words were made short when the model was built. It does not know
-what a vector is for.
+vectors, normalised: common words were made short when the model was built. A gram of another
+script has no vector in the file, but one made of its hash: two different ones are as good as
+perpendicular. It does not know what a vector is for.
 """
 
 from __future__ import annotations
@@ -33,11 +34,18 @@ MOST_PIECES = 256
 """A text is embedded by its first pieces: what it is about is said early, and the measured
 recall of long messages was better with 256 pieces than with all of them."""
 
+GRAM = 8
+"""How long the vector of a gram is in each component. Words of content have 20 to 80; with so
+little, unrelated texts of other languages are no more alike than unrelated English ones."""
+
 _REMEMBERED = 20_000
 
 
 class StaticModel:
     """An open model file. Opening it maps it; a text touches only its words."""
+
+    revision = 2
+    """Another one when the same file gives other vectors."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -51,6 +59,7 @@ class StaticModel:
             ) from error
         self._read_header(path)
         self._pieces_of: dict[str, tuple[int, ...]] = {}
+        self._rows_made: dict[int, bytes] = {}
 
     def _read_header(self, path: str) -> None:
         size = len(self._map)
@@ -92,19 +101,44 @@ class StaticModel:
         return quantised([sum(column) - offset for column in zip(*rows, strict=True)])
 
     def _row(self, number: int) -> bytes:
+        if number < 0:
+            return self._made(number)
         start = self._vectors + number * self.dims
         return self._map[start : start + self.dims]
+
+    def _made(self, number: int) -> bytes:
+        """The vector of a gram."""
+        row = self._rows_made.get(number)
+        if row is None:
+            from hashlib import shake_128
+
+            if len(self._rows_made) >= _REMEMBERED:
+                self._rows_made.clear()
+            digest = shake_128(number.to_bytes(5, "little", signed=True)).digest(self.dims)
+            row = bytes([ZERO + GRAM if byte & 1 else ZERO - GRAM for byte in digest])
+            self._rows_made[number] = row
+        return row
+
+    def _in_other_script(self, word: str) -> tuple[int, ...]:
+        from .scripts import grams, known_words
+
+        found = [number for known in known_words(word) for number in pieces(known, self.number_of)]
+        return (*found, *(-1 - crc32(gram.encode()) for gram in grams(word)))
 
     def _numbers(self, text: str) -> list[int]:
         known = self._pieces_of
         found: list[int] = []
+        room = MOST_PIECES  # a character of another script takes as much as a piece
         for word in words(text):
             numbers = known.get(word)
             if numbers is None:
                 if len(known) >= _REMEMBERED:
                     known.clear()
-                numbers = known[word] = pieces(word, self.number_of)
-            found += numbers
-            if len(found) >= MOST_PIECES:
+                numbers = known[word] = (
+                    pieces(word, self.number_of) if word.isascii() else self._in_other_script(word)
+                )
+            room -= len(numbers) if word.isascii() else len(word)
+            found += numbers if room >= 0 else numbers[:room]
+            if room <= 0:
                 break
-        return found[:MOST_PIECES]
+        return found

@@ -1,9 +1,8 @@
 """Where a text is cut before its words are looked up in the static model.
 
-It decides what a word is (a run of letters, a hump of `camelCase`, a number, one character of
-Chinese or Japanese) and how a word that is not in the vocabulary falls into pieces that are:
-from the left, the longest first, a piece inside a word marked with `##`. It does not know the
-vocabulary nor the vectors.
+It decides what a word is (a run of letters of one kind, a hump of `camelCase`, a number) and how
+a word that is not in the vocabulary falls into pieces that are: from the left, the longest
+first, a piece inside a word marked with `##`. It does not know the vocabulary nor the vectors.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Callable
 
 _WORD = re.compile(
     r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
-    r"|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W0-9_A-Za-z]+"
+    r"|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{1,40}|[\uac00-\ud7a3]{1,40}|[^\W0-9_A-Za-z]+"
 )
 LONGEST_WORD = 40
 """A longer run is a digest or encoded bytes: it means nothing."""
@@ -29,7 +28,10 @@ def words(text: str) -> list[str]:
 def _without_accents(text: str) -> str:
     from unicodedata import combining, normalize
 
-    return "".join([char for char in normalize("NFD", text) if not combining(char)])
+    apart = normalize("NFD", text)
+    # The marks of later scripts are letters: か and が are two.
+    bare = [char for char in apart if char > "\u0700" or not combining(char)]
+    return normalize("NFC", "".join(bare))
 
 
 def pieces(word: str, number_of: Callable[[str], int]) -> tuple[int, ...]:
