@@ -40,12 +40,49 @@ MOST_QUERY_TERMS = 64
 _CHUNK = re.compile(r"[^\0-/:-@[-^`{-\x7f]+(?:(?:-|(?<=[0-9])\.(?=[0-9]))[^\0-/:-@[-^`{-\x7f]+)*")
 _SEPARATORS = re.compile(r"[-_.]+")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)+")
+_HUMP = re.compile("(?<=[^A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s$)")
 _PILE = re.compile(r"[^\w\s]{16,}")
+
+
+_UTF8 = ("utf-8", "surrogatepass")
+_BETWEEN_WORDS = bytes(
+    code if code > 127 or chr(code).isalnum() or chr(code) in "_-." else ord(" ")
+    for code in range(256)
+)
+_DIGITS_AROUND_DOT = re.compile(rb"[0-9]\.[0-9]")
 
 
 def terms(text: str) -> list[str]:
     """The terms of a text in its order, as often as they stand there."""
     return list(chain.from_iterable(map(_TERMS_OF_CHUNK.__getitem__, _CHUNK.findall(text))))
+
+
+def spaced_stems(text: str) -> str:
+    """The stems of all terms of a text, with a space between them: what the index takes.
+
+    It equals `" ".join(stems(terms(text)))`, at a fifth of its cost for a text of known words."""
+    words = text.encode(*_UTF8).translate(_BETWEEN_WORDS).split()
+    return "".join(map(_STEMS_OF_WORD.__getitem__, words))[1:]
+
+
+class _StemsOfWord(dict[bytes, str]):
+    """The stems of what stands between spaces and signs, with a space before each."""
+
+    def __missing__(self, word: bytes) -> str:
+        if b"." in word and not _DIGITS_AROUND_DOT.search(word):
+            found = "".join(map(self.__getitem__, word.split(b".")))
+        else:
+            text = word.decode(*_UTF8)
+            whole = word.isalnum()
+            found = "".join([" " + stem(term) for term in (_split if whole else terms)(text)])
+        if len(word) <= LONGEST_TERM:
+            if len(self) >= 50_000:
+                self.clear()
+            self[word] = found
+        return found
+
+
+_STEMS_OF_WORD = _StemsOfWord()
 
 
 class _TermsOfChunk(dict[str, list[str]]):
@@ -86,6 +123,11 @@ def _split(chunk: str) -> list[str]:
 
 def _humps(run: str) -> list[str]:
     """`maxRetries` and `HTTPServer` in their parts; `IDs` is one, and so are encoded bytes."""
+    if run == run.lower():
+        return [run]
+    if run.isascii():
+        parts = _HUMP.split(run)
+        return [run] if len(parts) > 5 and len(run) < 3 * (len(parts) - 1) else parts
     cuts = [
         at
         for at in range(1, len(run))
@@ -183,6 +225,8 @@ def stem(term: str) -> str:
 
 
 def _english_stem(word: str) -> str:
+    if word[-1] not in "sdgytne":  # no ending that is taken off
+        return word
     word = _uninflected(_singular(word))
     if word.endswith("ly") and len(word) > 6:
         word = word[:-2]

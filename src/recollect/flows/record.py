@@ -155,6 +155,7 @@ def record(
     seq, head = held
     known = sessions.seqs_by_key(tx, session.id, [item.key for item in prepared if item.key])
     rows: list[sessions.MessageRow] = []
+    calls: list[tuple[ToolCall, int]] = []
     done: list[Recorded] = []
     for item in prepared:
         if item.key and item.key in known:
@@ -164,13 +165,14 @@ def record(
             continue
         head = archive.chain(head, seq, item.role, item.origin, item.at, item.digest)
         rows.append(_row(session.id, seq, item, head))
-        _claim_calls(tx, session.id, seq, item, now)
+        calls += [(call, seq) for call in item.calls]
         _index(tx, session.id, seq, item)
         if item.key:
             known[item.key] = seq
         done.append(_recorded(session.id, seq, new=True, redacted=item.redacted))
         seq += 1
     if rows:
+        _claim(tx, session.id, calls, now)
         sessions.insert_messages(tx, rows)
         sessions.advance(tx, session.id, seq, head, now)
         _add_usage(
@@ -189,12 +191,19 @@ def _same(tx: Tx, session: str, seq: int, item: Prepared) -> None:
         )
 
 
-def _claim_calls(tx: Tx, session: str, seq: int, item: Prepared, now: int) -> None:
+def _claim(tx: Tx, session: str, calls: Sequence[tuple[ToolCall, int]], now: int) -> None:
     """A call id names one call of a session; found by its key, however long the session is."""
-    for call in item.calls:
-        place = messages.address_of(session, seq, seq)
-        if not state.note_write(tx, f"call {session} {call.id}", "record", place, now):
+    made: dict[str, str] = {}
+    for call, seq in calls:
+        key = f"call {session} {call.id}"
+        if key in made:
             raise messages.duplicate_call(call)
+        made[key] = messages.address_of(session, seq, seq)
+    used = state.note_writes(tx, "record", made, now) if made else None
+    if used is not None:
+        raise messages.duplicate_call(
+            next(call for call, _ in calls if used == f"call {session} {call.id}")
+        )
 
 
 def _add_usage(tx: Tx, session: str, new: Sequence[Prepared]) -> None:

@@ -5,7 +5,9 @@ A key of a write is somebody else's text and may hold anything: its hash is kept
 
 from __future__ import annotations
 
-from ..db.database import Tx
+from collections.abc import Mapping
+
+from ..db.database import Tx, placeholders
 from ..errors import Conflict
 from ..types import SafeText
 
@@ -64,6 +66,29 @@ def note_write(tx: Tx, key: str, operation: str, ref: str, now: int, content: st
         },
     )
     return row is not None
+
+
+def note_writes(
+    tx: Tx, operation: str, made: Mapping[str, str], now: int, most: int = 500
+) -> str | None:
+    """The same for many keys and what each made; gives back a key that was used before, and then
+    notes none. Two writers must not claim the same keys at once: they hold a row that says so."""
+    hashes = {_hash(key): key for key in made}
+    known = list(hashes)
+    for start in range(0, len(known), most):
+        names, params = placeholders("key", known[start : start + most])
+        row = tx.one(f"SELECT key FROM writes WHERE space = :space AND key IN ({names})", params)
+        if row:
+            return hashes[row[0]]
+    tx.many(
+        "INSERT INTO writes (space, key, operation, ref, at) "
+        "VALUES (:space, :key, :operation, :ref, :now)",
+        (
+            {"key": hashed, "operation": operation, "ref": made[key], "now": now}
+            for hashed, key in hashes.items()
+        ),
+    )
+    return None
 
 
 def _hash(text: str) -> str:
