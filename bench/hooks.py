@@ -20,6 +20,16 @@ from recollect.db.database import Tx
 from .yardstick import Notes, Ratio, line, paired, processor_milliseconds, table
 
 MEMORIES = 10_000
+COMMAND = """\
+import re
+import sys
+from recollect.__main__ import main
+if __name__ == '__main__':
+    sys.argv[0] = re.sub(r'(-script\\.pyw|\\.exe)?$', '', sys.argv[0])
+    sys.exit(main())
+"""
+"""The `recollect` command as an installer writes it, which is what agents are told to run."""
+
 PAIRS = 15
 
 
@@ -75,6 +85,9 @@ def _firing(
 ) -> Callable[[], float]:
     """One hook process; the reader that it leaves behind is not waited for, and not counted."""
     path = os.path.join(project, "payload.json")
+    command = os.path.join(project, "recollect")
+    with open(command, "w", encoding="utf-8") as file:
+        file.write(COMMAND)
 
     def fire() -> float:
         payload = {
@@ -88,8 +101,7 @@ def _firing(
         }
         with open(path, "w", encoding="utf-8") as file:
             json.dump(payload, file)
-        shell = ["sh", "-c", f'exec "$0" -m recollect hook < "{path}"', sys.executable]
-        return processor_milliseconds(shell, environment)
+        return processor_milliseconds([sys.executable, command, "hook"], environment, path)
 
     return fire
 

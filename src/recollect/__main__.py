@@ -8,7 +8,11 @@ import sys
 
 def main() -> None:
     if sys.argv[1:2] == ["hook"]:
-        # On every prompt somebody waits for it: nothing else is loaded.
+        # On every prompt somebody waits for it: nothing else is loaded, and what lives for some
+        # milliseconds need not look for garbage.
+        import gc
+
+        gc.disable()
         from .interfaces.hooks import main as answer
 
         sys.exit(answer(sys.argv[2:]))

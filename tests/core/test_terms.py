@@ -17,6 +17,7 @@ from recollect.core.terms import (
     MOST_QUERY_TERMS,
     index_fields,
     query_terms,
+    spaced_stems,
     stem,
     stems,
     terms,
@@ -324,3 +325,17 @@ def test_plain_text_needs_no_unicode_tables() -> None:
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
     )
     assert done.stdout.split() == ["False", "True"]
+
+
+@law
+@given(
+    st.lists(
+        st.one_of(any_text, identifiers, st.sampled_from(".-_ 3.1.4 a.b. -x- Iron")), max_size=8
+    )
+)
+@example(["say", "v1.2.3", "-beta.", "HTTPServer", "IDs", "a1.b2", "..", "x-.y"])
+@example(["no.dots.1a", " ", "10.0", ".5", "CafeBar.rest-of.2.x"])
+def test_the_stems_of_a_text_are_those_of_its_terms(parts: list[str]) -> None:
+    for text in ("".join(parts), " ".join(parts)):
+        assert spaced_stems(text) == " ".join(stems(terms(text)))
+        assert spaced_stems(text) == " ".join(stems(terms(text))), "and again from memory"

@@ -76,10 +76,11 @@ class _Firing:
             self.deadline = self.began + PATIENCE_AT_END
         if event.name in ("other", "tool_use"):
             return str(about.reply(event))
-        from .. import open as open_memory
+        from ..app.listening import Listening
+        from ..opening import open_as
 
         hurried = {**self.environment, "RECOLLECT_LOCK_WAIT": LOCK_WAIT}
-        with open_memory(self.cwd, environment=hurried, origin="user") as memory:
+        with open_as(Listening, self.cwd, hurried, incognito=False, origin="user") as memory:
             if memory.settings.mode == "incognito":
                 self.outcome = ""
             answer = memory.hear(event)
