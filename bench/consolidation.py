@@ -1,7 +1,8 @@
 """Consolidation of many episodes: how its time and memory grow.
 
-`python -m bench.consolidation` plans for 2,500, 5,000 and 10,000 episodes in memory, and prints
-seconds, the growth against n log n, and the most memory that was in use.
+`python -m bench.consolidation` plans for 2,500, 5,000 and 10,000 episodes in memory, by words and
+then by words and meaning, and prints seconds of processor time, the growth against n log n, and
+the most memory that was in use.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from time import process_time
 
 from recollect.core import distill
 from recollect.core.episodes import Episode, ErrorSeen
+from recollect.embed import StaticEmbedder
 
 SIZES = (2_500, 5_000, 10_000)
 MOST_GROWTH = 1.5
@@ -51,30 +53,41 @@ def episodes(count: int) -> list[Episode]:
     return made
 
 
-def measure(count: int) -> tuple[float, int]:
+def measure(count: int, embedder: StaticEmbedder | None) -> tuple[float, int]:
     """Seconds of processor time for a plan, and the most memory while it was made, in MB."""
     told = episodes(count)
+
+    def work() -> None:
+        vectors = None
+        if embedder:
+            words = distill.vocabulary(told)
+            vectors = dict(zip(words, embedder.embed(list(words.values())), strict=True))
+        assert distill.plan(told, (), 10**15, vectors=vectors).steps
+
     start = process_time()
-    plan = distill.plan(told, (), 10**15)
+    work()
     spent = process_time() - start
-    assert plan.steps
     tracemalloc.start()
-    distill.plan(told, (), 10**15)
+    work()
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return spent, most // 1_000_000
 
 
 def main() -> int:
-    first = 0.0
     holds = True
-    for count in SIZES:
-        seconds, megabytes = measure(count)
-        unit = seconds / (count * log(count))
-        first = first or unit
-        growth = unit / first
-        holds = holds and growth <= MOST_GROWTH
-        print(f"{count:>6} episodes  {seconds:6.2f} s  {growth:4.2f} of n log n  {megabytes} MB")
+    for embedder in (None, StaticEmbedder()):
+        first = 0.0
+        print("by words and meaning" if embedder else "by words")
+        for count in SIZES:
+            seconds, megabytes = measure(count, embedder)
+            unit = seconds / (count * log(count))
+            first = first or unit
+            growth = unit / first
+            holds = holds and growth <= MOST_GROWTH
+            print(
+                f"{count:>6} episodes  {seconds:6.2f} s  {growth:4.2f} of n log n  {megabytes} MB"
+            )
     return 0 if holds else 1
 
 

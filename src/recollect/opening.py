@@ -31,6 +31,7 @@ from .types import ORIGINS
 
 if TYPE_CHECKING:
     from .app import Recollect
+    from .embed import Embedder
 
 Made = TypeVar("Made", bound=Opened)
 
@@ -78,8 +79,15 @@ def open_as(
     spaces = open_spaces(project, Stores(user, _trusts(variables)), user, settings)
     memory = made(project, settings, spaces, clock or _microseconds, origin)
     memory.environment = variables
+    memory.embedder = _embedder
     memory.elsewhere = lambda place: open_memory(place, variables, incognito, origin, clock)
     return memory
+
+
+def _embedder() -> Embedder:
+    from .embed import StaticEmbedder
+
+    return StaticEmbedder()
 
 
 def _trusts(variables: Mapping[str, str]) -> bool:

@@ -16,7 +16,9 @@ from recollect.core.clusters import (
     clusters,
     features_of,
     similarity_of,
+    spoken,
 )
+from recollect.core.meaning import Meaning
 
 law = settings(deadline=None, max_examples=150)
 
@@ -84,13 +86,45 @@ def test_a_given_likeness_decides_among_those_that_share_anything() -> None:
     assert cluster.members == (1, 2, 3)
 
 
+def towards(*directions: int) -> bytes:
+    """A vector that points into these directions, out of 16."""
+    return bytes(128 + 100 * (at in directions) for at in range(16))
+
+
 def test_vectors_join_what_has_no_word_in_common() -> None:
-    features = [
-        features_of(text) for text in ("delete stale branches", "prune old refs", "dark theme")
-    ]
-    vectors = [[0.9, 0.1, 0.0], [0.8, 0.2, 0.0], [0.0, 0.1, 0.9]]
-    [cluster] = clusters(features, vectors=vectors)
+    goals = ("delete stale branches", "prune old refs", "dark theme")
+    known = {"stale": (0, 1), "branches": (2,), "prune": (0,), "old": (1,), "refs": (2,)}
+    known |= {"dark": (7,), "theme": (8,)}
+    vectors = {stem: towards(*known[word]) for stem, word in spoken(goals).items()}
+    features = [features_of(goal) for goal in goals]
+    assert clusters(features) == []
+    [cluster] = clusters(features, meaning=Meaning(vectors))
     assert cluster.members == (0, 1)
+
+
+def test_a_shared_keyword_joins_nothing_however_near_the_whole_is() -> None:
+    """The whole vectors have a cosine of 0.5 by the shared word alone."""
+    goals = ("create user export", "create billing export")
+    vectors = dict(zip(("user", "bill", "export"), map(towards, (0, 1, 2)), strict=True))
+    assert set(vectors) == set(spoken(goals))
+    features = [features_of(goal) for goal in goals]
+    assert clusters(features, meaning=Meaning(vectors)) == []
+    vectors["bill"] = vectors["user"]
+    assert len(clusters(features, meaning=Meaning(vectors))) == 1
+
+
+def test_files_elsewhere_weigh_against_a_likeness_that_only_vectors_see() -> None:
+    vectors = {"sign": towards(0, 1, 2, 3), "login": towards(2, 3, 4, 5)}
+    apart = [Features(frozenset({"sign"}), frozenset({"web/a.ts"}))]
+    apart += [Features(frozenset({"login"}), frozenset({"src/b.py"}))]
+    assert clusters(apart, meaning=Meaning(vectors)) == []
+    bare = [one._replace(files=frozenset()) for one in apart]
+    assert len(clusters(bare, meaning=Meaning(vectors))) == 1
+
+
+def test_a_common_parent_folder_is_not_the_same_place() -> None:
+    goals = ["make the parser faster", "let the parser read comments"]
+    assert groups(goals, {0: ["src/one/fast.py"], 1: ["src/two/read.py"]}) == []
 
 
 words = st.sampled_from(["login", "form", "page", "export", "invoice", "parser", "theme", "token"])

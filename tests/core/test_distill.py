@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from recollect.core.distill import plan, validate
+from recollect.core.distill import plan, validate, vocabulary
 from recollect.core.distill_steps import (
     Archive,
     Connect,
@@ -129,7 +129,10 @@ def test_the_meaning_may_be_told_by_vectors_or_by_a_function() -> None:
         episode("e-2", "prune old refs"),
         episode("e-3", "dark theme"),
     ]
-    vectors = {"e-1": [0.9, 0.1, 0.0], "e-2": [0.8, 0.2, 0.0], "e-3": [0.0, 0.1, 0.9]}
+    near, far = bytes([228] * 8 + [128] * 8), bytes([128] * 8 + [228] * 8)
+    words = vocabulary(told)
+    vectors = {stem: far if word in ("dark", "theme") else near for stem, word in words.items()}
+    assert plan(told, [], NOW).steps == ()
     [learned] = plan(told, [], NOW, vectors=vectors).steps
     assert isinstance(learned, Learn)
     assert learned.sources == ("e-1", "e-2")

@@ -12,6 +12,7 @@ import recollect
 from recollect.app.opened import new_id
 from recollect.db.database import Database, Matched, Params, Row, Tx
 from recollect.db.sqlite import SqliteDatabase
+from recollect.embed import StaticEmbedder
 from recollect.errors import StoreError
 from recollect.flows import consolidate, episodes
 from recollect.store import jobs
@@ -28,6 +29,9 @@ LOGIN = (
     "Add validation to the customers' login form",
 )
 KEPT = ("memories", "episodes", "links", "documents", "procedures", "state", "claims")
+
+
+MEANS = consolidate.Means(lambda: 0, new_id, StaticEmbedder)
 
 
 def rows_of(space: Database) -> dict[str, list[Row]]:
@@ -86,11 +90,56 @@ def test_five_variations_of_a_task_become_one_pattern_with_evidence(mem: Mem) ->
     assert all(mem.show(source).episode for source in pattern.sources)
 
 
-def test_unrelated_goals_never_become_a_pattern(mem: Mem) -> None:
-    mem.record_episode("implement user login", "success")
-    mem.record_episode("create billing export", "success")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("implement user login", "create billing export"),
+        ("implement user login", "implement billing login"),
+        ("create user export", "create billing export"),
+        ("implement user login", "implement user logout"),
+        ("export invoices as csv", "delete old invoices"),
+        ("rate limit the public API", "limit the size of logs"),
+    ],
+)
+def test_unrelated_goals_never_become_a_pattern(mem: Mem, one: str, other: str) -> None:
+    for goal in (one, other, one.upper(), other.upper()):
+        mem.record_episode(goal, "success", files=["src/app.py"] if goal is one else [])
+    mem.consolidate(dry_run=True)
+    patterns = [line for line in mem.consolidate().lines if line.what == "pattern"]
+    assert len(patterns) == 2, "each goal with itself, and not with the other"
+
+
+MIGRATIONS = (
+    "add a database migration for the orders table",
+    "migrate the orders schema: new status column",
+    "create a migration that adds a column to orders",
+    "alter table orders to add the status field",
+    "schema migration for order status",
+)
+"""Five ways to ask for one sort of work; words alone join four of them."""
+
+
+def test_variations_in_other_words_are_one_pattern_by_their_meaning(mem: Mem) -> None:
+    for number, goal in enumerate(MIGRATIONS):
+        mem.record_episode(episode={**told(goal, number), "context": {"goal": goal}})
+    mem.embedder = None
+    (by_words,) = mem.consolidate(dry_run=True).lines
+    assert by_words.reason.startswith("4 tasks of one sort")
+    mem.embedder = StaticEmbedder
     mem.consolidate()
-    assert mem.list(kind="pattern") == ()
+    (pattern,) = mem.list(kind="pattern")
+    assert len(pattern.sources) == 5
+
+
+def test_without_a_model_tasks_are_compared_by_words_and_that_is_said(
+    mem: Mem, tmp_path: Path
+) -> None:
+    work_on_login(mem)
+    mem.embedder = lambda: StaticEmbedder(str(tmp_path / "none"))
+    done = mem.consolidate()
+    assert [line.what for line in done.lines] == ["pitfall", "pattern"]
+    (note,) = [one.reason for one in done.left_out if not one.sources]
+    assert "by words and files alone" in note
 
 
 def test_a_pattern_that_is_not_sure_enough_is_left_out_and_said(mem: Mem) -> None:
@@ -255,7 +304,7 @@ def test_one_runner_at_a_time_and_a_lost_lease_does_nothing(mem: Mem, clock: Clo
         mem.consolidate()
     clock.advance(seconds=181)
     ready = consolidate.prepare(
-        space.read(lambda tx: consolidate.load(tx, clock())), clock(), new_id
+        space.read(lambda tx: consolidate.load(tx, clock())), clock(), MEANS
     )
     assert mem.consolidate().applied
     held = rows_of(space)
@@ -268,7 +317,7 @@ def test_a_memory_that_changed_while_the_plan_was_made_stops_it(mem: Mem, clock:
     fill(mem, clock)
     space = mem._project_space
     ready = consolidate.prepare(
-        space.read(lambda tx: consolidate.load(tx, clock())), clock(), new_id
+        space.read(lambda tx: consolidate.load(tx, clock())), clock(), MEANS
     )
     (faded,) = [memory for memory in mem.list() if "memcached" in memory.text]
     mem.remember(faded.id)
@@ -346,7 +395,7 @@ def test_whichever_statement_fails_the_store_is_as_before(mem: Mem, clock: Clock
     now = clock()
     job = space.write(lambda tx: jobs.take(tx, "consolidate", "me", now, consolidate.LEASE))
     assert job is not None
-    ready = consolidate.prepare(space.read(lambda tx: consolidate.load(tx, now)), now, new_id)
+    ready = consolidate.prepare(space.read(lambda tx: consolidate.load(tx, now)), now, MEANS)
     count = until_it_works(space, lambda tx: consolidate.apply(tx, ready, job, "u-1", now))
     assert count > 50
     assert until_it_works(space, lambda tx: consolidate.undo(tx, now)) > 20

@@ -156,9 +156,10 @@ class Experience(Memories):
         if not space.present():
             return flows.consolidate.Consolidated(not dry_run, 0)
         self._write_recalls()
+        means = flows.consolidate.Means(self._clock, new_id, self.embedder)
         if dry_run:
-            return flows.consolidate.preview(space, self._clock(), new_id)
-        return flows.consolidate.run(space, new_id("r"), self._clock, new_id, if_due)
+            return flows.consolidate.preview(space, means)
+        return flows.consolidate.run(space, new_id("r"), means, if_due)
 
     def undo_consolidation(self) -> "flows.consolidate.Undone":
         """Take back the last consolidation: everything is exactly as it was before.

@@ -46,6 +46,8 @@ class Opened:
         self.environment: Mapping[str, str] = {}
         self.elsewhere: Any = None
         self.progress: Callable[[Any], object] | None = None
+        self.embedder: Callable[[], Any] | None = None
+        """Makes who turns words into vectors; not made before it is needed."""
         self._sent: dict[str, flows.window.Sent] = {}
         self.counter: Callable[[str], int] | None = None
         """An exact tokenizer, if there is one; prompts are then counted with it."""

@@ -8,20 +8,21 @@ counts once. It does not know the store; `validate` proves a plan before it is a
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ..types import FOREVER, Memory
-from .clusters import THRESHOLD, Features, Similarity, alike, clusters, features_of
+from .clusters import THRESHOLD, Features, Similarity, alike, clusters, features_of, spoken
 from .distill_checks import LEAST_CONFIDENCE, MOST_DEPTH, depth_of, validate
 from .distill_steps import Archive, Learn, LeftOut, Plan, Reinforce, Step, ref
 from .episodes import Episode, ErrorSeen
 from .lessons import pattern_lesson, pitfall_lesson, signature
 from .lifecycle import weak_ones
+from .meaning import Meaning, Vectors
 from .reconcile import contradictions, merges, promotions
 from .troubles import SLIPS
 from .trust import least
 
-__all__ = ["EVIDENCE", "plan", "validate"]
+__all__ = ["EVIDENCE", "plan", "validate", "vocabulary"]
 
 FEWEST = 2
 MOST_CONFIDENCE = 0.97
@@ -37,13 +38,13 @@ def plan(
     memories: Iterable[Memory],
     now: int,
     similarity: Similarity | None = None,
-    vectors: Mapping[str, Sequence[float]] | None = None,
+    vectors: Vectors | None = None,
     links: Links = (),
 ) -> Plan:
     """What to do. The same episodes and memories give the same plan, in whatever order they come.
 
-    `similarity` compares two episodes by their places in the order of time and id; `vectors` has
-    one for each episode's id. Without either, words and files decide.
+    `similarity` compares two episodes by their places in the order of time and id; `vectors` are
+    those of the words in `vocabulary`. Without either, words and files decide.
     """
     told = sorted(episodes, key=lambda episode: (episode.at, episode.id))
     known = sorted(filter(_in_use, memories), key=lambda memory: memory.id)
@@ -51,7 +52,8 @@ def plan(
         LeftOut((one.id,), f"derived {depth_of(one)} times over") for one in told if _too_deep(one)
     ]
     steps: list[Step] = [*_pitfalls(told, known, left_out)]
-    steps += _patterns(told, known, left_out, similarity, vectors)
+    meaning = Meaning(vectors) if vectors else None
+    steps += _patterns(told, known, left_out, similarity, meaning)
     touched = {step.memory for step in steps if isinstance(step, Reinforce)}
     for promoted in promotions(known, touched):
         steps.append(promoted)
@@ -67,6 +69,11 @@ def plan(
     weak = (one for one in weak_ones(known, now) if one.id not in touched)
     steps += [Archive(one.id, one.reason) for one in weak]
     return Plan(tuple(steps), tuple(left_out))
+
+
+def vocabulary(episodes: Iterable[Episode]) -> dict[str, str]:
+    """The words of the goals, as `plan` wants their vectors: by key, each as it was said."""
+    return spoken(episode.goal for episode in episodes)
 
 
 def _in_use(memory: Memory) -> bool:
@@ -169,7 +176,7 @@ def _patterns(
     memories: Sequence[Memory],
     left_out: list[LeftOut],
     similarity: Similarity | None,
-    vectors: Mapping[str, Sequence[float]] | None,
+    meaning: Meaning | None,
 ) -> Iterator[Learn | Reinforce]:
     """Every sort of task that was done more than once: a new pattern, or more evidence for one."""
     nothing = Features(frozenset())
@@ -177,12 +184,9 @@ def _patterns(
         nothing if _too_deep(one) else features_of(one.goal, one.artifacts or one.files)
         for one in episodes
     ]
-    placed = None
-    if vectors is not None:
-        placed = [() if _too_deep(one) else vectors.get(one.id, ()) for one in episodes]
-    known = _KnownPatterns(memories)
+    known = _KnownPatterns(memories, meaning)
     supported: dict[str, list[Episode]] = {}
-    for cluster in clusters(features, similarity, placed):
+    for cluster in clusters(features, similarity, meaning):
         members = [episodes[place] for place in cluster.members]
         same = known.like(members, features[cluster.centre])
         if same is not None:
@@ -202,7 +206,8 @@ def _patterns(
 class _KnownPatterns:
     """The patterns there are, found by their evidence or by a rare word."""
 
-    def __init__(self, memories: Sequence[Memory]) -> None:
+    def __init__(self, memories: Sequence[Memory], meaning: Meaning | None) -> None:
+        self._meaning = meaning
         self._patterns = [memory for memory in memories if memory.kind == "pattern"]
         self._features = [
             features_of(f"{memory.subject} {memory.detail.get('goal', '')}", memory.examples)
@@ -224,7 +229,7 @@ class _KnownPatterns:
             return self._patterns[place]
         words = sorted(centre.words, key=lambda word: (len(self._by_word.get(word, ())), word))
         near = {at for word in words[:4] for at in self._by_word.get(word, ())[:20]}
-        scores = [(alike(self._features[at], centre), -at) for at in near]
+        scores = [(alike(self._features[at], centre, self._meaning), -at) for at in near]
         best, at = max(scores, default=(0.0, 0))
         return self._patterns[-at] if best >= THRESHOLD else None
 

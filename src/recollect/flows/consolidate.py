@@ -6,8 +6,8 @@ was before and after, so that one command takes it back exactly.
 """
 
 import json
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 from ..core import distill, secrets
 from ..core.distill_steps import (
@@ -23,7 +23,7 @@ from ..core.distill_steps import (
 )
 from ..core.episodes import Episode
 from ..db.database import Database, Tx
-from ..errors import Conflict, NotFound, RecollectError, Refused
+from ..errors import Conflict, NotFound, RecollectError, Refused, Unavailable
 from ..store import episodes, events, jobs, links, memories, undos
 from ..types import Json, Memory
 from . import episodes as kept
@@ -33,6 +33,12 @@ from .apply_plan import Changes, apply_step, digest, reindexed
 JOB = OPERATION = "consolidate"
 LEASE = 180_000_000
 WEEK = 7 * 86_400_000_000
+
+
+class Embedder(Protocol):
+    """Who turns words into vectors, as `core.nearest` compares them."""
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]: ...
 
 
 class Line(NamedTuple):
@@ -81,14 +87,18 @@ class Ready(NamedTuple):
     loaded: Loaded
 
 
-def run(
-    space: Database,
-    owner: str,
-    clock: Callable[[], int],
-    new_id: Callable[[str], str],
-    only_if_due: bool,
-) -> Consolidated:
+class Means(NamedTuple):
+    """What consolidation needs from outside: the time, new ids, and the vectors of words. Without
+    an embedder, words and files alone say what is alike."""
+
+    clock: Callable[[], int]
+    new_id: Callable[[str], str]
+    embedder: Callable[[], Embedder] | None = None
+
+
+def run(space: Database, owner: str, means: Means, only_if_due: bool) -> Consolidated:
     """Consolidate, or say why not; what fails changes nothing."""
+    clock, new_id, _ = means
     now = clock()
     if only_if_due and not space.read(lambda tx: is_due(tx, now)):
         return Consolidated(False, 0, note="not due yet: it runs once a week")
@@ -100,7 +110,7 @@ def run(
             hint="wait for it; a lease that was left behind ends after three minutes",
         )
     try:
-        ready = prepare(space.read(lambda tx: load(tx, now)), now, new_id)
+        ready = prepare(space.read(lambda tx: load(tx, now)), now, means)
         undo = new_id("u")
         return space.write(lambda tx: apply(tx, ready, job, undo, clock()))
     except RecollectError as error:
@@ -135,11 +145,13 @@ def load(tx: Tx, now: int) -> Loaded:
     )
 
 
-def prepare(loaded: Loaded, now: int, new_id: Callable[[str], str]) -> Ready:
+def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
     """Plan and validate. A lesson that may not be kept is left out, with the reason."""
-    plan = distill.plan(loaded.episodes, loaded.memories, now, links=loaded.links)
+    new_id = means.new_id
+    vectors, problem = _vectors(loaded.episodes, means.embedder)
+    plan = distill.plan(loaded.episodes, loaded.memories, now, vectors=vectors, links=loaded.links)
     drafts: dict[int, learn.Prepared] = {}
-    left_out = list(plan.left_out)
+    left_out = [*plan.left_out, *problem]
     steps: list[Step] = []
     for step in plan.steps:
         if isinstance(step, Learn):
@@ -156,6 +168,20 @@ def prepare(loaded: Loaded, now: int, new_id: Callable[[str], str]) -> Ready:
     used = {source for step in steps for source in getattr(step, "sources", ())}
     upkeep = [one for one in loaded.upkeep if one.status != "archived" or one.id not in used]
     return Ready(plan, drafts, loaded._replace(upkeep=upkeep))
+
+
+def _vectors(
+    told: Sequence[Episode], embedder: Callable[[], Embedder] | None
+) -> tuple[dict[str, bytes], list[LeftOut]]:
+    """The vectors of the words that goals are told in; without an embedder there are none, and
+    why is said."""
+    if embedder is None:
+        return {}, []
+    words = distill.vocabulary(told)
+    try:
+        return dict(zip(words, embedder().embed(list(words.values())), strict=True)), []
+    except Unavailable as error:
+        return {}, [LeftOut((), f"tasks were compared by words and files alone: {error.message}")]
 
 
 def _draft(step: Learn) -> learn.Draft:
@@ -249,9 +275,10 @@ def _log(tx: Tx, id: str, type: str, count: int, now: int) -> None:
 # ---------------------------------------------------------------- showing
 
 
-def preview(space: Database, now: int, new_id: Callable[[str], str]) -> Consolidated:
+def preview(space: Database, means: Means) -> Consolidated:
     """What consolidation would do; changes nothing."""
-    ready = prepare(space.read(lambda tx: load(tx, now)), now, new_id)
+    now = means.clock()
+    ready = prepare(space.read(lambda tx: load(tx, now)), now, means)
     lines = tuple(diff(ready.plan, ready.loaded))
     return Consolidated(False, len(ready.loaded.episodes), lines, ready.plan.left_out)
 

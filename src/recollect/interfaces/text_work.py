@@ -64,7 +64,8 @@ def _consolidated(done: Any) -> str:
         lines.append(f"    because: {render.one_line(line.reason, 140)}")
     for one in done.left_out:
         named = ", ".join(one.sources[:3]) + (", …" if len(one.sources) > 3 else "")
-        lines.append(f"  left out  {named}: {render.one_line(one.reason, 140)}")
+        told = render.one_line(one.reason, 140)
+        lines.append(f"  left out  {named}: {told}" if named else f"  note      {told}")
     if not done.lines:
         lines.append("nothing to consolidate")
     elif done.applied:
