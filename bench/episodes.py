@@ -23,7 +23,7 @@ from recollect.core.clusters import clusters, features_of
 from recollect.core.distill import plan, validate
 from recollect.core.episodes import Episode, ErrorSeen, build
 from recollect.core.errors_seen import attempts
-from recollect.core.messages import Numbered
+from recollect.core.messages import Numbered, said
 from recollect.errors import RecollectError
 from recollect.hosts.stream import Entry, Found
 
@@ -56,8 +56,9 @@ def sessions(root: str) -> Iterator[tuple[str, str, str, list[Numbered]]]:
 
 
 def survey(root: str, pairs: bool = False) -> int:
-    """Print what was found; 1 if a call was not accounted for."""
+    """Print what was found; 1 if a call or a session with something said was not accounted for."""
     counts: Counter[str] = Counter()
+    lost = 0
     seconds = 0.0
     for host, session, cwd, messages in sessions(root):
         began = perf_counter()
@@ -66,9 +67,14 @@ def survey(root: str, pairs: bool = False) -> int:
         calls = sum(len(placed.message.calls) for placed in messages)
         told = sum(len(episode.actions) for episode in built)
         counts["sessions"] += 1
+        asked = any(said(placed.message).strip() for placed in messages if _users(placed))
+        counts["sessions in which the user said something"] += asked
+        counts["sessions with an episode"] += bool(built)
+        lost += asked and not built
         counts["messages"] += len(messages)
         counts["calls"] += calls
         counts["calls in no episode"] += max(calls - told, 0)
+        lost += max(calls - told, 0)
         counts["episodes"] += len(built)
         for attempt in attempts(messages):
             counts[f"calls that ended as {attempt.state}"] += 1
@@ -83,7 +89,11 @@ def survey(root: str, pairs: bool = False) -> int:
     for name in sorted(counts):
         print(f"{name}: {counts[name]:,}")
     print(f"seconds: {seconds:.2f}")
-    return 1 if counts["calls in no episode"] else 0
+    return 1 if lost else 0
+
+
+def _users(placed: Numbered) -> bool:
+    return placed.message.role == "user"
 
 
 # ---------------------------------------------------------------- growth

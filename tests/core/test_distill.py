@@ -82,6 +82,13 @@ def test_two_episodes_without_evidence_of_success_are_not_sure_enough() -> None:
     assert "only 0.66 sure" in found.left_out[0].reason
 
 
+def test_a_question_that_is_asked_again_and_again_is_no_way_of_working() -> None:
+    asked = [
+        episode(f"e-{at}", "what is this repository doing", outcome="unknown") for at in range(6)
+    ]
+    assert plan([one._replace(files=(), artifacts=()) for one in asked], [], NOW).steps == ()
+
+
 def test_what_one_session_tells_five_times_counts_once() -> None:
     found = plan(endpoint_episodes(5, session="s-1"), [], NOW)
     assert found.steps == ()

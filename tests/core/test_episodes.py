@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from recollect.core.episodes import build, from_json, to_json
 from recollect.core.messages import Numbered
 from recollect.core.outcomes import OUTCOMES, reaction_to_work
-from recollect.core.upkeep import Ageing, Kept, ageing, learnings, synopsis
+from recollect.core.upkeep import Learning, aged, learnings, synopsis_of
 from recollect.errors import InvalidInput
 from recollect.types import Message, Stored, ToolCall
 
-from .records import DAY, EPISODE, NOW, Talk, only
+from .records import DAY, EPISODE, NOW, Talk, episode, only
 from .sessions import sessions
 
 law = settings(deadline=None, max_examples=150)
@@ -273,9 +273,15 @@ def test_corrections_and_short_words_go_on_with_the_task(words: str) -> None:
     assert len(build(talk.user(words).edit("src/theme.css").messages)) == 1
 
 
-def test_talk_without_work_makes_no_episode() -> None:
-    assert build(Talk().user("What is a monad?").agent("A burrito.").messages) == []
-    assert build([]) == []
+def test_talk_without_work_is_an_episode_without_actions() -> None:
+    [episode] = build(Talk().user("What is a monad?").agent("A burrito.").messages, "s-1")
+    assert (episode.goal, episode.outcome) == ("What is a monad?", "unknown")
+    assert (episode.actions, episode.files, episode.errors) == ((), (), ())
+    assert episode.sources == ("memory://session/s-1/messages/1-2",)
+
+
+def test_a_session_in_which_nobody_said_anything_has_no_episode() -> None:
+    assert build([Numbered(1, Message("system", "the agent was started"))], "s-1") == []
 
 
 def test_constraints_files_times_and_tokens_are_kept() -> None:
@@ -302,43 +308,47 @@ def test_the_label_is_the_least_trusted_of_what_it_was_made_from() -> None:
 
 
 def test_episodes_are_whole_for_a_week_then_told_in_words_then_out_of_the_way() -> None:
-    kept = [
-        Kept("e-1", NOW - 3 * DAY, "active"),
-        Kept("e-2", NOW - 8 * DAY, "active"),
-        Kept("e-3", NOW - 9 * DAY, "summarised"),
-        Kept("e-4", NOW - 31 * DAY, "summarised"),
-        Kept("e-5", NOW - 40 * DAY, "active"),
-        Kept("e-6", NOW - 90 * DAY, "archived"),
+    ages = {"e-1": 7, "e-2": 8, "e-3": 30, "e-4": 31, "e-5": 40, "e-6": 40}
+    known = {"e-3": "short"}
+    told = [
+        (episode(id, "Tidy the attic", at=NOW - days * DAY), known.get(id, ""))
+        for id, days in ages.items()
     ]
-    assert ageing(kept, {"e-5"}, NOW) == [
-        Ageing("e-5", "summarised", "40 days old"),
-        Ageing("e-4", "archived", "31 days old, and no memory refers to it"),
-        Ageing("e-2", "summarised", "8 days old"),
+    assert [(one.id, one.status, one.reason) for one in aged(told, {"e-5"}, NOW)] == [
+        ("e-2", "active", "8 days old"),
+        ("e-4", "archived", "31 days old, and no memory refers to it"),
+        ("e-5", "active", "40 days old"),
+        ("e-6", "archived", "40 days old, and no memory refers to it"),
     ]
+    assert all(one.synopsis.startswith("Tidy the attic (") for one in aged(told, (), NOW)[:1])
 
 
 def test_a_synopsis_says_what_was_wanted_done_and_resolved() -> None:
-    assert synopsis(from_json(EPISODE)) == (
-        "Implement POST /api/todos endpoint (success). Changed src/routes/todos.ts, "
-        "tests/todos.test.ts. Missing return type annotation: Added explicit :void to route handler. "
-        "Commit abc123."
-    )
+    assert synopsis_of(from_json(EPISODE)).splitlines() == [
+        "Implement POST /api/todos endpoint (success, 5 steps)",
+        "Files: src/routes/todos.ts, tests/todos.test.ts",
+        "TypeScript compilation: Missing return type annotation -> "
+        "Added explicit :void to route handler",
+        "Commit: abc123",
+    ]
 
 
 @law
 @given(records)
 def test_any_episode_has_a_short_synopsis(given_: dict[str, Any]) -> None:
-    assert 0 < len(synopsis(from_json(given_))) <= 600
+    assert 0 < len(synopsis_of(from_json(given_))) <= 600
 
 
-def test_the_errors_of_episodes_are_listed_by_day() -> None:
-    assert learnings([from_json(EPISODE)]) == {
-        "2026-01-06": [
-            {
-                "type": "TypeScript compilation",
-                "message": "Missing return type annotation",
-                "resolution": "Added explicit :void to route handler",
-                "episode": "ep-2026-01-06-001",
-            }
-        ]
-    }
+def test_the_errors_of_episodes_are_listed_by_day_the_newest_first() -> None:
+    first = from_json(EPISODE)
+    later = first._replace(id="e-2", at=first.at + DAY)
+    [newest, oldest] = learnings([first, later, first._replace(errors=())])
+    assert (newest.day, oldest.day) == ("2026-01-07", "2026-01-06")
+    assert oldest.learnings == (
+        Learning(
+            "TypeScript compilation",
+            "Missing return type annotation",
+            "Added explicit :void to route handler",
+            "ep-2026-01-06-001",
+        ),
+    )

@@ -185,6 +185,25 @@ def test_a_replay_shows_the_present_state_of_each_file(mem: Mem, project: Path) 
     }
 
 
+def test_learnings_are_the_errors_of_each_day_with_what_resolved_them(
+    mem: Mem, clock: Clock
+) -> None:
+    assert mem.learnings() == ()
+    mem.record_episode(episode=GIVEN)
+    mem.record_episode("Add login", errors=["TypeError: no len() => pass a list", "it hangs"])
+    today, first = mem.learnings()
+    assert [(one.message, one.resolution) for one in today.learnings] == [
+        ("no len()", "pass a list"),
+        ("it hangs", ""),
+    ]
+    assert first.day == "2026-01-06"
+    assert mem.episode(first.learnings[0].episode).episode == GIVEN
+    assert mem.learnings(limit=1) == (today,)
+    assert mem.learnings(since=today.day) == (today,)
+    with pytest.raises(recollect.InvalidInput):
+        mem.learnings(since="the day of the fox")
+
+
 def test_a_replay_never_looks_outside_the_project(mem: Mem, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("x")
     kept = mem.record_episode("Look", files=["../secret.txt", str(tmp_path / "secret.txt")])

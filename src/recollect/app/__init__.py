@@ -58,6 +58,7 @@ OPERATIONS: Mapping[str, str] = {
     "episode list": "episodes",
     "episode show": "episode",
     "episode replay": "replay",
+    "learnings": "learnings",
     "consolidate": "consolidate",
     "consolidate undo": "undo_consolidation",
     "procedure learn": "learn_procedure",

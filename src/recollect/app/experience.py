@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TypedDict, Unpack
 
-from .. import flows
+from .. import core, flows
 from ..db.database import Database
 from ..errors import InvalidInput, NotFound
 from ..places import write_private
@@ -138,6 +138,20 @@ class Experience(Memories):
         """
         row = self._project_space.read(lambda tx: flows.episodes.existing(tx, id))
         return flows.episodes.replay(row, self._tree().stamp)
+
+    def learnings(self, since: str = "", limit: int = 30) -> "tuple[core.upkeep.Day, ...]":
+        """The errors that came up, by day, each with what resolved it.
+
+        since: only since this time, such as 2026-01-06 or "a week ago"
+        limit: at most so many days, the newest
+
+        Example: recollect learnings --since "a week ago"
+        """
+        if not self._project_space.present():
+            return ()
+        start = flows.recall.moment(since, self._clock())
+        found = self._project_space.read(lambda tx: flows.episodes.learnings(tx, start, limit))
+        return tuple(found)
 
     # ---------------------------------------------------------------- consolidation
 

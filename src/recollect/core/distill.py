@@ -84,6 +84,11 @@ def _too_deep(episode: Episode) -> bool:
     return depth_of(episode) >= MOST_DEPTH
 
 
+def _only_talk(episode: Episode) -> bool:
+    """Whether nothing was done that could be done again: a question that was answered."""
+    return episode.outcome == "unknown" and not (episode.actions or episode.files)
+
+
 def _confidence(support: Iterable[Episode], before: float = 0.0) -> float:
     """How sure a lesson is: each independent episode adds its part to what was known before."""
     best: dict[str, float] = {}
@@ -181,7 +186,9 @@ def _patterns(
     """Every sort of task that was done more than once: a new pattern, or more evidence for one."""
     nothing = Features(frozenset())
     features = [
-        nothing if _too_deep(one) else features_of(one.goal, one.artifacts or one.files)
+        nothing
+        if _too_deep(one) or _only_talk(one)
+        else features_of(one.goal, one.artifacts or one.files)
         for one in episodes
     ]
     known = _KnownPatterns(memories, meaning)

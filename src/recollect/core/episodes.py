@@ -168,12 +168,13 @@ def build(
 ) -> list[Episode]:
     """The episodes of a session, in their order. Every tool call is in exactly one of them.
 
-    `cwd` is taken off the paths below it. Talk without work makes no episode.
+    `cwd` is taken off the paths below it. Talk without work is an episode without actions; where
+    the user said nothing and nothing was done there is none.
     """
     placed = [Numbered(*one) if type(one) is tuple else one for one in messages]
     spans = task_spans(cast("list[Placed]", placed))
     found = (_episode(span, session, agent, cwd.rstrip("/")) for span in spans)
-    return [episode for episode in found if episode.actions or episode.commit]
+    return [episode for episode in found if episode.goal or episode.actions or episode.commit]
 
 
 def _episode(span: Span, session: str, agent: str, cwd: str) -> Episode:

@@ -1,74 +1,101 @@
-"""How episodes age: whole for a week, then in a few words, after a month out of the way.
+"""How episodes age: whole for a week, then also in a few words, after a month out of the way.
 
-What a memory refers to is never archived. Nothing is deleted, and what is summarised or archived
-stays searchable; the session it was read from stays in the archive. Also: the errors of episodes
-by day, for those who keep a diary of them. It does not know the store.
+What a memory refers to is never archived. Nothing is deleted, and what has a synopsis or is
+archived stays searchable; the session it was read from stays in the archive. Also: the errors of
+episodes by day, for those who keep a diary of them. It does not know the store.
 """
 
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
-from ..types import Json
+from ..types import Memory
+from .distill_steps import ref
 from .episodes import Episode
 from .lossless import iso
 from .rank import DAY
 
-WHOLE_DAYS = 7
-SUMMARISED_DAYS = 30
-LONGEST = 600
+WHOLE_DAYS, KEPT_DAYS = 7, 30
+_MOST = 3
+_LONGEST = 600
 
 
-class Kept(NamedTuple):
-    """An episode as it is kept: its id, when it was, and whether it is whole."""
-
-    id: str
-    at: int
-    status: str
-
-
-class Ageing(NamedTuple):
-    """What becomes of an episode, and why."""
+class Aged(NamedTuple):
+    """What becomes of an episode: another status, a synopsis, or both, and why."""
 
     id: str
     status: str
+    synopsis: str
     reason: str
 
 
-def ageing(kept: Iterable[Kept], referenced: Container[str], now: int) -> list[Ageing]:
-    """What to do with episodes that have grown old, the oldest first."""
+def referred_to(memories: Iterable[Memory]) -> set[str]:
+    """The ids of all records that memories in use were made from or are supported by."""
+    return {
+        ref(one)
+        for memory in memories
+        if memory.status in ("active", "proposed")
+        for one in (*memory.sources, *memory.evidence)
+    }
+
+
+def aged(episodes: Iterable[tuple[Episode, str]], referred: Container[str], now: int) -> list[Aged]:
+    """What upkeep does to episodes in use; each comes with the synopsis it has."""
     found = []
-    for one in sorted(kept, key=lambda each: (each.at, each.id)):
-        days = (now - one.at) // DAY
-        if days > SUMMARISED_DAYS and one.status != "archived" and one.id not in referenced:
-            reason = f"{days} days old, and no memory refers to it"
-            found.append(Ageing(one.id, "archived", reason))
-        elif days > WHOLE_DAYS and one.status == "active":
-            found.append(Ageing(one.id, "summarised", f"{days} days old"))
+    for episode, synopsis in episodes:
+        days = (now - episode.at) // DAY
+        if days <= WHOLE_DAYS:
+            continue
+        short = synopsis or synopsis_of(episode)
+        if days > KEPT_DAYS and episode.id not in referred:
+            why = f"{days} days old, and no memory refers to it"
+            found.append(Aged(episode.id, "archived", short, why))
+        elif not synopsis:
+            found.append(Aged(episode.id, "active", short, f"{days} days old"))
     return found
 
 
-def synopsis(episode: Episode) -> str:
-    """An episode in a few words: what was wanted, what was done, what went wrong, how it ended."""
-    parts = [f"{episode.goal or 'A task'} ({episode.outcome})"]
-    if episode.artifacts:
-        more = f" and {len(episode.artifacts) - 5} more" if len(episode.artifacts) > 5 else ""
-        parts.append(f"Changed {', '.join(episode.artifacts[:5])}{more}")
-    parts += [f"{error.message}: {error.resolution}" for error in episode.resolved[:3]]
-    unresolved = [error.message for error in episode.errors if not error.resolution]
+def synopsis_of(episode: Episode) -> str:
+    """An episode in a few lines: what was to be done, what came of it, and what was learned."""
+    told = [f"{episode.goal or 'A task'} ({episode.outcome}, {len(episode.actions)} steps)"]
+    files = episode.artifacts or episode.files
+    if files:
+        more = f" and {len(files) - _MOST} more" if len(files) > _MOST else ""
+        told.append(f"Files: {', '.join(files[:_MOST])}{more}")
+    told += [f"{one.type}: {one.message} -> {one.resolution}" for one in episode.resolved[:_MOST]]
+    unresolved = [one.message for one in episode.errors if not one.resolution]
     if unresolved:
-        parts.append(f"Not resolved: {unresolved[-1]}")
+        told.append(f"Not resolved: {unresolved[-1]}")
     if episode.commit:
-        parts.append(f"Commit {episode.commit}")
-    text = ". ".join(part.rstrip(".") for part in parts) + "."
-    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
+        told.append(f"Commit: {episode.commit}")
+    text = "\n".join(told)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
 
 
-def learnings(episodes: Iterable[Episode]) -> dict[str, list[dict[str, Json]]]:
-    """The errors of episodes by day, each with what resolved it and where it happened."""
-    found: dict[str, list[dict[str, Json]]] = {}
+# ---------------------------------------------------------------- errors by day
+
+
+class Learning(NamedTuple):
+    """An error that came up, what resolved it, and the episode it came up in; a resolution is
+    empty as long as there is none."""
+
+    type: str
+    message: str
+    resolution: str
+    episode: str
+
+
+class Day(NamedTuple):
+    """The errors of one day, in UTC."""
+
+    day: str
+    learnings: tuple[Learning, ...]
+
+
+def learnings(episodes: Iterable[Episode]) -> list[Day]:
+    """The errors of episodes by day, the newest day first."""
+    found: dict[str, list[Learning]] = {}
     for episode in sorted(episodes, key=lambda one: (one.at, one.id)):
         for error in episode.errors:
-            told: dict[str, Json] = {"type": error.type, "message": error.message}
-            told |= {"resolution": error.resolution, "episode": episode.id}
+            told = Learning(error.type, error.message, error.resolution, episode.id)
             found.setdefault(iso(episode.at)[:10], []).append(told)
-    return found
+    return [Day(day, tuple(all_)) for day, all_ in sorted(found.items(), reverse=True)]

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from . import survey as survey
     from . import tasks as tasks
     from . import tend as tend
-    from . import upkeep_episodes as upkeep_episodes
     from . import verify as verify
     from . import window as window
     from . import work as work

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from ..core import distill, secrets
+from ..core import distill, secrets, upkeep
 from ..core.distill_steps import (
     Archive,
     Connect,
@@ -27,7 +27,7 @@ from ..errors import Conflict, NotFound, RecollectError, Refused, Unavailable
 from ..store import episodes, events, jobs, links, memories, undos
 from ..types import Json, Memory
 from . import episodes as kept
-from . import learn, tend, upkeep_episodes
+from . import learn, tend
 from .apply_plan import Changes, apply_step, digest, reindexed
 
 JOB = OPERATION = "consolidate"
@@ -76,7 +76,7 @@ class Loaded(NamedTuple):
     memories: list[Memory]
     links: list[tuple[str, str, str]]
     watermark: int
-    upkeep: list[upkeep_episodes.Aged]
+    upkeep: list[upkeep.Aged]
 
 
 class Ready(NamedTuple):
@@ -134,14 +134,14 @@ def load(tx: Tx, now: int) -> Loaded:
     while page := memories.listing(tx, {}, tend.PAGE, len(known)):
         known += page
     told = [kept.episode_of(row) for row in rows]
-    referred = upkeep_episodes.referred_to(known)
+    referred = upkeep.referred_to(known)
     pairs = [(one, row.synopsis) for one, row in zip(told, rows, strict=True)]
     return Loaded(
         told if newest > (job.success_watermark if job else 0) else [],
         known,
         [(link.source, link.relation, link.target) for link in links.every(tx, "contradicts")],
         newest,
-        upkeep_episodes.aged(pairs, referred, now),
+        upkeep.aged(pairs, referred, now),
     )
 
 
@@ -166,8 +166,8 @@ def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
     plan = Plan(tuple(steps), tuple(left_out))
     distill.validate(plan, loaded.episodes, loaded.memories)
     used = {source for step in steps for source in getattr(step, "sources", ())}
-    upkeep = [one for one in loaded.upkeep if one.status != "archived" or one.id not in used]
-    return Ready(plan, drafts, loaded._replace(upkeep=upkeep))
+    ageing = [one for one in loaded.upkeep if one.status != "archived" or one.id not in used]
+    return Ready(plan, drafts, loaded._replace(upkeep=ageing))
 
 
 def _vectors(

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..core import archive, secrets, trust, urls
+from ..core import archive, secrets, trust, upkeep, urls
 from ..core import episodes as told
 from ..db.database import Database, Tx
 from ..errors import Conflict, InvalidInput, NotFound
@@ -275,6 +275,15 @@ def existing(tx: Tx, name: str) -> episodes.EpisodeRow:
 def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[Shown]:
     """Episodes with these values, newest first."""
     return [shown(row) for row in episodes.listing(tx, where, limit)]
+
+
+def learnings(tx: Tx, since: int, limit: int) -> list[upkeep.Day]:
+    """The errors of episodes by day, the newest day first, of at most so many days."""
+    found = (
+        told.from_json(json.loads(body))._replace(id=id, at=at)
+        for id, at, body in episodes.bodies(tx, since)
+    )
+    return upkeep.learnings(found)[:limit]
 
 
 def shown(row: episodes.EpisodeRow) -> Shown:

@@ -50,6 +50,7 @@ _GROUPS = (
             "episode list",
             "episode show",
             "episode replay",
+            "learnings",
             "consolidate",
             "consolidate undo",
             "procedure learn",

@@ -55,6 +55,19 @@ def _replay(replay: Any) -> str:
     return "\n".join(lines)
 
 
+def _learnings(days: Sequence[Any]) -> str:
+    if not days:
+        return "no errors yet; `recollect episode build` reads them out of conversations"
+    lines = []
+    for day in days:
+        lines.append(day.day)
+        for one in day.learnings:
+            end = one.resolution or "never resolved"
+            lines.append(f"  {one.episode}  {render.one_line(f'{one.type}: {one.message}', 120)}")
+            lines.append(f"      {render.one_line(end, 140)}")
+    return "\n".join(lines)
+
+
 def _consolidated(done: Any) -> str:
     if done.note:
         return str(done.note)
@@ -229,6 +242,7 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "episode list": _episodes,
     "episode show": _episode,
     "episode replay": _replay,
+    "learnings": _learnings,
     "consolidate": _consolidated,
     "consolidate undo": _undone,
     "procedure learn": _counted,

@@ -119,11 +119,12 @@ def in_use(tx: Tx) -> list[EpisodeRow]:
     ]
 
 
-def ages(tx: Tx) -> list[Row]:
-    """Id, time and synopsis of every episode that is not archived."""
+def bodies(tx: Tx, since: int) -> list[Row]:
+    """Id, time and body of every episode since a time, the newest first."""
     return tx.run(
-        "SELECT id, at, synopsis FROM episodes WHERE space = :space AND status <> 'archived' "
-        "ORDER BY at, id"
+        "SELECT id, at, body FROM episodes WHERE space = :space AND at >= :since "
+        "ORDER BY at DESC, id",
+        {"since": since},
     )
 
 
