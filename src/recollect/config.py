@@ -44,6 +44,9 @@ SETTINGS = (
     Setting("database", "", "no", "a postgresql:// address; empty means SQLite files"),
     Setting("space", "", "no", "the name under which a team shares this project on PostgreSQL"),
     Setting("capture", True, "off", "whether rules and wishes in your messages are remembered"),
+    Setting(
+        "consolidate", True, "off", "whether finished work becomes episodes and lessons by itself"
+    ),
     Setting("briefing_budget", 800, "lower", "how many tokens a briefing may cost"),
     Setting(
         "stale",
@@ -69,6 +72,7 @@ class Settings(NamedTuple):
     briefing_budget: int = 800
     stale: str = "mark"
     capture: bool = True
+    consolidate: bool = True
     recall_limit: int = 10
     recall_budget: int = 2000
     lock_wait: float = 30.0

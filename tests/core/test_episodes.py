@@ -15,7 +15,8 @@ from recollect.core.upkeep import Learning, aged, learnings, synopsis_of
 from recollect.errors import InvalidInput
 from recollect.types import Message, Stored, ToolCall
 
-from .records import DAY, EPISODE, NOW, Talk, episode, only
+from . import records as made
+from .records import DAY, EPISODE, NOW, Talk, only
 from .sessions import sessions
 
 law = settings(deadline=None, max_examples=150)
@@ -311,7 +312,7 @@ def test_episodes_are_whole_for_a_week_then_told_in_words_then_out_of_the_way() 
     ages = {"e-1": 7, "e-2": 8, "e-3": 30, "e-4": 31, "e-5": 40, "e-6": 40}
     known = {"e-3": "short"}
     told = [
-        (episode(id, "Tidy the attic", at=NOW - days * DAY), known.get(id, ""))
+        (made.episode(id, "Tidy the attic", at=NOW - days * DAY), known.get(id, ""))
         for id, days in ages.items()
     ]
     assert [(one.id, one.status, one.reason) for one in aged(told, {"e-5"}, NOW)] == [

@@ -39,7 +39,8 @@ def test_each_command_says_what_it_did(say: Say, project: Path) -> None:
     first = json.loads(say("episode", "list", "--json"))[0]["id"]
     assert "Add a login page" in say("episode", "list")
     assert "trusted as agent" in say("episode", "show", first)
-    assert "(success)" in say("episode", "replay", first)
+    assert "(unknown)" in say("episode", "replay", first)
+    assert "  TypeError: no len()" in say("learnings")
     assert "nothing was changed" in say("consolidate", "--dry-run")
     assert "+ pitfall" in say("consolidate")
     assert "took back" in say("consolidate", "undo")

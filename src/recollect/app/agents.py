@@ -70,8 +70,9 @@ class Agents(Opened):
         return os.path.join(self.project.folder, "catch-up")
 
     def catch_up(self) -> int:
-        """Read what hooks asked for; returns at once when others are at it already."""
-        return flows.hooks.catch_up(self._requests(), self._answer_request)
+        """Read what hooks asked for, and learn from conversations that are over; returns at once
+        when others are at it already."""
+        return flows.hooks.catch_up(self._requests(), self._answer_request, self._settle)
 
     def _answer_request(self, request: flows.hooks.Request) -> None:
         """One transcript that cannot be read must not keep the others from being read."""

@@ -84,6 +84,14 @@ class Opened:
             for space in (self._project_space, self._user_space):
                 space.note(lambda tx: flows.recall.note(tx, noted))
 
+    def _settle(self, task_done: bool = False) -> flows.settle.Settled:
+        """Let what is over teach, if that is wanted."""
+        if not self.settings.consolidate:
+            return flows.settle.Settled()
+        self._write_recalls()
+        means = flows.consolidate.Means(self._clock, new_id, self.embedder)
+        return flows.settle.settle(self._project_space, new_id("r"), means, task_done)
+
     def close(self) -> None:
         """Give back this thread's connections; the next operation opens them again."""
         self._write_recalls()

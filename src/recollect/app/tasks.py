@@ -114,16 +114,18 @@ class Tasks(Memories):
         return self._change_task(slug, flows.tasks.verified(revise, items, self._clock()))
 
     def complete_task(self, slug: str) -> "flows.tasks.Shown":
-        """End a task; its completion report is kept with it.
+        """End a task; its report is kept with it, and what happened becomes episodes and lessons.
 
         slug: the task
 
         Example: recollect task complete feature-x
         """
         now = self._clock()
-        return self._project_space.write(
+        shown = self._project_space.write(
             lambda tx: flows.tasks.complete(tx, slug, self.origin, now)
         )
+        lessons = self._settle(task_done=True).lessons
+        return shown._replace(lessons=tuple(f"{one.sign} {one.text}" for one in lessons))
 
     def tasks(self, limit: int = 100) -> "tuple[flows.tasks.Shown, ...]":
         """All tasks.

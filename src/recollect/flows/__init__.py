@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from . import scratch as scratch
     from . import sessions as sessions
     from . import sessions_search as sessions_search
+    from . import settle as settle
     from . import setup as setup
     from . import survey as survey
     from . import tasks as tasks

@@ -223,7 +223,6 @@ def apply(tx: Tx, ready: Ready, job: jobs.Job, undo: str, now: int) -> Consolida
     reindexed(tx, changes.rows)
     body = {
         "watermark": job.success_watermark,
-        "updated": job.updated,
         "changes": [
             [row.table, row.key, row.before, list(row.after), digest(row.after)]
             for row in changes.rows
@@ -343,6 +342,7 @@ def undo(tx: Tx, now: int) -> Undone:
             undos.set_columns(tx, table, key, before)
     reindexed(tx, rows)
     undos.done(tx, last.id)
-    jobs.rewind(tx, JOB, body["watermark"], body["updated"])
+    # All episodes are new again, but it is not due at once: nobody undoes to see it redone.
+    jobs.rewind(tx, JOB, body["watermark"], now)
     _log(tx, f"ev-{last.id}-undone", "undone", len(rows), now)
     return Undone(last.id, len(rows) - removed, removed)

@@ -198,9 +198,10 @@ def episode_of(row: episodes.EpisodeRow) -> told.Episode:
 # ---------------------------------------------------------------- out of sessions
 
 
-def build(space: Database, session: str, clock: Callable[[], int]) -> Built:
-    """Read the episodes of one session, or of all that have grown since they were read last."""
-    names = space.read(lambda tx: _grown(tx, session))
+def build(space: Database, session: str, clock: Callable[[], int], quiet_since: int = 0) -> Built:
+    """Read the episodes of one session, or of all that have grown since they were read last; with
+    `quiet_since`, only of those that ended, or in which nobody spoke since then."""
+    names = space.read(lambda tx: _grown(tx, session, quiet_since))
     read = created = updated = 0
     for name in names:
         made = _built(space, name, clock())
@@ -210,7 +211,7 @@ def build(space: Database, session: str, clock: Callable[[], int]) -> Built:
     return Built(len(names), read, created, updated)
 
 
-def _grown(tx: Tx, session: str) -> list[str]:
+def _grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
     if session:
         if sessions.get(tx, session) is None:
             raise NotFound(
@@ -220,7 +221,10 @@ def _grown(tx: Tx, session: str) -> list[str]:
     found = []
     for name in sessions.every_id(tx):
         held = sessions.get(tx, name)
-        if held and held.messages and cursors.get(tx, _CURSOR + name) != str(held.messages):
+        if not held or not held.messages:
+            continue
+        over = not quiet_since or held.status == "ended" or held.last_active < quiet_since
+        if over and cursors.get(tx, _CURSOR + name) != str(held.messages):
             found.append(name)
     return found
 

@@ -74,8 +74,13 @@ def ask(folder: str, request: Request) -> None:
     os.replace(partial, os.path.join(folder, f"{name}.json"))
 
 
-def catch_up(folder: str, work: Callable[[Request], object]) -> int:
-    """Work off the requests, as the only one who does; gives how many there were."""
+def catch_up(
+    folder: str,
+    work: Callable[[Request], object],
+    afterwards: Callable[[], object] = lambda: None,
+) -> int:
+    """Work off the requests, as the only one who does; gives how many there were. What is to be
+    done when a conversation is over is done once for all of them."""
     import fcntl
 
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -88,9 +93,13 @@ def catch_up(folder: str, work: Callable[[Request], object]) -> int:
         with open(os.path.join(folder, "working"), "a") as working:
             fcntl.flock(working, fcntl.LOCK_EX)
             fcntl.flock(waiting, fcntl.LOCK_UN)
+            over = False
             for request in _requests(folder):
                 work(request)
+                over = over or request.ended or not request.session
                 done += 1
+            if over:
+                afterwards()
     return done
 
 

@@ -19,7 +19,8 @@ COMPLETED = "completed"
 
 
 class Shown(NamedTuple):
-    """A task as it stands: its phase, what is done, what got lost since, and its pages."""
+    """A task as it stands: its phase, what is done, what got lost since, and its pages; once it is
+    complete, its report and what was learned from the work."""
 
     slug: str
     title: str
@@ -29,6 +30,7 @@ class Shown(NamedTuple):
     regressions: tuple[tasks.Regression, ...]
     pages: tuple[str, ...]
     report: str = ""
+    lessons: tuple[str, ...] = ()
 
     @property
     def address(self) -> str:

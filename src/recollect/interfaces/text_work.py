@@ -169,6 +169,9 @@ def _task(shown: Any) -> str:
             f"  LOST     {render.one_line(lost.item)} (verified in revision {lost.verified_in})"
         )
     lines += [f"  {page}" for page in shown.pages]
+    lines += [f"  lesson   {render.one_line(lesson, 140)}" for lesson in shown.lessons]
+    if shown.lessons:
+        lines.append("  (`recollect consolidate undo` takes the lessons back)")
     return "\n".join(lines)
 
 
