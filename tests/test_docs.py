@@ -29,7 +29,11 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("place", "block"), blocks("python"), ids=lambda value: value[:40])
 def test_a_python_block_runs(place: str, block: str, tmp_path: Path) -> None:
-    environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"}
+    environment = {
+        "RECOLLECT_HOME": str(tmp_path / "home"),
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": str(ROOT / "src"),
+    }
     project = tmp_path / "project"
     project.mkdir()
     done = subprocess.run(

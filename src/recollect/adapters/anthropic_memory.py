@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anthropic.lib.tools import ToolError
-from anthropic.tools import BetaAbstractMemoryTool
+from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 from anthropic.types import beta
 
 from ..app import Recollect
+from ..app.shelves import Shelves
 from .files import MemoryFiles
 
 
@@ -52,6 +53,36 @@ class MemoryTool(BetaAbstractMemoryTool):
 
     def clear_all_memory(self) -> str:
         return _told(self._files.clear)
+
+
+class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+    """The same for an async client: each command runs in a thread."""
+
+    def __init__(self, memory: Recollect) -> None:
+        super().__init__()
+        self._shelves = Shelves(memory)
+        self._tool = MemoryTool(memory)
+
+    async def view(self, command: beta.BetaMemoryTool20250818ViewCommand) -> str:
+        return await self._shelves.beside(lambda: self._tool.view(command))
+
+    async def create(self, command: beta.BetaMemoryTool20250818CreateCommand) -> str:
+        return await self._shelves.beside(lambda: self._tool.create(command))
+
+    async def str_replace(self, command: beta.BetaMemoryTool20250818StrReplaceCommand) -> str:
+        return await self._shelves.beside(lambda: self._tool.str_replace(command))
+
+    async def insert(self, command: beta.BetaMemoryTool20250818InsertCommand) -> str:
+        return await self._shelves.beside(lambda: self._tool.insert(command))
+
+    async def delete(self, command: beta.BetaMemoryTool20250818DeleteCommand) -> str:
+        return await self._shelves.beside(lambda: self._tool.delete(command))
+
+    async def rename(self, command: beta.BetaMemoryTool20250818RenameCommand) -> str:
+        return await self._shelves.beside(lambda: self._tool.rename(command))
+
+    async def clear_all_memory(self) -> str:
+        return await self._shelves.beside(self._tool.clear_all_memory)
 
 
 def _told(work: Callable[[], str]) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import episodes as episodes
     from . import export as export
     from . import freshness as freshness
+    from . import handover as handover
     from . import hooks as hooks
     from . import import_list as import_list
     from . import imports as imports
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from . import sessions_search as sessions_search
     from . import settle as settle
     from . import setup as setup
+    from . import shelf as shelf
     from . import survey as survey
     from . import tasks as tasks
     from . import tend as tend

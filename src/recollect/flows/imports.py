@@ -18,7 +18,7 @@ from ..db.database import Database, Tx
 from ..errors import InvalidInput
 from ..hosts.stream import Entry, Found, Item, Mark, Skipped, Transcript
 from ..store import cursors, sessions
-from ..types import Learned
+from ..types import Json, Learned
 from . import capture, learn, record
 
 BATCH_MESSAGES = 200
@@ -85,12 +85,26 @@ class _Saved(NamedTuple):
 
 def read(space: Database, transcript: Transcript, how: Reading) -> Read:
     """Bring everything that a transcript holds beyond its cursor into the archive."""
+    reader = hosts.transcripts(transcript.host)
+    return take(
+        space,
+        transcript,
+        lambda cursor: reader.read(transcript.path, cursor, transcript.session),
+        how,
+    )
+
+
+def take(
+    space: Database,
+    transcript: Transcript,
+    items: Callable[[Mapping[str, Json] | None], Iterable[Item]],
+    how: Reading,
+) -> Read:
+    """Bring what comes after the cursor of a transcript into the archive."""
     source = f"{transcript.host}:{transcript.path}#{transcript.session}"
     position = space.read(lambda tx: cursors.get(tx, source))
-    cursor = json.loads(position) if position else None
-    reader = hosts.transcripts(transcript.host)
-    items = reader.read(transcript.path, cursor, transcript.session)
-    return _Import(space, transcript, (source, position), how).take(items)
+    found = items(json.loads(position) if position else None)
+    return _Import(space, transcript, (source, position), how).take(found)
 
 
 class _Import:

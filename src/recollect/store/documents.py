@@ -71,6 +71,55 @@ def listing(tx: Tx, type: str, limit: int, owner: str = "") -> list[Document]:
     return [_document(row) for row in rows]
 
 
+def below(tx: Tx, type: str, lead: str) -> list[Document]:
+    """Open documents of a type whose owner begins so; exactly so, not by a pattern."""
+    rows = tx.run(
+        f"{_SELECT} AND type = :type AND valid_to = {FOREVER} "
+        "AND substr(owner, 1, :length) = :lead ORDER BY valid_from DESC, address",
+        {"type": type, "lead": lead, "length": len(lead)},
+    )
+    return [_document(row) for row in rows]
+
+
+def last(tx: Tx, type: str, owner: str, limit: int) -> list[Document]:
+    """The open documents of an owner with the highest addresses, the highest first."""
+    rows = tx.run(
+        f"{_SELECT} AND type = :type AND owner = :owner AND valid_to = {FOREVER} "
+        "ORDER BY address DESC LIMIT :limit",
+        {"type": type, "owner": owner, "limit": limit},
+    )
+    return [_document(row) for row in rows]
+
+
+def close_below(tx: Tx, type: str, lead: str, now: int) -> None:
+    """End every open document of a type whose owner begins so."""
+    tx.run(
+        "UPDATE documents SET valid_to = :now WHERE space = :space AND type = :type "
+        f"AND valid_to = {FOREVER} AND substr(owner, 1, :length) = :lead",
+        {"type": type, "lead": lead, "length": len(lead), "now": now},
+    )
+
+
+def owners(tx: Tx, type: str, lead: str = "") -> list[tuple[str, int]]:
+    """Whose open documents of a type there are, and when each was written to last."""
+    rows = tx.run(
+        "SELECT owner, max(valid_from) FROM documents WHERE space = :space AND type = :type "
+        f"AND valid_to = {FOREVER} AND substr(owner, 1, :length) = :lead "
+        "GROUP BY owner ORDER BY owner",
+        {"type": type, "lead": lead, "length": len(lead)},
+    )
+    return [(row[0], int(row[1])) for row in rows]
+
+
+def set_fields(tx: Tx, address: str, fields: SafeText) -> None:
+    """Change what is noted beside the open revision at an address, not its text."""
+    tx.run(
+        "UPDATE documents SET fields = :fields WHERE space = :space AND address = :address "
+        f"AND valid_to = {FOREVER}",
+        {"address": address, "fields": fields},
+    )
+
+
 def last_revision(tx: Tx, address: str) -> int:
     """The highest revision ever written at an address; 0 when there is none."""
     row = tx.one(

@@ -27,7 +27,7 @@ from ..shapes import (
     usage_of,
     without_own_answers,
 )
-from ..stream import Found, Item, Skipped, Transcript, digest, follow, moment, record_of
+from ..stream import Found, Item, Mark, Skipped, Transcript, digest, follow, moment, record_of
 
 HOST = "claude-code"
 _REQUESTS_KEPT = 16
@@ -47,6 +47,21 @@ _SHELL = re.compile(r"\s*<bash-input>(.*?)</bash-input>", re.DOTALL)
 def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
     """The items of a session's or a subagent's file after the cursor."""
     return follow(path, cursor, _Reader(path))
+
+
+def read_records(
+    records: Iterable[Mapping[str, Json]], cursor: Mapping[str, Json] | None, path: str
+) -> Iterator[Item]:
+    """The items of records that came another way than in a file; the cursor holds only a state."""
+    reader = _Reader(path)
+    reader.state = dict((cursor or {}).get("state") or {})
+    number = 0
+    for number, record in enumerate(records, start=1):
+        try:
+            yield from reader.take(json.dumps(record).encode(), number, 0)
+        except ValueError as error:
+            yield Skipped(number, f"damaged: {error}", expected=False)
+    yield Mark({"state": json.loads(json.dumps(reader.state))}, number, number)
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:

@@ -1,0 +1,153 @@
+"""Conversations that a framework hands over turn by turn and asks back in its own form.
+
+Its records lie on a shelf as they were given; what was said in them goes into the archive. What the
+framework takes back leaves the shelf and stays in the archive. A thread that was cleared goes on in
+a new session, so that each session of the archive is one conversation.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ..core import archive, secrets, wire
+from ..core.wire_shapes import opaque
+from ..db.database import Tx
+from ..errors import InvalidInput
+from ..hosts.naming import session_id
+from ..store import state
+from ..types import Json, Message
+from . import record, shelf
+
+FORM = "responses"
+_EVERY = 1_000_000
+
+
+class Given(NamedTuple):
+    """A record of the framework and what was said in it."""
+
+    value: Json
+    said: tuple[record.Prepared, ...]
+
+
+def prepare(values: Sequence[Json], opener: str, now: int) -> list[Given]:
+    """The work that needs no transaction. What the form does not know is kept whole."""
+    return [
+        Given(
+            value,
+            tuple(
+                record.prepare(item, now)
+                for message in _messages(value)
+                for item in record.incoming(message, "", "", "", opener)
+            ),
+        )
+        for value in values
+    ]
+
+
+def _messages(value: Json) -> list[Message]:
+    try:
+        return wire.from_wire([value], FORM)
+    except InvalidInput:
+        return [Message("assistant", (opaque(FORM, value, item=True),))]
+
+
+def add(
+    tx: Tx, host: str, thread: str, given: Sequence[Given], about: record.NewSession, now: int
+) -> None:
+    """Keep the next turns of a thread."""
+    part = _part(tx, host, thread)
+    there = shelf.last(tx, host, (thread,), 1)
+    place = int(there[0].key) if there else 0
+    puts: list[shelf.Put] = []
+    said: list[record.Prepared] = []
+    session = about._replace(id=session_of(host, thread, part))
+    for item in given:
+        place += 1
+        puts.append(shelf.Put((thread,), f"{place:012d}", item.value))
+        for at, message in enumerate(item.said):
+            # The same turn in the same place, taken back and given again, was said once.
+            key = f"{place}.{at}:{archive.text_digest(message.body)[:24]}"
+            said.append(_claimable(tx, session.id, message)._replace(key=key))
+    shelf.put(tx, host, puts, about.origin, now)
+    if said:
+        record.record(tx, session, said, now)
+
+
+def _claimable(tx: Tx, session: str, message: record.Prepared) -> record.Prepared:
+    """A call that was taken back and given again in other words is not a new call."""
+    known = [state.written(tx, f"call {session} {call.id}") for call in message.calls]
+    return message._replace(calls=()) if any(known) else message
+
+
+def turns(tx: Tx, host: str, thread: str, limit: int | None) -> list[Json]:
+    """The newest turns of a thread, the oldest of them first."""
+    found = shelf.last(tx, host, (thread,), _EVERY if limit is None else limit)
+    return [item.value for item in reversed(found)]
+
+
+def pop(tx: Tx, host: str, thread: str, now: int) -> Json:
+    """Take back the newest turn; None when there is none."""
+    found = shelf.last(tx, host, (thread,), 1)
+    if not found:
+        return None
+    shelf.put(tx, host, [shelf.Put((thread,), found[0].key, None)], "agent", now)
+    return found[0].value
+
+
+def clear(tx: Tx, host: str, thread: str, now: int) -> None:
+    """Take back all turns; what comes next is another conversation."""
+    if shelf.last(tx, host, (thread,), 1):
+        shelf.clear(tx, host, (thread,), now)
+        part = str(_part(tx, host, thread) + 1)
+        state.put(tx, _state(host, thread), secrets.safe(part), now)
+
+
+Fold = Callable[[Json, Sequence[Json]], Json]
+"""What was known of a transcript (None at first) and what is new, into what is known now."""
+
+
+def mirror(
+    tx: Tx, host: str, folder: shelf.Folder, records: Sequence[Json], fold: Fold | None, now: int
+) -> list[Json]:
+    """Keep the records of a transcript that are not there yet; gives them.
+
+    One with the same uuid is the same record."""
+    fresh: dict[str, Json] = {}
+    so_far = shelf.keys_so_far(tx, host)
+    for entry in records:
+        key = str(entry.get("uuid") or f"{so_far + len(fresh):012d}")
+        if key not in fresh and shelf.get(tx, host, folder, key, now) is None:
+            fresh[key] = entry
+    puts = [shelf.Put(folder, key, entry) for key, entry in fresh.items()]
+    shelf.put(tx, host, puts, "agent", now)
+    if fold and fresh:
+        side, above, key = summary_place(host, folder)
+        known = shelf.get(tx, side, above, key, now)
+        folded = fold(known.value if known else None, list(fresh.values()))
+        shelf.put(tx, side, [shelf.Put(above, key, folded)], "agent", now)
+    return list(fresh.values())
+
+
+def unmirror(tx: Tx, host: str, folder: shelf.Folder, now: int) -> None:
+    """Take back a transcript and those that belong to it."""
+    shelf.clear(tx, host, folder, now)
+    if len(folder) == 2:
+        side, above, key = summary_place(host, folder)
+        shelf.put(tx, side, [shelf.Put(above, key, None)], "agent", now)
+
+
+def summary_place(host: str, folder: shelf.Folder) -> tuple[str, shelf.Folder, str]:
+    """Where the summary of a transcript lies: the shelf, the folder and the key."""
+    return f"{host}-summaries", folder[:1], folder[1]
+
+
+def session_of(host: str, thread: str, part: int) -> str:
+    """The archive's name for a thread's conversation."""
+    return session_id(host, thread, *((str(part),) if part > 1 else ()))
+
+
+def _part(tx: Tx, host: str, thread: str) -> int:
+    return int(state.get(tx, _state(host, thread)) or 1)
+
+
+def _state(host: str, thread: str) -> str:
+    return f"thread {session_id(host, thread)}"
