@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +21,16 @@ from recollect.adapters.openai_session import MemorySession
 from ..conftest import Clock
 
 KEY = "AKIA" + "Q3J5K7M2N4P6R8T1"
-CALL = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
-RESULT = {"type": "function_call_output", "call_id": "c1", "output": "nothing there"}
+CALL: Any = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
+RESULT: Any = {"type": "function_call_output", "call_id": "c1", "output": "nothing there"}
 
 
-def said(role: str, text: str) -> dict[str, Any]:
+def said(role: str, text: str) -> Any:
     return {"role": role, "content": text}
 
 
-def run(work: Callable[[], Awaitable[Any]]) -> Any:
-    async def inside() -> Any:
-        return await work()
-
-    return asyncio.run(inside())
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(work)
 
 
 def words(memory: recollect.Recollect, session: str) -> list[tuple[str, str]]:
@@ -48,10 +45,10 @@ def words(memory: recollect.Recollect, session: str) -> list[tuple[str, str]]:
 def test_what_is_popped_or_cleared_stays_in_the_archive(mem: recollect.Recollect) -> None:
     session = MemorySession("support-17", mem)
     question = said("user", "Where is the gearbox drawing?")
-    run(lambda: session.add_items([question, said("assistant", "In drawer seven.")]))
-    assert run(session.pop_item)["content"] == "In drawer seven."
-    run(session.clear_session)
-    assert run(session.get_items) == []
+    run(session.add_items([question, said("assistant", "In drawer seven.")]))
+    assert run(session.pop_item())["content"] == "In drawer seven."
+    run(session.clear_session())
+    assert run(session.get_items()) == []
     assert words(mem, "openai-agents.support-17") == [
         ("user", "Where is the gearbox drawing?"),
         ("assistant", "In drawer seven."),
@@ -65,31 +62,31 @@ def test_turns_that_are_taken_back_and_given_again_were_said_once(
 ) -> None:
     session = MemorySession("s", mem)
     turns = [said("user", "look"), CALL, RESULT]
-    run(lambda: session.add_items(turns))
+    run(session.add_items(turns))
     for _ in range(2):
-        run(session.pop_item)
-    run(lambda: session.add_items([CALL, RESULT]))
-    assert run(session.get_items) == turns
+        run(session.pop_item())
+    run(session.add_items([CALL, RESULT]))
+    assert run(session.get_items()) == turns
     assert mem.sessions()[0].messages == 3
 
 
 def test_a_call_may_come_back_in_other_words(mem: recollect.Recollect) -> None:
     session = MemorySession("s", mem)
-    run(lambda: session.add_items([CALL]))
-    run(session.pop_item)
-    other = {**CALL, "arguments": '{"where": "here"}'}
-    run(lambda: session.add_items([other]))
-    assert run(session.get_items) == [other]
+    run(session.add_items([CALL]))
+    run(session.pop_item())
+    other: Any = {**CALL, "arguments": '{"where": "here"}'}
+    run(session.add_items([other]))
+    assert run(session.get_items()) == [other]
     assert mem.sessions()[0].messages == 2
 
 
 def test_a_cleared_thread_goes_on_in_a_session_of_its_own(mem: recollect.Recollect) -> None:
     session = MemorySession("s", mem)
     for text in ("Hello", "Hello", "Hello"):
-        run(lambda text=text: session.add_items([said("user", text)]))
-        run(session.clear_session)
-    run(session.clear_session)
-    run(lambda: session.add_items([said("user", "Hello"), said("user", "Hello")]))
+        run(session.add_items([said("user", text)]))
+        run(session.clear_session())
+    run(session.clear_session())
+    run(session.add_items([said("user", "Hello"), said("user", "Hello")]))
     counts = {item.id: item.messages for item in mem.sessions()}
     assert counts == {
         "openai-agents.s": 1,
@@ -109,20 +106,20 @@ def test_a_cleared_thread_goes_on_in_a_session_of_its_own(mem: recollect.Recolle
         {},
     ],
 )  # fmt: skip
-def test_every_item_comes_back_as_it_was(mem: recollect.Recollect, item: dict[str, Any]) -> None:
+def test_every_item_comes_back_as_it_was(mem: recollect.Recollect, item: Any) -> None:
     session = MemorySession("any thing/at all", mem)
-    run(lambda: session.add_items([item]))
-    assert run(session.get_items) == [item]
+    run(session.add_items([item]))
+    assert run(session.get_items()) == [item]
 
 
 def test_secrets_reach_neither_the_shelf_nor_the_archive(
     mem: recollect.Recollect, project: Path
 ) -> None:
     session = MemorySession("s", mem)
-    run(lambda: session.add_items([said("user", f"my key is {KEY}")]))
+    run(session.add_items([said("user", f"my key is {KEY}")]))
     store = MemoryStore(mem)
     store.put(("users", "ana"), "note", {"text": f"key {KEY}", KEY: 1})
-    assert "REDACTED" in run(session.get_items)[0]["content"]
+    assert "REDACTED" in run(session.get_items())[0]["content"]
     mem.close()
     assert not [
         path for path in project.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()
@@ -131,7 +128,7 @@ def test_secrets_reach_neither_the_shelf_nor_the_archive(
 
 def test_who_speaks_is_less_trusted_than_who_opened_the_memory(project: Path) -> None:
     with recollect.open(project, origin="agent") as mem:
-        run(lambda: MemorySession("s", mem).add_items([said("user", "hi"), RESULT]))
+        run(MemorySession("s", mem).add_items([said("user", "hi"), RESULT]))
         found = mem.session("openai-agents.s").messages
     assert [item.origin for item in found] == ["agent", "tool"]
 
@@ -202,14 +199,14 @@ def test_a_mirrored_transcript_is_the_session_that_its_file_is(
         store = MemorySessionStore(mem)
         for start in range(0, len(entries), 3):
             part: Any = entries[start : start + 3]
-            run(lambda part=part: store.append(key, part))
-        run(lambda: store.append(key, entries[:2]))  # type: ignore[arg-type]
+            run(store.append(key, part))
+        run(store.append(key, entries[:2]))  # type: ignore[arg-type]
         mirrored = mem.sessions()
         assert sum(item.messages for item in mirrored) > 0
         imported = mem.import_transcripts(str(file), agent="claude-code")
         assert (imported.messages, imported.known > 0) == (0, True)
-        run(lambda: store.delete(key))
-        assert run(lambda: store.load(key)) is None
+        run(store.delete(key))
+        assert run(store.load(key)) is None
         assert [item.id for item in mem.sessions()] == [item.id for item in mirrored]
 
 
@@ -226,6 +223,6 @@ def test_a_program_that_opens_as_an_agent_does_not_speak_for_the_user(project: P
         folder = project / origin
         folder.mkdir()
         with recollect.open(folder, origin=origin) as mem:
-            run(lambda mem=mem: MemorySessionStore(mem).append(key, [entry]))
+            run(MemorySessionStore(mem).append(key, [entry]))
             assert [item.origin for item in mem.session("claude-code.s").messages] == [origin]
             assert len(mem.captures()) == captured
