@@ -22,6 +22,7 @@ import pytest
 import recollect
 from recollect.core.secrets import safe
 from recollect.db import migrate
+from recollect.db.database import Tx
 from recollect.db.sqlite import SqliteDatabase, wal_is_safe
 from recollect.flows import record as recording
 from recollect.flows import verify as proving
@@ -220,7 +221,29 @@ def test_a_foreign_or_broken_file_is_refused_and_not_touched(
         memory.learn("something worth keeping")
     assert str(folder / "memory.db") in str(caught.value)
     assert caught.value.hint
+    with recollect.open(project) as memory, pytest.raises(error):
+        memory._project_space.note(lambda tx: None)
     assert snapshot(folder)["memory.db"] == content
+
+
+def test_after_a_note_that_may_be_lost_the_next_write_lasts(tmp_path: Path) -> None:
+    database = SqliteDatabase(str(tmp_path / "memory.db"), "project")
+    database.write(lambda tx: None)
+    seen: list[int] = []
+
+    def look(tx: Tx) -> None:
+        seen.append((tx.one("PRAGMA synchronous") or (0,))[0])
+
+    def fail(tx: Tx) -> None:
+        raise ValueError("in the midst of it")
+
+    assert database.note(look)
+    database.write(look)
+    with pytest.raises(ValueError, match="midst"):
+        database.note(fail)
+    database.write(look)
+    database.close()
+    assert seen == [1, 2, 2]
 
 
 def test_somebody_elses_database_is_refused_and_not_touched(project: Path, home: Path) -> None:

@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import recollect
-from recollect.places import branch_of, find_project, user_directory
+from recollect.places import branch_of, find_project, own_folder, user_directory
 
 
 def git(place: Path, *arguments: str) -> None:
@@ -75,15 +77,42 @@ def test_a_submodule_and_its_worktrees_are_one_project_apart_from_the_outer_one(
     assert root(outer) == outer
 
 
-def test_a_separate_git_directory_is_one_project_from_all_worktrees(tmp_path: Path) -> None:
+def test_a_directory_with_a_separate_git_directory_is_its_own_project(tmp_path: Path) -> None:
+    """The git directory cannot say whose it is, until `core.worktree` does."""
     work = tmp_path / "work"
     work.mkdir()
     git(work, "init", "-b", "main", "--separate-git-dir", str(tmp_path / "store.git"))
     (work / "file").write_text("x")
     git(work, "add", ".")
     git(work, "commit", "-m", "first")
-    git(work, "worktree", "add", str(tmp_path / "linked"))
-    assert root(work) == root(tmp_path / "linked")
+    git(work, "worktree", "add", str(tmp_path / "one"), "-b", "one")
+    git(work, "worktree", "add", str(tmp_path / "two"), "-b", "two")
+    assert find_project(str(work)) == (str(work), str(work), "git", "")
+    assert root(tmp_path / "one") == root(tmp_path / "two") == tmp_path / "store.git"
+    git(work, "config", "core.worktree", str(work))
+    assert root(work) == root(tmp_path / "one") == root(tmp_path / "two") == work
+
+
+@pytest.mark.parametrize("how", ["pointer", "link"])
+def test_a_directory_that_points_at_somebodys_bare_repository_does_not_get_its_memory(
+    repository: Path, tmp_path: Path, how: str
+) -> None:
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    git(tmp_path, "clone", "--bare", str(repository), "bare.git")
+    git(tmp_path / "bare.git", "worktree", "add", str(tmp_path / "mine"), "-b", "mine")
+    with recollect.open(tmp_path / "mine", environment=environment) as memory:
+        memory.learn("the deploy key is kept in the vault")
+    evil = tmp_path / "evil"
+    evil.mkdir()
+    if how == "pointer":
+        (evil / ".git").write_text(f"gitdir: {tmp_path / 'bare.git'}\n")
+    else:
+        (evil / ".git").symlink_to(tmp_path / "bare.git")
+    with recollect.open(evil, environment=environment) as memory:
+        assert not memory.recall("deploy key")
+        memory.learn("a fact of a stranger")
+    with recollect.open(tmp_path / "mine", environment=environment) as memory:
+        assert [item.text for item in memory.list()] == ["the deploy key is kept in the vault"]
 
 
 def test_outside_git_a_directory_is_its_own_project(tmp_path: Path) -> None:
@@ -312,3 +341,21 @@ def test_incognito_writes_nothing_and_behaves_the_same(project: Path, tmp_path: 
         project, environment={**environment, "RECOLLECT_MODE": "incognito"}
     ) as memory:
         assert not memory.recall("secret plan")
+
+
+@given(st.lists(st.text(st.sampled_from("ab/%:\\2F5C"), max_size=300), min_size=2, unique=True))
+def test_no_two_projects_have_the_same_place_in_the_users_directory(roots: list[str]) -> None:
+    places = {own_folder("/home/u", root) for root in roots}
+    assert len(places) == len(roots)
+    assert all(os.path.dirname(place) == "/home/u/projects" for place in places)
+    assert all(len(os.path.basename(place)) <= 255 for place in places)
+
+
+def test_every_directory_on_the_way_to_the_users_memory_is_private(
+    project: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "a" / "b" / "home"
+    with recollect.open(project, environment={"RECOLLECT_HOME": str(home)}) as memory:
+        memory.learn("a fact", layer="user")
+    for place in (home, home.parent, home.parent.parent):
+        assert place.stat().st_mode & 0o777 == 0o700

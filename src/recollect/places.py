@@ -2,7 +2,8 @@
 
 A project is its repository's git common directory, so that all worktrees share it, however
 they are linked; outside git it is the directory where `recollect init` was run, else the
-directory itself. Git is not started: a hook has no time for it.
+directory itself. A `.git` can be made to point at any repository: it is followed to those that
+know of the directory. Git is not started: a hook has no time for it.
 """
 
 import os
@@ -15,6 +16,7 @@ from .errors import ConfigError, InvalidInput, Refused
 FOLDER = ".recollect"
 _INIT_MARK = "project"
 _MOST_DIRECTORIES = 5_000
+_LONGEST_NAME = 200
 
 
 class Project(NamedTuple):
@@ -69,6 +71,9 @@ def _repository(directory: str, git_directory: str, start: str) -> Project:
     common = _first_line(os.path.join(git_directory, "commondir"))
     common = os.path.realpath(os.path.join(git_directory, common))
     root = _root_of(common)
+    if root == git_directory:
+        # Nothing in a bare or separate git directory says which directory it belongs to.
+        root = directory
     entry = os.path.join(directory, ".git")
     doubt = _not_mine(entry) or _not_mine(common) or _not_mine(os.path.join(root, FOLDER))
     if not doubt and not _leads_back(directory, git_directory, common, root):
@@ -77,10 +82,9 @@ def _repository(directory: str, git_directory: str, start: str) -> Project:
 
 
 def _leads_back(directory: str, git_directory: str, common: str, root: str) -> bool:
-    """Whether a repository knows of the directory: a `.git` can be made to point at any."""
+    """Whether a repository knows of the directory."""
     if git_directory == common:
-        # With a separate git directory, which has no way back, the project is that directory.
-        return root in (directory, common)
+        return root == directory
     back = _first_line(os.path.join(git_directory, "gitdir"))
     return (
         os.path.dirname(git_directory) == os.path.join(common, "worktrees")
@@ -225,12 +229,24 @@ def check_folder(path: str) -> None:
 def make_folder(path: str) -> None:
     """A private directory that git ignores by itself."""
     check_folder(path)
-    os.makedirs(path, mode=0o700, exist_ok=True)
+    _make_directories(path)
     if os.path.basename(path) == FOLDER:
         os.chmod(path, 0o700)
     ignore = os.path.join(path, ".gitignore")
     if not os.path.exists(ignore):
         write_private(ignore, "*\n")
+
+
+def _make_directories(path: str) -> None:
+    """Like `os.makedirs`, which leaves those on the way open to others."""
+    if os.path.isdir(path):
+        return
+    _make_directories(os.path.dirname(path))
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
 
 
 class Stores:
@@ -277,10 +293,16 @@ class Stores:
 
 
 def own_folder(user: str, root: str) -> str:
-    """The place in the user's directory for what belongs to a project but must not come with it."""
-    from hashlib import sha256
+    """The place in the user's directory for what belongs to a project but must not come with it.
+    No two projects have the same."""
+    name = root.replace("%", "%25")
+    for sign in "/\\:":
+        name = name.replace(sign, f"%{ord(sign):X}")
+    if len(os.fsencode(name)) > _LONGEST_NAME:
+        from hashlib import sha256
 
-    return os.path.join(user, "projects", sha256(os.fsencode(root)).hexdigest()[:32])
+        name = sha256(os.fsencode(root)).hexdigest()
+    return os.path.join(user, "projects", name)
 
 
 def mark_project(project: Project) -> None:

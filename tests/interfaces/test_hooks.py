@@ -18,6 +18,7 @@ import recollect
 from recollect.app import firings
 from recollect.flows import hooks as requests
 from recollect.hosts.events import LONGEST_REPLY
+from recollect.places import own_folder
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
 RULE = "All migrations must be reversible."
@@ -78,7 +79,8 @@ def prompt(project: Path, text: str, turn: str = "t1", **more: Any) -> dict[str,
 
 
 def outcomes(project: Path, variables: dict[str, str]) -> list[firings.Firing]:
-    return firings.latest((str(project / ".recollect"), variables["RECOLLECT_HOME"]))
+    home = variables["RECOLLECT_HOME"]
+    return firings.latest((own_folder(home, str(project)), home))
 
 
 @pytest.mark.parametrize("payload", [*CLAUDE, *CODEX], ids=lambda item: item["hook_event_name"])
@@ -180,7 +182,7 @@ def test_an_ended_session_is_marked_so_after_its_transcript_was_read(
     with opened() as memory:
         memory.import_transcripts(str(transcript))
         (session, *_) = memory.sessions()
-        folder = str(project / ".recollect" / "catch-up")
+        folder = memory._requests()
         request = requests.Request("claude-code", session.id, str(transcript), ended=True)
         requests.ask(folder, request)
         requests.ask(folder, request)
@@ -295,7 +297,7 @@ def test_the_log_says_nothing_of_what_was_said_and_stays_small(
     with opened() as memory:
         memory.init()
     fire(prompt(project, "the word is xylophone and the file is secret.txt"))
-    log = project / ".recollect" / "log" / "hook.log"
+    log = Path(own_folder(variables["RECOLLECT_HOME"], str(project))) / "log" / "hook.log"
     assert "xylophone" not in log.read_text()
     firing = firings.Firing("2026-01-01T00:00:00Z", "codex", "stop", 1, "too long to be true " * 9)
     for _ in range(2 * firings.LARGEST // 80):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import core, flows, hosts
 from ..errors import InvalidInput, NotFound, RecollectError, Unavailable
-from ..places import find_project, make_folder
+from ..places import find_project, make_folder, own_folder, user_directory
 from ..types import Learned, Memory
 from .opened import Opened, new_id
 
@@ -62,12 +62,14 @@ class Agents(Opened):
         request = flows.hooks.Request(
             event.host, event.session, event.transcript, event.name == "session_end"
         )
-        make_folder(self.project.folder)
         flows.hooks.ask(self._requests(), request)
         return flows.hooks.Answer(work=True)
 
     def _requests(self) -> str:
-        return os.path.join(self.project.folder, "catch-up")
+        """Not in the project: what a repository brings along must not be read as requests."""
+        folder = own_folder(user_directory(self.environment), self.project.root)
+        make_folder(folder)
+        return os.path.join(folder, "catch-up")
 
     def catch_up(self) -> int:
         """Read what hooks asked for, and learn from conversations that are over; returns at once

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from .. import flows, hosts
 from ..errors import InvalidInput
-from ..places import Project, make_folder, user_directory, write_once
+from ..places import Project, make_folder, own_folder, user_directory, write_once
 from . import firings
 
 _RECENT = 50
@@ -73,7 +73,8 @@ def where(project: Project, environment: Mapping[str, str], scope: str) -> flows
 
 def checks(project: Project, environment: Mapping[str, str]) -> list[flows.survey.Check]:
     """For each agent that is here: connected or not, firing or not, how often it failed."""
-    fired = firings.latest((project.folder, user_directory(environment)))
+    user = user_directory(environment)
+    fired = firings.latest((own_folder(user, project.root), user))
     seen = {firing.host for firing in fired}
     found = []
     for agent in hosts.HOOKED:

@@ -1,7 +1,8 @@
 """The log of hooks: one short line for each that fired, without a word of what was said.
 
 It is a file and not a table, because it must tell of a store that could not be opened. It lies
-with the project when that has a memory, else with the user.
+in the user's directory, for each project that has a memory: a repository could bring a log, or a
+link in its place.
 """
 
 import os
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 from ..core import render
 from ..errors import RecollectError
-from ..places import find_project, user_directory
+from ..places import find_project, make_folder, own_folder, user_directory
 
 LARGEST = 64 * 1024
 _NAME = os.path.join("log", "hook.log")
@@ -31,10 +32,12 @@ def note(cwd: str, environment: Mapping[str, str], firing: Firing) -> None:
     folder = user_directory(environment)
     try:
         project = find_project(cwd or ".")
-        folder = project.folder if os.path.isdir(project.folder) else folder
+        if os.path.isdir(project.folder):
+            folder = own_folder(folder, project.root)
     except RecollectError:
         pass
     path = os.path.join(folder, _NAME)
+    make_folder(folder)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:

@@ -90,14 +90,20 @@ class SqliteDatabase:
         if not self.present():
             return False
         try:
-            self._connect().pragma("synchronous", 1)
-            try:
-                self._attempt("BEGIN IMMEDIATE", work, wait=_NOTE_WAIT)
-            finally:
-                self._connect().pragma("synchronous", 2)
-        except (StoreBusy, StoreFull, StoreReadOnly, apsw.BusyError):
+            self._attempt("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE", work, wait=_NOTE_WAIT)
+        except (StoreBusy, StoreFull, StoreReadOnly):
             return False
+        finally:
+            self._sync_fully_again()
         return True
+
+    def _sync_fully_again(self) -> None:
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        try:
+            if connection is not None:
+                connection.pragma("synchronous", 2)
+        except apsw.Error:
+            self.close()  # the next one begins as every connection does
 
     def _attempt(self, begin: str, work: Callable[[Tx], Result], wait: float = 0.0) -> Result:
         """Run work in a transaction; while others hold the lock, wait a little and retry."""
