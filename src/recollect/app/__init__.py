@@ -97,6 +97,7 @@ OPERATIONS: Mapping[str, str] = {
     "scratch delete": "delete",
     "stats": "stats",
     "verify": "verify",
+    "eval": "evaluate",
     "backup": "backup",
     "adopt": "adopt",
     "doctor": "doctor",

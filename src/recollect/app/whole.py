@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import OPERATIONS, checks
 from .briefings import Briefings
+from .evaluation import Evaluation
 from .experience import Experience
 from .scratch import Scratch
 from .sessions import Sessions
@@ -12,7 +13,7 @@ from .windows import Windows
 from .work import Work
 
 
-class Recollect(Briefings, Experience, Work, Sessions, Windows, Scratch, Upkeep):
+class Recollect(Briefings, Experience, Work, Sessions, Windows, Scratch, Evaluation, Upkeep):
     """A project's memory together with the user's. Made by `recollect.open()`."""
 
     def __enter__(self) -> Recollect:

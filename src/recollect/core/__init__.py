@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from . import host_notices as host_notices
     from . import hygiene as hygiene
     from . import ignore as ignore
+    from . import inflection as inflection
     from . import ledgers as ledgers
     from . import lessons as lessons
     from . import lifecycle as lifecycle
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from . import nearest as nearest
     from . import outcomes as outcomes
     from . import phases as phases
+    from . import questions as questions
     from . import rank as rank
     from . import reconcile as reconcile
     from . import render as render

@@ -78,6 +78,32 @@ def _verified(report: Any) -> str:
     return "\n".join(lines)
 
 
+def _evaluated(done: Any) -> str:
+    asked = render.counted(done.questions, "question")
+    lines = [f"{asked} from {render.counted(done.sessions, 'session')}", *done.notes]
+    rows = (
+        (
+            line.source,
+            line.by,
+            str(line.questions),
+            f"{line.recall_5:.3f}",
+            f"{line.recall_10:.3f}",
+            f"{line.mrr:.3f}",
+        )
+        for line in done.lines
+    )
+    if done.lines:
+        heads = ("SOURCE", "SEARCHED BY", "QUESTIONS", "RECALL@5", "RECALL@10", "MRR@10")
+        lines.append(text.table(heads, rows))
+    if done.missed:
+        lines.append("not found among the first ten:")
+        lines += [
+            f"  {one.source}: {render.one_line(one.question, 100)} ({', '.join(one.answers)})"
+            for one in done.missed
+        ]
+    return "\n".join(lines)
+
+
 def _claim(item: Any) -> str:
     moved = f"-> {item.moved_to}" if item.moved_to else ""
     return " ".join(filter(None, (item.path, item.symbol, moved)))
@@ -87,6 +113,7 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "briefing": _briefing,
     "before-task": _task,
     "verify": _verified,
+    "eval": _evaluated,
     "confirm": _memory,
     "correct": _memory,
     "remember": _memory,

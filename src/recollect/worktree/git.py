@@ -79,6 +79,17 @@ class Git:
         options = ("-M", "-z", "--diff-filter=R", "--name-status", "--format=", "--relative")
         return _renamed(self._run(("log", f"-n{MOST_COMMITS}", *options, "HEAD")))
 
+    def commits(self) -> list[tuple[str, int, str, tuple[str, ...]]]:
+        """The last commits, newest first: hash, when (in seconds), subject, files."""
+        form = "--format=%x01%H%x02%ct%x02%s"
+        listed = self._run(("log", f"-n{MOST_COMMITS}", "--no-merges", "--name-only", form))
+        found = []
+        for entry in listed.decode("utf-8", "replace").split("\x01")[1:]:
+            head, *names = entry.split("\n")
+            digest, at, subject = head.split("\x02", 2)
+            found.append((digest, int(at), subject, tuple(filter(None, names))))
+        return found
+
     def defining(self, names: Iterable[str]) -> dict[str, set[str]]:
         """The files with a line that seems to define each name; empty where they are too many."""
         wanted = [name for name in names if _NAME.fullmatch(name)]

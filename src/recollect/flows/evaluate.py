@@ -1,0 +1,195 @@
+"""Measure recall on the user's own history: gather questions, ask them all, say what was found.
+
+Nothing is written, and no recall is counted. `core.questions` decides what can be asked.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ..core import messages, questions
+from ..core.questions import Asked, Commit, Measured, Told
+from ..db.database import Tx
+from ..store import memories, sessions
+from ..types import Hit, Recalled
+from . import recall
+
+MOST_SESSIONS, MOST_MEMORIES = 500, 10_000
+"""Questions are made from so many sessions and memories, the newest; all are searched."""
+
+DEPTH = 100
+"""How many hits are asked for, so that ten sessions can be ranked from them."""
+
+RANKED = 10
+_PAGE = 1_000
+_NOTHING = (
+    "there is nothing to ask yet: questions come from recorded sessions and from memories "
+    "(`recollect import` brings in the sessions of your agents)"
+)
+
+Ranker = Callable[[Sequence[Tx], recall.Question, int], Recalled]
+"""A way to answer a question at a time."""
+
+
+class Wanted(NamedTuple):
+    """How many questions of each source, which ones, and how many failures to show."""
+
+    sample: int
+    seed: int
+    sources: tuple[str, ...]
+    missed: int
+
+
+class Line(NamedTuple):
+    """How well the questions of one source were answered by one way of searching."""
+
+    source: str
+    by: str
+    questions: int
+    recall_5: float
+    recall_10: float
+    mrr: float
+
+
+class Missed(NamedTuple):
+    """A question none of whose answers was among the first ten."""
+
+    source: str
+    question: str
+    answers: tuple[str, ...]
+
+
+class Evaluated(NamedTuple):
+    """The measures, and how many sessions and questions they rest on."""
+
+    sessions: int
+    questions: int
+    lines: tuple[Line, ...]
+    missed: tuple[Missed, ...]
+    notes: tuple[str, ...]
+
+
+class Gathered(NamedTuple):
+    """The questions to ask, and what they were made from."""
+
+    sessions: int
+    asked: tuple[Asked, ...]
+    notes: tuple[str, ...]
+
+
+def gather(tx: Tx, commits: Sequence[Commit], wanted: Wanted) -> Gathered:
+    """The questions that this history has answers for, of each source as many as are wanted."""
+    found = [_told(tx, session.id) for session in sessions.latest(tx, MOST_SESSIONS)]
+    kept = [
+        (memory.address, memory.text)
+        for memory in memories.listing(tx, {}, MOST_MEMORIES)
+        if memory.status in ("active", "proposed")
+    ]
+    made: dict[str, list[Asked]] = {
+        "answers": questions.of_answers(found),
+        "memories": questions.of_memories(kept),
+    }
+    notes: tuple[str, ...] = ()
+    if len(found) > 1:
+        made["commits"] = questions.of_commits(found, commits)
+        made["files"] = questions.of_files(found)
+    elif found:
+        notes = ("which session something was done in can be asked when there are two",)
+    asked = [
+        one
+        for source in questions.SOURCES
+        if source in (wanted.sources or questions.SOURCES)
+        for one in questions.sampled(made.get(source, []), wanted.sample, wanted.seed)
+    ]
+    return Gathered(len(found), tuple(asked), notes if asked else (_NOTHING,))
+
+
+def nothing() -> Evaluated:
+    """What is said where there is no history."""
+    return Evaluated(0, 0, (), (), (_NOTHING,))
+
+
+def _told(tx: Tx, session: str) -> Told:
+    """A session with only what questions are made from: its texts are let go one by one."""
+    return questions.told(session, list(_messages(tx, session)))
+
+
+def _messages(tx: Tx, session: str) -> Iterator[messages.Numbered]:
+    first = 1
+    while rows := sessions.messages(tx, session, first, first + _PAGE - 1, _PAGE):
+        for row in rows:
+            message = messages.message_from_body(json.loads(row.body))
+            yield messages.Numbered(row.seq, message._replace(at=row.at))
+        first += _PAGE
+
+
+def ask(
+    txs: Sequence[Tx],
+    gathered: Gathered,
+    rankers: Mapping[str, Ranker],
+    wanted: Wanted,
+    now: int,
+    tell: Callable[[int], object] | None = None,
+) -> Evaluated:
+    """Put every question to every way of searching. The project's space comes first."""
+    lines: list[Line] = []
+    missed: list[Missed] = []
+    for source in dict.fromkeys(one.source for one in gathered.asked):
+        asked = [one for one in gathered.asked if one.source == source]
+        for by, ranker in rankers.items():
+            found = []
+            for one in asked:
+                found.append(questions.measured(_ranking(txs, one, ranker, now), one.answers))
+                if tell:
+                    tell(1)
+            lines.append(_line(source, by, found))
+        missed += [
+            Missed(source, one.text, tuple(sorted(one.answers)))
+            for one, row in zip(asked, found, strict=True)
+            if not row.reciprocal
+        ]
+    return Evaluated(
+        gathered.sessions,
+        len(gathered.asked),
+        tuple(lines),
+        tuple(missed[: wanted.missed]),
+        gathered.notes,
+    )
+
+
+def _line(source: str, by: str, found: Sequence[Measured]) -> Line:
+    means = [round(sum(column) / len(found), 4) for column in zip(*found, strict=True)]
+    return Line(source, by, len(found), *means)
+
+
+def _ranking(txs: Sequence[Tx], asked: Asked, ranker: Ranker, now: int) -> list[str]:
+    """The first ten sessions or records, without what the question was made from."""
+    of_memories = asked.source == "memories"
+    question = recall.Question(asked.text, DEPTH, sources=() if of_memories else ("message",))
+    whole = _plain(asked.text)
+    ranked: dict[str, None] = {}
+    for hit in ranker(txs, question, asked.at or now):
+        if hit.id in asked.hidden or (not of_memories and _holds(txs[0], hit, whole)):
+            continue
+        ranked[_name(asked.source, hit)] = None
+        if len(ranked) == RANKED:
+            break
+    return list(ranked)
+
+
+def _name(source: str, hit: Hit) -> str:
+    if source in ("commits", "files"):
+        return hit.session
+    return hit.id if source == "answers" else hit.address
+
+
+def _holds(tx: Tx, hit: Hit, whole: str) -> bool:
+    """Whether a message has the question in it word for word."""
+    row = sessions.message(tx, hit.session, int(hit.id.rpartition(":")[2]))
+    if row is None:
+        return True
+    return whole in _plain(messages.text_of(messages.message_from_body(json.loads(row.body))))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
