@@ -20,7 +20,7 @@ from typing import NamedTuple
 from .errors_seen import Attempt, attempts
 from .git_signs import commits_in
 from .messages import Placed, own_words, said
-from .terms import query_terms
+from .terms import query_terms, tells
 from .work_signs import signs_of
 
 SOURCES = ("commits", "answers", "files", "memories")
@@ -118,7 +118,7 @@ def _exchanges(messages: Sequence[Placed]) -> Iterable[Exchange]:
 
 def _can_be_asked(text: str) -> bool:
     """Whether it is somebody's sentence; what a program writes begins with a sign."""
-    return text[:1].isalnum() and LEAST_TERMS <= len(query_terms(text)) <= MOST_TERMS
+    return text[:1].isalnum() and LEAST_TERMS <= sum(map(tells, query_terms(text))) <= MOST_TERMS
 
 
 # ---------------------------------------------------------------- the questions
