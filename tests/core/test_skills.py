@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from skills_ref.parser import parse_frontmatter
+from skills_ref.validator import validate_metadata
 
 from recollect.core.frontmatter import Value, quoted, read, split, write
 from recollect.core.skills import KnownError, Procedure, Section, from_skill_md, to_skill_md
@@ -296,3 +299,11 @@ def test_a_name_that_is_not_allowed_is_refused_with_a_better_one() -> None:
     with pytest.raises(InvalidInput) as refused:
         from_skill_md("---\nname: gt:Analyze HAR\n---\n")
     assert refused.value.hint == "For example gt-analyze-har."
+
+
+@law
+@given(procedures.map(lambda one: one._replace(extra={})))
+def test_whatever_we_write_passes_the_validator_of_the_convention(procedure: Procedure) -> None:
+    fields, _ = parse_frontmatter(to_skill_md(procedure))
+    assert validate_metadata(fields, Path("skills") / procedure.name) == []
+    assert fields["description"] == procedure.description

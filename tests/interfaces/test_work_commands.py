@@ -55,6 +55,10 @@ def test_each_command_says_what_it_did(say: Say, project: Path) -> None:
     say("procedure", "load", str(project / "skills" / "add-endpoint"))
     # Only a person at a terminal accepts.
     say("procedure", "accept", "add-endpoint", status=EXIT_STATUS["refused"])
+    formats = Path(__file__).parent.parent / "fixtures" / "formats"
+    assert "created e-" in say("episode", "load", str(formats / "episode.json"))
+    assert "quarantined" in say("pattern", "load", str(formats / "pattern.json"))
+    assert '"category": "typescript"' in say("pattern", "show", "sem-001")
     memory = json.loads(say("learn", "the login page is plain HTML", "--json"))["id"]
     assert "nothing is linked" in say("links", memory)
     assert "derived_from" in say("link", memory, "derived_from", first)

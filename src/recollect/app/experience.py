@@ -1,18 +1,15 @@
-"""Operations on what happened and what is made of it: episodes, lessons, procedures, links."""
+"""Operations on what happened and what is made of it: episodes, lessons, links."""
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from .. import core, flows
 from ..db.database import Database
 from ..errors import InvalidInput, NotFound
-from ..places import write_private
 from ..types import Json, Link
 from .memories import Memories
 from .opened import new_id
-
-_LARGEST_SKILL = 1_000_000
+from .reading import records
 
 
 class EpisodeFields(TypedDict, total=False):
@@ -42,23 +39,8 @@ class EpisodeFields(TypedDict, total=False):
     sources: Sequence[str]
 
 
-class ProcedureParts(TypedDict, total=False):
-    """What a procedure says besides its name and description.
-
-    prerequisites: what has to be there first (repeat for several)
-    steps: what to do, in order (repeat for several)
-    errors: what goes wrong and what to do, as "Schema mismatch: regenerate" (repeat for several)
-    exit_criteria: when it is done (repeat for several)
-    """
-
-    prerequisites: Sequence[str]
-    steps: Sequence[str]
-    errors: Sequence[str]
-    exit_criteria: Sequence[str]
-
-
 class Experience(Memories):
-    """Episodes, consolidation, procedures and links."""
+    """Episodes, consolidation and links."""
 
     def record_episode(
         self,
@@ -88,6 +70,20 @@ class Experience(Memories):
             )
         row, redacted = flows.episodes.prepared(given, self.origin, label, now)
         return self._project_space.write(lambda tx: flows.episodes.keep(tx, row, redacted))
+
+    def load_episodes(self, path: str) -> "tuple[flows.episodes.Kept, ...]":
+        """Read episodes from JSON: one or a list of them in a file, or all files of a folder.
+
+        path: the file or folder; what an agent loads is found, and nothing is made of it
+
+        Example: recollect episode load episodes/task-001.json
+        """
+        label = "user" if self.origin == "user" else "import"
+        now = self._clock()
+        ready = [flows.episodes.prepared(one, self.origin, label, now) for one in records(path)]
+        return self._project_space.write(
+            lambda tx: tuple(flows.episodes.keep(tx, row, redacted) for row, redacted in ready)
+        )
 
     def build_episodes(self, session: str = "") -> "flows.episodes.Built":
         """Read episodes out of archived conversations: goals, actions, errors and their fixes.
@@ -184,120 +180,6 @@ class Experience(Memories):
         now = self._clock()
         return self._project_space.write(lambda tx: flows.consolidate.undo(tx, now))
 
-    # ---------------------------------------------------------------- procedures
-
-    def learn_procedure(
-        self, name: str, description: str, **parts: Unpack[ProcedureParts]
-    ) -> "flows.procedures.Shown":
-        """Keep a way of doing something: what it needs, its steps, and when it is done.
-
-        name: its name in kebab-case, such as add-endpoint
-        description: what it does and when to use it, in a sentence
-
-        Example: recollect procedure learn add-endpoint "Add an API endpoint" --step "Read the spec"
-        """
-        procedure = flows.procedures.described(name, description, _parts(parts))
-        row = flows.procedures.prepared(
-            procedure, self.origin, self.origin, self._clock(), new_id("p")
-        )
-        return self._project_space.write(lambda tx: flows.procedures.learn(tx, row))
-
-    def procedures(self, limit: int = 100) -> "tuple[flows.procedures.Shown, ...]":
-        """The procedures that are known, with how often they worked.
-
-        limit: at most so many
-
-        Example: recollect procedure list
-        """
-        if not self._project_space.present():
-            return ()
-        return tuple(self._project_space.read(lambda tx: flows.procedures.listing(tx, limit)))
-
-    def procedure(self, name: str) -> "flows.procedures.Shown":
-        """One procedure whole.
-
-        name: its name, or the id of any version of it
-
-        Example: recollect procedure show add-endpoint
-        """
-        return flows.procedures.shown(
-            self._project_space.read(lambda tx: flows.procedures.existing(tx, name))
-        )
-
-    def use_procedure(self, name: str, result: str = "success") -> "flows.procedures.Shown":
-        """Count how a use of a procedure ended.
-
-        name: its name
-        result: success or failure
-
-        Example: recollect procedure use add-endpoint --result failure
-        """
-        now = self._clock()
-        return self._project_space.write(lambda tx: flows.procedures.use(tx, name, result, now))
-
-    def revise_procedure(
-        self, name: str, description: str = "", **parts: Unpack[ProcedureParts]
-    ) -> "flows.procedures.Shown":
-        """Change a procedure: a new version with what is given in place of what it said there.
-
-        name: its name
-        description: what it does and when to use it
-
-        Example: recollect procedure revise add-endpoint --step "Read the spec" --step "Write it"
-        """
-        now, id = self._clock(), new_id("p")
-        held = self.procedure(name).procedure
-        new = flows.procedures.changed(held, description, _parts(parts))
-        row = flows.procedures.prepared(new, self.origin, self.origin, now, id)
-        return self._project_space.write(lambda tx: flows.procedures.revise(tx, name, row, now))
-
-    def accept_procedure(self, name: str) -> "flows.procedures.Shown":
-        """Stand behind a procedure that was proposed or came from a file: it is in use then.
-
-        name: its name
-
-        Example: recollect procedure accept add-endpoint
-        """
-        now, id = self._clock(), new_id("p")
-        return self._project_space.write(
-            lambda tx: flows.procedures.accept(tx, name, self.origin, now, id)
-        )
-
-    def export_procedure(self, name: str, folder: str = "") -> "flows.procedures.Exported":
-        """A procedure as SKILL.md: printed, or written to FOLDER/NAME/SKILL.md.
-
-        name: its name
-        folder: a folder of skills; an existing SKILL.md of the same name is replaced
-
-        Example: recollect procedure export add-endpoint --folder .claude/skills
-        """
-        from ..core import skills
-
-        shown = self.procedure(name)
-        text = skills.to_skill_md(shown.procedure)
-        if not folder:
-            return flows.procedures.Exported(shown.name, text)
-        place = os.path.join(os.path.abspath(os.path.expanduser(folder)), shown.name)
-        os.makedirs(place, exist_ok=True)
-        path = os.path.join(place, "SKILL.md")
-        write_private(path, text)
-        return flows.procedures.Exported(shown.name, text, path)
-
-    def load_procedure(self, path: str) -> "flows.procedures.Shown":
-        """Read a procedure from a SKILL.md; one that an agent loads waits for a person's accept.
-
-        path: a SKILL.md, or the folder it is in
-
-        Example: recollect procedure load .claude/skills/add-endpoint/SKILL.md
-        """
-        from ..core import skills
-
-        procedure = skills.from_skill_md(_read_skill(path))
-        label = "user" if self.origin == "user" else "import"
-        now = self._clock()
-        row = flows.procedures.prepared(procedure, self.origin, label, now, new_id("p"))
-        return self._project_space.write(lambda tx: flows.procedures.learn(tx, row))
-
     # ---------------------------------------------------------------- links
 
     def link(
@@ -353,21 +235,3 @@ class Experience(Memories):
         """
         space, (start,) = self._space_with(id)
         return space.read(lambda tx: flows.relate.follow(tx, start, depth, relation, format))
-
-
-def _parts(given: ProcedureParts) -> dict[str, Sequence[str]]:
-    return {name: words for name, words in given.items() if isinstance(words, Sequence)}
-
-
-def _read_skill(path: str) -> str:
-    place = os.path.abspath(os.path.expanduser(path))
-    if os.path.isdir(place):
-        place = os.path.join(place, "SKILL.md")
-    try:
-        with open(place, encoding="utf-8") as file:
-            text = file.read(_LARGEST_SKILL + 1)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"the skill cannot be read: {error}", where=path) from error
-    if len(text) > _LARGEST_SKILL:
-        raise InvalidInput(f"a skill has at most {_LARGEST_SKILL:,} characters", where=path)
-    return text

@@ -6,6 +6,7 @@ from . import OPERATIONS, checks
 from .briefings import Briefings
 from .evaluation import Evaluation
 from .experience import Experience
+from .procedures import Procedures
 from .scratch import Scratch
 from .sessions import Sessions
 from .upkeep import Upkeep
@@ -13,7 +14,9 @@ from .windows import Windows
 from .work import Work
 
 
-class Recollect(Briefings, Experience, Work, Sessions, Windows, Scratch, Evaluation, Upkeep):
+class Recollect(
+    Briefings, Experience, Procedures, Work, Sessions, Windows, Scratch, Evaluation, Upkeep
+):
     """A project's memory together with the user's. Made by `recollect.open()`."""
 
     def __enter__(self) -> Recollect:

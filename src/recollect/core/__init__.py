@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from . import messages as messages
     from . import nearest as nearest
     from . import outcomes as outcomes
+    from . import patterns as patterns
     from . import phases as phases
     from . import questions as questions
     from . import rank as rank

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from . import index as index
     from . import learn as learn
     from . import look as look
+    from . import patterns as patterns
     from . import procedures as procedures
     from . import recall as recall
     from . import record as record

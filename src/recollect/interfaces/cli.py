@@ -46,6 +46,7 @@ _GROUPS = (
         "What happened, and what it teaches",
         (
             "episode record",
+            "episode load",
             "episode build",
             "episode list",
             "episode show",
@@ -61,6 +62,8 @@ _GROUPS = (
             "procedure accept",
             "procedure export",
             "procedure load",
+            "pattern load",
+            "pattern show",
             "link",
             "links",
         ),

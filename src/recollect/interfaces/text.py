@@ -44,7 +44,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def _learned(learned: Learned) -> str:
+def learned(learned: Learned) -> str:
     memory = learned.memory
     lines = [f"{learned.action} {learned.id} ({memory.kind}, {memory.layer}, {memory.status})"]
     lines += [f"  {note}" for note in learned.notes]
@@ -247,7 +247,7 @@ def _of_agents(command: str, result: Any) -> str:
 
 _SHOWN: dict[str, Callable[[Any], str]] = {
     "init": lambda done: _of_agents("init", done),
-    "learn": _learned,
+    "learn": learned,
     "recall": _recalled,
     "show": _shown,
     "list": _memories,

@@ -241,6 +241,7 @@ def _event(done: Any) -> str:
 
 SHOWN: dict[str, Callable[[Any], str]] = {
     "episode record": _kept,
+    "episode load": lambda found: "\n".join(map(_kept, found)) or "there was nothing to load",
     "episode build": _built,
     "episode list": _episodes,
     "episode show": _episode,
@@ -256,6 +257,10 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "procedure accept": _counted,
     "procedure export": _exported,
     "procedure load": _counted,
+    "pattern load": lambda found: (
+        "\n".join(map(text.learned, found)) or "there was nothing to load"
+    ),
+    "pattern show": _json,
     "link": _link,
     "links": _links,
     "notes show": _notes,
