@@ -310,10 +310,9 @@ def prefixes_in(runs: str) -> list[Prefix]:
             shadow = shadow.replace(escape, b"  ")
     heads = {word[:_HEAD] for word in shadow.translate(_WORDS).split()}
     table = _by_head()
-    numbers = sorted(
-        number for head in (heads & table.keys()) | {b""} for number in table.get(head, ())
-    )
-    return [prefixes()[number] for number in numbers if prefixes()[number][0] in runs]
+    heads.add(b"")
+    numbers = sorted([number for head in table.keys() & heads for number in table[head]])
+    return [prefix for number in numbers if (prefix := prefixes()[number])[0] in runs]
 
 
 @cache

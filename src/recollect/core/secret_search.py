@@ -48,10 +48,9 @@ def spans(text: str) -> list[Span]:
 
     Where rules overlap, all that any of them covers goes, under the name of the most telling rule.
     """
+    found = [(start, end, rank, type_) for rank, (start, end, type_) in enumerate(_found(text))]
     merged: list[tuple[int, int, int, str]] = []
-    for start, end, rank, type_ in sorted(
-        (start, end, rank, type_) for rank, (start, end, type_) in enumerate(_candidates(text))
-    ):
+    for start, end, rank, type_ in sorted(found):
         if merged and start < merged[-1][1]:
             begun, ended, best, chosen = merged[-1]
             merged[-1] = (begun, max(ended, end), *min((best, chosen), (rank, type_)))
@@ -60,22 +59,27 @@ def spans(text: str) -> list[Span]:
     return [(start, end, type_) for start, end, _, type_ in merged]
 
 
-def _candidates(text: str) -> Iterator[Span]:
+def _found(text: str) -> Iterator[Span]:
     """Everything that looks like a secret, the most telling rules first."""
     shadow = text.encode("ascii", "replace")
     lower = shadow.lower()
     classes = shadow.translate(_CLASSES)
     places = _HINTS.places(lower)
-    yield from _key_blocks(text, places)
-    yield from _tokens(text, classes)
-    yield from _broken_tokens(text, classes)
-    yield from _interspersed(text)
+    if places:
+        yield from _key_blocks(text, places)
+    if _RUN in classes:
+        yield from _tokens(text, classes)
+    if _QUOTE_INSIDE in classes or _LINE_END in classes:
+        yield from _broken_tokens(text, classes)
+    if not text.isascii():
+        yield from _interspersed(text)
     if places:
         yield from _manifests(text, places)
         yield from _in_contexts(text, places)
         yield from _assigned(text, lower, places)
         yield from _cookies(text, places)
-    yield from _tables(text, lower)
+    if b"|" in lower and b"--" in lower:
+        yield from _tables(text)
 
 
 def _in_contexts(text: str, places: Places) -> Iterator[Span]:
@@ -176,8 +180,6 @@ _UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 
 def _interspersed(text: str) -> Iterator[Span]:
     """Secrets whose characters stand apart with something between them that nobody sees."""
-    if text.isascii():
-        return
     if not any(character in text for character in _UNSEEN):
         return
     unseen = rules.compiled(f"[{_UNSEEN}]")
@@ -246,10 +248,8 @@ def _cookies(text: str, places: Places) -> Iterator[Span]:
                 yield *pair.span(1), "cookie"
 
 
-def _tables(text: str, lower: bytes) -> Iterator[Span]:
+def _tables(text: str) -> Iterator[Span]:
     """The cells of a Markdown table whose column is called password, token …"""
-    if b"|" not in lower or b"--" not in lower:
-        return
     end = 0
     for rule in rules.compiled(r"\n[ \t|:-]{3,400}(?=\n)").finditer(text):
         if rule.start() < end or "|" not in rule[0]:
