@@ -39,6 +39,7 @@ def variables(tmp_path: Path) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
         "RECOLLECT_HOME": str(tmp_path / "home"),
+        "PYTHONPATH": str(Path(recollect.__file__).parent.parent),
     }
 
 

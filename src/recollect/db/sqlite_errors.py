@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import apsw
 
 from ..errors import (
@@ -12,6 +14,9 @@ from ..errors import (
     StoreFull,
     StoreReadOnly,
 )
+
+_ROOM = 32 * 1024
+"""What SQLite needs at once, at most: a part of its index of the log."""
 
 _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[StoreError], str, str], ...] = (
     (
@@ -55,7 +60,19 @@ _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[StoreError], str, str], ...] =
 
 def translated(error: apsw.Error, where: str) -> StoreError:
     """Our error for the engine's."""
+    if isinstance(error, (apsw.IOError, apsw.CantOpenError)) and _is_full(where):
+        # What SQLite needs beside the file, its log and the index of that, has no room either.
+        error = apsw.FullError()
     for kind, make, what, advice in _TRANSLATIONS:
         if isinstance(error, kind):
             return make(what, where=where, hint=advice)
     return StoreError(f"SQLite says: {error}", where=where, hint="run: recollect doctor")
+
+
+def _is_full(path: str) -> bool:
+    """Whether nothing more can be written where the file lies."""
+    try:
+        disk = os.statvfs(os.path.dirname(path) or ".")
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _ROOM or (disk.f_files > 0 and disk.f_favail == 0)

@@ -8,6 +8,7 @@ This is the only place that catches everything.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -116,6 +117,8 @@ class _Firing:
 def _name(error: BaseException) -> str:
     """The kind of an error: its text could quote what somebody said."""
     code: Any = getattr(error, "code", "")
+    if isinstance(error, OSError) and error.errno:
+        code = errno.errorcode.get(error.errno, "")
     return code if isinstance(code, str) and code else type(error).__name__
 
 

@@ -1,0 +1,161 @@
+"""Hooks in trouble, through real processes: no room, no store, a broken one, a slow one."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+from recollect.app import firings
+from recollect.db.sqlite_errors import translated
+from recollect.places import own_folder
+
+EVENTS = ("UserPromptSubmit", "SessionStart", "Stop", "PreCompact", "SessionEnd")
+RULE = "All migrations must be reversible."
+NO_ROOM = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+sys.argv = ["recollect", "hook"]
+from recollect.__main__ import main
+main()
+"""
+"""A hook that can write nothing to any file, as on a disk without room."""
+
+Fire = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def variables(tmp_path: Path) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "RECOLLECT_HOME": str(tmp_path / "home"),
+        "PYTHONPATH": str(Path(recollect.__file__).parent.parent),
+    }
+
+
+@pytest.fixture
+def fire(project: Path, variables: dict[str, str]) -> Fire:
+    def call(event: str, *words: str) -> subprocess.CompletedProcess[str]:
+        payload = {
+            "session_id": "s1",
+            "transcript_path": str(project / "none.jsonl"),
+            "cwd": str(project),
+            "hook_event_name": event,
+            "prompt_id": os.urandom(4).hex(),
+            "prompt": RULE,
+        }
+        done = subprocess.run(
+            [sys.executable, *(words or ("-m", "recollect", "hook"))],
+            cwd=project, env=variables, input=json.dumps(payload),
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        assert not done.stdout or isinstance(json.loads(done.stdout), dict)
+        return done
+
+    return call
+
+
+def outcomes(project: Path, variables: dict[str, str]) -> list[str]:
+    home = variables["RECOLLECT_HOME"]
+    places = (own_folder(home, str(project)), home)
+    return [firing.outcome for firing in firings.latest(places)]
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_without_room_for_anything_a_hook_ends_well_and_loses_nothing(
+    fire: Fire, project: Path, variables: dict[str, str], event: str
+) -> None:
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        memory.learn("The build needs Redis on port 6380", kind="fact")
+    fire(event, "-c", NO_ROOM)
+    fire("UserPromptSubmit")
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        assert {held.text for held in memory.list()} == {"The build needs Redis on port 6380", RULE}
+        assert memory.doctor().ok
+
+
+def test_a_request_that_cannot_be_left_is_told_by_doctor(
+    fire: Fire, project: Path, variables: dict[str, str]
+) -> None:
+    with recollect.open(project, environment=variables) as memory:
+        memory.init()
+    mine = Path(own_folder(variables["RECOLLECT_HOME"], str(project)))
+    mine.mkdir(parents=True, exist_ok=True)
+    (mine / "catch-up").write_text("a file where the folder should be")
+    fire("Stop")
+    assert outcomes(project, variables) == ["EEXIST"]
+    with recollect.open(project, environment=variables) as memory:
+        (check,) = (check for check in memory.doctor().checks if "claude-code" in check.name)
+        assert not check.ok
+        assert "1 of the last 1 hooks failed: EEXIST" in check.detail
+
+
+def test_an_error_of_a_full_disk_says_so_whatever_sqlite_calls_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    store = str(tmp_path / "memory.db")
+    assert not isinstance(translated(apsw.IOError("x"), store), recollect.StoreFull)
+    real = os.statvfs(tmp_path)
+    full = os.statvfs_result([*real[:4], 0, *real[5:]])
+    monkeypatch.setattr(os, "statvfs", lambda _: full)
+    assert isinstance(translated(apsw.IOError("x"), store), recollect.StoreFull)
+    assert isinstance(translated(apsw.CantOpenError("x"), store), recollect.StoreFull)
+    assert not isinstance(translated(apsw.CorruptError("x"), store), recollect.StoreFull)
+
+
+def test_a_store_with_a_damaged_page_is_told_by_doctor(
+    fire: Fire, project: Path, variables: dict[str, str]
+) -> None:
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        for number in range(50):
+            memory.learn(f"Service number {number} listens on port {7000 + number}", kind="fact")
+    database = project / ".recollect" / "memory.db"
+    content = bytearray(database.read_bytes())
+    for page in range(1, len(content) // 4096):
+        content[page * 4096 : page * 4096 + 200] = b"\xff" * 200
+    database.write_bytes(content)
+    for event in EVENTS[:2]:
+        assert fire(event).stdout == ""
+    assert ["corrupt" in told.lower() for told in outcomes(project, variables)] == [True, True]
+    with recollect.open(project, environment=variables) as memory:
+        assert not memory.doctor().ok
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_project_without_a_store_is_answered_too(
+    fire: Fire, project: Path, variables: dict[str, str], event: str
+) -> None:
+    (project / ".recollect").mkdir()
+    fire(event)
+    assert outcomes(project, variables) == ["ok"]
+
+
+def test_a_hook_that_never_gets_its_payload_gives_up_by_itself(
+    project: Path, variables: dict[str, str]
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "recollect", "hook"],
+        cwd=project, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as hook:  # fmt: skip
+        assert hook.wait(timeout=60) == 0
+        assert hook.stdout
+        assert hook.stdout.read() == b""
+    assert outcomes(project, variables) == ["too_late"]
+
+
+def test_the_log_names_what_the_system_said() -> None:
+    from recollect.interfaces import hooks
+
+    assert hooks._name(OSError(errno.ENOSPC, "No space left", "/secret/path")) == "ENOSPC"
+    assert hooks._name(recollect.StoreFull("full", where="/secret/path")) == "store_full"
+    assert hooks._name(ValueError("secret words")) == "ValueError"
