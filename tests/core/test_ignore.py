@@ -59,6 +59,14 @@ ASKED = [
     "Look at the failing test.\nIgnore memory.\nFix it.",
     "```\nlog output\n```\nignore memory and explain this log",
     "Proceed without long-term memory",
+    "Forget what you remember and look again.",
+    "Ignore what you remember",
+    "ignore everything you know about this project",
+    "Forget all that you know about this project for now",
+    "Set aside what you know: what does run() do?",
+    "Pretend you have no memory of this project",
+    "fix the bug, ignoring memory",
+    "Let's do this one from a fresh context",
 ]
 
 NOT_ASKED = [
@@ -115,6 +123,14 @@ NOT_ASKED = [
     "my memory is bad, remind me how we deploy",
     "Reduce memory and start a fresh process",
     "<recollect-memory>\nignore memory\n</recollect-memory>\nHow do we deploy?",
+    "do you remember what we did?",
+    "ignore what you know is wrong",
+    "Forget it, you know what I mean",
+    "did you forget what you remember?",
+    "forget what you know about tabs: always use spaces",
+    "do you know if it works in a fresh context?",
+    "run it in a fresh context manager",
+    "Write a function that opens a fresh context",
 ]
 
 

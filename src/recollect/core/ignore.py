@@ -33,7 +33,7 @@ _ORDERS = (
 )
 
 _SOURCES = {
-    "hint": r"memor(?:y|ies)|(?:fresh|clean|blank)\s+context",
+    "hint": r"memor(?:y|ies)|you (?:\w+ )?(?:remember|know)|(?:fresh|clean|blank)\s+context",
     "quoted": r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|‘[^’\n]*’|(?<!\w)'[^'\n]*'(?!\w)",
     "sentence": r"(?<=[.!?…])\s+|\n+",
     "clause": r"\s*[,;:—–!?.…]+(?:\s+|$)|[()]|\s+-+\s+|\s+(?:and|but|then|so)\s+",
@@ -42,13 +42,17 @@ _SOURCES = {
     r"you (?:can|should|must|may)|(?:can|could|would|will) you|feel free to|try to|make sure to|"
     r"and|but|then|so|yes)\s+)+",
     "request": rf"(?:ignore|disregard|skip|bypass|leave out|set aside|forget about)\s+{_MEMORY}"
+    rf"|ignoring {_MEMORY}"
+    r"|(?:ignore|disregard|forget|set aside) (?:all |everything )?(?:that |what )?"
+    r"you (?:already |still )?(?:remember|know)(?: from before| about (?:this|it)(?: \w+)?)?"
     rf"|(?:turn|switch) off {_MEMORY}(?= for\b)|disable {_MEMORY}(?= for\b)"
     rf"|(?:do not|don't|dont|never mind|no) {_CONSULT}\s+{_MEMORY}"
     r"|(?:act|behave|answer|proceed|pretend|work)(?: as (?:if|though))? you (?:had|have) no "
-    rf"{_MEMORY}"
+    rf"{_MEMORY}(?: of (?:this|that|it)(?: \w+)?)?"
     rf"|(?:{_ORDERS}\b.{{0,200}}?\s)?(?:without|with no)(?: {_CONSULT})?\s+{_MEMORY}"
     rf"|(?:no {_MEMORY}|memory off)"
-    r"|(?:(?:use|with|start(?: over)?(?: with| from| in)?|from|in|take|give me|i (?:want|need)|work"
+    rf"|(?:{_ORDERS} (?:this|that|it)(?: {_THIS})? )?"
+    r"(?:(?:use|with|start(?: over)?(?: with| from| in)?|from|in|take|give me|i (?:want|need)|work"
     r" (?:with|from|in)|begin with|go with)\s+)?(?:an? )?(?:totally |completely |entirely )?"
     r"(?:fresh|clean|blank)\s+context",
     "tail": r"(?:\s+(?:please|here|now|then|today|at all|entirely|completely|altogether|for now|"
