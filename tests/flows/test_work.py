@@ -288,6 +288,19 @@ def test_a_workflow_that_is_promoted_is_proposed_as_a_procedure(mem: Mem) -> Non
     assert mem.accept_procedure("make-a-release").status == "active"
 
 
+def test_the_audit_names_what_contradicts_until_one_of_them_goes(mem: Mem) -> None:
+    one = mem.learn("Always use tabs for indentation", kind="policy")
+    other = mem.learn("Never use tabs for indentation", kind="policy")
+    (found,) = mem.audit().contradicting
+    assert {one.id, other.id} == {
+        found.id,
+        *(id for id in (one.id, other.id) if id in found.reason),
+    }
+    assert "Always use tabs" in found.reason and "Never use tabs" in found.reason
+    mem.archive(one.id)
+    assert mem.audit().contradicting == ()
+
+
 def test_the_audit_finds_duplicates_stale_citations_and_drift_and_changes_nothing(
     mem: Mem, project: Path, clock: Clock
 ) -> None:

@@ -150,7 +150,7 @@ class Work(Tasks):
         return self._project_space.read(work) if dry_run else self._project_space.write(work)
 
     def audit(self) -> "Audit":
-        """What is wrong with what is remembered: duplicates, stale citations, pollution.
+        """What is wrong with what is remembered: duplicates, contradictions, stale citations.
 
         Example: recollect audit
         """

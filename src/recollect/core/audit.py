@@ -1,12 +1,12 @@
 """The audit: what is wrong with what is remembered, as a report that changes nothing.
 
-Finds groups of near-duplicates and the one of each to keep, citations that have gone stale, and
-pollution: notes nobody uses, facts that keep changing, work notes that have drifted. Whether a
-citation is stale is told, not known here.
+Finds groups of near-duplicates and the one of each to keep, statements that contradict each other,
+citations that have gone stale, and pollution: notes nobody uses, facts that keep changing, work
+notes that have drifted. Whether a citation is stale is told, not known here.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -50,6 +50,7 @@ class Audit(NamedTuple):
     drift: tuple[Finding, ...] = ()
     useless: tuple[Problem, ...] = ()
     """Put in front of a model often, and never said to have helped."""
+    contradicting: tuple[Problem, ...] = ()
 
     @property
     def clean(self) -> bool:
@@ -63,9 +64,11 @@ def audit(
     stale: Mapping[str, Sequence[str]] | None = None,
     notes: str = "",
     shown: Mapping[str, int] | None = None,
+    opposite: Sequence[tuple[str, str]] = (),
 ) -> Audit:
     """Look at what is in use. `stale` says for ids which citations do not hold any more; `notes`
-    is the text of NOTES.md; `shown` how often a memory was injected without ever helping."""
+    is the text of NOTES.md; `shown` how often a memory was injected without ever helping;
+    `opposite` pairs those that contradict each other."""
     used = sorted(
         (
             one
@@ -86,7 +89,15 @@ def audit(
             for one in used
             if shown and one.id in shown
         ),
+        tuple(_contradictions(used, opposite)),
     )
+
+
+def _contradictions(used: Sequence[Memory], pairs: Iterable[tuple[str, str]]) -> Iterator[Problem]:
+    texts = {one.id: one.text for one in used}
+    for one, other in sorted({(min(pair), max(pair)) for pair in pairs}):
+        if one in texts and other in texts:
+            yield Problem(one, f'"{texts[one]}" contradicts {other} "{texts[other]}"')
 
 
 def _duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
@@ -177,6 +188,7 @@ def render_audit(found: Audit) -> str:
             "Near-duplicates",
             [f"keep {g.keep}, drop {', '.join(g.others)}: {g.reason}" for g in found.duplicates],
         ),
+        ("Contradictions: one of each two should go", _lines(found.contradicting)),
         ("Stale citations", _lines(found.stale)),
         ("Pollution: unused notes", _lines(found.unused)),
         ("Pollution: facts that keep changing", _lines(found.changing)),

@@ -9,7 +9,7 @@ from ..core.audit import Audit
 from ..core.audit import audit as looked_over
 from ..db.database import Tx
 from ..errors import InvalidInput, Refused
-from ..store import injections, memories, procedures
+from ..store import injections, links, memories, procedures
 from ..types import Memory
 from . import learn, revise, tend
 from . import procedures as ways
@@ -120,6 +120,8 @@ def _propose(tx: Tx, note: Memory, label: str, now: int, id: str) -> None:
 
 
 def audit(tx: Tx, now: int, stale: Mapping[str, Sequence[str]], notes: str) -> Audit:
-    """Near-duplicates, stale citations and pollution; `stale` says what does not hold any more."""
+    """Near-duplicates, contradictions, stale citations and pollution; `stale` says what does not
+    hold any more."""
     shown = {row[0]: int(row[1]) for row in injections.never_useful(tx, OFTEN, MOST_USELESS)}
-    return looked_over(every_open(tx), now, stale, notes, shown)
+    opposite = [(link.source, link.target) for link in links.every(tx, "contradicts")]
+    return looked_over(every_open(tx), now, stale, notes, shown, opposite)
