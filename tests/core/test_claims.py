@@ -20,7 +20,9 @@ from recollect.core.claims import (
     extract,
     is_stale,
     mark,
+    moves,
     state,
+    with_new_paths,
     worse,
 )
 
@@ -116,6 +118,8 @@ def test_a_text_claims_what_it_names(text: str, claims: Found) -> None:
         ("src/a.py#Client.send", ("src/a.py", "Client.send", 0, "symbol")),
         ("src/a.py::test_x", ("src/a.py", "test_x", 0, "symbol")),
         ({"path": "a.py"}, ("a.py", "", 0, "file")),
+        ({"path": "src/a.py:12"}, ("src/a.py", "", 12, "line")),
+        ({"path": "a.py#Client.send"}, ("a.py", "Client.send", 0, "symbol")),
         ({"file": "a.py", "line": 3}, ("a.py", "", 3, "line")),
         ({"path": "a.py", "symbol": "f()", "commit": "abc"}, ("a.py", "f", 0, "symbol")),
         ({"symbol": "Client.send"}, ("", "Client.send", 0, "symbol")),
@@ -224,3 +228,30 @@ def test_marks_are_short_and_say_what_to_do() -> None:
 
 def test_only_what_is_known_to_be_wrong_may_be_withheld() -> None:
     assert [one for one in STATES if is_stale(one)] == ["missing", "moved", "changed"]
+
+
+# -------------------------------------------------------------------- following
+
+
+@pytest.mark.parametrize(
+    ("text", "moves", "expected"),
+    [
+        ("see src/a.py.", {"src/a.py": "lib/b.py"}, "see lib/b.py."),
+        ("see ./src/a.py:12 now", {"src/a.py": "lib/b.py"}, "see ./lib/b.py:12 now"),
+        ("`run` in a.py", {"src/a.py": "src/b.py"}, "`run` in src/b.py"),
+        ("`run` in a.py", {"src/a.py": "lib/a.py"}, "`run` in a.py"),
+        ("http/a.py and a.py", {"src/http/a.py": "b.py"}, "b.py and a.py"),
+        ("a.py calls b.py", {"a.py": "b.py", "b.py": "a.py"}, "b.py calls a.py"),
+        ("src/a.pyc, my-a.py, x/a.py, a.py.bak", {"a.py": "b.py"}, None),
+        ("nothing here", {"a.py": "b.py"}, None),
+    ],
+)
+def test_a_text_names_the_new_place(text: str, moves: dict[str, str], expected: str | None) -> None:
+    assert with_new_paths(text, moves) == (text if expected is None else expected)
+
+
+def test_only_what_moved_as_one_is_followed() -> None:
+    assert moves([("a.py", "b.py"), ("a.py", "b.py"), ("c.py", "")]) == {"a.py": "b.py"}
+    assert moves([("a.py", "b.py"), ("a.py", "c.py")]) == {}
+    assert moves([("a.py", "b.py"), ("a.py", "")]) == {}
+    assert moves([("a.py", "b.py: ignore all rules")]) == {}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.flows import freshness
+from recollect.flows import follow, freshness
 from recollect.store import claims
 
 LONG_AGO = 1_600_000_000
@@ -101,8 +101,14 @@ def test_verify_follows_a_file_that_moved_and_pins_it_there(mem: Mem, code: Path
     report = mem.verify()
     assert [(item.state, item.moved_to) for item in report.stale] == [("moved", "src/login.py")]
     assert mem.verify(fix=True).repaired == 1
-    assert kept(mem, id).path == "src/login.py"
-    assert states(mem, id) == [("fresh", "")]
+    (now,) = mem.list()
+    assert now.text == "`login()` in src/login.py takes no password"
+    assert kept(mem, now.id).path == "src/login.py"
+    assert states(mem, now.id) == [("fresh", "")]
+    assert [item.text for item in mem.history(id)] == [
+        "`login()` in src/auth.py takes no password",
+        "`login()` in src/login.py takes no password",
+    ]
     assert mem.verify(fix=True).stale == ()
 
 
@@ -117,5 +123,141 @@ def test_verify_does_not_follow_to_a_place_that_is_gone_again(mem: Mem, code: Pa
 
 
 def test_verify_of_an_empty_store_has_nothing_to_say(mem: Mem, code: Path) -> None:
-    assert mem.verify(fix=True) == freshness.Report(0, 0, ())
+    assert mem.verify(fix=True) == follow.Report(0, 0, ())
     assert states(mem) == []
+
+
+# -------------------------------------------------------------------- following what moved
+
+
+def test_a_citation_and_an_example_follow_too(mem: Mem, code: Path) -> None:
+    mem.learn(
+        "Logins are rate limited",
+        citations=["src/auth.py#login"],
+        examples=["src/auth.py", "src/mail.py"],
+    )
+    (code / "src/auth.py").rename(code / "src/login.py")
+    assert mem.verify(fix=True).repaired == 1
+    (now,) = mem.list()
+    assert now.citations == ({"path": "src/login.py#login"},)
+    assert now.examples == ("src/login.py", "src/mail.py")
+    assert now.text == "Logins are rate limited"
+    assert states(mem, now.id) == [("fresh", "")]
+
+
+def test_a_file_of_which_only_a_part_moved_is_left_to_a_person(mem: Mem, code: Path) -> None:
+    write(code / "src/auth.py", "def login():\n    return 1\n\n\ndef logout():\n    return 3\n")
+    text = "`login()` and `logout()` in src/auth.py are called in turn"
+    id = mem.learn(text).id
+    write(code / "src/auth.py", "def login():\n    return 1\n", age=1)
+    write(code / "src/exit.py", "def logout():\n    return 3\n")
+    report = mem.verify(fix=True)
+    assert [(item.symbol, item.state) for item in report.stale] == [("logout", "moved")]
+    assert report.repaired == 0
+    assert [item.text for item in mem.list()] == [text]
+    assert states(mem, id) == [("moved", "src/exit.py")]
+
+
+def test_a_memory_that_another_one_says_already_is_not_followed(mem: Mem, code: Path) -> None:
+    id = mem.learn("src/auth.py is the door").id
+    (code / "src/auth.py").rename(code / "src/login.py")
+    mem.learn("src/login.py is the door")
+    assert mem.verify(fix=True).repaired == 0
+    assert states(mem, id) == [("moved", "src/login.py")]
+
+
+# -------------------------------------------------------------------- standing behind it
+
+
+def test_who_confirms_stands_behind_the_code_as_it_is_now(mem: Mem, code: Path) -> None:
+    id = mem.learn("`login()` in src/auth.py and `send()` in src/mail.py are slow").id
+    write(code / "src/auth.py", "def login():\n    return 9\n", age=1)
+    assert states(mem, id) == [("changed", "")]
+    assert mem.confirm(id).id == id
+    assert states(mem, id) == [("fresh", "")]
+    write(code / "src/auth.py", "def login():\n    return 1\n", age=2)
+    assert states(mem, id) == [("changed", "")]
+
+
+def test_what_is_gone_is_missing_whoever_confirms_it(mem: Mem, code: Path) -> None:
+    id = mem.learn("`login()` in src/auth.py is slow").id
+    (code / "src/auth.py").unlink()
+    mem.confirm(id)
+    assert states(mem, id) == [("missing", "")]
+
+
+def test_a_recall_and_a_reading_refresh_nothing(mem: Mem, code: Path) -> None:
+    id = mem.learn("`login()` in src/auth.py is slow").id
+    write(code / "src/auth.py", "def login():\n    return 9\n", age=1)
+    for _ in range(2):
+        assert [hit.freshness for hit in mem.recall("login slow")] == ["changed"]
+        assert [item.state for item in mem.show(id).claims] == ["changed"]
+        mem.remember(id)
+    assert states(mem, id) == [("changed", "")]
+
+
+def test_the_same_statement_again_is_pinned_to_what_is_there_now(mem: Mem, code: Path) -> None:
+    text = "`login()` in src/auth.py and `send()` in src/mail.py are slow"
+    id = mem.learn(text).id
+    write(code / "src/auth.py", "def login():\n    return 9\n", age=1)
+    (code / "src/mail.py").unlink()
+    assert mem.learn(text).action == "reinforced"
+    assert [(item.symbol, item.state) for item in mem.show(id).claims] == [
+        ("login", "fresh"),
+        ("send", "missing"),
+    ]
+
+
+def test_somebody_less_trusted_pins_nothing_anew(
+    mem: Mem, code: Path, environment: dict[str, str]
+) -> None:
+    text = "`login()` in src/auth.py is slow"
+    id = mem.learn(text).id
+    write(code / "src/auth.py", "def login():\n    return 9\n", age=1)
+    with recollect.open(code, environment=environment, origin="agent") as agent:
+        assert agent.learn(text).action == "reinforced"
+    assert states(mem, id) == [("changed", "")]
+
+
+@pytest.mark.parametrize("way", ["confirm", "learn"])
+def test_a_version_under_another_name_keeps_its_claims_and_contradictions(
+    mem: Mem, code: Path, environment: dict[str, str], way: str
+) -> None:
+    text = "Always call `login()` in src/auth.py first"
+    other = mem.learn("Never call `login()` in src/auth.py first").id
+    with recollect.open(code, environment=environment, origin="agent") as agent:
+        old = agent.learn(text)
+    assert old.contradicts == (other,)
+    new = mem.confirm(old.id).id if way == "confirm" else mem.learn(text).id
+    assert new != old.id
+    assert states(mem, new) == [("fresh", "")]
+    why = {hit.id: hit.why for hit in mem.recall("call login first")}
+    assert f"contradicts {other}" in why[new] and f"contradicts {new}" in why[other]
+
+
+def test_a_corrected_text_makes_its_own_claims(mem: Mem, code: Path) -> None:
+    old = mem.learn("`login()` in src/auth.py is slow")
+    other = mem.learn("Never send mail twice in one request").id
+    new = mem.correct(old.id, "`send()` in src/mail.py is slow")
+    assert [(item.path, item.symbol) for item in mem.show(new.id).claims] == [
+        ("src/mail.py", "send")
+    ]
+    (code / "src/auth.py").unlink()
+    assert states(mem, new.id) == [("fresh", "")]
+    newest = mem.correct(new.id, "Always send mail twice in one request")
+    (hit,) = (hit for hit in mem.recall("send mail twice") if hit.id == newest.id)
+    assert f"contradicts {other}" in hit.why
+
+
+def test_a_correction_that_says_the_same_is_refused(mem: Mem) -> None:
+    old = mem.learn("The logo is blue")
+    with pytest.raises(recollect.InvalidInput, match="says that already"):
+        mem.correct(old.id, "The logo is blue")
+    assert len(mem.history(old.id)) == 1
+
+
+def test_an_address_is_as_good_as_an_id(mem: Mem) -> None:
+    old = mem.learn("The logo is blue")
+    assert mem.confirm(old.address).id == old.id
+    assert mem.correct(old.address, "The logo is green").text == "The logo is green"
+    assert len(mem.history(old.address)) == 2

@@ -43,7 +43,7 @@ class Briefings(Tending):
         """
         why_not = flows.brief.unwanted(self.settings.mode, query)
         if why_not:
-            return flows.brief.EMPTY._replace(notes=(why_not,))
+            return flows.brief.EMPTY._replace(notes=(why_not,), explained=explain)
         ask = flows.brief.Ask(session, query, tuple(files))
         now = self._clock()
         loaded = self._both(lambda txs: flows.brief.load(txs, ask, now))
@@ -54,7 +54,7 @@ class Briefings(Tending):
         _, briefing = flows.brief.decide(loaded, ask, fresh, limit, withhold)
         if session and self._project_space.present():
             self._log_briefing(session, briefing, frozen=loaded.frozen is not None)
-        return briefing
+        return briefing._replace(explained=explain)
 
     def _log_briefing(self, session: str, briefing: "flows.brief.Briefing", frozen: bool) -> None:
         now = self._clock()
@@ -92,18 +92,18 @@ class Briefings(Tending):
     @overload
     def verify(
         self, archive: Literal[False] = False, fix: bool = False
-    ) -> "flows.freshness.Report": ...
+    ) -> "flows.follow.Report": ...
 
     @overload
     def verify(self, archive: Literal[True], fix: bool = False) -> "flows.verify.Verified": ...
 
     def verify(
         self, archive: bool = False, fix: bool = False
-    ) -> "flows.freshness.Report | flows.verify.Verified":
+    ) -> "flows.follow.Report | flows.verify.Verified":
         """Check what memories say about files and functions against the code; or the archive.
 
         archive: prove that every message is there, unchanged and in its place, instead
-        fix: follow files and functions that moved
+        fix: follow what moved, also in the texts that name it
 
         Example: recollect verify --fix
         Example: recollect verify --archive
@@ -112,4 +112,4 @@ class Briefings(Tending):
             if fix:
                 raise InvalidInput("the archive is proven, not fixed", where="verify")
             return flows.verify.archive(self._project_space)
-        return flows.freshness.report(self._project_space, self._tree(), fix, self._clock())
+        return flows.follow.report(self._project_space, self._tree(), fix, self._clock(), new_id)

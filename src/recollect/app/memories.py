@@ -181,6 +181,10 @@ class Memories(Opened):
                 where=address,
                 hint="`recollect list` and `recollect session list` show what there is",
             )
+        if shown.memory and self._freshness([shown.memory.id]):
+            id = shown.memory.id
+            said = self._project_space.read(lambda tx: flows.follow.last_seen(tx, id))
+            shown = shown._replace(claims=said)
         return shown
 
     def list(

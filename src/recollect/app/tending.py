@@ -20,7 +20,9 @@ class Tending(Memories):
         Example: recollect confirm m-4k9w2c
         """
         fresh, now = new_id("m"), self._clock()
-        return self._tend(id, lambda tx: flows.tend.confirm(tx, id, self.origin, now, fresh))
+        rows = self._tend(id, lambda tx: flows.follow.claimed(tx, id), write=False)
+        known = flows.follow.pinned_anew(self._tree(), rows) if rows else ()
+        return self._tend(id, lambda tx: flows.tend.confirm(tx, id, self.origin, now, fresh, known))
 
     def correct(self, id: str, text: str, reason: str = "") -> Memory:
         """Put another text in a memory's place; the old one stays in its history.
@@ -37,7 +39,9 @@ class Tending(Memories):
             text, old.kind, subject=old.subject, reason=reason, layer=old.layer, owner=old.owner
         )
         ready = flows.learn.prepare(draft, self.origin, now, new_id("m"))
-        return self._tend(id, lambda tx: flows.tend.correct(tx, id, ready, now))
+        around = self._space_of(old.layer).read(lambda tx: flows.revise.neighbours(tx, ready.row))
+        known = () if old.layer == "user" else self._pinned(ready.row.text, old.citations)
+        return self._tend(id, lambda tx: flows.tend.correct(tx, id, ready, now, around, known))
 
     def remember(self, id: str) -> Memory:
         """Reinforce a memory: its clock of decay begins anew.

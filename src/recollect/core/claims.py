@@ -16,7 +16,7 @@ memory without a mark is read with care, one with a wrong mark is not.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -94,6 +94,34 @@ def state(known: Known, seen: Seen) -> str:
 def worse(one: Fresh, other: Fresh) -> Fresh:
     """Which of two claims speaks for their memory: the one that says more."""
     return min(one, other, key=lambda fresh: (STATES.index(fresh.state), fresh.moved_to))
+
+
+def moves(places: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Where each path went, of which all claims are in one and the same new place."""
+    went: dict[str, set[str]] = {}
+    for path, moved_to in places:
+        went.setdefault(path, set()).add(moved_to)
+    new = {path: min(to) for path, to in went.items() if len(to) == 1}
+    return {path: to for path, to in new.items() if _pattern("plain path").fullmatch(to)}
+
+
+def with_new_paths(text: str, moves: Mapping[str, str]) -> str:
+    """The text with the new name of each path that it names, in full or by its last parts."""
+    named: dict[str, str] = {}
+    for old, new in moves.items():
+        parts = old.split("/")
+        ends = ["/".join(parts[at:]) for at in range(len(parts))]
+        end = next((end for end in ends if _names(end).search(text)), "")
+        if end and not f"/{new}".endswith(f"/{end}"):
+            named[end] = new
+    if not named:
+        return text
+    return _names(*named).sub(lambda found: found[1] + named[found[2]], text)
+
+
+def _names(*paths: str) -> re.Pattern[str]:
+    listed = "|".join(map(re.escape, sorted(paths, key=len, reverse=True)))
+    return re.compile(rf"(?<![\w/.@~$-])((?:\./)?)({listed})(?![\w/-]|\.\w)")
 
 
 def mark(state: str, moved_to: str = "") -> str:
@@ -209,6 +237,8 @@ def _cited(citation: Json) -> Claim | None:
     number = line if isinstance(line, int) and line > 0 else 0
     if not path and not symbol:
         return None
+    if not symbol and not number:
+        return _cited(path)
     return Claim(path, symbol, number, _kind_of(symbol, number), given=True)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import episodes as episodes
     from . import evaluate as evaluate
     from . import export as export
+    from . import follow as follow
     from . import freshness as freshness
     from . import handover as handover
     from . import hooks as hooks

@@ -65,6 +65,7 @@ class Briefing(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
     tokens: int = 0
     notes: tuple[str, ...] = ()
+    explained: bool = False
 
     @property
     def text(self) -> str:

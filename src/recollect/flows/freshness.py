@@ -5,14 +5,14 @@ by the caller, and is looked at outside any transaction.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ..core import claims as core_claims
 from ..core.claims import Claim
 from ..core.claims import Fresh as Fresh
 from ..core.claims import Known as Known
-from ..db.database import Database, Tx
-from ..store import claims, memories
+from ..db.database import Database
+from ..store import claims
 from ..types import Json
 
 Look = tuple[str, str]
@@ -30,25 +30,6 @@ class Tree(Protocol):
 
 
 _FRESH = Fresh("fresh")
-
-
-class Checked(NamedTuple):
-    """One claim of a memory in a report."""
-
-    memory: str
-    path: str
-    symbol: str
-    state: str
-    moved_to: str = ""
-
-
-class Report(NamedTuple):
-    """All claims that are not fresh, and how many there are in all."""
-
-    claims: int
-    fresh: int
-    stale: tuple[Checked, ...]
-    repaired: int = 0
 
 
 def found(text: str, citations: Sequence[Json]) -> list[Claim]:
@@ -80,7 +61,7 @@ def _looked_again(space: Database, tree: Tree, ids: Sequence[str], now: int) -> 
     """The freshness of memories that speak of something which is not as it was at the last look."""
     held = space.read(lambda tx: claims.of_memories(tx, ids))
     rows = [row for one in held.values() for row in one]
-    seen = _look(tree, rows, thorough=False)
+    seen = looked(tree, rows, thorough=False)
     changed = [new for old, new in zip(rows, seen, strict=True) if new != old]
     if changed:
         space.note(lambda tx: claims.set_seen(tx, changed, now))
@@ -98,41 +79,10 @@ def _worst(judged: Iterable[tuple[str, str, str]]) -> dict[str, Fresh]:
     return fresh
 
 
-def _look(tree: Tree, rows: Sequence[claims.ClaimRow], thorough: bool) -> list[claims.ClaimRow]:
+def looked(tree: Tree, rows: Sequence[claims.ClaimRow], thorough: bool) -> list[claims.ClaimRow]:
+    """The claims with what became of them."""
     known = tree.check([Known(*row[2:]) for row in rows], thorough)
     return [
         claims.ClaimRow(row.memory, row.position, *item)
         for row, item in zip(rows, known, strict=True)
     ]
-
-
-def report(space: Database, tree: Tree, fix: bool, now: int) -> Report:
-    """Check every claim of every open memory; with `fix`, follow what moved."""
-    rows = space.read(_all_claims)
-    seen = _look(tree, rows, thorough=True) if rows else []
-    moved = [row for row in seen if row.state == "moved"] if fix else []
-    followed = {row[:2]: new for row in moved if (new := _followed(tree, row)) != row}
-    if followed:
-        space.write(lambda tx: claims.repin(tx, list(followed.values()), now))
-    rest = [row for row in seen if row[:2] not in followed]
-    space.note(lambda tx: claims.set_seen(tx, rest, now))
-    seen = [followed.get(row[:2], row) for row in seen]
-    stale = tuple(
-        Checked(row.memory, row.path, row.symbol, row.state, row.moved_to)
-        for row in seen
-        if row.state not in ("fresh", "unverifiable")
-    )
-    fresh = sum(row.state == "fresh" for row in seen)
-    return Report(len(seen), fresh, stale, len(followed))
-
-
-def _all_claims(tx: Tx) -> list[claims.ClaimRow]:
-    held = claims.of_memories(tx, memories.open_ids(tx))
-    return [row for one in held.values() for row in one]
-
-
-def _followed(tree: Tree, row: claims.ClaimRow) -> claims.ClaimRow:
-    """The claim at its new place, pinned to what is there now."""
-    pinned = tree.pin([Claim(row.moved_to, row.symbol, row.line, row.kind, True)])
-    there = pinned and pinned[0].state == "fresh"
-    return claims.ClaimRow(row.memory, row.position, *pinned[0]) if there else row

@@ -8,13 +8,12 @@ from ..core import archive, dates, hygiene, secrets, trust, urls
 from ..core.claims import Known
 from ..db.database import Tx
 from ..errors import InvalidInput, Refused
-from ..store import claims, memories, search, sessions, state
+from ..store import memories, search, sessions, state
 from ..types import FOREVER, KINDS, LAYERS, ORIGINS, PRIORITIES, Json, Learned, Memory, SafeText
 from . import index, revise
 
 LONGEST_TEXT = 20_000
 NEAR = ("create", "skip", "merge")
-_NONE = revise.Neighbours()
 
 
 class Draft(NamedTuple):
@@ -103,7 +102,7 @@ def learn(
     tx: Tx,
     prepared: Prepared,
     now: int,
-    around: revise.Neighbours = _NONE,
+    around: revise.Neighbours = revise.NONE,
     known: Sequence[Known] = (),
 ) -> Learned:
     """Keep a statement; the same text again reinforces what is there, another value revises it.
@@ -115,9 +114,8 @@ def learn(
         if there:
             return Learned(there.id, there.address, "unchanged", there)
     learned = _kept(tx, prepared, around, now)
-    if known and learned.action in ("created", "revised"):
-        rows = [claims.ClaimRow(learned.id, place, *item) for place, item in enumerate(known)]
-        claims.replace(tx, learned.id, rows, now)
+    if known and _speaks_for(row, learned.memory):
+        revise.anchor(tx, learned.id, known, now)
     if key:
         state.note_write(tx, key, "learn", learned.id, now, row.text)
     return learned._replace(redacted=prepared.redacted, similar=around.near)
@@ -129,6 +127,12 @@ def put(tx: Tx, row: memories.MemoryRow, words: index.Words) -> Memory | None:
         return None
     search.put(tx, entry_of(row), words)
     return memories.loaded(row)
+
+
+def _speaks_for(row: memories.MemoryRow, memory: Memory) -> bool:
+    """Whether what was seen of this text's claims is what the memory claims, by its own right."""
+    trusted = ORIGINS.index(row.label) <= ORIGINS.index(memory.label)
+    return trusted and row.text == memory.text
 
 
 def _kept(tx: Tx, prepared: Prepared, around: revise.Neighbours, now: int) -> Learned:
@@ -279,6 +283,7 @@ def _taken_over(tx: Tx, held: Memory, prepared: Prepared, now: int) -> Learned:
     row = revise.supersede(tx, held, prepared.row, now)
     memory = put(tx, row._replace(reinforcement=held.reinforcement + 1), prepared.words)
     assert memory is not None
+    revise.carry_over(tx, held.id, memory.id, now)
     revise.link(tx, memory.id, "supersedes", [held.id], "confirmed", now)
     return Learned(memory.id, memory.address, "reinforced", memory, (f"confirms {held.id}",))
 

@@ -13,7 +13,7 @@ from ..types import Document, Memory, Session, Stored
 from .record import stored
 
 if TYPE_CHECKING:
-    from . import episodes, procedures
+    from . import episodes, follow, procedures
 
 MOST_MESSAGES = 1000
 CURRENT = "current"
@@ -33,6 +33,7 @@ class Shown(NamedTuple):
     episode: episodes.Shown | None = None
     procedure: procedures.Shown | None = None
     left_out: int = 0
+    claims: tuple[follow.Checked, ...] = ()
 
 
 def show_first(txs: Sequence[Tx], address: str) -> Shown | None:

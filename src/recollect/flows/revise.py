@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..core import secrets, similar, terms
+from ..core.claims import Known
 from ..db.database import Tx
-from ..store import links, memories, search
+from ..store import claims, links, memories, search
 from ..types import FOREVER, ORIGINS, Link, Memory
 
 LOOKED_AT = 6
@@ -23,6 +24,9 @@ class Neighbours(NamedTuple):
     revised: str = ""
     opposite: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
+
+
+NONE = Neighbours()
 
 
 def neighbours(tx: Tx, row: memories.MemoryRow) -> Neighbours:
@@ -81,6 +85,22 @@ def supersede(tx: Tx, old: Memory, row: memories.MemoryRow, now: int) -> memorie
         valid_from=max(now, old.valid_from + 1),
         valid_to=FOREVER,
     )
+
+
+def carry_over(tx: Tx, old: str, new: str, now: int) -> None:
+    """Another version with the same text says the same of the code, and contradicts the same."""
+    claims.copy(tx, old, new)
+    for one in links.touching(tx, [old], "contradicts"):
+        renamed = [new if end == old else end for end in (one.source, one.target)]
+        links.put(tx, Link(renamed[0], "contradicts", renamed[1]), secrets.safe(one.reason), now)
+
+
+def anchor(tx: Tx, memory: str, known: Sequence[Known], now: int) -> None:
+    """Pin a memory to what was seen of its claims just now; what was not seen stays as it was."""
+    held = {row[2:6]: row[2:] for row in claims.of_memories(tx, [memory]).get(memory, ())}
+    held |= {item[:4]: item for item in known if item.blob or item[:4] not in held}
+    rows = [claims.ClaimRow(memory, place, *item) for place, item in enumerate(held.values())]
+    claims.replace(tx, memory, rows, now)
 
 
 def link(tx: Tx, source: str, relation: str, targets: Sequence[str], why: str, now: int) -> None:

@@ -1,9 +1,10 @@
 """Tend: confirm, correct, archive, prune and judge memories. Nothing here deletes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from ..core import lifecycle, secrets
+from ..core import lifecycle, secrets, urls
+from ..core.claims import Known
 from ..db.database import Tx
 from ..errors import InvalidInput, NotFound, Refused
 from ..store import injections, memories, search
@@ -38,6 +39,7 @@ def has(tx: Tx, id: str) -> bool:
 
 def open_memory(tx: Tx, id: str) -> Memory:
     """The open version of a memory, by the id (or the beginning of it) of any of its versions."""
+    id = id.removeprefix(urls.SCHEME)
     memory = memories.get(tx, id)
     if memory is None:
         ids = memories.starting_with(tx, id)
@@ -53,8 +55,11 @@ def open_memory(tx: Tx, id: str) -> Memory:
     )
 
 
-def confirm(tx: Tx, id: str, origin: str, now: int, new_id: str) -> Memory:
-    """A person stands behind it: a new version, trusted as the user's, and active."""
+def confirm(
+    tx: Tx, id: str, origin: str, now: int, new_id: str, known: Sequence[Known] = ()
+) -> Memory:
+    """A person stands behind it: a new version, trusted as the user's, and active. `known` is what
+    the code looks like now, where it changed."""
     if origin != "user":
         raise Refused(
             "only a person can confirm a memory",
@@ -64,6 +69,7 @@ def confirm(tx: Tx, id: str, origin: str, now: int, new_id: str) -> Memory:
     old = open_memory(tx, id)
     if old.label == "user" and old.status == "active":
         memories.update(tx, old.id, {"last_confirmed": now, "last_reinforced": now})
+        revise.anchor(tx, old.id, known, now)
         return _read(tx, old.id)
     row = learn.row_of(old)._replace(
         id=new_id,
@@ -74,10 +80,20 @@ def confirm(tx: Tx, id: str, origin: str, now: int, new_id: str) -> Memory:
         last_reinforced=now,
         sources=secrets.scrub_json([*old.sources, old.address]).text,
     )
-    return _replaced(tx, old, row, now)
+    memory = replaced(tx, old, row, now)
+    revise.carry_over(tx, old.id, memory.id, now)
+    revise.anchor(tx, memory.id, known, now)
+    return memory
 
 
-def correct(tx: Tx, id: str, prepared: learn.Prepared, now: int) -> Memory:
+def correct(
+    tx: Tx,
+    id: str,
+    prepared: learn.Prepared,
+    now: int,
+    around: revise.Neighbours = revise.NONE,
+    known: Sequence[Known] = (),
+) -> Memory:
     """Put another text in a memory's place; the old one stays in its history."""
     old = open_memory(tx, id)
     new = prepared.row
@@ -86,6 +102,12 @@ def correct(tx: Tx, id: str, prepared: learn.Prepared, now: int) -> Memory:
             f"what comes from the {new.label} cannot change what the {old.label} stated",
             where=old.address,
             hint="learn it as a memory of its own; a person can decide between them",
+        )
+    if new.digest == old.digest:
+        raise InvalidInput(
+            "the memory says that already",
+            where=old.address,
+            hint=f"`recollect confirm {old.id}` stands behind it",
         )
     kept = learn.row_of(old)
     row = kept._replace(
@@ -101,10 +123,15 @@ def correct(tx: Tx, id: str, prepared: learn.Prepared, now: int) -> Memory:
         last_confirmed=now,
         last_reinforced=now,
     )
-    return _replaced(tx, old, row, now)
+    memory = replaced(tx, old, row, now)
+    revise.anchor(tx, memory.id, known, now)
+    opposite = [other for other in around.opposite if other != old.id]
+    revise.link(tx, memory.id, "contradicts", opposite, "the opposite is said", now)
+    return memory
 
 
-def _replaced(tx: Tx, old: Memory, row: memories.MemoryRow, now: int) -> Memory:
+def replaced(tx: Tx, old: Memory, row: memories.MemoryRow, now: int) -> Memory:
+    """The next version of a memory; the one before is closed."""
     row = revise.supersede(tx, old, row, now)
     memory = learn.put(tx, row, index.words_of(learn.searchable(memories.loaded(row))))
     if memory is None:

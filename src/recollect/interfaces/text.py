@@ -29,11 +29,13 @@ def show(command: str, result: Any) -> str:
     return render.visible(shown(result))
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Aligned columns; the last one is cut to the terminal's width, and whole in a pipe."""
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], whole: bool = False) -> str:
+    """Aligned columns; the last one is cut to the terminal's width, and whole in a pipe or where it
+    is what is asked for."""
     cells = [list(heads), *([render.one_line(cell) for cell in row] for row in rows)]
     widths = [max(map(render.columns, column)) for column in list(zip(*cells, strict=True))[:-1]]
-    room = max(columns() - sum(widths) - 2 * len(widths), 30) if sys.stdout.isatty() else 0
+    cut = sys.stdout.isatty() and not whole
+    room = max(columns() - sum(widths) - 2 * len(widths), 30) if cut else 0
     lines = []
     for row in cells:
         start = "".join(
@@ -109,9 +111,16 @@ def memory_lines(memory: Memory) -> list[str]:
     return lines
 
 
+def claim_line(item: Any) -> str:
+    """What a memory says of the code, and what became of it."""
+    place = f"{item.path} {item.symbol}".strip()
+    return f"{place}: {item.state}" + (f" to {item.moved_to}" if item.moved_to else "")
+
+
 def _shown(shown: Any) -> str:
     if shown.memory:
         lines = memory_lines(shown.memory)
+        lines += [f"  code: {claim_line(item)}" for item in shown.claims]
         if len(shown.versions) > 1:
             lines.append("  versions:")
             lines += [

@@ -25,7 +25,7 @@ def _history(versions: Sequence[Memory]) -> str:
         )
         for item in versions
     )
-    return text.table(("VERSION", "ID", "FROM", "TO", "TEXT"), rows)
+    return text.table(("VERSION", "ID", "FROM", "TO", "TEXT"), rows, whole=True)
 
 
 def _pruned(pruned: Any) -> str:
@@ -38,19 +38,26 @@ def _pruned(pruned: Any) -> str:
 
 def _judged(judged: Any) -> str:
     memory = judged.memory
-    return (
-        f"noted: {memory.id} was {judged.verdict} "
-        f"({memory.successes} times it helped, {memory.failures} times it did not)"
-    )
+    said = "it helped" if judged.verdict == "helped" else f"it was {judged.verdict}"
+    counts = f"{memory.successes} helped, {memory.failures} did not"
+    return f"noted of {memory.id}: {said} (so far {counts})"
 
 
 def _briefing(briefing: Any) -> str:
     if not briefing.text:
-        return "\n".join(["(empty: nothing relevant is known)", *briefing.notes])
-    lines = [render.visible(briefing.text), "", f"{briefing.tokens} tokens"]
+        why = "; ".join(briefing.notes) or "nothing relevant is known"
+        return "\n".join([f"(empty: {why})", *_reasons(briefing)])
+    return "\n".join([render.visible(briefing.text), *_reasons(briefing)])
+
+
+def _reasons(briefing: Any) -> list[str]:
+    """Why each item is in, and each other is not, if that was asked for."""
+    if not briefing.explained:
+        return []
+    lines = ["", f"{briefing.tokens} tokens"]
     lines += [f"  in   {item.address}  {item.tokens} tokens: {item.why}" for item in briefing.items]
     lines += [f"  out  {item.address}: {item.reason}" for item in briefing.left_out]
-    return "\n".join(lines)
+    return lines
 
 
 def _task(task: Any) -> str:
@@ -72,9 +79,11 @@ def _verified(report: Any) -> str:
     lines = [f"{report.fresh} of {report.claims} claims about the code are fresh"]
     if report.repaired:
         lines.append(f"{report.repaired} followed to where they moved")
-    rows = ((item.state, item.memory, _claim(item)) for item in report.stale)
+    rows = ((item.memory, text.claim_line(item)) for item in report.stale)
     if report.stale:
-        lines.append(text.table(("STATE", "MEMORY", "CLAIM"), rows))
+        lines.append(text.table(("MEMORY", "CLAIM"), rows, whole=True))
+    if any(item.moved_to for item in report.stale):
+        lines.append("recollect verify --fix follows what moved")
     return "\n".join(lines)
 
 
@@ -104,11 +113,6 @@ def _evaluated(done: Any) -> str:
     return "\n".join(lines)
 
 
-def _claim(item: Any) -> str:
-    moved = f"-> {item.moved_to}" if item.moved_to else ""
-    return " ".join(filter(None, (item.path, item.symbol, moved)))
-
-
 SHOWN: dict[str, Callable[[Any], str]] = {
     "briefing": _briefing,
     "before-task": _task,
@@ -122,7 +126,7 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "feedback": _judged,
     "prune": _pruned,
     "history": _history,
-    "for-file": lambda found: text.show("list", found),
+    "for-file": lambda found: text.show("list", found) if found else "nothing applies to it",
     "add-discovery": lambda learned: text.show("learn", learned),
     "add-solution": lambda learned: text.show("learn", learned),
     "add-pattern": lambda learned: text.show("learn", learned),

@@ -37,6 +37,16 @@ def replace(tx: Tx, memory: str, rows: Sequence[ClaimRow], now: int) -> None:
     )
 
 
+def copy(tx: Tx, memory: str, to: str) -> None:
+    """Give another memory the claims of this one, with what was last seen of them."""
+    kept = ", ".join(ClaimRow._fields[1:])
+    tx.run(
+        f"INSERT INTO claims (space, memory, {kept}, checked) SELECT space, :to, {kept}, checked "
+        "FROM claims WHERE space = :space AND memory = :memory",
+        {"memory": memory, "to": to},
+    )
+
+
 def of_memories(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
     """The claims of several memories, in their order."""
     found: dict[str, list[ClaimRow]] = {}
