@@ -1,27 +1,41 @@
-"""`python -m bench`: one table of ratios. It fails when a bound does not hold.
+"""`python -m bench`: one table of ratios to a yardstick. It fails when a bound does not hold.
 
-python -m bench            everything (a few minutes)
-python -m bench recall     only the lines whose name holds the word
+python -m bench                  everything that needs no data (some minutes)
+python -m bench learn writers    only these
+python -m bench --help           the names of all
+
+Others need data and are commands of their own: see `python -m bench.NAME`, with NAME one of
+episodes, export_browser, history, imports, recall, secrets, staleness.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Mapping
 
-from . import briefing, foundation
-from .yardstick import table
+from . import briefing, consolidation, episodes, foundation, hooks, sessions, writers
+from .yardstick import Ratio, report
+
+BENCHES: Mapping[str, Callable[[], Iterable[Ratio]]] = {
+    "learn": foundation.learn,
+    "append": foundation.append,
+    "writers": writers.measures,
+    "cold": foundation.cold,
+    "hooks": hooks.measures,
+    "recall": foundation.recalls,
+    "briefing": briefing.measures,
+    "sessions": sessions.measures,
+    "consolidation": consolidation.measures,
+    "episodes": episodes.measures,
+}
 
 
 def main() -> int:
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    lines = []
-    for measure in (*foundation.measures(), briefing.briefing):
-        if wanted and wanted not in str(measure):
-            continue
-        lines.append(measure())
-        print(f"{lines[-1].name}: {lines[-1].ratio:.2f}", file=sys.stderr)
-    print(table(lines))
-    return 0 if all(item.holds for item in lines) else 1
+    wanted = sys.argv[1:] or list(BENCHES)
+    if unknown := [name for name in wanted if name not in BENCHES]:
+        print(f"{__doc__}\n{', '.join(BENCHES)}")
+        return 0 if unknown[0] in ("-h", "--help") else 2
+    return report(item for name in wanted for item in BENCHES[name]())
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from tempfile import TemporaryDirectory
 
@@ -9,7 +10,7 @@ from .foundation import fill, opened
 from .yardstick import Notes, Ratio, line, own_time, paired
 
 
-def briefing(count: int = 100_000) -> Ratio:
+def measures(count: int = 100_000) -> Iterator[Ratio]:
     """What the user-prompt hook asks for: the stable block is there already."""
     notes = Notes()
     with TemporaryDirectory() as folder, opened(folder) as memory:
@@ -28,4 +29,4 @@ def briefing(count: int = 100_000) -> Ratio:
         mine, yardstick = paired(brief, ask, 5)
     each = 1000 / len(questions)
     name = f"turn briefing at {count:,} memories, against one recall"
-    return line(name, mine * each, yardstick * each, "ms CPU", ("at most", 3.0))
+    yield line(name, mine * each, yardstick * each, "ms CPU", ("at most", 3.0))

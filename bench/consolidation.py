@@ -10,12 +10,15 @@ from __future__ import annotations
 import random
 import sys
 import tracemalloc
+from collections.abc import Iterator
 from math import log
 from time import process_time
 
 from recollect.core import distill
 from recollect.core.episodes import Episode, ErrorSeen
 from recollect.embed import StaticEmbedder
+
+from .yardstick import Ratio, line, report
 
 SIZES = (2_500, 5_000, 10_000)
 MOST_GROWTH = 1.5
@@ -74,22 +77,18 @@ def measure(count: int, embedder: StaticEmbedder | None) -> tuple[float, int]:
     return spent, most // 1_000_000
 
 
-def main() -> int:
-    holds = True
+def measures() -> Iterator[Ratio]:
+    """The time of each size, against what n log n allows after the smallest."""
     for embedder in (None, StaticEmbedder()):
+        how = "words and meaning" if embedder else "words"
         first = 0.0
-        print("by words and meaning" if embedder else "by words")
         for count in SIZES:
             seconds, megabytes = measure(count, embedder)
-            unit = seconds / (count * log(count))
-            first = first or unit
-            growth = unit / first
-            holds = holds and growth <= MOST_GROWTH
-            print(
-                f"{count:>6} episodes  {seconds:6.2f} s  {growth:4.2f} of n log n  {megabytes} MB"
-            )
-    return 0 if holds else 1
+            unit = count * log(count)
+            first = first or seconds / unit
+            name = f"consolidating {count:,} episodes by {how} ({megabytes} MB), against n log n"
+            yield line(name, seconds, first * unit, "s CPU", ("at most", MOST_GROWTH))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report(measures()))

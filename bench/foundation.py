@@ -10,6 +10,7 @@ import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -25,6 +26,7 @@ from recollect.flows import recall as recalling
 from .yardstick import Notes, Ratio, line, own_time, paired, processor_milliseconds, wall
 
 Statements = list[tuple[str, Any]]
+WRITES, TURNS, ROUNDS = 20, 20, 4
 
 
 @contextmanager
@@ -64,25 +66,13 @@ def statements_of(database: SqliteDatabase, work: Callable[[], object]) -> State
     return seen
 
 
-def replay(folder: str, statements: Statements) -> float:
-    """The same statements on a copy of the empty store, by SQLite alone."""
-    connection = apsw.Connection(os.path.join(folder, ".recollect", "memory.db"))
-    connection.execute(_PRAGMAS)
-
-    def run() -> None:
-        for sql, bindings in statements:
-            connection.execute(sql, bindings).fetchall()
-
-    try:
-        return wall(run)
-    finally:
-        connection.close()
-
-
 def durable(
-    name: str, work: Callable[[recollect.Recollect, int], object], count: int, bound: float
-) -> Ratio:
-    """The rate of single durable writes, as a share of raw SQLite's."""
+    name: str, work: Callable[[recollect.Recollect, str], object], bound: float
+) -> Iterator[Ratio]:
+    """The rate of single durable writes, as a share of raw SQLite's for the same statements.
+
+    Both take turns, a few writes each, so that a slow spell of the disk hits both."""
+    notes = Notes()
     with TemporaryDirectory() as base:
         empty = f"{base}/empty"
         os.mkdir(empty)
@@ -90,32 +80,55 @@ def durable(
             memory.init()
             memory.record("s", "the first message makes the session")
             memory.learn("the first fact")
-        number = iter(range(10_000))
+        number = count()
 
         def fresh() -> str:
             target = f"{base}/{next(number)}"
             shutil.copytree(empty, target)
             return target
 
-        def everything(memory: recollect.Recollect) -> None:
-            for place in range(count):
-                work(memory, place)
+        def some(memory: recollect.Recollect) -> Callable[[], object]:
+            texts = [notes.note() for _ in range(WRITES)]
+            return lambda: [work(memory, text) for text in texts]
 
         with opened(fresh()) as memory:
+            memory.stats()
             database = memory._project_space
             assert isinstance(database, SqliteDatabase)
-            memory.stats()
-            recorded = statements_of(database, lambda: everything(memory))
+            recorded = [statements_of(database, some(memory)) for _ in range(TURNS)]
 
-        def ours() -> float:
-            with opened(fresh()) as memory:
-                memory.stats()
-                return wall(lambda: everything(memory))
+        def ours() -> Iterator[float]:
+            for _ in range(ROUNDS):
+                with opened(fresh()) as memory:
+                    memory.stats()
+                    for _ in range(TURNS):
+                        yield wall(some(memory))
 
-        mine, raw = paired(ours, lambda: replay(fresh(), recorded), 5)
-    return line(
-        f"{name} ({count} times)", count / mine, count / raw, "per second", ("at least", bound)
-    )
+        def raw() -> Iterator[float]:
+            for _ in range(ROUNDS):
+                with raw_store(f"{fresh()}/.recollect/memory.db") as connection:
+                    for statements in recorded:
+                        yield wall(partial(run, connection, statements))
+
+        mine, yardstick = paired(ours().__next__, raw().__next__, ROUNDS * TURNS)
+    rates = WRITES / mine, WRITES / yardstick
+    yield line(name, *rates, "per second", ("at least", bound))
+
+
+@contextmanager
+def raw_store(path: str) -> Iterator[apsw.Connection]:
+    """SQLite alone, set up as we do it."""
+    connection = apsw.Connection(path)
+    connection.execute(_PRAGMAS)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def run(connection: apsw.Connection, statements: Statements) -> None:
+    for sql, bindings in statements:
+        connection.execute(sql, bindings).fetchall()
 
 
 def recall(count: int, bound: float) -> Ratio:
@@ -154,7 +167,7 @@ def recall(count: int, bound: float) -> Ratio:
     )
 
 
-def cold(count: int) -> Ratio:
+def cold(count: int = 10_000) -> Iterator[Ratio]:
     """The whole process of `recollect recall`, against `python -c pass`."""
     notes = Notes()
     with TemporaryDirectory() as folder:
@@ -164,12 +177,15 @@ def cold(count: int) -> Ratio:
         script = os.path.join(sysconfig.get_path("scripts"), "recollect")
         command = [script, "recall", notes.question(), "--project", folder]
         bare = [sys.executable, "-c", "pass"]
+        # The first one compiles what was changed, as installing does.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        processor_milliseconds(command, environment)
         mine, yardstick = paired(
             lambda: processor_milliseconds(command, environment),
             lambda: processor_milliseconds(bare, environment),
             15,
         )
-    return line(
+    yield line(
         f"cold `recollect recall` at {count:,} memories",
         mine,
         yardstick,
@@ -178,20 +194,14 @@ def cold(count: int) -> Ratio:
     )
 
 
-def measures() -> Iterator[Callable[[], Ratio]]:
-    """All of them, the quick ones first."""
-    notes = Notes()
-    yield partial(
-        durable,
-        "durable learn",
-        lambda memory, place: memory.learn(notes.note() + f" {place}"),
-        400,
-        0.7,
-    )
-    yield partial(
-        durable, "durable append", lambda memory, place: memory.record("s", notes.note()), 400, 0.5
-    )
-    yield partial(cold, 10_000)
-    yield partial(recall, 1_000, 4.0)
-    yield partial(recall, 10_000, 2.0)
-    yield partial(recall, 100_000, 1.5)
+def learn() -> Iterator[Ratio]:
+    yield from durable("durable learn", lambda memory, text: memory.learn(text), 0.7)
+
+
+def append() -> Iterator[Ratio]:
+    yield from durable("durable append", lambda memory, text: memory.record("s", text), 0.5)
+
+
+def recalls() -> Iterator[Ratio]:
+    for memories, bound in ((1_000, 4.0), (10_000, 2.0), (100_000, 1.5)):
+        yield recall(memories, bound)

@@ -17,7 +17,7 @@ import recollect
 from recollect import core, flows
 from recollect.db.database import Tx
 
-from .yardstick import Notes, Ratio, line, paired, processor_milliseconds, table
+from .yardstick import Notes, Ratio, line, paired, processor_milliseconds, report
 
 MEMORIES = 10_000
 COMMAND = """\
@@ -107,9 +107,7 @@ def _firing(
 
 
 def main() -> int:
-    lines = measures()
-    print(table(lines))
-    return 0 if all(item.holds for item in lines) else 1
+    return report(measures())
 
 
 if __name__ == "__main__":

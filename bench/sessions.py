@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from statistics import median
 from tempfile import TemporaryDirectory
 
@@ -20,7 +21,7 @@ from recollect.flows import record as recording
 from recollect.types import Message, ToolCall
 
 from .foundation import opened
-from .yardstick import Notes, Ratio, line, own_time, table
+from .yardstick import Notes, Ratio, line, own_time, report
 
 SHORTEST = 1_000
 CONTEXT = 32_000
@@ -67,10 +68,9 @@ def prepare_cost(memory: recollect.Recollect) -> float:
     return median(own_time(lambda: memory.prepare(SESSION, CONTEXT)) for _ in range(15))
 
 
-def measures(lengths: list[int]) -> list[Ratio]:
+def measures(lengths: Sequence[int] = (SHORTEST, 10_000, 100_000)) -> Iterator[Ratio]:
     """Appending and preparing at each length, as ratios to the shortest."""
     notes = Notes()
-    lines: list[Ratio] = []
     first: tuple[float, float] | None = None
     done = 0
     with TemporaryDirectory() as folder, opened(folder) as memory:
@@ -84,18 +84,13 @@ def measures(lengths: list[int]) -> list[Ratio]:
                 ("prepare a prompt", cost[1], first[1], 2.0),
             ):
                 what = f"{name}, session of {length:,}"
-                lines.append(line(what, here * 1000, start * 1000, "ms", ("at most", most)))
-                print(f"{what}: {lines[-1].ratio:.2f}", file=sys.stderr)
-    return lines
+                yield line(what, here * 1000, start * 1000, "ms", ("at most", most))
 
 
 def main() -> int:
-    lengths = [SHORTEST, 10_000, 100_000]
     if "--million" in sys.argv:
-        lengths.append(1_000_000)
-    lines = measures(lengths)
-    print(table(lines))
-    return 0 if all(item.holds for item in lines) else 1
+        return report(measures((SHORTEST, 10_000, 100_000, 1_000_000)))
+    return report(measures())
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from statistics import median
 from typing import NamedTuple
@@ -40,6 +41,16 @@ def table(lines: Sequence[Ratio]) -> str:
         for item in lines
     ]
     return "\n".join(rows)
+
+
+def report(lines: Iterable[Ratio]) -> int:
+    """Tell each line as it comes, then print the table; 1 when a bound does not hold."""
+    told = []
+    for item in lines:
+        told.append(item)
+        print(f"{item.name}: {item.ratio:.2f}", file=sys.stderr, flush=True)
+    print(table(told))
+    return 0 if all(item.holds for item in told) else 1
 
 
 def paired(one: Callable[[], float], other: Callable[[], float], pairs: int) -> tuple[float, float]:
