@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 
 def main() -> None:
+    # What lives for some milliseconds need not look for garbage.
+    gc.set_threshold(100_000)
     if sys.argv[1:2] == ["hook"]:
-        # On every prompt somebody waits for it: nothing else is loaded, and what lives for some
-        # milliseconds need not look for garbage.
-        import gc
-
-        gc.disable()
+        # On every prompt somebody waits for it: nothing else is loaded.
         from .interfaces.hooks import main as answer
 
         sys.exit(answer(sys.argv[2:]))
