@@ -45,11 +45,14 @@ def russian_stem(word: str) -> str:
 
 
 def _without_fleeting(word: str) -> str:
-    """`ошибок` like `ошибка`, both like `ошибиться`; `столбец` like `столбца`."""
+    """`ошибок` like `ошибка`, both like `ошибиться`; `столбец` like `столбца`; `загружать` like
+    `загрузить`."""
     if len(word) > 5 and word.endswith(("ок", "ек")):
         word = word[:-2] + ("ик" if word[-3] in _VOWELS else "к")
     if len(word) > 5 and word[-1] == "к" and word[-2] not in _VOWELS:
         return word[:-1]
+    if len(word) > 4 and word[-1] == "ж":
+        return word[:-1] + "з"
     return word[:-2] + "ц" if len(word) > 4 and word.endswith("ец") else word
 
 

@@ -34,7 +34,7 @@ MOST_PIECES = 256
 """A text is embedded by its first pieces: what it is about is said early, and the measured
 recall of long messages was better with 256 pieces than with all of them."""
 
-GRAM = 8
+GRAM = 12
 """How long the vector of a gram is in each component. Words of content have 20 to 80; with so
 little, unrelated texts of other languages are no more alike than unrelated English ones."""
 
@@ -44,7 +44,7 @@ _REMEMBERED = 20_000
 class StaticModel:
     """An open model file. Opening it maps it; a text touches only its words."""
 
-    revision = 2
+    revision = 3
     """Another one when the same file gives other vectors."""
 
     def __init__(self, path: str) -> None:
@@ -120,10 +120,11 @@ class StaticModel:
         return row
 
     def _in_other_script(self, word: str) -> tuple[int, ...]:
-        from .scripts import grams, known_words
+        from .scripts import parts_of
 
-        found = [number for known in known_words(word) for number in pieces(known, self.number_of)]
-        return (*found, *(-1 - crc32(gram.encode()) for gram in grams(word)))
+        parts = parts_of(word)
+        known = [number for english in parts.known for number in pieces(english, self.number_of)]
+        return (*known, *(-1 - crc32(gram.encode()) for gram in parts.grams))
 
     def _numbers(self, text: str) -> list[int]:
         known = self._pieces_of

@@ -1,16 +1,17 @@
 """What stands for a word in a script that the static model was not made of.
 
 Its own pieces for such scripts are single letters, which make all texts of a language look the
-same. Instead a word is known by the English words that the glossary gives for it, and by its
-grams: pairs and single characters where words are not spaced, its stem and the triples of its
-beginning where they are. Texts with words in common, or words of one root, have grams in common.
-It does not know vectors.
+same. Instead a word is known by the English words that the glossary gives for it. What is not
+in the glossary is known by its grams: single characters and pairs where words are not spaced,
+the stem and the triples of its beginning where they are; so texts that have such words in
+common, or words of one root, are alike. It does not know vectors.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from ..core import inflection, terms
 from .glossary import GLOSSARY
@@ -19,42 +20,53 @@ _LONGEST_ENTRY = 8
 _BEGINNING = 6
 
 
-def is_unspaced(char: str) -> bool:
-    """Whether words are not spaced where this character stands, or carry particles: Chinese,
-    Japanese, Korean."""
+class Parts(NamedTuple):
+    """The English words for a word, and the grams of what they do not cover."""
+
+    known: list[str]
+    grams: list[str]
+
+
+def parts_of(word: str) -> Parts:
+    """What a word is known by."""
+    if _is_unspaced(word[0]):
+        return _of_run(inflection.without_particles(word))
+    known = _glossary().get(terms.stem(word))
+    if known or not terms.tells(word):
+        return Parts(list(known or ()), [])
+    beginning = f"^{word[:_BEGINNING]}"
+    triples = [beginning[at : at + 3] for at in range(max(len(beginning) - 2, 1))]
+    return Parts([], [f"={terms.stem(word)}", *triples])
+
+
+def _is_unspaced(char: str) -> bool:
+    """Whether it is written without spaces, or with particles behind: Chinese, Japanese, Korean."""
     return (
         "\u3040" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7a3" or "\uf900" <= char <= "\ufaff"
     )
 
 
-def known_words(word: str) -> list[str]:
-    """The English words for what is in the glossary, the longest entries first."""
+def _of_run(run: str) -> Parts:
+    """From the left the longest entries of the glossary, and the grams of what lies between."""
     held = _glossary()
-    if not is_unspaced(word[0]):
-        return list(held.get(terms.stem(word), ()))
-    found: list[str] = []
-    start = 0
-    while start < len(word):
-        for end in range(min(len(word), start + _LONGEST_ENTRY), start, -1):
-            if word[start:end] in held:
-                found += held[word[start:end]]
+    found = Parts([], [])
+    start = unknown = 0
+    while start < len(run):
+        for end in range(min(len(run), start + _LONGEST_ENTRY), start, -1):
+            if run[start:end] in held:
+                found.known.extend(held[run[start:end]])
+                found.grams.extend(_grams(run[unknown:start]))
+                unknown = end
                 break
         else:
             end = start + 1
         start = end
+    found.grams.extend(_grams(run[unknown:]))
     return found
 
 
-def grams(word: str) -> list[str]:
-    """The parts of a word that texts can have in common, without those that only ask."""
-    if not is_unspaced(word[0]):
-        if not terms.tells(word):
-            return []
-        beginning = f"^{word[:_BEGINNING]}"
-        triples = [beginning[at : at + 3] for at in range(max(len(beginning) - 2, 1))]
-        return [f"={terms.stem(word)}", *triples]
-    bare = inflection.without_particles(word)
-    parts = [*bare, *map("".join, pairwise(bare))]
+def _grams(run: str) -> list[str]:
+    parts = [*run, *map("".join, pairwise(run))]
     return [part for part in parts if not inflection.only_asks(part)]
 
 
@@ -64,6 +76,6 @@ def _glossary() -> dict[str, tuple[str, ...]]:
     for line in GLOSSARY.split("\n"):
         english, *others = line.split() or [""]
         for word in others:
-            key = word if is_unspaced(word[0]) else terms.stem(terms.terms(word)[0])
+            key = word if _is_unspaced(word[0]) else terms.stem(terms.terms(word)[0])
             found[key] = (*found.get(key, ()), english)
     return found
