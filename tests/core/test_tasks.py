@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from recollect.core.audit import Audit, Duplicates, audit, render_audit
 from recollect.core.ledgers import (
-    GitState,
     Handoff,
     Moved,
+    TreeState,
     handoff_from_json,
     handoff_to_json,
     ledger_from_json,
@@ -303,30 +303,42 @@ def test_accepting_a_handoff_is_written_beside_what_was_given() -> None:
     }
 
 
+HELD = {"a.ts": "one", "b.ts": "two"}
+
+
 @pytest.mark.parametrize(
     ("git_state", "now", "moved"),
     [
-        ("commit abc123", GitState("abc123ffee00"), None),
-        ("abc123ffee00 on main", GitState("abc123"), None),
-        ("commit abc123", GitState("def456"), Moved("abc123", "def456", ())),
-        ("commit abc123", GitState(""), Moved("abc123", "", ())),
-        ("clean", GitState("def456"), None),
+        ("commit abc123", TreeState("abc123ffee00", HELD), None),
+        ("abc123ffee00 on main", TreeState("abc123", HELD), None),
+        ("commit abc123", TreeState("def456", HELD), Moved("abc123", "def456")),
+        ("commit abc123", TreeState("", HELD), Moved("abc123", "")),
+        ("clean", TreeState("def456", HELD), None),
         (
             "commit abc123",
-            GitState("abc123", changed=("a.ts", "x.ts")),
-            Moved("abc123", "abc123", ("a.ts",)),
+            TreeState("abc123", {"a.ts": "other", "b.ts": ""}),
+            Moved("abc123", "abc123", ("a.ts",), ("b.ts",)),
+        ),
+        (
+            "commit abc123",
+            TreeState("def456", {**HELD, "new.ts": "made"}),
+            Moved("abc123", "def456", ("new.ts",)),
         ),
     ],
 )
 def test_the_receiver_is_told_if_the_tree_moved(
-    git_state: str, now: GitState, moved: Moved | None
+    git_state: str, now: TreeState, moved: Moved | None
 ) -> None:
-    assert moved_since(Handoff(git_state=git_state, artifacts=("a.ts", "b.ts")), now) == moved
+    handoff = Handoff(git_state=git_state, artifacts=("a.ts", "b.ts"))
+    then = {**HELD, "new.ts": ""} if "new.ts" in now.contents else HELD
+    assert moved_since(handoff, then, now) == moved
 
 
 def test_how_the_tree_moved_is_told_in_words() -> None:
-    moved = Moved("abc123", "def456", ("a.ts",))
-    assert str(moved) == "the tree moved from abc123 to def456; changed since: a.ts"
+    moved = Moved("abc123", "def456", ("a.ts",), ("b.ts",))
+    assert str(moved) == (
+        "the tree moved from abc123 to def456; changed since: a.ts; gone since: b.ts"
+    )
 
 
 # ---------------------------------------------------------------- audit

@@ -223,6 +223,35 @@ def test_the_receiver_is_told_when_the_tree_has_moved(mem: Mem, project: Path) -
     assert "the tree moved from" in mem.accept_handoff(given.id).moved
 
 
+def test_what_was_not_committed_counts_by_its_content(mem: Mem, project: Path) -> None:
+    git(project, "init", "-q")
+    path = project / "src" / "password_token.py"
+    path.parent.mkdir()
+    path.write_text("one")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "one")
+    path.write_text("handed over before it was committed")
+    for number in range(30):
+        (project / f"another-{number}").write_text("untracked")
+    files = ["src/password_token.py", "src/later.py", "../outside"]
+    given = mem.give_handoff("qa", "Login", "eng", artifacts=files)
+    assert mem.accept_handoff(given.id).moved == "", "it was so when it was given"
+    path.write_text("changed by somebody")
+    (project / "src" / "later.py").write_text("made")
+    told = mem.accept_handoff(given.id).moved
+    assert told == "changed since: src/password_token.py, src/later.py"
+    path.unlink()
+    assert "gone since: src/password_token.py" in mem.accept_handoff(given.id).moved
+
+
+def test_outside_git_the_content_of_files_still_tells(mem: Mem, project: Path) -> None:
+    (project / "login.py").write_text("one")
+    given = mem.give_handoff("qa", "Login", "eng", artifacts=["login.py"])
+    assert mem.accept_handoff(given.id).moved == ""
+    (project / "login.py").write_text("two")
+    assert mem.accept_handoff(given.id).moved == "changed since: login.py"
+
+
 # ---------------------------------------------------------------- promotion and audit
 
 

@@ -10,7 +10,7 @@ from .memories import Memories
 from .opened import new_id
 
 if TYPE_CHECKING:
-    from ..core.ledgers import GitState
+    from ..core.ledgers import TreeState
 
 
 class HandoffParts(TypedDict, total=False):
@@ -190,25 +190,29 @@ class Tasks(Memories):
         now, id = self._clock(), new_id("h")
         given = handoff
         if given is None:
-            commit = self._git().commit
+            commit = self._tree_state(()).commit
             state = parts.pop("git_state", "") or (f"commit {commit}" if commit else "")
             made = core.ledgers.Handoff(
                 id, sender, to, now, done, git_state=state, **_tuples(parts)
             )
             given = core.ledgers.handoff_to_json(made)
+        checked = flows.work.checked_handoff(given)
+        tree = self._tree_state(checked.artifacts)
         return self._project_space.write(
-            lambda tx: flows.work.give(tx, given, id, self.origin, now)
+            lambda tx: flows.work.give(tx, checked, tree, id, self.origin, now)
         )
 
     def accept_handoff(self, id: str, agent: str = "") -> "flows.work.Given":
-        """Take a handoff; says if the tree has moved since it was written.
+        """Take a handoff; says if the tree has moved since: another commit, other content of files.
 
         id: the handoff
         agent: who takes it; it must be the one it was given to
 
         Example: recollect handoff accept handoff-001 --agent qa-001
         """
-        now, tree = self._clock(), self._git()
+        now = self._clock()
+        files = self._project_space.read(lambda tx: flows.work.artifacts_of(tx, id))
+        tree = self._tree_state(files)
         return self._project_space.write(
             lambda tx: flows.work.accept(tx, id, agent, tree, self.origin, now)
         )
@@ -223,13 +227,15 @@ class Tasks(Memories):
         """
         return tuple(self._project_space.read(lambda tx: flows.work.handoffs(tx, to, limit)))
 
-    def _git(self) -> "GitState":
+    def _tree_state(self, files: Sequence[str]) -> "TreeState":
+        """The commit that the tree is at, and what these files hold."""
         from .. import gitstate
+        from ..worktree.tree import WorkTree
 
-        state = gitstate.read(self._top)
-        newest = state.commits[0].split(" ")[0] if state.commits else ""
-        changed = tuple(line[3:].rpartition(" -> ")[2].strip('"') for line in state.status)
-        return core.ledgers.GitState(newest, state.branch, changed)
+        commits = gitstate.read(self._top).commits
+        tree = WorkTree(self._top)
+        contents = {path: tree.blob(path)[:16] for path in files}
+        return core.ledgers.TreeState(commits[0].split(" ")[0] if commits else "", contents)
 
 
 def _tuples(parts: HandoffParts) -> dict[str, Json]:

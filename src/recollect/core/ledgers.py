@@ -1,7 +1,7 @@
 """What agents leave for each other: a ledger (where one stands) and a handoff (one to another).
 
 Both are JSON that other programs write too: all that is given comes back. Decides whether the
-tree has moved since a handoff was written. It does not know git; it is told.
+tree has moved since a handoff was written. It does not know git nor files; it is told.
 """
 
 import re
@@ -95,12 +95,12 @@ def handoff_to_json(handoff: Handoff) -> dict[str, Json]:
 # ---------------------------------------------------------------- has the tree moved?
 
 
-class GitState(NamedTuple):
-    """Where the tree is now, and the files that differ from the commit of the handoff."""
+class TreeState(NamedTuple):
+    """How the tree stands: its commit, and the content of a handoff's files as a digest of each,
+    empty where there is no such file."""
 
     commit: str = ""
-    branch: str = ""
-    changed: tuple[str, ...] = ()
+    contents: Mapping[str, str] = {}
 
 
 class Moved(NamedTuple):
@@ -108,14 +108,17 @@ class Moved(NamedTuple):
 
     before: str
     now: str
-    artifacts: tuple[str, ...]
+    changed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         told = []
         if self.before != self.now:
             told.append(f"the tree moved from {self.before or 'no commit'} to {self.now or 'none'}")
-        if self.artifacts:
-            told.append(f"changed since: {', '.join(self.artifacts)}")
+        if self.changed:
+            told.append(f"changed since: {', '.join(self.changed)}")
+        if self.gone:
+            told.append(f"gone since: {', '.join(self.gone)}")
         return "; ".join(told)
 
 
@@ -125,11 +128,14 @@ def commit_in(git_state: str) -> str:
     return found[0] if found else ""
 
 
-def moved_since(handoff: Handoff, now: GitState) -> Moved | None:
-    """How the tree has moved since the handoff was written; None if it has not."""
+def moved_since(handoff: Handoff, then: Mapping[str, str], now: TreeState) -> Moved | None:
+    """How the tree has moved since the handoff was written; None if it has not. `then` is what its
+    files held: what was not committed yet counts as much as what was."""
     before, current = commit_in(handoff.git_state), now.commit.casefold()
     same = not before or before.startswith(current[:40] or "-") or current.startswith(before)
-    touched = tuple(path for path in handoff.artifacts if path in now.changed)
-    if same and not touched:
+    other = [path for path, held in then.items() if now.contents.get(path, "") != held]
+    changed = tuple(path for path in other if now.contents.get(path))
+    gone = tuple(path for path in other if not now.contents.get(path))
+    if same and not other:
         return None
-    return Moved(before, before if same else now.commit, touched)
+    return Moved(before, before if same else now.commit, changed, gone)

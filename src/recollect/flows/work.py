@@ -11,11 +11,13 @@ from typing import NamedTuple
 from ..core import ledgers, secrets, trust, urls, worknotes
 from ..db.database import Tx
 from ..errors import Conflict, InvalidInput, NotFound
-from ..store import documents, search
+from ..store import documents, search, state
 from ..types import FOREVER, Document, Json
 from . import index
 
 NOTES, CONTINUITY = "memory://notes", "memory://continuity"
+_CONTENTS = "handoff "
+"""The key of what a handoff's files held when it was given."""
 
 
 class Written(NamedTuple):
@@ -167,11 +169,19 @@ def write_ledger(tx: Tx, agent: str, given: Json, origin: str, now: int) -> Mapp
     return ledger(tx, agent)
 
 
-def give(tx: Tx, given: Json, id: str, origin: str, now: int) -> Given:
-    """Hand something over; the same id again is refused, unless it says the same."""
+def checked_handoff(given: Json) -> ledgers.Handoff:
+    """The handoff in a JSON object, or the error that says what it lacks."""
     handoff = ledgers.handoff_from_json(given)
     if not handoff.to_agent or not handoff.what_was_done:
         raise InvalidInput("a handoff says to whom, and what was done", where="handoff")
+    return handoff
+
+
+def give(
+    tx: Tx, handoff: ledgers.Handoff, tree: ledgers.TreeState, id: str, origin: str, now: int
+) -> Given:
+    """Hand something over; the same id again is refused, unless it says the same. What its files
+    hold is noted beside it, so that the receiver can be told what changed."""
     name = urls.check_key(handoff.id or id)
     body = ledgers.handoff_to_json(handoff._replace(id=name))
     address = f"memory://handoff/{name}"
@@ -185,13 +195,27 @@ def give(tx: Tx, given: Json, id: str, origin: str, now: int) -> Given:
         origin,
         now,
     )
+    if held is None:
+        # As pairs: a path such as `password.py` in front of a digest would look like a secret.
+        pairs = [[path, digest] for path, digest in tree.contents.items()]
+        state.put(tx, _CONTENTS + name, secrets.scrub_json(pairs).text, now)
     return handed(tx, name)
 
 
-def accept(tx: Tx, name: str, agent: str, tree: ledgers.GitState, origin: str, now: int) -> Given:
+def artifacts_of(tx: Tx, name: str) -> tuple[str, ...]:
+    """The files of a handoff."""
+    document = existing(
+        tx,
+        f"memory://handoff/{urls.check_key(name)}",
+        "`recollect handoff list` shows what there is",
+    )
+    return ledgers.handoff_from_json(document.fields).artifacts
+
+
+def accept(tx: Tx, name: str, agent: str, tree: ledgers.TreeState, origin: str, now: int) -> Given:
     """The receiver takes a handoff, and is told if the tree has moved since it was written."""
     address = f"memory://handoff/{urls.check_key(name)}"
-    document = existing(tx, address, "`recollect handoff list` shows what there is")
+    document = existing(tx, address)
     handoff = ledgers.handoff_from_json(document.fields)
     if agent and agent != handoff.to_agent:
         raise Conflict(f"this handoff is for {handoff.to_agent}, not for {agent}", where=address)
@@ -200,7 +224,8 @@ def accept(tx: Tx, name: str, agent: str, tree: ledgers.GitState, origin: str, n
         label = trust.least((document.label, origin))
         new = Written(address, "handoff", document.title, _text(body), body, owner=document.owner)
         write(tx, new, origin, now, label)
-    moved = ledgers.moved_since(handoff, tree)
+    then = dict(json.loads(state.get(tx, _CONTENTS + name) or "[]"))
+    moved = ledgers.moved_since(handoff, then, tree)
     return handed(tx, name)._replace(moved=str(moved) if moved else "")
 
 
