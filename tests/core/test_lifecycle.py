@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -96,6 +98,25 @@ def test_the_weak_are_archived_weakest_first_and_only_while_in_use() -> None:
     ]
     assert [item.id for item in weak_ones(store, NOW)] == ["c", "b"]
     assert weak_ones(store, NOW)[1].reason == "strength 0.10 is below 0.1"
+
+
+def test_a_note_from_a_tool_lasts_thirty_days_however_often_it_is_said_again() -> None:
+    def seen(id: str, ago: float, **fields: Any) -> Memory:
+        return memory(id, first_seen=NOW - round(ago * DAY), label="tool", **fields)
+
+    store = [
+        seen("a", 30),
+        seen("b", 30.1),
+        seen("repeated", 31, reinforcement=50, origin="tool"),
+        seen("found-again", 400, origin="system", days=29),
+        seen("not-found-again", 400, origin="system", days=31),
+        seen("user", 400)._replace(label="user"),
+        seen("agent", 400)._replace(label="agent"),
+    ]
+    assert [item.id for item in weak_ones(store, NOW)] == ["b", "not-found-again", "repeated"]
+    assert {item.reason for item in prune_plan(store, NOW)} == {
+        "a note from a tool, older than 30 days"
+    }
 
 
 def test_pruning_takes_the_old_and_the_doubtful_and_says_why() -> None:

@@ -287,6 +287,24 @@ def test_old_episodes_are_summarised_then_archived_and_always_found(mem: Mem, cl
     assert mem.episode(old.id).episode["context"]["files_involved"] == ["src/attic.py"]
 
 
+def test_what_a_tool_gave_is_a_note_for_thirty_days_and_stays_searchable(
+    project: Path, environment: dict[str, str], clock: Clock
+) -> None:
+    with recollect.open(project, clock=clock, environment=environment, origin="tool") as memory:
+        learned = memory.learn("the page says the port is 9090")
+        assert "note for 30 days" in learned.notes[0]
+        assert "9090" not in memory.briefing(query="which port does the page name").text
+        clock.advance(days=29)
+        memory.learn("the page says the port is 9090")
+        memory.consolidate()
+        (hit,) = memory.recall("page port")
+        assert hit.status == "active"
+        clock.advance(days=2)
+        memory.consolidate()
+        (hit,) = memory.recall("page port")
+        assert (hit.id, hit.status) == (learned.id, "archived")
+
+
 def test_it_runs_weekly_when_asked_to_be_due(mem: Mem, clock: Clock) -> None:
     work_on_login(mem)
     assert mem.consolidate(if_due=True).applied

@@ -12,12 +12,14 @@ from typing import NamedTuple
 from ..errors import InvalidInput
 from ..types import FOREVER, Memory
 from .rank import DAY, strength
+from .trust import NOTE_DAYS
 
 WEAK = 0.1
 """Below this strength a memory is archived."""
 
 MAX_AGE_DAYS = 90
 MIN_CONFIDENCE = 0.3
+_OVER = f"a note from a tool, older than {NOTE_DAYS} days"
 _HIDDEN = ("archived", "superseded", "quarantined")
 
 LEAST_USEFUL, MOST_USEFUL = 0.5, 1.5
@@ -37,12 +39,24 @@ def is_weak(memory: Memory, now: int) -> bool:
     return memory.kind != "policy" and strength(memory, now) < WEAK
 
 
+def is_over(memory: Memory, now: int) -> bool:
+    """Whether a note from a tool has lasted its time. Being said again does not prolong it, only
+    what our own consolidation found again in new work; a person's word makes it another memory."""
+    since = memory.last_reinforced if memory.origin == "system" else memory.first_seen
+    return memory.label == "tool" and now - since > NOTE_DAYS * DAY
+
+
 def weak_ones(memories: Sequence[Memory], now: int) -> list[Archiving]:
-    """What the weekly consolidation would archive, weakest first."""
-    weak = [
-        (strength(item, now), item.id) for item in memories if _in_use(item) and is_weak(item, now)
+    """What the weekly consolidation would archive: notes that are over, then the weakest first."""
+    used = [item for item in memories if _in_use(item)]
+    over = sorted(item.id for item in used if is_over(item, now))
+    weak = [(strength(item, now), item.id) for item in used if is_weak(item, now)]
+    found = [Archiving(id, _OVER) for id in over]
+    return found + [
+        Archiving(id, f"strength {power:.2f} is below {WEAK}")
+        for power, id in sorted(weak)
+        if id not in over
     ]
-    return [Archiving(id, f"strength {power:.2f} is below {WEAK}") for power, id in sorted(weak)]
 
 
 def prune_plan(
@@ -64,6 +78,8 @@ def prune_plan(
         reasons = []
         if memory.kind != "policy" and age > max_age_days:
             reasons.append(f"not reinforced for {int(age)} days, more than {max_age_days:g}")
+        if is_over(memory, now):
+            reasons.append(_OVER)
         if memory.confidence < min_confidence:
             reasons.append(f"confidence {memory.confidence:.2f} is below {min_confidence:g}")
         if reasons:

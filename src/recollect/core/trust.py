@@ -11,6 +11,9 @@ from collections.abc import Iterable
 from ..errors import Refused
 from ..types import ORIGINS
 
+NOTE_DAYS = 30
+"""How long a note lasts that a tool, a file or a web page gave: see `core.lifecycle.is_over`."""
+
 _RULES = frozenset({"policy"})
 _CHOICES = frozenset({"preference", "decision", "architecture", "workflow"})
 
@@ -21,7 +24,10 @@ def least(labels: Iterable[str]) -> str:
 
 
 def admit(kind: str, label: str) -> str:
-    """The status in which a memory of this kind and label is kept; Refused when it may not be."""
+    """The status in which a memory of this kind and label is kept; Refused when it may not be.
+
+    What a tool gave is active as a note only: it is never shown unasked, and ends by itself.
+    """
     if label in ("system", "user"):
         return "active"
     if label == "import":

@@ -222,6 +222,8 @@ def _created(
     notes = []
     if memory.status != "active":
         notes.append(f"kept as {memory.status}: it is used after a person confirms it")
+    elif memory.label == "tool":
+        notes.append(f"kept as a note for {trust.NOTE_DAYS} days: it is found when asked for")
     if old is not None:
         revise.link(tx, memory.id, "supersedes", [old.id], "another value", now)
         notes.append(f"takes the place of {old.id}: {old.text}")
