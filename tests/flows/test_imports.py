@@ -271,3 +271,13 @@ def test_a_transcript_needs_no_other_cursor_than_its_own(
     one = imports.read(mem._project_space, Transcript("claude-code", path, "a"), how)
     two = imports.read(mem._project_space, Transcript("claude-code", path, "b"), how)
     assert (one.messages, two.messages, two.known) == (1, 0, 1)
+
+
+def test_a_subagents_session_leads_to_the_one_it_came_from(mem: recollect.Recollect) -> None:
+    mem.import_transcripts(str(SAMPLES / "claude-code-2.1.325.subagent-compact.jsonl"))
+    mem.import_transcripts(str(SAMPLES / "claude-code-2.1.325.subagent-file.jsonl"))
+    (child,) = [item.id for item in mem.sessions() if ".agent-" in item.id]
+    parent = child.partition(".agent-")[0]
+    (reached,) = mem.links(f"memory://session/{child}").reached
+    assert reached.id == f"session/{parent}"
+    assert mem.session(parent).messages

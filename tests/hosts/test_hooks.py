@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recollect import hosts
 from recollect.errors import InvalidInput
-from recollect.hosts.events import LONGEST_REPLY, NAMES, Event, shortened
+from recollect.hosts.events import LONGEST_REPLY, NAMES, Event, shortened, touched
 from recollect.types import Json
 
 from .reading import SAMPLES, read
@@ -178,6 +178,9 @@ def test_every_reply_is_what_its_agent_takes(
     if not text:
         assert host != "cursor"
         return
+    if parsed.plain:
+        assert (host, parsed.name, text) == ("claude-code", "before_compact", context)
+        return
     reply = json.loads(text)
     assert isinstance(reply, dict) and "\n" not in text
     assert not {"decision", "followup_message", "stopReason"} & reply.keys()
@@ -218,7 +221,7 @@ def test_context_reaches_the_model_where_a_turn_begins(
     assert reply == CONTEXT
 
 
-@pytest.mark.parametrize("payload", [CLAUDE[7], CLAUDE[10], CODEX[4], CODEX[5], GEMINI[4]])
+@pytest.mark.parametrize("payload", [CLAUDE[7], CODEX[4], CODEX[5], GEMINI[4]])
 def test_context_is_never_given_where_it_would_make_the_agent_go_on(
     payload: dict[str, Json],
 ) -> None:
@@ -246,6 +249,49 @@ def test_a_reply_is_never_too_long_and_its_block_stays_closed(
         )
         if kept:
             assert kept.startswith("<recollect-memory>") and kept.endswith("</recollect-memory>")
+
+
+def test_before_a_compaction_plain_words_go_to_claude_code_and_to_nobody_else() -> None:
+    asked = event(CLAUDE[10])
+    assert (asked.name, asked.plain) == ("before_compact", True)
+    assert hosts.hooks("claude-code").reply(asked, "Keep the task.", "noted") == "Keep the task."
+    vs_code = {
+        "hookEventName": "PreCompact",
+        "sessionId": "s",
+        "cwd": "/w",
+        "transcript_path": "/t",
+    }
+    assert hosts.hooks("claude-code").reply(event(vs_code), "Keep the task.", "noted") == ""
+    told = {"host": "opencode", "hook_event_name": "before_compact", "session_id": "s"}
+    assert json.loads(hosts.hooks("opencode").reply(event(told), "Keep it.", "")) == {
+        "context": "Keep it."
+    }
+
+
+PATCH = (
+    "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "files"),
+    [
+        ({"file_path": "/w/src/a.py", "old_string": "x"}, ("/w/src/a.py",)),
+        ({"filePath": "src/a.py"}, ("src/a.py",)),
+        ({"notebook_path": "n.ipynb"}, ("n.ipynb",)),
+        ({"absolute_path": "/w/a.py"}, ("/w/a.py",)),
+        ({"command": PATCH}, ("src/a.py", "b.py")),
+        ({"input": PATCH}, ("src/a.py", "b.py")),
+        (PATCH, ("src/a.py", "b.py")),
+        ({"command": "cat src/a.py"}, ()),
+        ({"path": 7}, ()),
+        (None, ()),
+        ([1], ()),
+    ],
+)
+def test_the_files_a_tool_was_used_on_are_found(given: Json, files: tuple[str, ...]) -> None:
+    used = event({"hook_event_name": "PostToolUse", "session_id": "s", "tool_input": given})
+    assert touched(used) == files
 
 
 def test_a_long_context_is_cut_at_a_line() -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import core, flows, hosts
 from ..errors import InvalidInput, NotFound, RecollectError, Unavailable
-from ..places import find_project, make_folder, own_folder, user_directory
+from ..hosts import events
+from ..places import find_project, make_folder, own_folder, top_of, user_directory
 from ..types import Learned, Memory
 from .opened import Opened, new_id
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _SPOKEN = ("session_start", "user_prompt")
 _WRITTEN = ("stop", "before_compact", "session_end")
 _LOOKED_AT = 50
+_CHECKPOINT_WINDOW = 1_000_000
 
 
 class Agents(Opened):
@@ -28,7 +30,10 @@ class Agents(Opened):
     def hear(self, event: Event) -> flows.hooks.Answer:
         """What to answer to a hook; quick, whatever it finds."""
         if event.name in _WRITTEN:
-            return self._catch_up_later(event)
+            words = flows.hooks.compacting(event.session) if event.name == "before_compact" else ""
+            return self._catch_up_later(event)._replace(context=words)
+        if event.name == "tool_use":
+            return flows.hooks.Answer(self._remind(event))
         if event.name not in _SPOKEN or event.subagent:
             return flows.hooks.Answer()
         now = self._clock()
@@ -45,7 +50,29 @@ class Agents(Opened):
         """What the model sees: all of it when a session starts, then what each turn adds."""
         build: Any = getattr(self, "briefing")  # noqa: B009 - the other half of Recollect has it
         briefing = build(query=event.prompt, session=event.session)
-        return str(briefing.text if event.name == "session_start" else briefing.turn)
+        if event.name != "session_start":
+            return str(briefing.turn)
+        words = [str(briefing.text)]
+        if event.source == "compact" and event.session:
+            words.append(core.brief_text.after_compaction(event.session))
+        return "\n".join(filter(None, words))
+
+    def _remind(self, event: Event) -> str:
+        """What applies to the files that a tool was used on; each memory once a session."""
+        files = [path for name in events.touched(event) if (path := self._inside(name, event.cwd))]
+        if not files or not event.session:
+            return ""
+        # A subagent has a context of its own.
+        session = f"{event.session}.{event.subagent}" if event.subagent else event.session
+        told = str(getattr(self, "_reminder")(session, files))  # noqa: B009 - see above
+        now = self._clock()
+        return told if told and flows.hooks.is_first(self._project_space, event, now) else ""
+
+    def _inside(self, name: str, cwd: str) -> str:
+        """A file's path from the root of its working tree; empty when it is elsewhere."""
+        path = os.path.realpath(os.path.join(cwd or ".", name))
+        top = os.path.realpath(top_of(self.project.start) or self.project.root)
+        return path[len(top) + 1 :] if path.startswith(top + os.sep) else ""
 
     def _capture(self, event: Event, now: int) -> list[Learned]:
         if not (self.settings.capture and event.typed and event.session):
@@ -60,7 +87,11 @@ class Agents(Opened):
         if self.settings.mode == "incognito":
             return flows.hooks.Answer()
         request = flows.hooks.Request(
-            event.host, event.session, event.transcript, event.name == "session_end"
+            event.host,
+            event.session,
+            event.transcript,
+            event.name == "session_end",
+            event.name == "before_compact",
         )
         flows.hooks.ask(self._requests(), request)
         return flows.hooks.Answer(work=True)
@@ -87,8 +118,22 @@ class Agents(Opened):
             found = [item for item in self._discover(request.host) if self._is_ours(item)]
         for transcript in found:
             self._read(transcript)
+        if request.checkpoint and request.session:
+            self._checkpoint(request.session)
         if request.ended and request.session:
             self._project_space.write(lambda tx: flows.imports.ended(tx, request.session))
+
+    def _checkpoint(self, session: str) -> None:
+        """How things stand, for after a compaction; a session that has no message yet has none."""
+        trees: Any = getattr(self, "_trees")()  # noqa: B009 - the other half of Recollect has it
+        now = self._clock()
+        request = flows.window.Request(_CHECKPOINT_WINDOW)
+
+        try:
+            loaded = self._project_space.read(lambda tx: flows.window.load(tx, session, request))
+        except NotFound:
+            return
+        self._project_space.write(lambda tx: flows.compact.checkpoint(tx, loaded, trees, now))
 
     def import_transcripts(
         self, path: str = "", agent: str = "", all: bool = False

@@ -56,6 +56,23 @@ class Briefings(Tending):
             self._log_briefing(session, briefing, frozen=loaded.frozen is not None)
         return briefing._replace(explained=explain)
 
+    def _reminder(self, session: str, files: Sequence[str]) -> str:
+        """What applies to these files and was not shown in the session before; mostly nothing."""
+        if flows.brief.unwanted(self.settings.mode, ""):
+            return ""
+        ask = flows.brief.Ask(session, "", tuple(files))
+        now = self._clock()
+        loaded = self._both(lambda txs: flows.brief.load_for_files(txs, ask, now))
+        if not loaded.candidates:
+            return ""
+        ids = [one.memory.id for one in loaded.candidates if one.memory.layer != "user"]
+        fresh = self._freshness(ids)
+        withhold = self.settings.stale == "withhold"
+        _, told = flows.brief.decide(loaded, ask, fresh, self.settings.briefing_budget, withhold)
+        if told.items:
+            self._log_briefing(session, told, frozen=True)
+        return told.turn if loaded.frozen else told.text
+
     def _log_briefing(self, session: str, briefing: "flows.brief.Briefing", frozen: bool) -> None:
         now = self._clock()
         if not frozen:

@@ -103,6 +103,15 @@ def _block(name: str, rules: str, items: Sequence[Item], footer: Sequence[str]) 
     return "\n".join([*lines, *footer, _CLOSE])
 
 
+def after_compaction(session: str) -> str:
+    """Where to find what an agent's own summary left out."""
+    said = (
+        f"The conversation before the compaction is kept whole at memory://session/{session}; how "
+        f"things stood is noted at memory://scratch/session_progress:{session}"
+    )
+    return "\n".join((opening(TURN), said, _CLOSE))
+
+
 def opening(name: str) -> str:
     """The tag that normalisation strips again, together with all that follows up to its end."""
     return f'<{MEMORY_TAG} block="{name}">'

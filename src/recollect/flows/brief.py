@@ -108,6 +108,20 @@ def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
     return Loaded(judged, tuple(pointers[:5]), (), frozen)
 
 
+def load_for_files(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
+    """Only what applies to the files by its scope, and was not shown in this session before."""
+    frozen = _frozen(txs[0], ask.session) if txs else None
+    shown = injections.shown(txs[0], ask.session) if txs else set()
+    found = {
+        memory.id: _candidate(tx, memory, 0.0, now)
+        for tx in txs
+        for path in ask.files
+        for memory in scoped.for_file(tx, path, MOST_MATCHES)
+        if memory.id not in shown
+    }
+    return Loaded(_judged(txs, tuple(found.values())), (), (), frozen)
+
+
 def _candidate(tx: Tx, memory: Memory, match: float, now: int) -> activate.Candidate:
     return activate.Candidate(memory, rank.strength(memory, now), match)
 

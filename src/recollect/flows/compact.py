@@ -18,6 +18,8 @@ PROGRESS = "session_progress"
 """The name under which the checkpoint of the last trim is stored; `session_progress:<session>`
 is that of one session."""
 
+_EVERYTHING = 2**62
+
 
 class Trees(NamedTuple):
     """What git says of the working tree: commits newest first, and short status."""
@@ -99,6 +101,13 @@ def keep(tx: Tx, loaded: Loaded, plan: trim.Plan, trees: Trees, now: int) -> Loa
     state = trim.state_from_body(json.loads(kept))
     windows.put(tx, session, state.window_from, kept, secrets.safe(state.summary), now)
     return loaded._replace(state=state, kept=kept)
+
+
+def checkpoint(tx: Tx, loaded: Loaded, trees: Trees, now: int) -> None:
+    """Write down how things stand, without moving the window: an agent compacts its own."""
+    everything = trim.Budget(0, _EVERYTHING, forced=False)
+    plan = trim.plan(loaded.state, loaded.messages, everything, loaded.measure)
+    _checkpoint(tx, loaded, plan, trees, now)
 
 
 def _checkpoint(tx: Tx, loaded: Loaded, plan: trim.Plan, trees: Trees, now: int) -> None:

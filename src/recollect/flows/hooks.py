@@ -26,6 +26,19 @@ class Request(NamedTuple):
     session: str = ""
     path: str = ""
     ended: bool = False
+    checkpoint: bool = False
+
+
+def compacting(session: str) -> str:
+    """What a summary should hold, for the agent that is about to make one."""
+    where = f" at memory://session/{session}" if session else ""
+    return (
+        "Keep in the summary: the current task and where it stands, the user's requirements in "
+        "their own words, decisions with their reasons, files changed, commands that failed and "
+        "what fixed them, and what is still open. The whole conversation is kept in memory"
+        f"{where}, so details that can be looked up there may be left out. Memory itself is given "
+        "again after the compaction and need not be repeated."
+    )
 
 
 class Answer(NamedTuple):
@@ -42,7 +55,7 @@ def is_first(space: Database, event: Event, now: int) -> bool:
 
     When the store cannot say so at once the answer is given: twice is better than not at all.
     """
-    mark = f"{event.source}:{event.turn or _digest(event.prompt)}"
+    mark = f"{event.source}:{event.turn or _digest(event.prompt)}:{event.call_id}"
     subject = f"hook:{event.session}:{event.name}"
     answers: list[bool] = []
 

@@ -17,8 +17,8 @@ from ..core import messages, secrets
 from ..db.database import Database, Tx
 from ..errors import InvalidInput
 from ..hosts.stream import Entry, Found, Item, Mark, Skipped, Transcript
-from ..store import cursors, sessions
-from ..types import Json, Learned
+from ..store import cursors, links, sessions
+from ..types import Json, Learned, Link
 from . import capture, learn, record
 
 BATCH_MESSAGES = 200
@@ -209,6 +209,8 @@ class _Import:
                 captured += capture.keep(tx, held.statements, held.prepared.at)
         for session, found in self._news.items():
             sessions.describe(tx, session, _columns(found))
+            if found.parent and found.parent != session:
+                _link(tx, session, found.parent, now)
         return _Saved(count, len(self._held) - count, tuple(captured))
 
     def _record(self, tx: Tx, session: str, prepared: list[record.Prepared]) -> None:
@@ -226,6 +228,13 @@ def _columns(found: Found) -> dict[str, str]:
     known = {"name": secrets.safe(found.name), "cwd": found.cwd, "branch": found.branch}
     known["agent"] = found.agent
     return {column: value for column, value in known.items() if value}
+
+
+def _link(tx: Tx, session: str, parent: str, now: int) -> None:
+    """A subagent's or a fork's session leads to the one that it came from."""
+    ends = (f"session/{session}", f"session/{parent}")
+    made = Link(ends[0], "derived_from", ends[1], "", "system", now)
+    links.put(tx, made, secrets.safe("came from this conversation"), now)
 
 
 def ended(tx: Tx, session: str) -> None:

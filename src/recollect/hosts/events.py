@@ -35,6 +35,7 @@ class Event(NamedTuple):
     subagent: the subagent it happened in, "" for the conversation with the person
     typed: whether a prompt comes from a person rather than from the agent's own clockwork
     continuing: whether a stop follows a stop that a hook had already prevented
+    plain: whether the agent takes plain text for an answer, not JSON
     """
 
     host: str
@@ -56,6 +57,7 @@ class Event(NamedTuple):
     subagent: str = ""
     last_message: str = ""
     continuing: bool = False
+    plain: bool = False
 
 
 def event_from(
@@ -91,6 +93,26 @@ def event_from(
         last_message=text("last_assistant_message", "prompt_response"),
         continuing=payload.get("stop_hook_active") is True,
     )
+
+
+_FILE = ("file_path", "filePath", "notebook_path", "absolute_path", "target_file", "path")
+_MOST_FILES = 20
+
+
+def touched(event: Event) -> tuple[str, ...]:
+    """The files that a tool was used on, as the agent names them."""
+    given = event.tool_input
+    if isinstance(given, dict):
+        named = [value for key in _FILE if isinstance(value := given.get(key), str) and value]
+        patch = next(
+            (v for k in ("patch", "input", "command") if isinstance(v := given.get(k), str)), ""
+        )
+    else:
+        named, patch = [], given if isinstance(given, str) else ""
+    for line in patch.splitlines() if "*** Begin Patch" in patch else ():
+        if line.startswith(("*** Update File: ", "*** Add File: ", "*** Move to: ")):
+            named.append(line.partition(": ")[2].strip())
+    return tuple(dict.fromkeys(named))[:_MOST_FILES]
 
 
 _CLOCKWORK = ("system", "loop_wakeup", "schedule_wakeup", "poll_event")

@@ -67,6 +67,7 @@ class _Firing:
         if not isinstance(payload, dict):
             raise ValueError("a payload is a JSON object")
         from .. import hosts
+        from ..hosts.events import touched
 
         self.host = hosts.recognise(payload, self.environment)
         about = hosts.hooks(self.host)
@@ -75,7 +76,7 @@ class _Firing:
         self.cwd = self.environment.get("RECOLLECT_PROJECT") or event.cwd or "."
         if event.name == "session_end":
             self.deadline = self.began + PATIENCE_AT_END
-        if event.name in ("other", "tool_use"):
+        if event.name == "other" or (event.name == "tool_use" and not touched(event)):
             return str(about.reply(event))
         from ..app.listening import Listening
         from ..opening import open_as

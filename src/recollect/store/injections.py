@@ -26,6 +26,15 @@ def add(tx: Tx, rows: Sequence[Injection], now: int) -> None:
     )
 
 
+def shown(tx: Tx, session: str) -> set[str]:
+    """Which records were put in front of the model in a session."""
+    rows = tx.run(
+        "SELECT DISTINCT ref FROM injections WHERE space = :space AND session = :session",
+        {"session": session},
+    )
+    return {row[0] for row in rows}
+
+
 def judge(tx: Tx, ref: str, session: str, verdict: str) -> int:
     """Set the verdict on a record's injections (of a session, if given); gives how many."""
     mine = "AND session = :session " if session else ""

@@ -1,8 +1,9 @@
 """Claude Code's hook payloads and replies; VS Code sends the same with other spellings.
 
 Context may be added where a turn begins or a tool has run. A stop is never prevented: that
-would make the model go on. Before a compaction nothing can be added; the session start that
-follows it (source `compact`) is the place.
+would make the model go on. Before a compaction no context can be added, but plain text is taken
+as instructions for the summary; the session start that follows it (source `compact`) is the place
+for memory.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...types import Json
-from ..events import Event, event_from, fitted
+from ..events import LONGEST_REPLY, Event, event_from, fitted, shortened
 
 HOST = "claude-code"
 EVENTS = {
@@ -30,6 +31,9 @@ _SILENT = ("before_compact", "session_end", "other")
 def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
     """The event; a subagent's stop comes with the subagent's own transcript."""
     event = event_from(payload, HOST, EVENTS, env.get("CLAUDE_PROJECT_DIR", ""))
+    if event.name == "before_compact":
+        # VS Code runs the same hooks, spells its fields otherwise, and takes JSON only.
+        return event._replace(plain="hook_event_name" in payload)
     if event.host_event == "SubagentStop":
         if not payload.get("agent_type"):
             # The summariser of a compaction also ends as a nameless subagent.
@@ -40,7 +44,9 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
 
 
 def reply(event: Event, context: str = "", notice: str = "") -> str:
-    """The JSON that Claude Code takes for this event, or nothing."""
+    """The JSON that Claude Code takes for this event, or nothing; plain words for a compaction."""
+    if event.plain:
+        return shortened(context, LONGEST_REPLY)
 
     def shape(context: str, notice: str) -> dict[str, Json]:
         body: dict[str, Json] = {}

@@ -12,6 +12,7 @@ from ...types import Json
 from ..events import NAMES, Event, event_from, fitted
 
 HOST = "opencode"
+_TAKES_CONTEXT = ("session_start", "user_prompt", "tool_use", "before_compact")
 
 
 def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
@@ -24,7 +25,7 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
 
     def shape(context: str, notice: str) -> dict[str, Json]:
         body: dict[str, Json] = {}
-        if context and event.name in ("session_start", "user_prompt", "before_compact"):
+        if context and event.name in _TAKES_CONTEXT:
             body["context"] = context
         if notice:
             body["notice"] = notice

@@ -1,4 +1,4 @@
-// recollect: written by `recollect setup opencode`, removed by `recollect setup opencode --remove`.
+// recollect: written by `recollect init`, removed by `recollect init --remove`.
 // It tells recollect what happens and puts what recollect answers in front of the model.
 import { spawn } from "node:child_process"
 
@@ -73,7 +73,7 @@ export const Recollect = async ({ directory, worktree }) => {
 
     "tool.execute.after": async (input, output) => {
       if (!["edit", "write", "patch", "multiedit"].includes(input.tool)) return
-      await tell(
+      const answer = await tell(
         about("tool_use", input.sessionID, {
           tool_name: input.tool,
           tool_input: input.args,
@@ -81,6 +81,7 @@ export const Recollect = async ({ directory, worktree }) => {
           tool_use_id: input.callID,
         }),
       )
+      if (answer.context) output.output += `\n\n${answer.context}`
     },
 
     "experimental.session.compacting": async (input, output) => {
