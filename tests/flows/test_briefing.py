@@ -37,6 +37,31 @@ def test_nothing_relevant_is_an_empty_briefing(mem: Mem) -> None:
     assert mem.briefing(query="zxqwv plugh").text == ""
 
 
+def test_procedures_that_fit_are_shown_and_proven_ones_from_the_start(mem: Mem) -> None:
+    mem.learn_procedure("add-endpoint", "Add an endpoint to the API", steps=["write it"])
+    mem.learn_procedure("release", "Cut a release of the package", steps=["tag it"])
+    assert mem.briefing().text == ""
+    turn = mem.briefing(query="please add an endpoint for the users API").turn
+    assert "add-endpoint: Add an endpoint to the API" in turn and "release" not in turn
+    mem.use_procedure("release")
+    start = mem.briefing().stable
+    assert "worked 1 of 1 times" in start and "add-endpoint" not in start
+
+
+def test_what_happened_on_such_a_task_is_pointed_to(mem: Mem) -> None:
+    done = mem.record_episode("Fix the flaky redis reconnect", outcome="success", session="s-1")
+    turn = mem.briefing(query="the redis reconnect is flaky again").turn
+    assert "Related History" in turn and done.address in turn
+    assert done.address not in mem.briefing("s-1", query="the redis reconnect is flaky again").turn
+
+
+def test_what_was_said_at_length_does_not_crowd_out_what_was_learned(mem: Mem) -> None:
+    rule = mem.learn("Deploys to staging go through the blue pipeline, and nobody skips it")
+    for number in range(60):
+        mem.record("s-1", f"deploys to staging: blue pipeline {number}")
+    assert rule.id in ids(mem.briefing(query="deploys to staging blue pipeline"))
+
+
 def test_a_session_keeps_its_stable_block_while_memories_are_learned(mem: Mem) -> None:
     mem.learn("Never commit secrets", kind="policy")
     first = mem.briefing(session="s-1")

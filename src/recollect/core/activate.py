@@ -216,7 +216,8 @@ def _applying(memory: Memory, moment: Moment) -> str:
 
 def _named(memory: Memory, moment: Moment) -> str:
     """The file in play that the memory names."""
-    told = {*memory.examples, *(str(cited.get("path", "")) for cited in memory.citations)}
+    cited = (str(item.get("path", "")) for item in memory.citations)
+    told = {*memory.examples, *(path.partition("#")[0].partition(":")[0] for path in cited)}
     return next((file for file in moment.files if file in told), "")
 
 

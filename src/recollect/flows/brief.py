@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from .. import store
 from ..core import activate, ignore, messages, rank, secrets, terms, tokens
 from ..core.brief_text import Item, LeftOut, Plan, render
 from ..db.database import Matched, Tx
@@ -19,7 +20,10 @@ BASELINE = ("policy", "architecture", "preference")
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
 MOST_OF_A_KIND = 60
 MOST_MATCHES = 30
+MOST_SKILLS = 10
 _SPOKEN = ("user", "assistant")
+_LEARNED = ("memory", "procedure")
+_UNTRUSTED = ("tool", "import")
 
 
 class Fresh(Protocol):
@@ -89,6 +93,7 @@ def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
     frozen = _frozen(txs[0], ask.session) if txs and ask.session else None
     candidates: dict[str, activate.Candidate] = {}
     pointers: list[activate.Pointer] = []
+    skills: list[activate.Skill] = []
     start = not (ask.query or ask.files or frozen)
     for tx in txs:
         kinds = (*BASELINE, *REST) if start else (() if frozen else BASELINE)
@@ -102,10 +107,14 @@ def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
             matches = _matches(tx, ask.query)
             for memory, match in _matched(tx, matches, ask.query):
                 candidates[memory.id] = _candidate(tx, memory, match, now)
-            pointers += _pointers(tx, matches, ask)
+            pointers += [*_sessions(tx, matches, ask), *_episodes(tx, matches, ask)]
+            skills += _skills(tx, matches, ask)
+        elif start:
+            skills += [_skill(row, 0.0) for row in store.procedures.proven(tx, MOST_SKILLS)]
     found = tuple(candidates.values())
     judged = _judged(txs, found)
-    return Loaded(judged, tuple(pointers[:5]), (), frozen)
+    pointers.sort(key=lambda one: (-one.match, one.address))
+    return Loaded(judged, tuple(pointers[:5]), tuple(skills), frozen)
 
 
 def load_for_files(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
@@ -149,7 +158,13 @@ def _matches(tx: Tx, query: str) -> list[Matched]:
     if not asked:
         return []
     wanted = list(dict.fromkeys([*asked, *terms.stems(asked)]))
-    return search.candidates(tx, wanted, MOST_MATCHES, {"status": ("active",)})
+    active = {"status": ("active",)}
+    found = search.candidates(tx, wanted, MOST_MATCHES, active)
+    if len(found) == MOST_MATCHES and any(match.source not in _LEARNED for match in found):
+        # What was said at length must not crowd out what was learned from it.
+        learned = search.candidates(tx, wanted, MOST_MATCHES, {**active, "source": _LEARNED})
+        found += [match for match in learned if match not in found]
+    return found
 
 
 def _matched(tx: Tx, matches: Sequence[Matched], query: str) -> list[tuple[Memory, float]]:
@@ -169,7 +184,50 @@ def _strength_of_match(score: float, asked: Sequence[str], text: str) -> float:
     return 0.5 * rank.words_score(score) + 0.5 * share
 
 
-def _pointers(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Pointer]:
+def _skills(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Skill]:
+    """Procedures that fit the question."""
+    asked = terms.query_terms(ask.query)
+    found = []
+    for match in matches:
+        row = store.procedures.get(tx, match.ref) if match.source == "procedure" else None
+        if row is not None:
+            text = f"{row.name} {row.description}"
+            found.append(_skill(row, _strength_of_match(match.score, asked, text)))
+    return found
+
+
+def _skill(row: "store.procedures.ProcedureRow", match: float) -> activate.Skill:
+    return activate.Skill(
+        row.id,
+        f"memory://{row.id}",
+        row.name,
+        row.description,
+        row.successes,
+        row.failures,
+        match,
+        row.status,
+        row.label,
+        row.valid_from,
+    )
+
+
+def _episodes(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Pointer]:
+    """What happened on tasks like this one."""
+    asked = terms.query_terms(ask.query)
+    found = []
+    for match in matches:
+        told = store.episodes.sketch(tx, match.ref) if match.source == "episode" else None
+        own = bool(ask.session) and match.owner == ask.session
+        if told is None or own or told.label in _UNTRUSTED:
+            continue
+        share = _strength_of_match(match.score, asked, told.text)
+        said = rank.snippet(told.text, asked, 120)
+        address = f"memory://{match.ref}"
+        found.append(activate.Pointer(address, said, share, "episode", told.label, told.at))
+    return found
+
+
+def _sessions(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Pointer]:
     """Other sessions in which the same was spoken of; what tools said is not repeated."""
     asked = terms.query_terms(ask.query)
     best: dict[str, activate.Pointer] = {}
@@ -177,7 +235,7 @@ def _pointers(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Poi
         if match.source != "message" or match.ref == ask.session or match.kind not in _SPOKEN:
             continue
         row = sessions.message(tx, match.ref, match.seq)
-        if row is None or match.ref in best or row.label in ("tool", "import"):
+        if row is None or match.ref in best or row.label in _UNTRUSTED:
             continue
         text = messages.text_of(messages.message_from_body(json.loads(row.body)))
         share = _strength_of_match(match.score, asked, text)
