@@ -1,7 +1,8 @@
 """Episodes out of real transcripts, and how consolidation grows with what it is given.
 
     python -m bench.episodes TRANSCRIPTS          counts, and what every error came to
-    python -m bench.episodes TRANSCRIPTS pairs    the same, and each resolved error for a reader
+    python -m bench.episodes TRANSCRIPTS pairs    each resolved error with the call that failed and
+                                                  the one that worked, to be checked by hand
 
 Nothing of the transcripts is kept.
 """
@@ -22,7 +23,9 @@ from recollect.core.clusters import clusters, features_of
 from recollect.core.distill import plan, validate
 from recollect.core.episodes import Episode, ErrorSeen, build
 from recollect.core.errors_seen import attempts
+from recollect.core.fixes import fixes
 from recollect.core.messages import Numbered, said
+from recollect.core.task_spans import task_spans
 from recollect.errors import RecollectError
 from recollect.hosts.stream import Entry, Found
 
@@ -54,7 +57,21 @@ def sessions(root: str) -> Iterator[tuple[str, str, str, list[Numbered]]]:
                 yield host, session, places.get(session, ""), messages
 
 
-def survey(root: str, pairs: bool = False) -> int:
+def pairs(root: str) -> int:
+    """Print every error with what resolved it; 1 if there is none."""
+    count = 0
+    for host, session, _, messages in sessions(root):
+        for span in task_spans(messages):
+            for fix in fixes(attempts(span.messages)):
+                count += 1
+                print(
+                    f"{count} {host} {session} #{fix.failed.asked} -> #{fix.worked.asked} "
+                    f"{fix.trouble.type}: {fix.trouble.message}\n    -> {fix.resolution}"
+                )
+    return 0 if count else 1
+
+
+def survey(root: str) -> int:
     """Print what was found; 1 if a call or a session with something said was not accounted for."""
     counts: Counter[str] = Counter()
     lost = 0
@@ -81,10 +98,6 @@ def survey(root: str, pairs: bool = False) -> int:
             counts[f"outcome {episode.outcome}"] += 1
             counts["errors"] += len(episode.errors)
             counts["errors that were resolved"] += len(episode.resolved)
-            for error in episode.resolved if pairs else ():
-                print(
-                    f"{host} {episode.id} {error.type}: {error.message}\n    -> {error.resolution}"
-                )
     for name in sorted(counts):
         print(f"{name}: {counts[name]:,}")
     print(f"seconds: {seconds:.2f}")
@@ -170,4 +183,4 @@ def measures() -> Iterator[Ratio]:
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    sys.exit(survey(sys.argv[1], "pairs" in sys.argv[2:]))
+    sys.exit((pairs if "pairs" in sys.argv[2:] else survey)(sys.argv[1]))

@@ -103,6 +103,66 @@ def test_each_error_of_a_chain_is_resolved_by_what_lies_before_the_next() -> Non
     ]
 
 
+TESTS_FAIL = "FAIL src/a.test.ts\n1 failed"
+
+
+def test_a_check_of_which_only_the_beginning_is_shown_proves_nothing() -> None:
+    talk = Talk().user("Make the tests pass").shell("npx vitest", TESTS_FAIL, 1).edit("src/a.ts")
+    shown = "\n".join(f"test {number} …" for number in range(20))
+    cut = talk.shell("npx vitest 2>&1 | head -20", shown)
+    assert only(cut).resolved == ()
+    whole = cut.shell("npx vitest 2>&1 | head -50", shown)
+    assert len(only(whole).resolved) == 1
+
+
+def test_a_run_that_fails_in_colours_has_failed() -> None:
+    talk = Talk().user("Make the tests pass").shell("npx playwright test", TESTS_FAIL, 1)
+    talk.edit("src/a.ts")
+    talk.shell("npx playwright test | grep failed", "\x1b[1A\x1b[2K  1 failed")
+    assert only(talk).resolved == ()
+    talk.edit("src/a.ts", "b", "c")
+    talk.shell("npx playwright test | tail -3", "\x1b[32m  2 passed\x1b[39m")
+    assert len(only(talk).resolved) == 2
+
+
+def test_the_same_check_in_another_folder_resolves_nothing() -> None:
+    talk = Talk().user("Fix the types")
+    talk.shell("cd /repo/api && npx tsc", "src/a.ts(3,1): error TS2345: no", 2).edit("web/b.ts")
+    talk.shell("cd /repo/web && npx tsc", "")
+    assert only(talk).resolved == ()
+
+
+def test_a_remedy_that_fails_itself_is_no_resolution() -> None:
+    talk = Talk().user("Pull the changes").shell("git pull", "error: cannot lock ref", 1)
+    talk.shell("rm .git/x && git pull", "rm: .git/x: No such file or directory", 1)
+    talk.shell("git pull", "Already up to date.")
+    assert all("rm .git" not in error.resolution for error in only(talk).resolved)
+
+
+def test_a_lock_that_somebody_else_held_is_an_outage_that_passes() -> None:
+    locked = "fatal: Unable to create '/r/.git/index.lock': File exists.\nAnother git process seems"
+    talk = Talk().user("Go to main").shell("git checkout main && git pull", locked, 128)
+    talk.shell("git checkout main", "Switched to branch 'main'")
+    assert only(talk).resolved == ()
+
+
+def test_asking_where_a_program_is_does_not_bring_it() -> None:
+    talk = (
+        Talk().user("List the containers").shell("docker ps", "zsh: command not found: docker", 127)
+    )
+    talk.shell("which docker || docker ps || echo 'not found'", "docker not found")
+    assert only(talk).resolved == ()
+
+
+def test_how_much_of_an_output_is_shown_is_no_difference() -> None:
+    failed = "TimeoutError: locator.waitFor: Timeout 30000ms exceeded.\n1 failed"
+    talk = Talk().user("Fix the spec").shell("npm test 2>&1 | tail -120", failed, 1)
+    talk.edit("tests/a.spec.ts", "click", "await click").shell("npm test | tail -9", "20 passed")
+    [error] = only(talk).resolved
+    assert error.type == "TimeoutError"
+    assert error.resolution == "edited tests/a.spec.ts (`click` → `await click`)"
+
+
 def test_another_target_that_works_is_no_resolution() -> None:
     talk = (
         Talk()

@@ -48,7 +48,7 @@ class Attempt(NamedTuple):
     """One tool call and how it ended.
 
     `state` is ok, failed, missed (it looked and did not find), refused (by the user), skipped (it
-    never ran), running, or unanswered. `asked` and `answered` are numbers of messages.
+    never ran), running (how it ended is not known), or unanswered. `asked` and `answered` are numbers of messages.
     `commands` are the telling ones of a shell script. `words` are what the assistant said right
     before. Only what failed has a `trouble`.
     """
@@ -159,7 +159,7 @@ def _judged(attempt: Attempt, answers: list[Message]) -> Attempt:
         if _running().search(text[:600]):
             return attempt._replace(state="running")
         if not _fails_quietly(attempt):
-            return attempt._replace(state="ok")
+            return attempt._replace(state="running" if _is_cut_off(attempt) else "ok")
     elif _refused().search(text[:600]):
         return attempt._replace(state="refused")
     elif "ibling tool call errored" in text[:200]:
@@ -225,6 +225,18 @@ def _fails_quietly(attempt: Attempt) -> bool:
     """Whether a check failed though its script ended well: a pipe swallowed its status."""
     swallowed = "|" in attempt.script or ";" in attempt.script.rstrip(";\n ")
     return swallowed and attempt.checks and ends_badly(attempt.output)
+
+
+def _is_cut_off(attempt: Attempt) -> bool:
+    """Whether only the beginning of what a check printed is there: its end is not known."""
+    found = _head().search(attempt.script) if attempt.checks else None
+    # Tools trim what they pass on: a few blank lines at the end may be missing.
+    return bool(found and attempt.output.rstrip().count("\n") + 4 > int(found[1] or 10))
+
+
+@cache
+def _head() -> re.Pattern[str]:
+    return re.compile(r"\| *head(?: +-n? *(\d+))?\b")
 
 
 # ---------------------------------------------------------------- commands

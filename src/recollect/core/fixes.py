@@ -91,7 +91,7 @@ def _fix(broken: Attempt, trouble: Trouble, later: Sequence[Attempt]) -> Fix | N
         if kin and attempt.state == "ok" and ("git", "stash") in (c[:2] for c in attempt.commands):
             # It worked without the changes: that tells where the error is, not what resolved it.
             return None
-        if kin and attempt.state == "ok":
+        if kin and attempt.state == "ok" and not _says_it_again(trouble, attempt):
             until, changes = other or (attempt, between)
             resolution, files = _told(broken, until, trouble, changes)
             if not resolution:
@@ -100,12 +100,25 @@ def _fix(broken: Attempt, trouble: Trouble, later: Sequence[Attempt]) -> Fix | N
             if _expected().search(answer.words):
                 return None
             return Fix(broken, attempt, trouble, resolution, _sentence(answer.words), files)
-        if kin and other is None and attempt.trouble != trouble:
+        if kin and other is None and _fails_otherwise(attempt, broken, trouble):
             # The next failure is another one: what lies before it is what resolved this one.
             other = attempt, list(between)
         if attempt.state == "ok":
             between.append(attempt)
     return None
+
+
+def _says_it_again(trouble: Trouble, later: Attempt) -> bool:
+    """Whether a script ended well only because it asks for what is not there: `which x || echo`."""
+    return trouble.type == "command not found" and "not found" in later.output[:600]
+
+
+def _fails_otherwise(later: Attempt, broken: Attempt, trouble: Trouble) -> bool:
+    """Whether the next failure is another one, and not that of the remedy itself."""
+    if later.trouble is None or later.trouble == trouble:
+        return False
+    program = later.trouble.message.partition(":")[0]
+    return all(one[0] != program for one in set(later.commands) - set(broken.commands))
 
 
 @cache
@@ -134,6 +147,10 @@ def _tries_the_same(broken: Attempt, later: Attempt, trouble: Trouble, distance:
 
 
 def _same_command(broken: Attempt, later: Attempt, trouble: Trouble, distance: int) -> bool:
+    if trouble.type not in _ABOUT_THE_CALL and broken.checks:
+        places = {_folder(broken.script), _folder(later.script)} - {""}
+        if len(places) > 1:
+            return False
     if set(map(_plain, broken.commands)) <= set(map(_plain, later.commands)):
         return True
     wanted = [command for command in broken.commands if is_check(command)]
@@ -148,6 +165,12 @@ def _same_command(broken: Attempt, later: Attempt, trouble: Trouble, distance: i
     if trouble.type == "not found" and not _corrects(before - after, after - before):
         return False
     return _overlap(before, after) >= 0.5
+
+
+def _folder(script: str) -> str:
+    """The folder that a script goes to first, named from the root."""
+    found = re.match(r"\s*cd (/\S+)", script)
+    return found[1].rstrip("/;") if found else ""
 
 
 def _corrects(gone: set[str], come: set[str]) -> bool:
@@ -301,7 +324,8 @@ def _differently(
         kept = len(worked.commands) > len(more)
         called = trouble.type in _ABOUT_THE_CALL or not any(map(is_check, broken.commands))
         repairs = _changes(worked) and not _changes(broken)
-        if broken.script != worked.script and (called or repairs or (more and kept)):
+        same = _without_filters(broken.script) == _without_filters(worked.script)
+        if not same and (called or repairs or (more and kept)):
             return _called(broken.script, worked.script)
         return ""
     if worked.writes and trouble.type != "edit mismatch":
@@ -316,6 +340,11 @@ def _differently(
         f"{key}={short(str(value))}" for key, value in after.items() if before.get(key) != value
     ]
     return f"called {worked.call.name} with {', '.join(told[:4])}" if told else ""
+
+
+def _without_filters(script: str) -> list[str]:
+    """A script without how much of its output is shown."""
+    return re.sub(r" *2>&1|\| *(?:head|tail)\b[ \w-]*", "", script).split()
 
 
 def _called(before: str, after: str) -> str:

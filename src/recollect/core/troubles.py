@@ -60,7 +60,7 @@ def complains(line: str) -> bool:
 
 def ends_badly(output: str) -> bool:
     """Whether an output has the words with which test runners and compilers end in failure."""
-    return bool(_pattern("bad end").search(f"{output[:HEAD]}\n{output[-TAIL:]}"))
+    return bool(_pattern("bad end").search("\n".join(own_lines(output))))
 
 
 def _weight(line: str) -> int:
@@ -80,14 +80,16 @@ def _weight(line: str) -> int:
 
 
 def _type_of(message: str, output: str, words: Sequence[str]) -> str:
+    named = {part.lower() for word in words for part in word.split(":")}
+    # A test that waited in vain has failed; its runner has not run out of time.
+    waits = bool(named & _KINDS["test failure"]) and not _pattern("ran out").search(output)
     for text in (message, output):
         for name in _TYPES:
-            if _pattern(name).search(text):
+            if _pattern(name).search(text) and not (name == "timeout" and waits):
                 return name
     found = _pattern("exception").search(message)
     if found and found[1] not in ("Error", "Exception"):
         return str(found[1])
-    named = {part.lower() for word in words for part in word.split(":")}
     for name, kinds in _KINDS.items():
         if named & kinds:
             return name
@@ -127,7 +129,7 @@ _TYPES = {
     r"|not in this registry",
     "timeout": r"\b[Tt]imed? ?out\b|deadline exceeded",
     "unavailable": r"temporarily unavailable|[Ss]ervice Unavailable|[Oo]verloaded|ECONNRESET"
-    r"|[Tt]ry again later|Could not resolve host",
+    r"|[Tt]ry again later|Could not resolve host|Another git process|\.lock.: File exists",
     "rate limit": r"rate limit|\b429\b|Too Many Requests",
 }
 
@@ -142,6 +144,7 @@ _WORDS = {
     "place": r"\s*(?:[│|] *)?[\w/.@-]*\w\.\w{1,5}(?::\d+(?::\d+)?:? |\(\d+,\d+\):)",
     "verdict": r"\s*(?:--- FAIL|FAILED|FAIL:|✗|✘|×|✖ |E  +\w)",
     "shell": r"\s*(?:/bin/)?(?:zsh|bash|sh):",
+    "ran out": r"[Cc]ommand timed out|deadline exceeded",
     "generic": r"task failed|exited with|^\s*FAIL\b(?!:)|^\s*Found \d|\b0 (?:errors?|fail)"
     r"|^\s*\d+ errors?|^\s*at |^\s*\[?(?:warn|WARN|INFO|DEBUG)\b|^(?:npm|pnpm|yarn) \w+ code"
     r"|A complete log|^\$ |^> |^\s*Usage:|^\s*File \"|ELIFECYCLE|RUN_FIRST_FAIL|^For more info"
@@ -153,7 +156,7 @@ _WORDS = {
     r"|\berror TS\d+|exited with code [1-9]|ERROR task failed|^Found [1-9]\d* errors?"
     r"|✖ [1-9]\d* problems? \([1-9]|npm ERR!|^make(?:\[\d\])?: \*\*\*|\bBUILD FAILED"
     r"|^Traceback \(most recent|^panic: |could not compile|\[(?:build|setup) failed\]"
-    r"|^[1-9]\d* errors? |ELIFECYCLE",
+    r"|^[1-9]\d* errors? |ELIFECYCLE|^\W*\d+\) \[\w+\] ›|^\s*[1-9]\d* did not run",
 }
 
 
