@@ -290,16 +290,19 @@ def prefixes() -> tuple[Prefix, ...]:
 
 
 @cache
-def _by_head() -> dict[bytes, list[int]]:
+def _by_head() -> tuple[dict[bytes, list[int]], tuple[int, ...]]:
     """The numbers of the prefixes by the letters and digits that they begin with, at most three.
     A shorter head is followed by something else, so that it is a whole word; where it is not, the
-    prefix may begin any word, and stands under no head."""
+    prefix may begin any word: those are told apart."""
     found: dict[bytes, list[int]] = {}
+    anywhere = []
     for number, (prefix, _, _) in enumerate(prefixes()):
         head = prefix.encode().translate(_WORDS).split(b" ")[0]
-        any_word = len(head) < _HEAD and len(head) == len(prefix)
-        found.setdefault(b"" if any_word else head[:_HEAD], []).append(number)
-    return found
+        if len(head) < _HEAD and len(head) == len(prefix):
+            anywhere.append(number)
+        else:
+            found.setdefault(head[:_HEAD], []).append(number)
+    return found, tuple(anywhere)
 
 
 def prefixes_in(runs: str) -> list[Prefix]:
@@ -308,10 +311,12 @@ def prefixes_in(runs: str) -> list[Prefix]:
     if b"\\" in shadow:  # the letter of an escaped line end does not belong to the word
         for escape in (b"\\n", b"\\r", b"\\t"):
             shadow = shadow.replace(escape, b"  ")
-    heads = {word[:_HEAD] for word in shadow.translate(_WORDS).split()}
-    table = _by_head()
-    heads.add(b"")
-    numbers = sorted([number for head in table.keys() & heads for number in table[head]])
+    table, anywhere = _by_head()
+    numbers = [*anywhere]
+    for head in {word[:_HEAD] for word in shadow.translate(_WORDS).split()}:
+        if head in table:
+            numbers += table[head]
+    numbers.sort()
     return [prefix for number in numbers if (prefix := prefixes()[number])[0] in runs]
 
 

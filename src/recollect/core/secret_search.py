@@ -128,12 +128,14 @@ def _tokens(text: str, classes: bytes) -> Iterator[Span]:
     texts, are searched for the many prefixes.
     """
     runs: set[str] = set()
-    end = 0
-    while (start := classes.find(_RUN, end)) >= 0:
+    start = classes.find(_RUN)
+    while start >= 0:
         chunk = classes[start : start + 120]
         end = start + len(chunk) - len(chunk.lstrip(b"a"))
         runs.add(text[max(0, start - _BEFORE_RUN) : end])
-    long = "\n".join([run for run in runs if rules.has(_TELLING, run)])
+        start = classes.find(_RUN, end)
+    telling = rules.compiled(_TELLING).search
+    long = "\n".join([run for run in runs if telling(run)])
     if not long:
         return
     for prefix, type_, body in formats.prefixes_in(long):
