@@ -1,10 +1,10 @@
-"""What a hook needs: to hear an event and to brief. Half of the imports of the whole."""
+"""What a hook needs: to hear an event and to brief, with a third of the imports of the whole."""
 
 from __future__ import annotations
 
 from .agents import Agents
-from .briefings import Briefings
+from .briefing import Briefing
 
 
-class Listening(Agents, Briefings):
+class Listening(Agents, Briefing):
     """Hear."""

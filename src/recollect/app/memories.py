@@ -1,13 +1,13 @@
 """Operations on memories: learn, recall, show, list."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TypedDict, Unpack
 
 from .. import flows
 from ..errors import InvalidInput, NotFound
 from ..types import KINDS, LAYERS, STATUSES, Json, Learned, Memory, Recalled
-from .opened import Opened, new_id
+from .looking import Looking
+from .opened import new_id
 
 
 class MemoryFields(TypedDict, total=False):
@@ -70,7 +70,7 @@ class RecallFilters(TypedDict, total=False):
     as_of: str
 
 
-class Memories(Opened):
+class Memories(Looking):
     """Learn, recall, show and list."""
 
     def learn(self, text: str, kind: str = "fact", **fields: Unpack[MemoryFields]) -> Learned:
@@ -147,23 +147,10 @@ class Memories(Opened):
         unchecked = [hit.id for hit in found if hit.freshness]
         return flows.recall.marked(found, self._freshness(unchecked)) if unchecked else found
 
-    def _tree(self) -> "flows.freshness.Tree":
-        """A new look at the working tree."""
-        from ..worktree.tree import WorkTree
-
-        return WorkTree(self._top)
-
     def _pinned(self, text: str, citations: Sequence[Json]) -> "list[flows.freshness.Known]":
         """What a text says of the code, with what the code looks like now."""
         found = flows.freshness.found(text, citations)
         return self._tree().pin(found) if found else []
-
-    def _freshness(self, ids: Sequence[str]) -> "dict[str, flows.freshness.Fresh]":
-        """Which of these memories still hold, as far as they speak of the code."""
-        from ..worktree import stamps
-
-        changed = partial(stamps.changed, self._top)
-        return flows.freshness.check(self._project_space, changed, self._tree, ids, self._clock())
 
     def show(self, address: str) -> "flows.look.Shown":
         """One record whole: a memory with its history, a session, messages, a document.
