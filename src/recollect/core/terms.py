@@ -38,18 +38,21 @@ MOST_QUERY_TERMS = 64
 # A chunk is a word or a compound name: ASCII letters, digits and underscores, hyphens between
 # them, a dot only between digits. What is not ASCII is let in whole; `_kind` sorts it later.
 _CHUNK = re.compile(r"[^\0-/:-@[-^`{-\x7f]+(?:(?:-|(?<=[0-9])\.(?=[0-9]))[^\0-/:-@[-^`{-\x7f]+)*")
-_SEPARATORS = re.compile(r"[-_.]+")
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)+")
-_HUMP = re.compile("(?<=[^A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s$)")
-_PILE = re.compile(r"[^\w\s]{16,}")
-
+_SEPARATORS = r"[-_.]+"
+_NUMBER = r"[0-9]+(?:\.[0-9]+)+"
+_HUMP = "(?<=[^A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s$)"
+_PILE = r"[^\w\s]{16,}"
 
 _UTF8 = ("utf-8", "surrogatepass")
-_BETWEEN_WORDS = bytes(
-    code if code > 127 or chr(code).isalnum() or chr(code) in "_-." else ord(" ")
-    for code in range(256)
-)
-_DIGITS_AROUND_DOT = re.compile(rb"[0-9]\.[0-9]")
+_SIGNS = bytes((*range(45), 47, *range(58, 65), *range(91, 95), 96, *range(123, 128)))
+_BETWEEN_WORDS = bytes.maketrans(_SIGNS, b" " * len(_SIGNS))
+"""What stands in no word becomes a space; hyphens, underscores and dots may stand in one."""
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """Compiled when first needed: a hook starts cold."""
+    return re.compile(text)
 
 
 def terms(text: str) -> list[str]:
@@ -69,10 +72,10 @@ class _StemsOfWord(dict[bytes, str]):
     """The stems of what stands between spaces and signs, with a space before each."""
 
     def __missing__(self, word: bytes) -> str:
-        if b"." in word and not _DIGITS_AROUND_DOT.search(word):
+        text = word.decode(*_UTF8)
+        if "." in text and not _pattern(_NUMBER).search(text):
             found = "".join(map(self.__getitem__, word.split(b".")))
         else:
-            text = word.decode(*_UTF8)
             whole = word.isalnum()
             found = "".join([" " + stem(term) for term in (_split if whole else terms)(text)])
         if len(word) <= LONGEST_TERM:
@@ -106,14 +109,14 @@ def _split(chunk: str) -> list[str]:
     if small[1:] == chunk[1:] and small.isalnum():
         return [small[:LONGEST_TERM]]
     found = []
-    runs = [run for run in _SEPARATORS.split(chunk) if run]
+    runs = [run for run in _pattern(_SEPARATORS).split(chunk) if run]
     for run in runs:
         parts = _humps(run) if len(run) <= LONGEST_TERM else []
         if len(parts) > 1:
             found += [part.casefold() for part in parts]
         found.append(run.casefold()[:LONGEST_TERM])
     if "." in chunk:
-        found += [number[:LONGEST_TERM].rstrip(".") for number in _NUMBER.findall(chunk)]
+        found += [number[:LONGEST_TERM].rstrip(".") for number in _pattern(_NUMBER).findall(chunk)]
     elif len(runs) > 1:
         whole = "".join(runs).casefold()
         if len(whole) <= LONGEST_TERM:
@@ -126,7 +129,7 @@ def _humps(run: str) -> list[str]:
     if run == run.lower():
         return [run]
     if run.isascii():
-        parts = _HUMP.split(run)
+        parts = _pattern(_HUMP).split(run)
         return [run] if len(parts) > 5 and len(run) < 3 * (len(parts) - 1) else parts
     cuts = [
         at
@@ -175,7 +178,7 @@ def _fold(chunk: str) -> str:
     from unicodedata import normalize
 
     # Normalising sorts piled accents in quadratic time, and no word piles up so many.
-    apart = normalize("NFKD", _PILE.sub(" ", chunk))
+    apart = normalize("NFKD", _pattern(_PILE).sub(" ", chunk))
     bare = "".join([char for char in apart if _kind(char) != _ACCENT])
     return normalize("NFC", bare).translate(_PLAIN_LETTERS)
 
