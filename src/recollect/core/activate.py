@@ -21,7 +21,6 @@ from .brief_text import STABLE, TURN, Item, LeftOut, Plan
 from .claims import is_stale, mark
 from .fit import Wanted, fitted
 from .render import moment as iso
-from .scopes import matches
 from .tokens import START, Measure
 
 BUDGET = 800
@@ -209,6 +208,10 @@ def _relevance(candidate: Candidate, moment: Moment) -> float:
 
 def _applying(memory: Memory, moment: Moment) -> str:
     """The file in play that a scope of the memory covers."""
+    if not (moment.files and memory.scope):
+        return ""
+    from .scopes import matches
+
     return next(
         (file for file in moment.files if any(matches(scope, file) for scope in memory.scope)), ""
     )
@@ -216,6 +219,8 @@ def _applying(memory: Memory, moment: Moment) -> str:
 
 def _named(memory: Memory, moment: Moment) -> str:
     """The file in play that the memory names."""
+    if not moment.files:
+        return ""
     cited = (str(item.get("path", "")) for item in memory.citations)
     told = {*memory.examples, *(path.partition("#")[0].partition(":")[0] for path in cited)}
     return next((file for file in moment.files if file in told), "")

@@ -5,16 +5,20 @@ the working tree.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import store
-from ..core import activate, ignore, messages, rank, secrets, terms, tokens
+from ..core import activate, ignore, messages, rank, terms, tokens
 from ..core.brief_text import Item, LeftOut, Plan, render
 from ..db.database import Matched, Tx
-from ..store import injections, memories, search, sessions, state
+from ..store import injections, memories, search, state
 from ..types import Memory
-from . import scoped
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object  # a real one takes a third of a millisecond to make, in every process
 
 BASELINE = ("policy", "architecture", "preference")
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
@@ -100,9 +104,8 @@ def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
         for kind in kinds:
             for memory in memories.strongest(tx, kind, MOST_OF_A_KIND):
                 candidates[memory.id] = _candidate(tx, memory, 0.0, now)
-        for path in ask.files:
-            for memory in scoped.for_file(tx, path, MOST_MATCHES):
-                candidates[memory.id] = _candidate(tx, memory, 0.0, now)
+        for memory in _scoped(tx, ask.files):
+            candidates[memory.id] = _candidate(tx, memory, 0.0, now)
         if ask.query:
             matches = _matches(tx, ask.query)
             for memory, match in _matched(tx, matches, ask.query):
@@ -124,11 +127,19 @@ def load_for_files(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
     found = {
         memory.id: _candidate(tx, memory, 0.0, now)
         for tx in txs
-        for path in ask.files
-        for memory in scoped.for_file(tx, path, MOST_MATCHES)
+        for memory in _scoped(tx, ask.files)
         if memory.id not in shown
     }
     return Loaded(_judged(txs, tuple(found.values())), (), (), frozen)
+
+
+def _scoped(tx: Tx, files: Sequence[str]) -> Iterator[Memory]:
+    """What was said of files in play."""
+    if files:
+        from . import scoped
+
+        for path in files:
+            yield from scoped.for_file(tx, path, MOST_MATCHES)
 
 
 def _candidate(tx: Tx, memory: Memory, match: float, now: int) -> activate.Candidate:
@@ -139,9 +150,11 @@ def _judged(
     txs: Sequence[Tx], found: Sequence[activate.Candidate]
 ) -> tuple[activate.Candidate, ...]:
     """The candidates with what feedback says of them."""
+    ids = [one.memory.id for one in found if one.memory.successes or one.memory.failures]
+    if not ids:
+        return tuple(found)
     from ..core.lifecycle import usefulness
 
-    ids = [one.memory.id for one in found if one.memory.successes or one.memory.failures]
     said: dict[str, dict[str, int]] = {}
     for tx in txs:
         said.update(injections.verdicts(tx, ids))
@@ -179,7 +192,8 @@ def _matched(tx: Tx, matches: Sequence[Matched], query: str) -> list[tuple[Memor
 
 def _strength_of_match(score: float, asked: Sequence[str], text: str) -> float:
     """From 0 to 1: rare words count by BM25, and all words by how many of them are there."""
-    held = set(terms.terms(text)) | set(terms.stems(terms.terms(text)))
+    words = terms.terms(text)
+    held = {*words, *terms.stems(words)}
     share = len([term for term in asked if term in held or terms.stem(term) in held]) / len(asked)
     return 0.5 * rank.words_score(score) + 0.5 * share
 
@@ -234,7 +248,7 @@ def _sessions(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Poi
     for match in matches:
         if match.source != "message" or match.ref == ask.session or match.kind not in _SPOKEN:
             continue
-        row = sessions.message(tx, match.ref, match.seq)
+        row = store.sessions.message(tx, match.ref, match.seq)
         if row is None or match.ref in best or row.label in _UNTRUSTED:
             continue
         text = messages.text_of(messages.message_from_body(json.loads(row.body)))
@@ -277,6 +291,8 @@ def decide(
 
 def freeze(tx: Tx, session: str, briefing: Briefing, now: int) -> None:
     """Keep the stable block for the rest of the session; a frozen one is not replaced."""
+    from ..core import secrets
+
     if state.get(tx, _key(session)) is None:
         inside = [item for item in briefing.items if item.address in briefing.stable]
         body = {
