@@ -48,9 +48,9 @@ class Attempt(NamedTuple):
     """One tool call and how it ended.
 
     `state` is ok, failed, missed (it looked and did not find), refused (by the user), skipped (it
-    never ran), running (how it ended is not known), or unanswered. `asked` and `answered` are numbers of messages.
-    `commands` are the telling ones of a shell script. `words` are what the assistant said right
-    before. Only what failed has a `trouble`.
+    never ran), running (how it ended is not known), or unanswered. `asked` and `answered` are
+    numbers of messages. `commands` are the telling ones of a shell script. `words` are what the
+    assistant said right before. Only what failed has a `trouble`.
     """
 
     asked: int
