@@ -98,6 +98,18 @@ def test_every_recorded_payload_is_answered_with_one_object_or_nothing(
         assert isinstance(json.loads(done.stdout), dict)
 
 
+def test_a_session_that_was_not_heard_to_start_sees_the_rules_with_its_first_prompt(
+    fire: Fire, project: Path, variables: dict[str, str]
+) -> None:
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        memory.learn("We deploy on Tuesdays")
+        memory.learn("Never push to main", kind="policy")
+    asked = "when do we deploy on Tuesdays?"
+    first, second = (fire(prompt(project, asked, turn)).stdout for turn in ("t1", "t2"))
+    assert "Never push to main" in first and "We deploy on Tuesdays" in first
+    assert "Never push to main" not in second and "We deploy on Tuesdays" in second
+
+
 def test_a_rule_in_a_prompt_is_captured_shown_and_can_be_undone(
     fire: Fire, project: Path, opened: Callable[[], recollect.Recollect]
 ) -> None:

@@ -47,10 +47,11 @@ class Agents(Opened):
         return flows.hooks.Answer(self._briefing(event), notice)
 
     def _briefing(self, event: Event) -> str:
-        """What the model sees: all of it when a session starts, then what each turn adds."""
+        """What the model sees: all of it when a session starts, or is heard of for the first time;
+        then what each turn adds."""
         build: Any = getattr(self, "briefing")  # noqa: B009 - the other half of Recollect has it
         briefing = build(query=event.prompt, session=event.session)
-        if event.name != "session_start":
+        if event.name != "session_start" and not briefing.begins:
             return str(briefing.turn)
         words = [str(briefing.text)]
         if event.source == "compact" and event.session:

@@ -74,6 +74,8 @@ class Briefing(NamedTuple):
     tokens: int = 0
     notes: tuple[str, ...] = ()
     explained: bool = False
+    begins: bool = True
+    """Whether the session sees its stable block for the first time."""
 
     @property
     def text(self) -> str:
@@ -286,7 +288,7 @@ def decide(
     stable = frozen.text if frozen else stable
     price = plan.tokens + (frozen.tokens if frozen else 0)
     items = (*plan.stable, *plan.turn)
-    return plan, Briefing(stable, turn, items, plan.left_out, price)
+    return plan, Briefing(stable, turn, items, plan.left_out, price, begins=frozen is None)
 
 
 def freeze(tx: Tx, session: str, briefing: Briefing, now: int) -> None:
