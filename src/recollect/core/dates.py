@@ -106,7 +106,7 @@ def absolute(text: str, now_us: int) -> str:
         period = None if found["protected"] or _is_name(found) else _resolve(found, now_us)
         return _phrase(found, period) if period else found[0]
 
-    return _relative_dates().sub(said, text) if _may_hold_a_date(text) else text
+    return text if _hints().isdisjoint(terms(text)) else _relative_dates().sub(said, text)
 
 
 def _is_name(found: re.Match[str]) -> bool:

@@ -290,7 +290,8 @@ def index_fields(text: str) -> tuple[str, str]:
 def query_terms(query: str) -> list[str]:
     """The distinct terms of a question, without words that say nothing if others are left."""
     asked = dict.fromkeys(terms(query))
-    telling = [term for term in asked if tells(term)]
+    silent = _set_of(_STOP_WORDS)
+    telling = [term for term in asked if term not in silent]
     if not query.isascii():
         from .inflection import only_asks
 
