@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import InvalidInput
-from .terms import terms
+from .terms import plain_words, terms
 
 if TYPE_CHECKING:
     from datetime import date
@@ -106,7 +106,7 @@ def absolute(text: str, now_us: int) -> str:
         period = None if found["protected"] or _is_name(found) else _resolve(found, now_us)
         return _phrase(found, period) if period else found[0]
 
-    return text if _hints().isdisjoint(terms(text)) else _relative_dates().sub(said, text)
+    return text if _hints().isdisjoint(plain_words(text)) else _relative_dates().sub(said, text)
 
 
 def _is_name(found: re.Match[str]) -> bool:

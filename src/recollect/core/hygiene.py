@@ -16,6 +16,7 @@ from functools import cache
 from typing import NamedTuple
 
 from .similar import Statement, relation
+from .terms import plain_words
 
 DURABLE = ("project", "user")
 """The layers that are kept clean."""
@@ -81,8 +82,7 @@ def _of_sentence(sentence: str) -> Refusal | None:
 
 def _has_cue(sentence: str) -> bool:
     """A cheap look: a rule can only hold where one of its words stands, or a commit's hash."""
-    words = _pattern("word").findall(sentence.casefold())
-    return not _cues().isdisjoint(words) or bool(_pattern("hash").match(sentence))
+    return not _cues().isdisjoint(plain_words(sentence)) or bool(_pattern("hash").match(sentence))
 
 
 @cache
@@ -146,7 +146,6 @@ _SOURCES = {
     "lesson": r"\b(?:because|unless|if|when(?:ever)?|must|should|always|never|needs?|requires?|"
     r"due to|otherwise|so that|since|workaround|avoid|don't|do not|cannot|can't|only|every|"
     r"each|means|caused|causes|after|before|instead|until|by default|convention)\b",
-    "word": r"[a-z]+",
     "hash": _FIRST_HASH,
     "history": rf"{_FIRST_HASH}|"
     rf"\b(?:pr|pull request|merge request|mr|branch|commit|tag|hotfix)\b.{{0,60}}"

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from .terms import stem
+from .terms import plain_words, stem
 
 Statement = tuple[str, str]
 """A subject, which may be empty, and a text."""
@@ -25,7 +25,6 @@ Statement = tuple[str, str]
 NEAR = 0.85
 """The similarity from which two statements are shown as near-duplicates."""
 
-_WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _VALUE = re.compile(r"[<>=~^$€£#]*v?[0-9]+(?:[.,:/-][0-9]+)*(?:%|[a-z]{1,3})?")
 _CLAUSE = re.compile(
@@ -36,7 +35,7 @@ _EDGES = "\"'`()[]{}<>.,;:!?*“”‘’«»"
 
 def words_of(subject: str, text: str) -> frozenset[str]:
     """The words of `subject|text`: lower case, punctuation to spaces."""
-    return frozenset(_WORD.findall(f"{subject}|{text}".casefold()))
+    return frozenset(plain_words(f"{subject}|{text}"))
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:

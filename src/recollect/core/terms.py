@@ -43,6 +43,8 @@ _NUMBER = r"[0-9]+(?:\.[0-9]+)+"
 _HUMP = "(?<=[^A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s$)"
 _PILE = r"[^\w\s]{16,}"
 
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
+_BETWEEN_LETTERS = bytes.maketrans(_NO_LETTERS, b" " * len(_NO_LETTERS))
 _UTF8 = ("utf-8", "surrogatepass")
 _SIGNS = bytes((*range(45), 47, *range(58, 65), *range(91, 95), 96, *range(123, 128)))
 _BETWEEN_WORDS = bytes.maketrans(_SIGNS, b" " * len(_SIGNS))
@@ -58,6 +60,14 @@ def _pattern(text: str) -> re.Pattern[str]:
 def terms(text: str) -> list[str]:
     """The terms of a text in its order, as often as they stand there."""
     return list(chain.from_iterable(map(_TERMS_OF_CHUNK.__getitem__, _CHUNK.findall(text))))
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text in small letters, as they stand there: to compare, not to search by."""
+    small = text.casefold()
+    if small.isascii():
+        return small.encode().translate(_BETWEEN_LETTERS).decode().split()
+    return re.findall(r"[^\W_]+", small)
 
 
 def spaced_stems(text: str) -> str:

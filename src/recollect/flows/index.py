@@ -16,9 +16,13 @@ Words = tuple[tuple[str, str], ...]
 
 def words_of(text: str) -> Words:
     """What a text is found by; a terminal's colours are not part of the words they surround."""
-    found = terms.terms(render.without_escapes(text) if "\x1b" in text else text)
+    if "\x1b" in text:
+        text = render.without_escapes(text)
+    found = terms.terms(text)
+    if len(found) <= PART_TERMS:
+        return ((" ".join(found), terms.spaced_stems(text)),)
     parts = []
-    for start in range(0, max(len(found), 1), PART_TERMS):
+    for start in range(0, len(found), PART_TERMS):
         here = found[start : start + PART_TERMS]
         parts.append((" ".join(here), " ".join(terms.stems(here))))
     return tuple(parts)

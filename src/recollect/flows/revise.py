@@ -52,9 +52,6 @@ def _may_be_related(memory: memories.Stated, subject: str, words: frozenset[str]
     or is about the same subject."""
     if subject and memory.subject:
         return True
-    said = f"{memory.subject}|{memory.text}".casefold()
-    if sum(map(said.__contains__, words)) < ENOUGH_SHARED * len(words):
-        return False  # it cannot share so many words: not even so many pieces of words
     return similar.jaccard(words, similar.words_of(memory.subject, memory.text)) >= ENOUGH_SHARED
 
 
