@@ -164,12 +164,12 @@ def _line(source: str, by: str, found: Sequence[Measured]) -> Line:
 
 def _ranking(txs: Sequence[Tx], asked: Asked, ranker: Ranker, now: int) -> list[str]:
     """The first ten sessions or records, without what the question was made from."""
-    of_memories = asked.source == "memories"
-    question = recall.Question(asked.text, DEPTH, sources=() if of_memories else ("message",))
-    whole = _plain(asked.text)
+    sources = () if asked.source == "memories" else ("message",)
+    question = recall.Question(asked.text, DEPTH, sources=sources)
+    whole = _plain(asked.text) if asked.source in ("commits", "answers") else ""
     ranked: dict[str, None] = {}
     for hit in ranker(txs, question, asked.at or now):
-        if hit.id in asked.hidden or (not of_memories and _holds(txs[0], hit, whole)):
+        if hit.id in asked.hidden or (whole and _holds(txs[0], hit, whole)):
             continue
         ranked[_name(asked.source, hit)] = None
         if len(ranked) == RANKED:
