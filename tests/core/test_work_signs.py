@@ -324,3 +324,23 @@ def test_no_call_and_no_output_breaks_the_reading(name: str, value: Any, output:
     for commands in ([("log", "--oneline")], [("commit",)]):
         for commit in commits_in(commands, output):
             assert commit.subject
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Exit code 2\nno such file", True),
+        ("Process exited with code 1\nOutput:\nboom", True),
+        ("Process exited with code 0\nOutput:\nfine", False),
+        ("boom\n<exited with exit code 1>", True),
+        ("fine\n<exited with exit code 0>", False),
+        ("<shellId: 7 completed with exit code 3>", True),
+        ("Output: boom\nError: (none)\nExit Code: 1\nSignal: 0", True),
+        ("Output: fine\nExit Code: 0", False),
+        ("[Command finished with exit code 4]", True),
+        ('{"output": "x", "metadata": {"exit_code": 2}}', True),
+        ("the docs say: exit codes are 0 or 1", False),
+    ],
+)
+def test_every_agents_way_to_tell_an_exit_status_is_understood(text: str, wrong: bool) -> None:
+    assert failed(Message("tool", text, call_id="c")) is wrong

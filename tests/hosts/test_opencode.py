@@ -1,4 +1,4 @@
-"""OpenCode's two stores hold the same and are read the same."""
+"""OpenCode's stores and exports hold the same and are read the same."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from recollect import hosts
 from recollect.errors import InvalidInput, NotFound
 from recollect.types import Json
 
@@ -85,8 +86,19 @@ def folder(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("make", [lambda p: database(p / "opencode.db"), folder])
-def test_both_stores_tell_the_same(tmp_path: Path, make: object) -> None:
+def exported(path: Path, indent: int | None = 2) -> Path:
+    """What `opencode export` writes."""
+    told = [{"info": message, "parts": PARTS[message["id"]]} for message in MESSAGES]
+    about = {**SESSION, "time": {"created": 1, "updated": 2}}
+    file = path / "session.json"
+    file.write_text(json.dumps({"info": about, "messages": told}, indent=indent))
+    return file
+
+
+@pytest.mark.parametrize(
+    "make", [lambda p: database(p / "opencode.db"), folder, exported, lambda p: exported(p, None)]
+)
+def test_all_stores_tell_the_same(tmp_path: Path, make: object) -> None:
     path = make(tmp_path)  # type: ignore[operator]
     told = read("opencode", path)
     assert told.about()[:3] == ("opencode.ses_1", "Fix it", "/w/p")
@@ -133,3 +145,28 @@ def test_a_store_of_an_unknown_shape_is_refused(tmp_path: Path) -> None:
         read("opencode", path)
     with pytest.raises(NotFound):
         read("opencode", tmp_path / "none.db")
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_export_is_recognised_as_one(tmp_path: Path, indent: int | None) -> None:
+    path = exported(tmp_path, indent)
+    assert hosts.sniff(str(path)) == "opencode"
+    plain = tmp_path / "talk.json"
+    plain.write_text(json.dumps({"messages": [{"role": "user", "content": "hi"}]}))
+    assert hosts.sniff(str(plain)) == "messages"
+
+
+@pytest.mark.parametrize(("code", "failed"), [(0, False), (1, True), (127, True), (None, False)])
+def test_a_command_that_ended_badly_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int | None, failed: bool
+) -> None:
+    state = {"status": "completed", "input": {}, "output": "said", "metadata": {"exit": code}}
+    part = {"id": "prt_4", "type": "tool", "tool": "bash", "callID": "c1", "state": state}
+    # Whoever blackens an export may make all call ids the same.
+    again = {**part, "id": "prt_5"}
+    monkeypatch.setitem(PARTS, "msg_2", [part, again])
+    told = read("opencode", exported(tmp_path))
+    results = [message for message in told.messages if message.role == "tool"]
+    assert [message.is_error for message in results] == [failed, failed]
+    assert [dict(message.extra or {}).get("exit") for message in results] == [code, code]
+    assert [message.call_id for message in results] == ["c1", "prt_5"]

@@ -15,7 +15,15 @@ from ..types import Json, Message, ToolCall
 from .messages import Placed, parsed_arguments, said
 from .shell_signs import _commands, _without_heredocs
 from .troubles import Trouble, complains, ends_badly, own_lines, trouble_of
-from .work_signs import _script, _words, failed, output_of, signs_of, target_of
+from .work_signs import (
+    _script,
+    _words,
+    exit_status,
+    failed,
+    output_of,
+    signs_of,
+    target_of,
+)
 
 Words = tuple[str, ...]
 
@@ -168,25 +176,6 @@ def _judged(attempt: Attempt, answers: list[Message]) -> Attempt:
         return attempt._replace(state="missed")
     words = [word for command in attempt.commands for word in command[:4]] or [attempt.call.name]
     return attempt._replace(state="failed", trouble=trouble_of(attempt.output, words))
-
-
-def exit_status(text: str) -> int | None:
-    """The exit status that an agent's tool wrote around a command's output."""
-    for part in (text[:400], text[-200:]):
-        if found := _status().search(part):
-            return int(next(filter(None, found.groups())))
-    return None
-
-
-@cache
-def _status() -> re.Pattern[str]:
-    return re.compile(
-        r"^(?:Exit code|Process exited with code) (\d+)"
-        r"|\bexit_code\"?[:=] ?(\d+)|^Exit Code: (\d+)"
-        r"|<(?:shellId: \w+ completed|exited) with exit code (\d+)>"
-        r"|\[Command finished with exit code (\d+)\]",
-        re.MULTILINE,
-    )
 
 
 @cache

@@ -164,8 +164,31 @@ def failed(result: Message) -> bool:
     """Whether a result says that its call did not work."""
     if result.is_error:
         return True
-    start = said(result)[:2_000]
+    text = said(result)
+    status = exit_status(text)
+    if status is not None:
+        return status != 0
+    start = text[:2_000]
     return ("exited with" in start or "exit_code" in start) and bool(_exit_code().search(start))
+
+
+def exit_status(text: str) -> int | None:
+    """The exit status that an agent's tool wrote around a command's output."""
+    for part in (text[:400], text[-200:]):
+        if found := _status().search(part):
+            return int(next(filter(None, found.groups())))
+    return None
+
+
+@cache
+def _status() -> re.Pattern[str]:
+    return re.compile(
+        r"^(?:Exit code|Process exited with code) (\d+)"
+        r"|\bexit_code\"?[:=] ?(\d+)|^Exit Code: (\d+)"
+        r"|<(?:shellId: \w+ completed|exited) with exit code (\d+)>"
+        r"|\[Command finished with exit code (\d+)\]",
+        re.MULTILINE,
+    )
 
 
 # ---------------------------------------------------------------- files

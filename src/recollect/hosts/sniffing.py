@@ -29,7 +29,7 @@ def sniff(path: str) -> str:
         raise InvalidInput(
             "not a transcript that we can read",
             where=path,
-            hint="Say which agent wrote it with --from.",
+            hint="Say which agent wrote it with --agent.",
         )
     return host
 
@@ -44,6 +44,8 @@ def _markdown(path: str) -> str:
 
 def _record(record: dict[str, Json]) -> str:
     """What one JSON line gives away; "" if it could be anybody's."""
+    if _is_export(record):
+        return "opencode"
     if "payload" in record and record.get("type") in ("session_meta", "response_item", "event_msg"):
         return "codex"
     if "sessionId" in record and ("projectHash" in record or "$set" in record):
@@ -59,6 +61,12 @@ def _record(record: dict[str, Json]) -> str:
     return ""
 
 
+def _is_export(record: dict[str, Json]) -> bool:
+    """Whether it is what `opencode export` writes: one session with its messages."""
+    about = as_dict(record.get("info"))
+    return isinstance(record.get("messages"), list) and {"id", "directory"} <= about.keys()
+
+
 def _document(path: str) -> str:
     from .stream import document_of
 
@@ -67,6 +75,8 @@ def _document(path: str) -> str:
     except InvalidInput:
         return ""
     if isinstance(value, dict):
+        if _is_export(value):
+            return "opencode"
         if "projectHash" in value and "messages" in value:
             return "gemini"
         if "history" in value and {"stm", "yarn", "billing", "working_directory"} & value.keys():

@@ -1,9 +1,9 @@
-"""OpenCode's sessions: an SQLite file, or (older) a folder of JSON files, read and never written.
+"""OpenCode's sessions: an SQLite file, an exported session, or (older) a folder of JSON files.
 
-Both hold the same: messages with parts. Each part becomes a message of ours, a tool part two.
-The last answer of a session is left alone until it is complete. Session, message and part ids
-are OpenCode's own and unique. Seen with 1.18; the store changes between versions, so a missing
-table or column is an error that says so, never an empty result.
+All hold the same, and are read and never written: messages with parts. Each part becomes a
+message of ours, a tool part two. The last answer of a session is left alone until it is complete.
+Session, message and part ids are OpenCode's own and unique. Seen with 1.18; the store changes
+between versions, so a missing table or column is an error that says so, never an empty result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...types import Json, Message, ToolCall
 from ..disk import first, names, transcript, within
 from ..naming import session_id
 from ..shapes import as_dict, as_number, as_text, entries, title_of, without_own_answers
-from ..stream import Found, Item, Mark, Skipped, Transcript, digest, moment
+from ..stream import Found, Item, Mark, Skipped, Transcript, digest, document_of, moment
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,7 +28,7 @@ HOST = "opencode"
 
 def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
     """The items of one session, or of all, in a database or a storage folder."""
-    store = _Folder(path) if os.path.isdir(path) else _Database(path)
+    store = _store(path)
     seen = dict(as_dict(dict(cursor or {}).get("seen")))
     told = store.sessions(session)
     for done, about in enumerate(told, 1):
@@ -52,13 +52,21 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
         stores = [os.path.join(base, "storage")]
     found = []
     for path in stores:
-        store = _Folder(path) if os.path.isdir(path) else _Database(path)
+        store = _store(path)
         for about in store.sessions(""):
             cwd = as_text(about.get("directory"))
             if within(cwd, roots):
                 one = transcript(HOST, path, as_text(about.get("id")), cwd)
                 found.append(one._replace(modified=moment(about.get("updated"))))
     return found
+
+
+def _store(path: str) -> _Database | _Folder | _Export:
+    if os.path.isdir(path):
+        return _Folder(path)
+    if path.endswith((".json", ".jsonl")):
+        return _Export(path)
+    return _Database(path)
 
 
 def _session(about: Mapping[str, Json], messages: list[dict[str, Json]]) -> Iterator[Item]:
@@ -72,11 +80,12 @@ def _session(about: Mapping[str, Json], messages: list[dict[str, Json]]) -> Iter
         parent=session_id(HOST, parent) if parent else "",
     )
     state: dict[str, Json] = {}
+    called: set[str] = set()
     for place, message in enumerate(messages, 1):
         if place == len(messages) and _unfinished(message):
             yield Skipped(place, "the last answer is not complete yet")
             return
-        said = _said(message, place)
+        said = _said(message, place, called)
         skipped = [one for one in said if isinstance(one, Skipped)]
         yield from skipped
         spoken = without_own_answers([one for one in said if isinstance(one, Message)], state)
@@ -89,7 +98,7 @@ def _unfinished(message: Mapping[str, Json]) -> bool:
     return message.get("role") == "assistant" and not times.get("completed")
 
 
-def _said(message: Mapping[str, Json], place: int) -> list[Message | Skipped]:
+def _said(message: Mapping[str, Json], place: int, called: set[str]) -> list[Message | Skipped]:
     role = "user" if message.get("role") == "user" else "assistant"
     base = Message(
         role,
@@ -108,7 +117,7 @@ def _said(message: Mapping[str, Json], place: int) -> list[Message | Skipped]:
         elif kind == "reasoning" and text:
             said.append(base._replace(content=({"type": "reasoning", "text": text},), key=key))
         elif kind == "tool":
-            said += _tool(part, base, key)
+            said += _tool(part, base, key, called)
         else:
             said.append(Skipped(place, f"part/{kind}"))
     usage = _usage(as_dict(message.get("tokens")))
@@ -119,18 +128,25 @@ def _said(message: Mapping[str, Json], place: int) -> list[Message | Skipped]:
     return said
 
 
-def _tool(part: Mapping[str, Json], base: Message, key: str) -> list[Message]:
+def _tool(part: Mapping[str, Json], base: Message, key: str, called: set[str]) -> list[Message]:
     state = as_dict(part.get("state"))
-    own = as_text(part.get("callID")) or key
+    own = as_text(part.get("callID"))
+    # Whoever blackens an export makes all its call ids the same; those of parts are not.
+    own = key if not own or own in called else own
+    called.add(own)
     name = as_text(part.get("tool"))
     given = json.dumps(state.get("input", {}), ensure_ascii=False)
     said = [base._replace(calls=(ToolCall(own, name, given),), key=key)]
     status = state.get("status")
     if status in ("completed", "error"):
-        failed = status == "error"
-        out = as_text(state.get("error" if failed else "output"))
+        broken = status == "error"
+        out = as_text(state.get("error" if broken else "output"))
         at = moment(as_dict(state.get("time")).get("end")) or base.at
-        result = Message("tool", out, call_id=own, is_error=failed, name=name, at=at)
+        # A command that failed is a completed call: only its exit status tells.
+        code = as_dict(state.get("metadata")).get("exit")
+        failed = broken or (isinstance(code, int) and code != 0)
+        extra = {"exit": code} if isinstance(code, int) else None
+        result = Message("tool", out, call_id=own, is_error=failed, name=name, at=at, extra=extra)
         said.append(result._replace(key=f"{key}/out"))
     return said
 
@@ -224,6 +240,31 @@ class _Folder:
                 with open(os.path.join(base, name), "rb") as stream:
                     found.append(_object(stream.read()))
         return found
+
+
+class _Export:
+    """One session in a JSON file: `{"info": …, "messages": [{"info": …, "parts": […]}]}`."""
+
+    def __init__(self, path: str) -> None:
+        self._value = as_dict(document_of(path)[0])
+
+    def sessions(self, wanted: str) -> list[dict[str, Json]]:
+        one = as_dict(self._value.get("info"))
+        updated = as_dict(one.get("time")).get("updated")
+        about = {"id": one.get("id"), "parent": one.get("parentID"), "updated": updated}
+        about |= {key: one.get(key) for key in ("directory", "title")}
+        return [about] if wanted in ("", about["id"]) else []
+
+    def messages(self, session: str) -> Iterator[dict[str, Json]]:
+        told = self._value.get("messages")
+        for place, message in enumerate(told if isinstance(told, list) else ()):
+            about = as_dict(as_dict(message).get("info"))
+            given = as_dict(message).get("parts")
+            parts = [as_dict(part) for part in given] if isinstance(given, list) else []
+            # An export may come without the ids of parts.
+            own = as_text(about.get("id")) or f"{session}:{place}"
+            named = [{"id": f"{own}:{at}", **part} for at, part in enumerate(parts)]
+            yield {**about, "id": own, "parts": named}
 
 
 def _object(data: str | bytes) -> dict[str, Json]:
