@@ -5,9 +5,14 @@ turns). Every different capture becomes a line of the file REVIEW:
 
     ?  constraint  policy      gemini       We must focus on one issue at a time.
 
-Put + in place of ? for a capture that a person would want to find again as it stands, - for one that
-they would not; your marks stay when the command runs again. It prints how much was read, and for each
-rule how many were captured, judged and right. It fails when fewer than nine of ten judged are right.
+Put a mark in place of the question mark; your marks stay when the command runs again:
+
+    +  it is what the rule says, and a person would want to find it again as it stands
+    ~  it is what the rule says, but was meant for that conversation only
+    -  it is not a rule, a preference or a correction of the user
+
+It prints how much was read, and for each rule how many were captured, judged, right (+ and ~) and
+lasting (+). It fails when fewer than nine of ten judged are right.
 """
 
 from __future__ import annotations
@@ -73,14 +78,15 @@ def _judged(review: str) -> Iterator[Line]:
 def _report(read: Counter[str], lines: list[Line]) -> int:
     told = ", ".join(f"{source} {count}" for source, count in sorted(read.items()))
     print(f"user messages: {read.total()} ({told})")
-    print(f"{'rule':<12}{'captured':>9}{'judged':>8}{'right':>7}{'precision':>11}")
+    print(f"{'rule':<12}{'captured':>9}{'judged':>8}{'right':>7}{'lasting':>9}{'precision':>11}")
     holds = True
     for rule in (*sorted({line.rule for line in lines}), "all"):
         own = [line for line in lines if rule in (line.rule, "all")]
-        judged = [line for line in own if line.mark in "+-"]
-        right = sum(line.mark == "+" for line in judged)
+        judged = [line for line in own if line.mark in "+~-"]
+        right = sum(line.mark in "+~" for line in judged)
+        lasting = sum(line.mark == "+" for line in judged)
         share = right / len(judged) if judged else 0.0
-        print(f"{rule:<12}{len(own):>9}{len(judged):>8}{right:>7}{share:>11.2f}")
+        print(f"{rule:<12}{len(own):>9}{len(judged):>8}{right:>7}{lasting:>9}{share:>11.2f}")
         holds = share >= LEAST_PRECISION
     return 0 if holds else 1
 
@@ -95,10 +101,13 @@ def user_messages(path: str) -> Iterator[tuple[str, str]]:
         try:
             host = hosts.sniff(file)
             for item in hosts.transcripts(host).read(file):
-                if isinstance(item, Entry) and item.message.role == "user":
-                    # What a repository brings is not captured in use; here it is ground to test on.
-                    if item.origin in ("user", "import"):
-                        yield host, said(item.message)
+                # What a repository brings is not captured in use; here it is ground to test on.
+                if (
+                    isinstance(item, Entry)
+                    and item.message.role == "user"
+                    and item.origin in ("user", "import")
+                ):
+                    yield host, said(item.message)
         except RecollectError as error:
             print(f"{file}: {error}", file=sys.stderr)
 

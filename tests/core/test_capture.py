@@ -31,7 +31,9 @@ def rules(text: str) -> list[str]:
         ("Actually, the config lives in settings.toml.", "fact", "high"),
         ("No, the port is 8081 on staging.", "fact", "high"),
         ("The parser is not recursive but table driven.", "fact", "high"),
-        ("That path is on my main machine, not in the container.", "fact", "high"),
+        ("The cache is on the main machine, not in the container.", "fact", "high"),
+        ("This project is not an enterprise application, but a sketch.", "fact", "high"),
+        ("Please always respond in Thai.", "preference", "medium"),
         ("All migrations must be reversible.", "policy", "critical"),
         ("You must do a dry run before each release.", "policy", "critical"),
         ("A changelog entry is required for every release.", "policy", "critical"),
@@ -50,6 +52,22 @@ def test_a_stated_rule_is_captured_verbatim(text: str, kind: str, priority: str)
     "text",
     [
         "Must we always use the staging database here?",
+        "That path is on my main machine, not in the container.",
+        "It should use the slate button, not the primary one.",
+        "no, do not clean it up, that was the right choice",
+        "no, i want to update the description field only",
+        "no, we were working on task 002 before lunch",
+        "There is a bug where it answers not to its own commands, but to all.",
+        "If not I prefer the previous look of the page.",
+        "For example, we should always buy fresh lemons here.",
+        "In theory we must always validate the colours first.",
+        "From now on I am only giving instructions and testing.",
+        "Let's add a rule which states it MUST be used everywhere",
+        "we must use the production database for this.",
+        "I never want to go through this again.",
+        "Remember that staying positive is very important.",
+        "Remember to tailor your application to the company!",
+        "mapping values are not allowed in this context at line 2 column 32",
         "should we always use tabs in this repository",
         "Do you prefer tabs or spaces in this repository?",
         "There must be a bug somewhere in the parser.",
@@ -111,7 +129,7 @@ def test_a_sentence_ends_before_the_next_one_begins() -> None:
 
 def test_what_binds_most_wins_when_several_rules_match() -> None:
     assert rules("Actually, you must never use that helper, I prefer the other.") == ["constraint"]
-    assert rules("Actually, I prefer the other helper for this.") == ["preference"]
+    assert rules("Actually, I prefer the standard library here.") == ["preference"]
 
 
 def test_at_most_three_sentences_are_taken_from_one_message() -> None:

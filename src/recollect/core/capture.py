@@ -23,6 +23,7 @@ from .messages import MEMORY_TAG, SUMMARY_TAG
 Span = tuple[int, int]
 
 SHORTEST, LONGEST = 20, 2_000
+FEWEST_WORDS = 5
 MOST_PER_MESSAGE = 3
 MOST_TYPED_LINES = 15
 
@@ -60,7 +61,10 @@ def capture(text: str) -> list[Captured]:
     found: list[Captured] = []
     masked = _masked(text)
     for start, end in _sentences(masked):
-        if not SHORTEST <= end - start <= LONGEST:
+        if (
+            not SHORTEST <= end - start <= LONGEST
+            or masked.count(" ", start, end) < FEWEST_WORDS - 1
+        ):
             continue
         rule = _rule(masked[start:end])
         if rule:
@@ -83,7 +87,7 @@ def _rule(sentence: str) -> str:
     """The first rule that the sentence meets: what binds most is asked first."""
     if sentence.endswith("?") or _pattern("question").match(sentence):
         return ""
-    if _pattern("hedge").search(sentence):
+    if _pattern("hedge").search(sentence) or _pattern("passing").search(sentence):
         return ""
     for rule in _RULES:
         if _pattern(rule).search(sentence) and not _pattern(f"not {rule}").search(sentence):
@@ -122,12 +126,20 @@ _SOURCES = {
     r"(?:i|you|we|it|they|he|she|there|this|that|the|these|those|my|our)\b"
     r"|(?:what|why|how|where|which|who|whose)\b)",
     "hedge": r"\b(?:i (?:think|guess|wonder|suppose|assume)|maybe|perhaps|probably|possibly|might|"
-    r"not sure|unsure|wondering|i'm thinking|seems?|looks like|if you prefer)\b",
+    r"not sure|unsure|wondering|i'm thinking|seems?|looks like|if you prefer|theoretically|"
+    r"in theory)\b|^for (?:example|instance)\b",
+    # What is meant for this moment, or for something that stands elsewhere, is no lasting rule.
+    "passing": r"\bfor this[.!]*$|\b(?:do|did|does|like|make sure) (?:this|that|it)\b|"
+    r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|\bagain\b|\bplease check\b|"
+    r"\b(?:bugs?|errors?|crash(?:es|ed)?|broken) (?:is|are|was|where|when|because|in)\b|"
+    r"\bthere (?:is|are) (?:\w+ ){1,2}(?:bugs?|errors?|issues?|problems?)\b|^if (?:not|so)\b|"
+    r"\bnot the one\b|\bwhen i (?:go|click|open|press|run|try)\b",
     "constraint": r"\bmust\b|\bmustn't\b|\b(?:don'?t|do not) ever\b|\bnever ever\b|"
     r"\b(?:is|are|be|it's|that's) (?:always |strictly |absolutely |strongly )?"
     r"(?:required|mandatory|non-negotiable|forbidden|prohibited|not allowed)\b",
     # "must" that infers or admits, and requirements that are denied or only mentioned.
-    "not constraint": rf"\bmust(?:'ve| have| feel| love| really| currently| be (?:{_FEELINGS}))\b|"
+    "not constraint": r"\b(?:rule|description|instructions?) (?:that|which) (?:says?|states?)\b|"
+    rf"\bmust(?:'ve| have| feel| love| really| currently| be (?:{_FEELINGS}))\b|"
     r"\b(?:there|it|that|this|i|he|she) must\b|^must (?:be|feel)\b|\byou must be\b|"
     r"\b(?:a|the|if \w+) must\b|\bmust-\w|"
     r"\b(?:if|as|when|where|not|isn't|aren't|no longer|no \w+(?: \w+)?) "
@@ -141,7 +153,9 @@ _SOURCES = {
     r"nice|great|happy|glad|fun|been|had|saw|knew|thought|got|felt|\w+ed|\w+ing|\w+s)\b)\w|"
     r"(?:^|[,;:(–—-] *|\b(?:please|and|then|so|but|should|you|we|i|to|will|i'll) +)"
     rf"(?:always|never) +(?:{_VERBS})\b",
-    "not preference": r"\b(?:i|we)(?:'m|'ll| am| will)\b.*\b(?:from now on|going forward)\b|"
+    "not preference": r"\b(?:from now on|going forward),? (?:i|we)(?:'m|'ll| am| will)\b|"
+    r"\bthat (?:\w+ )?(?:format|style|pattern|approach)\b|"
+    r"\b(?:i|we)(?:'m|'ll| am| will)\b.*\b(?:from now on|going forward)\b|"
     r"^(?:they|it|he|she|his|her|their|this|that|these|those)\b.*"
     r"\b(?:and|so|but) (?:always|never)\b|"
     r"\b(?:i|we)(?:'ve| have|'d| had)? never (?:knew|heard|thought|seen|saw|got|been|tried|had|"
@@ -149,20 +163,24 @@ _SOURCES = {
     r"(?:n't|not) (?:need|have|want) to (?:always|never)\b",
     "correction": r"^(?:(?:oh|ah|hmm+|wait|sorry|well|ok|okay|but|no)[,.!… ]+)*actually\b.*"
     rf"\b(?:{_STATES})\b|"
-    r"^(?:no|nope)[,;:–—-]+ *(?!thanks|thank|worries|problem|need|idea|rush|please|but|and|"
-    r"(?:i|we)(?:'m|'ve|'ll|'d)?\b(?! (?:meant|mean|want|wanted|said|asked|need|prefer))|"
-    r"it'?s (?:ok|okay|fine|good)|that'?s (?:ok|okay|fine|good|it|all))\w+ .*"
-    rf"\b(?:{_STATES}|want|wanted|said|not|instead|prefer)\b|"
+    r"^(?:no|nope)[,;:–—-]+ *(?:(?:the|our|my|all|every|these|those|this \w+) |"
+    r"we (?=(?:use|need|have|should|don't)\b)|"
+    rf"[\w./-]+[._/-][\w./-]+ |_+ ?).*\b(?:{_STATES})\b|"
     rf"\bnot +\S+(?: +\S+){{0,4}}?,? +but +(?!(?:{_CLAUSE_STARTS})\b)\w|"
     r"\bnot\b[^;:]{1,120}\bbut (?:instead|rather)\b|"
     r"\b(?:is|are|it's|that's|use|uses|should be|called|means|meant|want) +"
     r"(?:[^\s,;]+ +){0,11}[^\s,;]+, *not +(?!\w+ing\b)\w",
-    "not correction": r"\bnot (?:only|just|sure|bad|great|perfect|ideal|working|too|very|yet|"
+    # A statement whose subject stands in another sentence says nothing by itself.
+    "not correction": r"^(?:(?:but|and|so) )?(?:it|they|these|those|the key|for|"
+    r"(?:this|that) (?!is |project|repo|code|app|package|module|service|library|team)\w+)\b|"
+    r"\b(?:it is|it's|it was)\b|"
+    r"\bnot (?:only|just|sure|bad|great|perfect|ideal|working|too|very|yet|"
     r"really|that|so|many|much|long)\b|\b(?:why|if|or) not\b|"
     r"\bactually,? i(?:'\w+)?\b(?! (?:meant|mean|want|wanted|said|asked|need|prefer))|"
     r"\bactually,? (?:can|could|what|how|why)\b",
-    "remember": r"^(?:please +|and +|also +|so +)*remember +(?:that +|to +|: *)?\w",
-    "not remember": r"\bremember +(?:when|how|what|the time|last|me|seeing|reading|if)\b",
+    "remember": r"^(?:please +|and +|also +|so +)*remember *(?:: *| +that +| +to +)\w",
+    # Advice to somebody is not a fact for later.
+    "not remember": r"\bremember(?: that)? +\w+ing\b|\byour?\b|\bdon't hesitate\b",
     # One cheap look at the whole message before any work is done on it.
     "trigger": r"\b(?:prefer|always|never|actually|must|mustn't|required|mandatory|forbidden|"
     r"prohibited|allowed|ever|from now on|going forward|remember|no|nope|not)\b",
@@ -178,7 +196,8 @@ _SOURCES = {
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:|\[?\d\d:\d\d:\d\d|"
     r"(?-i:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|(?-i:(?:[A-Z]\w*)?(?:Error|Exception): )|"
     r"(?-i:(?:error|fatal|warning|remote|hint|npm ERR!)[:\[ ])|"
-    r"File \".*\", line \d|Traceback \(|\w+@[\w-]+:\S*[$#] )|(?: {4,}|\t)\S",
+    r".*\bline \d+,? col(?:umn)? \d|File \".*\", line \d|Traceback \(|\w+@[\w-]+:\S*[$#] )|"
+    r"(?: {4,}|\t)\S",
 }
 
 
