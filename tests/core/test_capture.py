@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -171,3 +173,41 @@ def test_captured_spans_are_ordered_bounded_and_typed(text: str) -> None:
         assert SHORTEST <= len(found.text) <= LONGEST
         assert all(end <= left or right <= start for left, right in blocks)
         last = end
+
+
+UNITS = {
+    "constraint": "must be required; all must not be mandatory ",
+    "constraint, in sentences": "It must have been required. There must be a way. ",
+    "preference": "i always never prefer to always prefer so never ",
+    "preference, in sentences": "They always do and never stop. I never knew going forward. ",
+    "correction": "not a b c d but not the e, not f but g ",
+    "correction, in sentences": "No, the a b c d. Actually a b c. Use a b c d e f, not b. ",
+    "remember": "remember that remember to remember: ",
+    "remember, in sentences": "Remember that going is on. Please remember to do it. ",
+    "question": "and but so ok also what why must can you ",
+    "hedge": "i think maybe must i guess perhaps always ",
+    "passing": "there is there are a bug must when i do this ",
+    "quotes": "must 'a \"b “c «d `e ",
+    "tags": "must <a <b <recollect-memory </c> ",
+    "fences": "must ``` ~~~ ",
+    "a terminal": "│must┃ ",
+    "a log": "must line 1, line 2 col ",
+    "digits": "must line 1111111111",
+    "blanks": "                    ",
+    "dots": "must....e.g.i.e.vs.",
+    "one word": "mustmustmust",
+}
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
+def test_a_line_of_a_megabyte_costs_in_proportion_to_its_length(unit: str) -> None:
+    """Four times the text takes four times the work, not sixteen."""
+
+    def cost(size: int) -> float:
+        text = (unit * (size // len(unit) + 1))[:size]
+        start = process_time()
+        capture(text)
+        return process_time() - start
+
+    capture(unit)
+    assert cost(1_000_000) < 12 * cost(250_000) + 0.05

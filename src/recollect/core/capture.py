@@ -85,6 +85,8 @@ _RULES = {
 
 def _rule(sentence: str) -> str:
     """The first rule that the sentence meets: what binds most is asked first."""
+    if not _pattern("trigger").search(sentence):
+        return ""
     if sentence.endswith("?") or _pattern("question").match(sentence):
         return ""
     if _pattern("hedge").search(sentence) or _pattern("passing").search(sentence):
@@ -192,11 +194,12 @@ _SOURCES = {
     "open": r"(?m)^[ \t]*<([A-Za-z][\w.:-]*)(?:\s[^<>\n]*)?>",
     "close": r"</([A-Za-z][\w.:-]*)>",
     # What a terminal, a log, a diff, a table or a stack trace starts its lines with.
-    "pasted": r".*[│┃┌└├╭╰═━█]|\s*(?:>|\||[$❯➜%»] |#! |at \S+\(|@@ |diff --git |\+\+\+ |--- \S|"
+    "pasted": r".*[│┃┌└├╭╰═━█]|.*\bline \d+,? col(?:umn)? \d|"
+    r"\s*(?:>|\||[$❯➜%»] |#! |at \S+\(|@@ |diff --git |\+\+\+ |--- \S|"
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:|\[?\d\d:\d\d:\d\d|"
     r"(?-i:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|(?-i:(?:[A-Z]\w*)?(?:Error|Exception): )|"
     r"(?-i:(?:error|fatal|warning|remote|hint|npm ERR!)[:\[ ])|"
-    r".*\bline \d+,? col(?:umn)? \d|File \".*\", line \d|Traceback \(|\w+@[\w-]+:\S*[$#] )|"
+    r"File \".*\", line \d|Traceback \(|\w+@[\w-]+:\S*[$#] )|"
     r"(?: {4,}|\t)\S",
 }
 
