@@ -122,6 +122,18 @@ def test_files_elsewhere_weigh_against_a_likeness_that_only_vectors_see() -> Non
     assert len(clusters(bare, meaning=Meaning(vectors))) == 1
 
 
+def test_a_number_has_no_meaning() -> None:
+    assert spoken(["8", "add 9 widgets"]) == {"widget": "widgets"}
+
+
+def test_what_many_words_mean_together_is_not_asked() -> None:
+    many = [Features(frozenset(f"{side}{at}" for at in range(9))) for side in "ab"]
+    vectors = {word: towards(1) for one in many for word in one.words}
+    assert clusters(many, meaning=Meaning(vectors)) == []
+    few = [Features(frozenset(sorted(one.words)[:8])) for one in many]
+    assert len(clusters(few, meaning=Meaning(vectors))) == 1
+
+
 def test_a_common_parent_folder_is_not_the_same_place() -> None:
     goals = ["make the parser faster", "let the parser read comments"]
     assert groups(goals, {0: ["src/one/fast.py"], 1: ["src/two/read.py"]}) == []

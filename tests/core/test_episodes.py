@@ -274,6 +274,13 @@ def test_corrections_and_short_words_go_on_with_the_task(words: str) -> None:
     assert len(build(talk.user(words).edit("src/theme.css").messages)) == 1
 
 
+def test_a_command_to_the_agents_program_is_no_goal() -> None:
+    talk = Talk().user("/clear").host("cleared").user("Rename the flag of the exporter")
+    assert only(talk.edit("src/flags.py")).goal == "Rename the flag of the exporter"
+    assert only(Talk().user("/review 14").edit("src/a.py")).goal == "/review 14"
+    assert only(Talk().user("/exit  ⎿  See ya!")).goal == "/exit ⎿ See ya!"
+
+
 def test_talk_without_work_is_an_episode_without_actions() -> None:
     [episode] = build(Talk().user("What is a monad?").agent("A burrito.").messages, "s-1")
     assert (episode.goal, episode.outcome) == ("What is a monad?", "unknown")

@@ -164,8 +164,12 @@ def _pitfall(cases: Sequence[Case], sources: tuple[str, ...]) -> Learn:
         _confidence(episodes),
         least(episode.label for episode in episodes),
         sources,
-        f"an error that was resolved, seen {len(cases)} times",
+        f"an error that was resolved, seen {_times(len(cases))}",
     )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _depth(episodes: Iterable[Episode]) -> int:

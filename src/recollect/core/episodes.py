@@ -7,7 +7,9 @@ calls ended, what resolved errors and how the task ended are decided in `core.ta
 The label of an episode is the least trusted of what it was made from. It is never read from JSON.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
 from typing import NamedTuple, cast
 
@@ -192,7 +194,7 @@ def _episode(span: Span, session: str, agent: str, cwd: str) -> Episode:
     judged = later if made or commits else []
     reactions = [Reaction(one.seq, reaction_to_work(said(one.message))) for one in judged]
     resolved = {fix.failed.asked for fix in fixed}
-    goal = _goal(said(users[0].message) if users else "")
+    goal = _goal(_wish([said(one.message) for one in users]))
     spent = sum(one.tokens for one in told)
     bad = sum(one.verdict == "bad" for one in reactions)
     return Episode(
@@ -228,6 +230,16 @@ def _id(session: str, seq: int) -> str:
 def _origin(placed: Placed) -> str:
     by_role = {"user": "user", "assistant": "agent", "tool": "tool"}
     return str(getattr(placed, "origin", "") or by_role.get(placed.message.role, "system"))
+
+
+def _wish(asked: Sequence[str]) -> str:
+    """The first message that asks for something: `/clear` is said to the agent's program."""
+    return next((words for words in asked if not _bare_command().match(words)), "".join(asked[:1]))
+
+
+@cache
+def _bare_command() -> re.Pattern[str]:
+    return re.compile(r"\s*(?:/[\w:-]+\s*(?:⎿.*)?)?$", re.DOTALL)
 
 
 def _goal(words: str) -> str:
