@@ -18,10 +18,9 @@ from .test_episodes import say
 Mem = recollect.Recollect
 
 
-def ask(project: Path, session: str, ended: bool) -> None:
+def ask(mem: Mem, session: str, ended: bool) -> None:
     """What a hook leaves behind; without a session, a sweep at the start of one."""
-    folder = str(project / ".recollect" / "catch-up")
-    hooks.ask(folder, hooks.Request("claude-code", session, "", ended))
+    hooks.ask(mem._requests(), hooks.Request("claude-code", session, "", ended))
 
 
 @pytest.fixture
@@ -37,8 +36,8 @@ def told(mem: Mem) -> set[str]:
     return {item.episode["session"] for item in mem.episodes()}
 
 
-def test_when_a_session_ends_it_becomes_episodes_and_lessons(finished: Mem, project: Path) -> None:
-    ask(project, "s-on", ended=True)
+def test_when_a_session_ends_it_becomes_episodes_and_lessons(finished: Mem) -> None:
+    ask(finished, "s-on", ended=True)
     assert finished.catch_up() == 1
     assert told(finished) == {"s-over", "s-on"}
     (pitfall,) = finished.list(kind="pitfall")
@@ -46,49 +45,45 @@ def test_when_a_session_ends_it_becomes_episodes_and_lessons(finished: Mem, proj
 
 
 def test_at_the_start_of_a_session_earlier_ones_are_settled_and_the_others_left(
-    finished: Mem, project: Path
+    finished: Mem,
 ) -> None:
-    ask(project, "", ended=False)
+    ask(finished, "", ended=False)
     finished.catch_up()
     assert told(finished) == {"s-over"}
 
 
-def test_a_turn_of_a_session_that_goes_on_settles_nothing(finished: Mem, project: Path) -> None:
-    ask(project, "s-on", ended=False)
+def test_a_turn_of_a_session_that_goes_on_settles_nothing(finished: Mem) -> None:
+    ask(finished, "s-on", ended=False)
     assert finished.catch_up() == 1
     assert told(finished) == set()
 
 
-def test_it_consolidates_once_a_week(finished: Mem, project: Path, clock: Clock) -> None:
-    ask(project, "s-on", ended=True)
+def test_it_consolidates_once_a_week(finished: Mem, clock: Clock) -> None:
+    ask(finished, "s-on", ended=True)
     finished.catch_up()
     work_on_login(finished)
-    ask(project, "s-on", ended=True)
+    ask(finished, "s-on", ended=True)
     finished.catch_up()
     assert len(finished.list(kind="pitfall")) == 1
     clock.advance(days=7)
-    ask(project, "s-on", ended=True)
+    ask(finished, "s-on", ended=True)
     finished.catch_up()
     assert len(finished.list(kind="pitfall")) == 2
 
 
-def test_what_was_undone_is_not_done_again_at_once(
-    finished: Mem, project: Path, clock: Clock
-) -> None:
-    ask(project, "s-on", ended=True)
+def test_what_was_undone_is_not_done_again_at_once(finished: Mem, clock: Clock) -> None:
+    ask(finished, "s-on", ended=True)
     finished.catch_up()
     finished.undo_consolidation()
-    ask(project, "s-on", ended=True)
+    ask(finished, "s-on", ended=True)
     finished.catch_up()
     assert finished.list(kind="pitfall") == ()
 
 
-def test_a_runner_that_finds_another_at_it_leaves_it_to_them(
-    finished: Mem, project: Path, clock: Clock
-) -> None:
+def test_a_runner_that_finds_another_at_it_leaves_it_to_them(finished: Mem, clock: Clock) -> None:
     space = finished._project_space
     space.write(lambda tx: jobs.take(tx, consolidate.JOB, "other", clock(), consolidate.LEASE))
-    ask(project, "s-on", ended=True)
+    ask(finished, "s-on", ended=True)
     assert finished.catch_up() == 1
     assert told(finished) == {"s-over", "s-on"}
     assert finished.list(kind="pitfall") == ()
@@ -108,18 +103,16 @@ def test_it_can_be_switched_off(project: Path, clock: Clock, environment: dict[s
     quiet = {**environment, "RECOLLECT_CONSOLIDATE": "false"}
     with recollect.open(project, clock=clock, environment=quiet) as memory:
         say(memory, "s-1")
-        ask(project, "s-1", ended=True)
+        ask(memory, "s-1", ended=True)
         assert memory.catch_up() == 1
         assert memory.episodes() == ()
 
 
-def test_a_conversation_that_goes_on_after_its_end_is_read_again(
-    finished: Mem, project: Path
-) -> None:
+def test_a_conversation_that_goes_on_after_its_end_is_read_again(finished: Mem) -> None:
     for words in ("", "No, that is wrong: it still fails"):
         if words:
             finished.record("s-over", Message("user", words))
-        ask(project, "s-over", ended=True)
+        ask(finished, "s-over", ended=True)
         finished.end_session("s-over")
         finished.catch_up()
     (one,) = finished.episodes(session="s-over")

@@ -31,6 +31,9 @@ MOST_ROUNDS = 6
 WORDS_SHARE = 0.65
 """What words weigh where both things have files; the files have the rest."""
 
+LEAST_SAID = 0.3
+"""Whatever the files have in common: tasks that speak of other things are not of one sort."""
+
 SAME_PLACE = 0.6
 """From here on files have so much in common that one shared word is enough."""
 
@@ -44,11 +47,12 @@ MOST_COMPARED = 8
 the same everywhere (a cosine of 0.25 and up to 0.5 between strangers of sixteen words and more)."""
 
 _TASK_WORDS = """
-    add adjust allow apply build change check clean complete continue convert create debug define
+    add adjust allow another apply build change check clean complete continue convert create debug define
     delete develop do enable ensure extend feature finish fix follow following get handle implement
-    improve include integrate introduce investigate issue let make modify move need new patch
-    please plan post prepare problem provide put refactor remove rename replace resolve run set
-    setup small solve start support task update upgrade use want work write
+    improve include integrate introduce investigate issue know let like look make modify move need
+    new ok patch please plan post prepare problem propose provide put refactor remove rename
+    replace resolve run see set setup small solve start support take task tell think try update
+    upgrade use want work write
 """
 
 
@@ -117,12 +121,12 @@ def similarity_of(features: Sequence[Features], meaning: Meaning | None = None) 
         common = fsum(weight[word] ** 2 for word in shared) if telling else 0.0
         words = common / (lengths[one] * lengths[other])
         if meaning is None or words >= THRESHOLD:
-            return _blended(words, files) if words else 0.0
+            return _blended(words, files)
         rest = ours - shared, theirs - shared
         same = meaning.alike(*rest) if max(map(len, rest)) <= MOST_COMPARED else 0.0
         if same >= (SAME_MEANING_HERE if shared or here else SAME_MEANING):
             words = max(words, (1 + same) / 2)
-        return _blended(words, files) if words else 0.0
+        return _blended(words, files)
 
     return similarity
 
@@ -133,6 +137,8 @@ def alike(one: Features, other: Features, meaning: Meaning | None = None) -> flo
 
 
 def _blended(meaning: float, files: float | None) -> float:
+    if meaning < LEAST_SAID:
+        return 0.0
     if files is None:
         return min(meaning, 1.0)
     return min(WORDS_SHARE * meaning + (1 - WORDS_SHARE) * files, 1.0)
