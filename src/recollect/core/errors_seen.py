@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 from ..types import Json, Message, ToolCall
 from .messages import Placed, parsed_arguments, said
-from .shell_signs import _commands, _without_heredocs
+from .shell_signs import commands_of, without_heredocs
 from .troubles import Trouble, complains, ends_badly, own_lines, trouble_of
 from .work_signs import (
-    _script,
-    _words,
     exit_status,
     failed,
+    name_words,
     output_of,
+    script_of,
     signs_of,
     target_of,
 )
@@ -85,7 +85,7 @@ class Attempt(NamedTuple):
         """Whether it only looked, and changed nothing."""
         if self.script:
             return not self.writes and all(map(_looks, self.commands))
-        words = set(_words(self.call.name))
+        words = set(name_words(self.call.name))
         return not self.writes and bool(self.reads or words & _set_of(_LOOKING_TOOLS))
 
 
@@ -118,7 +118,7 @@ def _attempt(
     asked: Placed, call: ToolCall, answers: list[Placed], running: Mapping[str, Attempt]
 ) -> Attempt:
     arguments = parsed_arguments(call.arguments) or {}
-    script = _script(arguments)
+    script = script_of(arguments)
     signs = signs_of(call)
     bare = Attempt(
         asked.seq,
@@ -206,7 +206,7 @@ def _found_nothing(attempt: Attempt, status: int | None) -> bool:
     """Whether a script ended with a search that found nothing: `git branch | grep gone`."""
     if status != 1 or any(map(complains, own_lines(attempt.output))):
         return False
-    last = [words for words, _ in _commands(_without_heredocs(attempt.script[:LONGEST_SCRIPT]))]
+    last = [words for words, _ in commands_of(without_heredocs(attempt.script[:LONGEST_SCRIPT]))]
     return bool(last) and last[-1][0] in _set_of(_LOOKING)
 
 
@@ -235,7 +235,7 @@ def telling_commands(script: str) -> tuple[Words, ...]:
     """The commands that a script is about, without filters, wrappers and noise around them."""
     if not script:
         return ()
-    given = _commands(_without_heredocs(script[:LONGEST_SCRIPT]))
+    given = commands_of(without_heredocs(script[:LONGEST_SCRIPT]))
     found = [_unwrapped(words) for words, _ in given]
     loud = [words for words in found if words[0] not in _set_of(_NOISE)]
     real = [words for words in loud if words[0] not in _set_of(_LOOKING)]

@@ -52,7 +52,7 @@ def read_script(script: str) -> Script:
     reads: list[str] = []
     writes: list[str] = []
     git: list[tuple[str, ...]] = []
-    for words, targets in _commands(_without_heredocs(script[:LONGEST])):
+    for words, targets in commands_of(without_heredocs(script[:LONGEST])):
         writes += targets
         command, arguments = words[0].rpartition("/")[2], words[1:]
         plain = [word for word in arguments if not word.startswith("-")]
@@ -90,7 +90,7 @@ def _paths(words: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.removeprefix("./") for word in words if is_path(word)))
 
 
-def _without_heredocs(script: str) -> str:
+def without_heredocs(script: str) -> str:
     """The script without the bodies of here-documents, which are data."""
     if "<<" not in script:
         return script
@@ -108,7 +108,7 @@ def _without_heredocs(script: str) -> str:
     return "\n".join(kept)
 
 
-def _commands(script: str) -> Iterator[tuple[list[str], list[str]]]:
+def commands_of(script: str) -> Iterator[tuple[list[str], list[str]]]:
     """Each simple command as its words, and the files its output goes to."""
     words: list[str] = []
     targets: list[str] = []

@@ -117,7 +117,7 @@ def signs_of(call: ToolCall) -> Signs:
     words = _verb_words(call.name, arguments)
     if words[0] in ("git", "version"):
         return Signs(git=((words[-1], "--oneline"),) if len(words) > 1 else ())
-    script = _script(arguments)
+    script = script_of(arguments)
     if script and "*** Begin Patch" in script:
         return Signs(writes=_patched(script))
     if script:
@@ -138,7 +138,7 @@ def signs_of(call: ToolCall) -> Signs:
 def target_of(call: ToolCall) -> str:
     """What a call was about, in a few words: a file, the start of a command, or nothing."""
     arguments = parsed_arguments(call.arguments) or {}
-    if script := _script(arguments):
+    if script := script_of(arguments):
         return " ".join(script.split()[:2])
     return next(_paths(arguments), "")
 
@@ -195,7 +195,7 @@ def _status() -> re.Pattern[str]:
 
 
 @lru_cache(512)
-def _words(name: str) -> tuple[str, ...]:
+def name_words(name: str) -> tuple[str, ...]:
     """The words of a tool's own name: `mcp__files__writeFile` says write and file."""
     own = name.replace(".", "__").rsplit("__", 1)[-1]
     return tuple(re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", own).lower().replace("-", "_").split("_"))
@@ -203,19 +203,19 @@ def _words(name: str) -> tuple[str, ...]:
 
 def _verb_words(name: str, arguments: Mapping[str, Json]) -> tuple[str, ...]:
     """The words that say what is done: those of the operation, where one tool has many."""
-    words = _words(name)
+    words = name_words(name)
     operation = arguments.get("operation")
     if isinstance(operation, str) and words[0] == "version":
-        return ("version", *_words(operation))
+        return ("version", *name_words(operation))
     if isinstance(operation, str) and operation:
-        return _words(operation)
+        return name_words(operation)
     command = arguments.get("command")
     if isinstance(command, str) and command in _EDITOR_COMMANDS and "path" in arguments:
-        return _words(command)
+        return name_words(command)
     return words
 
 
-def _script(arguments: Mapping[str, Json]) -> str:
+def script_of(arguments: Mapping[str, Json]) -> str:
     """The shell script of a call, if it is one."""
     action = arguments.get("action")
     if isinstance(action, Mapping):
@@ -265,7 +265,7 @@ def _patched(patch: str) -> tuple[str, ...]:
 
 def todos_in(call: ToolCall, output: str = "") -> TodoCall | None:
     """What a call did to the todo list; None when it did nothing."""
-    words = _words(call.name)
+    words = name_words(call.name)
     arguments = parsed_arguments(call.arguments) or {}
     if words in (("task", "create"), ("task", "update")):
         number = re.search(r"#(\d+)", output)
@@ -297,7 +297,7 @@ def _todos(entries: list[Json]) -> Iterator[Todo]:
 
 def question_of(call: ToolCall) -> str:
     """What a call asks the user, or nothing."""
-    words = set(_words(call.name))
+    words = set(name_words(call.name))
     asks = words & {"collaboration", "interact", "ask", "question", "questions"}
     if not asks and not words >= {"request", "input"}:
         return ""
@@ -315,7 +315,7 @@ def question_of(call: ToolCall) -> str:
 
 def approved_plan(call: ToolCall) -> str:
     """The first line of a plan that a call laid before the user, or nothing."""
-    if _words(call.name) not in (("exit", "plan", "mode"), ("submit", "plan")):
+    if name_words(call.name) not in (("exit", "plan", "mode"), ("submit", "plan")):
         return ""
     plan = (parsed_arguments(call.arguments) or {}).get("plan", "")
     lines = (line.strip("# \t") for line in str(plan).splitlines())
