@@ -11,6 +11,7 @@ import pytest
 import recollect
 from recollect.interfaces.slash import run_slash
 
+from ..conftest import Clock
 from .test_windows import call, result, talk
 
 Mem = recollect.Recollect
@@ -169,3 +170,25 @@ def test_a_file_that_is_not_understood_is_refused_whole(
     assert mem.sessions() == ()
     with pytest.raises(recollect.InvalidInput, match="cannot be read"):
         mem.import_session(str(tmp_path / "missing.json"))
+
+
+def test_a_session_in_which_nobody_speaks_for_an_hour_is_idle_until_somebody_does(
+    mem: Mem, clock: Clock
+) -> None:
+    for name in ("s-1", "s-2", "s-3"):
+        mem.record(name, "hello")
+    mem.end_session("s-3")
+    clock.advance(hours=1, seconds=1)
+    mem.record("s-2", "still here")
+
+    def listed(status: str = "") -> dict[str, str]:
+        return {one.id: one.status for one in mem.sessions(status=status)}
+
+    assert listed() == {"s-1": "idle", "s-2": "active", "s-3": "ended"}
+    assert listed("idle") == {"s-1": "idle"}
+    assert listed("active") == {"s-2": "active"}
+    assert listed("ended") == {"s-3": "ended"}
+    mem.record("s-1", "back again")
+    assert listed("idle") == {}
+    with pytest.raises(recollect.InvalidInput, match="not a status of a session"):
+        mem.sessions(status="asleep")

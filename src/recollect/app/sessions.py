@@ -79,11 +79,12 @@ class Sessions(Opened):
         """The sessions of this project, the most recently active first.
 
         limit: at most so many
-        status: only active, idle or ended ones
+        status: only active, idle (nobody spoke for an hour) or ended ones
 
         Example: recollect session list
         """
-        found = self._project_space.read(lambda tx: flows.look.latest(tx, limit, status))
+        now = self._clock()
+        found = self._project_space.read(lambda tx: flows.look.latest(tx, limit, status, now))
         return tuple(found)
 
     def session(

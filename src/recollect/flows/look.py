@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from . import episodes, follow, procedures
 
 MOST_MESSAGES = 1000
+IDLE = 3_600_000_000
+"""Microseconds without a word after which a conversation counts as over."""
+SESSION_STATUSES = ("active", "idle", "ended")
 CURRENT = "current"
 """Stands for the session that was switched to, or else the one that was active last."""
 
@@ -142,6 +145,18 @@ def _page(tx: Tx, session: Session, first: int, last: int) -> Shown:
     return Shown(session=session, messages=tuple(stored(row) for row in rows), left_out=left)
 
 
-def latest(tx: Tx, limit: int, status: str = "") -> list[Session]:
-    """Sessions, the most recently active first."""
-    return sessions.latest(tx, limit, status)
+def latest(tx: Tx, limit: int, status: str, now: int) -> list[Session]:
+    """Sessions, the most recently active first. One is idle while it is not ended, and nobody
+    spoke for an hour: that is seen, not stored."""
+    if status not in ("", *SESSION_STATUSES):
+        hint = f"one of: {', '.join(SESSION_STATUSES)}"
+        raise InvalidInput(f"{status!r} is not a status of a session", where="status", hint=hint)
+    quiet = now - IDLE
+    if status == "idle":
+        found = sessions.latest(tx, limit, "active", until=quiet)
+    else:
+        found = sessions.latest(tx, limit, status, since=quiet if status == "active" else 0)
+    return [
+        one._replace(status="idle") if one.status == "active" and one.last_active < quiet else one
+        for one in found
+    ]

@@ -10,9 +10,7 @@ from typing import NamedTuple
 from ..db.database import Database
 from ..errors import Conflict
 from . import consolidate, episodes
-
-IDLE = 3_600_000_000
-"""Microseconds without a word after which a conversation counts as over."""
+from .look import IDLE
 
 
 class Settled(NamedTuple):

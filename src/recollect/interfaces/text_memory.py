@@ -77,8 +77,10 @@ def _verified(report: Any) -> str:
         said = render.counted(report.messages, "message")
         return f"intact: {said} in {render.counted(report.sessions, 'session')}"
     lines = [f"{report.fresh} of {report.claims} claims about the code are fresh"]
+    if unknown := report.claims - report.fresh - len(report.stale):
+        lines.append(f"{unknown} cannot be verified: what is cited was not there")
     if report.repaired:
-        lines.append(f"{report.repaired} followed to where they moved")
+        lines.append(f"{render.counted(report.repaired, 'claim')} followed to the new place")
     rows = ((item.memory, text.claim_line(item)) for item in report.stale)
     if report.stale:
         lines.append(text.table(("MEMORY", "CLAIM"), rows, whole=True))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..db.database import Row, Tx, placeholders
-from ..types import Json, SafeText, Session
+from ..types import FOREVER, Json, SafeText, Session
 from .rows import load
 
 _SESSION = (
@@ -181,13 +181,16 @@ def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
     return [row[0] for row in rows]
 
 
-def latest(tx: Tx, limit: int, status: str = "") -> list[Session]:
-    """Sessions, the most recently active first."""
+def latest(
+    tx: Tx, limit: int, status: str = "", since: int = 0, until: int = FOREVER
+) -> list[Session]:
+    """Sessions that were active last between two times, the most recent first."""
     chosen = "AND s.status = :status " if status else ""
     rows = tx.run(
         f"SELECT {_SESSION} {_FROM} WHERE s.space = :space {chosen}"
+        "AND s.last_active >= :since AND s.last_active < :until "
         "ORDER BY s.last_active DESC, s.id LIMIT :limit",
-        {"limit": limit, "status": status},
+        {"limit": limit, "status": status, "since": since, "until": until},
     )
     return [_session(row) for row in rows]
 
