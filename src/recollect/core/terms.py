@@ -38,10 +38,12 @@ MOST_QUERY_TERMS = 64
 # A chunk is a word or a compound name: ASCII letters, digits and underscores, hyphens between
 # them, a dot only between digits. What is not ASCII is let in whole; `_kind` sorts it later.
 _CHUNK = re.compile(r"[^\0-/:-@[-^`{-\x7f]+(?:(?:-|(?<=[0-9])\.(?=[0-9]))[^\0-/:-@[-^`{-\x7f]+)*")
-_SEPARATORS = r"[-_.]+"
+_SEPARATORS = str.maketrans("-_.", "   ")
 _NUMBER = r"[0-9]+(?:\.[0-9]+)+"
 _HUMP = "(?<=[^A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s$)"
 _PILE = r"[^\w\s]{16,}"
+_APART = "[\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2190-\u2199\u2500-\u25ff\u2713\u2717]+"
+"""Signs beyond ASCII that often stand beside words, and in none."""
 
 _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 _BETWEEN_LETTERS = bytes.maketrans(_NO_LETTERS, b" " * len(_NO_LETTERS))
@@ -83,7 +85,9 @@ class _StemsOfWord(dict[bytes, str]):
 
     def __missing__(self, word: bytes) -> str:
         text = word.decode(*_UTF8)
-        if "." in text and not _pattern(_NUMBER).search(text):
+        if not text.isascii() and len(parts := _pattern(_APART).split(text)) > 1:
+            found = "".join([self[part.encode(*_UTF8)] for part in parts])
+        elif "." in text and not _pattern(_NUMBER).search(text):
             found = "".join(map(self.__getitem__, word.split(b".")))
         else:
             whole = word.isalnum()
@@ -119,7 +123,7 @@ def _split(chunk: str) -> list[str]:
     if small[1:] == chunk[1:] and small.isalnum():
         return [small[:LONGEST_TERM]]
     found = []
-    runs = [run for run in _pattern(_SEPARATORS).split(chunk) if run]
+    runs = [run for run in chunk.translate(_SEPARATORS).split(" ") if run]
     for run in runs:
         parts = _humps(run) if len(run) <= LONGEST_TERM else []
         if len(parts) > 1:
