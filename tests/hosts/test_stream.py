@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, NotFound, Unavailable
 from recollect.hosts import messages, stream
-from recollect.hosts.stream import Mark, moment
+from recollect.hosts.stream import Entry, Mark, moment
 
 from .reading import SAMPLES, read, words, write
 
@@ -33,6 +33,20 @@ def test_reading_on_from_a_mark_gives_only_what_is_new(tmp_path: Path) -> None:
     second = read("messages", path, first.cursor)
     assert [words(m) for m in second.messages] == ["message 3"]
     assert read("messages", path, second.cursor).entries == []
+
+
+def test_what_is_written_while_we_read_is_read_too(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.jsonl", map(spoken, range(3)))
+    told = []
+    for item in messages.read(str(path)):
+        if isinstance(item, Entry):
+            told.append(words(item.message))
+            if len(told) < 10:
+                with path.open("a") as grown:
+                    grown.write(json.dumps(spoken(len(told) + 2)) + "\n")
+    assert told == [f"message {number}" for number in range(12)]
+    assert isinstance(item, Mark)
+    assert item.done == item.total == path.stat().st_size
 
 
 @settings(deadline=None)

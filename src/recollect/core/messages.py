@@ -262,7 +262,11 @@ def _encodable(text: str) -> str:
     """Lone surrogates cannot be written as UTF-8; no store would take them."""
     if text.isascii():
         return text
-    return text.encode("utf-8", "replace").decode("utf-8")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
 
 
 def own_message(message: Message) -> Message | None:

@@ -15,6 +15,7 @@ This module knows lines, offsets and fingerprints. It does not know any agent's 
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -109,7 +110,7 @@ def follow(path: str, cursor: Mapping[str, Json] | None, reader: Reader) -> Iter
         if note:
             yield note
         marked, marked_line = offset, number
-        for raw, length in _lines(stream, offset, size):
+        for raw, length in _lines(stream):
             try:
                 if length > len(raw):
                     raise ValueError(f"longer than {LONGEST_LINE:,} bytes")
@@ -121,18 +122,17 @@ def follow(path: str, cursor: Mapping[str, Json] | None, reader: Reader) -> Iter
             offset, number = offset + length, number + 1
             due = number - marked_line >= LINES_PER_MARK or offset - marked > BYTES_PER_MARK
             if due and not reader.busy:
-                yield Mark(_cursor(stream, offset, number, reader), offset, size)
+                yield Mark(_cursor(stream, offset, number, reader), offset, max(size, offset))
                 marked, marked_line = offset, number
         yield from reader.flush()
-        yield Mark(_cursor(stream, offset, number, reader), offset, size)
+        yield Mark(_cursor(stream, offset, number, reader), offset, max(size, offset))
 
 
 def record_of(line: bytes) -> dict[str, Json]:
     """The JSON object on a line, in text that can be stored; ValueError if there is none."""
+    text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
     try:
-        record = json.loads(line)
-    except UnicodeDecodeError:
-        record = json.loads(line.decode("utf-8", "replace"))
+        record = json.loads(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if not isinstance(record, dict):
@@ -293,10 +293,10 @@ def _fingerprint(stream: IO[bytes], offset: int) -> str:
     return digest(head, stream.read(min(_FINGERPRINT, offset)))
 
 
-def _lines(stream: IO[bytes], offset: int, size: int) -> Iterator[tuple[bytes, int]]:
-    """Lines and their lengths up to the size at the start; an over-long line comes cut short."""
-    while offset < size:
-        raw = stream.readline(LONGEST_LINE)
+def _lines(stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
+    """Lines and their lengths to the end, also of what is written while we read; an over-long
+    line comes cut short."""
+    while raw := stream.readline(LONGEST_LINE):
         length = len(raw)
         if length == LONGEST_LINE and not raw.endswith(b"\n"):
             while chunk := stream.readline(1 << 20):
@@ -306,7 +306,4 @@ def _lines(stream: IO[bytes], offset: int, size: int) -> Iterator[tuple[bytes, i
             else:
                 return
             raw = raw[:100]
-        if not raw:
-            return
         yield raw, length
-        offset += length
