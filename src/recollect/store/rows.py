@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
-
-from ..types import Json
-
-_EMPTY: dict[str, Any] = {"[]": (), "{}": {}, "": None}
 
 
 def load(text: str) -> Any:
     """The value of a JSON column; lists become tuples."""
-    if text in _EMPTY:
-        return _EMPTY[text]
+    if text == "[]":
+        return ()
+    if text == "{}":
+        return {}
+    if not text:
+        return None
     from json import loads  # a search without filters reads none
 
     value = loads(text)
@@ -28,8 +28,3 @@ def columns(names: Iterable[str]) -> str:
 def values(names: Iterable[str]) -> str:
     """`:a, :b, :c` for an INSERT."""
     return ", ".join(f":{name}" for name in names)
-
-
-def picked(params: Mapping[str, Json], names: Iterable[str]) -> dict[str, Json]:
-    """The named parameters only."""
-    return {name: params[name] for name in names}
