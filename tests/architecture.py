@@ -1,5 +1,6 @@
 """The rules of the architecture as a checker: which layer may import which, where SQL may stand,
-how long files and functions may be, and where a broad `except` is allowed."""
+how long files and functions may be, that private names stay where they are, and where a broad
+`except` is allowed."""
 
 from __future__ import annotations
 
@@ -118,6 +119,10 @@ def _node_problems(name: str, layer: str, node: ast.AST) -> Iterator[str]:
         number = len(arguments.posonlyargs + arguments.args + arguments.kwonlyargs)
         if number > MOST_PARAMETERS + 1:
             yield f"line {node.lineno}: {node.name} has {number} parameters"
+    if isinstance(node, ast.ImportFrom) and node.level:
+        for alias in node.names:
+            if re.match(r"_(?!_)", alias.name):
+                yield f"line {node.lineno}: {alias.name} is private to another module"
     if isinstance(node, ast.Constant) and layer not in ("store", "db") and _is_sql(node.value):
         yield f"line {node.lineno}: SQL outside store and db"
     if isinstance(node, ast.ExceptHandler) and name not in BROAD_EXCEPT_ALLOWED:

@@ -27,6 +27,7 @@ def test_the_package_keeps_its_rules() -> None:
             "core must not import recollect.store",
         ),
         ("core/terms.py", "\nimport time\n", "core must not import time"),
+        ("core/rank.py", "\nfrom .terms import _x\n", "_x is private to another module"),
         ("interfaces/cli.py", "\nX = 'SELECT id FROM memories'\n", "SQL outside store and db"),
         ("interfaces/cli.py", "\nfrom ..flows import recall\n", "must not import recollect.flows"),
         ("store/search.py", "\nfrom ..db import sqlite\n", "store must not import recollect.db"),
