@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import recollect
 from recollect.core.claims import Claim, Known, extract
 from recollect.worktree.stamps import changed, index_stamp, stamp_of
 from recollect.worktree.tree import WorkTree
@@ -141,6 +143,23 @@ def test_only_what_changed_since_the_last_look_is_named(repository: Repository) 
         ("no\0path", "1-2-3"),
         ("never looked at", ""),
     }
+
+
+def test_a_look_that_finds_nothing_new_loads_no_more_than_it_needs(tmp_path: Path) -> None:
+    """It happens before every prompt: processes, hashes and parsers are for what changed."""
+    script = (
+        "import sys; from recollect.worktree import stamps; stamps.changed(sys.argv[1], [('a', 'b')]);"
+        "print(sorted({'subprocess', 'hashlib', 'ast', 'tomllib'} & set(sys.modules)))"
+    )
+    environment = {"PYTHONPATH": str(Path(recollect.__file__).parent.parent)}
+    done = subprocess.run(
+        (sys.executable, "-S", "-c", script, str(tmp_path)),
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "[]\n"
 
 
 def test_a_file_that_was_touched_only_is_fresh_and_gets_its_new_stamp(
