@@ -49,10 +49,10 @@ the same everywhere (a cosine of 0.25 and up to 0.5 between strangers of sixteen
 _TASK_WORDS = """
     add adjust allow another apply build change check clean complete continue convert create debug
     define delete develop do enable ensure extend feature finish fix follow following get handle
-    implement improve include integrate introduce investigate issue know let like look make modify move need
-    new ok patch please plan post prepare problem propose provide put refactor remove rename
-    replace resolve run see set setup small solve start support take task tell think try update
-    upgrade use want work write
+    implement improve include integrate introduce investigate issue know let like look make
+    modify move need new ok patch please plan post prepare problem propose provide put refactor
+    remove rename replace resolve run see set setup small solve start support take task tell
+    think try update upgrade use want work write
 """
 
 
