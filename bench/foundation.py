@@ -19,6 +19,7 @@ import apsw
 import recollect
 from recollect.app.opened import new_id
 from recollect.core import terms
+from recollect.db.database import Tx
 from recollect.db.sqlite import _PRAGMAS, SqliteDatabase
 from recollect.flows import learn as learning
 from recollect.flows import recall as recalling
@@ -131,6 +132,12 @@ def run(connection: apsw.Connection, statements: Statements) -> None:
         connection.execute(sql, bindings).fetchall()
 
 
+def _looked_up(tx: Tx, question: str) -> list[str]:
+    stems = terms.query_stems(question)
+    known = tx.frequencies(stems)
+    return recalling.rarer(stems, known.entries, known.holding)
+
+
 def recall(count: int, bound: float) -> Ratio:
     """A recall in a warm process, against FTS5 answering the same terms."""
     notes = Notes()
@@ -140,9 +147,7 @@ def recall(count: int, bound: float) -> Ratio:
         database = memory._project_space
         assert isinstance(database, SqliteDatabase)
         asked = [
-            memory._project_space.read(
-                lambda tx, question=question: recalling.distinctive(tx, terms.query_terms(question))  # type: ignore[misc]
-            )
+            memory._project_space.read(partial(_looked_up, question=question))
             for question in questions
         ]
         matches = [" OR ".join(f'"{term}"' for term in found) for found in asked]

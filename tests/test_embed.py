@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.core import nearest
-from recollect.embed import Embedder, HttpEmbedder, StaticEmbedder
+from recollect.embed import HttpEmbedder, StaticEmbedder
 from recollect.embedding.model import HEADER, StaticModel
 from recollect.embedding.pieces import pieces, words
 from recollect.errors import InvalidInput, Unavailable
+from recollect.flows.meaning import Embedder
 
 STATIC = StaticEmbedder()
 

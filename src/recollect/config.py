@@ -57,6 +57,16 @@ SETTINGS = (
     ),
     Setting("recall_limit", 10, "lower", "how many hits a recall gives"),
     Setting("recall_budget", 2000, "lower", "how many tokens a recall may cost"),
+    Setting(
+        "embedder",
+        "static",
+        "no",
+        "who finds by meaning: static (the model inside the package), off (words only), or the "
+        "address of an embeddings server, such as http://localhost:11434/api/embed",
+    ),
+    Setting("embedder_model", "", "no", "the model that the embeddings server is asked for"),
+    Setting("embedder_dims", 0, "no", "how many dimensions that model's vectors have"),
+    Setting("embedder_key", "", "no", "the bearer token for the embeddings server"),
     Setting("lock_wait", 30.0, "no", "seconds to wait for other processes before giving up"),
 )
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
@@ -75,6 +85,10 @@ class Settings(NamedTuple):
     consolidate: bool = True
     recall_limit: int = 10
     recall_budget: int = 2000
+    embedder: str = "static"
+    embedder_model: str = ""
+    embedder_dims: int = 0
+    embedder_key: str = ""
     lock_wait: float = 30.0
 
 

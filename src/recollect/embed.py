@@ -1,9 +1,9 @@
 """Who turns a text into a vector: the model inside the package, or a server the user runs.
 
 An embedder gives each text one vector in the form of `embedding.vector`, which `core.nearest`
-compares. Vectors of different embedders are never compared: `id` names the embedder and its
-model, and is stored with every vector. It does not know what the texts are or where the
-vectors go.
+compares; `flows.meaning` says what it must be able to do. Vectors of different embedders are
+never compared: `id` names the embedder and its model, and is stored with them. It does not know
+what the texts are or where the vectors go.
 
     embedder = StaticEmbedder()
     question, = embedder.embed(["how do we roll back a deploy"])
@@ -17,10 +17,10 @@ from __future__ import annotations
 import os.path
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from .embedding.vector import quantised
-from .errors import InvalidInput, Unavailable
+from .errors import ConfigError, InvalidInput, Unavailable
 
 if TYPE_CHECKING:
     from .embedding.model import StaticModel
@@ -29,18 +29,19 @@ _BATCH = 64
 _SHOWN = 200
 
 
-class Embedder(Protocol):
-    """Anything that gives each text a vector of `dims` bytes; `id` changes when vectors would."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def dims(self) -> int: ...
-
-    def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """The vector of each text. Raises `Unavailable` when there is none to be had."""
-        ...
+def chosen(embedder: str, model: str, dims: int, key: str) -> StaticEmbedder | HttpEmbedder | None:
+    """The embedder that the settings name; None when it is switched off."""
+    if embedder == "off":
+        return None
+    if embedder == "static":
+        return StaticEmbedder()
+    if not embedder.startswith(("http://", "https://")):
+        raise ConfigError(
+            f"{embedder!r} is no embedder",
+            where="embedder",
+            hint="one of: static, off, or the http address of an embeddings server",
+        )
+    return HttpEmbedder(embedder, model, dims, key=key)
 
 
 class StaticEmbedder:
@@ -65,6 +66,14 @@ class StaticEmbedder:
     @property
     def dims(self) -> int:
         return self._model.dims
+
+    @property
+    def local(self) -> bool:
+        return True
+
+    def knows(self, question: str) -> bool:
+        """Whether it has a word of the vocabulary: pieces of unknown words mean nothing."""
+        return self._model.knows(question)
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         return [self._model.vector(text) for text in texts]
@@ -105,6 +114,16 @@ class HttpEmbedder:
     @property
     def dims(self) -> int:
         return self._dims
+
+    @property
+    def local(self) -> bool:
+        return False
+
+    def knows(self, question: str) -> bool:
+        return True
+
+    def rarity(self, word: str) -> float:
+        return 1.0
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         found: list[bytes] = []

@@ -31,7 +31,7 @@ from .types import ORIGINS
 
 if TYPE_CHECKING:
     from .app import Recollect
-    from .embed import Embedder
+    from .embed import HttpEmbedder, StaticEmbedder
 
 Made = TypeVar("Made", bound=Opened)
 
@@ -79,15 +79,20 @@ def open_as(
     spaces = open_spaces(project, Stores(user, _trusts(variables)), user, settings)
     memory = made(project, settings, spaces, clock or _microseconds, origin)
     memory.environment = variables
-    memory.embedder = _embedder
+    memory.embedder_of = _embedder
     memory.elsewhere = lambda place: open_memory(place, variables, incognito, origin, clock)
     return memory
 
 
-def _embedder() -> Embedder:
-    from .embed import StaticEmbedder
+def _embedder(settings: Settings) -> StaticEmbedder | HttpEmbedder | None:
+    from . import embed
 
-    return StaticEmbedder()
+    return embed.chosen(
+        settings.embedder,
+        settings.embedder_model,
+        settings.embedder_dims,
+        settings.embedder_key,
+    )
 
 
 def _trusts(variables: Mapping[str, str]) -> bool:

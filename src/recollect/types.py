@@ -194,6 +194,14 @@ class Document(NamedTuple):
     valid_to: int
 
 
+class Said(NamedTuple):
+    """A message beside a hit."""
+
+    address: str
+    role: str
+    text: str
+
+
 class Hit(NamedTuple):
     """One answer of a recall: enough to be read alone, and to be cited."""
 
@@ -211,6 +219,10 @@ class Hit(NamedTuple):
     role: str = ""
     tokens: int = 0
     freshness: str = ""
+    outdated_by: str = ""
+    """The address of a newer statement about the same thing."""
+    around: tuple[Said, ...] = ()
+    """The messages before and after, when they were asked for."""
 
 
 class Recalled(tuple[Hit, ...]):

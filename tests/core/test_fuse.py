@@ -28,7 +28,8 @@ def candidate(entry: int, counts: tuple[int, ...] = (1, 1), **known: object) -> 
 
 
 def order(question: Question, candidates: list[Candidate]) -> list[int]:
-    ranked = zip(fuse.scores(question, candidates), candidates, strict=True)
+    scores, _ = fuse.newest_first(question, candidates, fuse.scores(question, candidates))
+    ranked = zip(scores, candidates, strict=True)
     best_first = sorted(ranked, key=lambda one: (-one[0], -one[1].at))
     return [item.entry for _, item in best_first]
 

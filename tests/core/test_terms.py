@@ -15,7 +15,8 @@ from recollect.core.terms import (
     FTS5_TOKENIZE,
     LONGEST_TERM,
     MOST_QUERY_TERMS,
-    index_fields,
+    counts,
+    query_stems,
     query_terms,
     spaced_stems,
     stem,
@@ -260,20 +261,30 @@ def test_each_term_has_one_stem_that_is_not_longer(text: str) -> None:
     assert all(0 < len(stem(term)) <= len(term) for term in found)
 
 
-def test_the_second_field_holds_only_stems_that_differ() -> None:
-    assert index_fields("The deploys failed: HTTPServer") == (
-        "the deploys failed http server httpserver",
-        "deploy fail",
-    )
+def test_a_question_is_looked_up_by_its_distinct_stems() -> None:
+    assert query_stems("Deploys of the deployed HTTPServer?") == [
+        "deploy",
+        "http",
+        "server",
+        "httpserver",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("held", "found"),
+    [("a b a", (2, 1)), ("a a a b", (3, 1)), ("ab ba", (0, 0)), ("", (0, 0)), ("b b", (0, 2))],
+)
+def test_stems_are_counted_as_whole_words(held: str, found: tuple[int, ...]) -> None:
+    assert counts(held, ["a", "b"]) == found
 
 
 @pytest.mark.parametrize("asked", ["deploy", "deploys", "deploying", "deployment"])
 @pytest.mark.parametrize("text", ["we deploy", "it deploys", "deploying it", "after deployment"])
-def test_any_form_finds_any_other_through_both_fields(asked: str, text: str) -> None:
+def test_any_form_finds_any_other_through_its_stem(asked: str, text: str) -> None:
     db = apsw.Connection(":memory:")
-    db.execute(f'CREATE VIRTUAL TABLE words USING fts5(terms, stems, tokenize = "{FTS5_TOKENIZE}")')
-    db.execute("INSERT INTO words VALUES (?, ?)", index_fields(text))
-    wanted = " OR ".join(f'"{word}"' for word in stems(query_terms(asked)))
+    db.execute(f'CREATE VIRTUAL TABLE words USING fts5(stems, tokenize = "{FTS5_TOKENIZE}")')
+    db.execute("INSERT INTO words VALUES (?)", (" ".join(stems(terms(text))),))
+    wanted = " OR ".join(f'"{word}"' for word in query_stems(asked))
     assert db.execute("SELECT count(*) FROM words(?)", (wanted,)).get == 1
 
 
@@ -314,7 +325,7 @@ def test_plain_text_needs_no_unicode_tables() -> None:
     module = sys.modules["recollect.core.terms"].__file__
     script = (
         "import runpy, sys; found = runpy.run_path(sys.argv[1]);"
-        "found['index_fields']('HTTPServer 3.11 retries'); print('unicodedata' in sys.modules);"
+        "found['query_stems']('HTTPServer 3.11 retries'); print('unicodedata' in sys.modules);"
         "found['terms']('é'); print('unicodedata' in sys.modules)"
     )
     done = subprocess.run(

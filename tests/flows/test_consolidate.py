@@ -10,7 +10,7 @@ import pytest
 
 import recollect
 from recollect.app.opened import new_id
-from recollect.db.database import Database, Matched, Params, Row, Tx
+from recollect.db.database import Database, Frequencies, Matched, Params, Row, Tx
 from recollect.db.sqlite import SqliteDatabase
 from recollect.embed import StaticEmbedder
 from recollect.errors import StoreError
@@ -122,10 +122,10 @@ MIGRATIONS = (
 def test_variations_in_other_words_are_one_pattern_by_their_meaning(mem: Mem) -> None:
     for number, goal in enumerate(MIGRATIONS):
         mem.record_episode(episode={**told(goal, number), "context": {"goal": goal}})
-    mem.embedder = None
+    mem.embedder_of = lambda settings: None
     (by_words,) = mem.consolidate(dry_run=True).lines
     assert by_words.reason.startswith("4 tasks of one sort")
-    mem.embedder = StaticEmbedder
+    mem.embedder_of = lambda settings: StaticEmbedder()
     mem.consolidate()
     (pattern,) = mem.list(kind="pattern")
     assert len(pattern.sources) == 5
@@ -135,7 +135,7 @@ def test_without_a_model_tasks_are_compared_by_words_and_that_is_said(
     mem: Mem, tmp_path: Path
 ) -> None:
     work_on_login(mem)
-    mem.embedder = lambda: StaticEmbedder(str(tmp_path / "none"))
+    mem.embedder_of = lambda settings: StaticEmbedder(str(tmp_path / "none"))
     done = mem.consolidate()
     assert [line.what for line in done.lines] == ["pitfall", "pattern"]
     (note,) = [one.reason for one in done.left_out if not one.sources]
@@ -372,23 +372,37 @@ class Failing:
         self._count()
         self._tx.many(sql, rows)
 
-    def add_words(self, entry: int, terms: str, stems: str) -> None:
+    def add_words(self, entry: int, stems: str) -> None:
         self._count()
-        self._tx.add_words(entry, terms, stems)
+        self._tx.add_words(entry, stems)
 
     def remove_words(self, entry: int) -> None:
         self._count()
         self._tx.remove_words(entry)
 
     def match(
-        self, terms: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
+        self, stems: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
     ) -> list[Matched]:
         self._count()
-        return self._tx.match(terms, limit, where, params, exact)
+        return self._tx.match(stems, limit, where, params, exact)
 
-    def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
+    def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
         self._count()
-        return self._tx.frequencies(terms)
+        return self._tx.these(entries, where, params)
+
+    def frequencies(self, stems: Sequence[str]) -> Frequencies:
+        self._count()
+        return self._tx.frequencies(stems)
+
+    finds_nearest = False
+
+    def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+        self._count()
+        self._tx.point(vectors)
+
+    def nearest(self, vector: bytes, count: int) -> list[int]:
+        self._count()
+        return self._tx.nearest(vector, count)
 
 
 def until_it_works(space: Database, work: Callable[[Tx], object]) -> int:

@@ -101,6 +101,7 @@ OPERATIONS: Mapping[str, str] = {
     "stats": "stats",
     "verify": "verify",
     "eval": "evaluate",
+    "rebuild": "rebuild",
     "backup": "backup",
     "adopt": "adopt",
     "doctor": "doctor",

@@ -104,9 +104,14 @@ class Agents(Opened):
         return os.path.join(folder, "catch-up")
 
     def catch_up(self) -> int:
-        """Read what hooks asked for, and learn from conversations that are over; returns at once
-        when others are at it already."""
-        return flows.hooks.catch_up(self._requests(), self._answer_request, self._settle)
+        """Read what hooks asked for, learn from conversations that are over, make the vectors
+        that are missing; returns at once when others are at it already."""
+        return flows.hooks.catch_up(self._requests(), self._answer_request, self._afterwards)
+
+    def _afterwards(self, over: bool) -> None:
+        if over:
+            self._settle()
+        self._make_vectors(None)
 
     def _answer_request(self, request: flows.hooks.Request) -> None:
         """One transcript that cannot be read must not keep the others from being read."""

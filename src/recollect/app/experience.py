@@ -166,7 +166,7 @@ class Experience(Memories):
         if not space.present():
             return flows.consolidate.Consolidated(not dry_run, 0)
         self._write_recalls()
-        means = flows.consolidate.Means(self._clock, new_id, self.embedder)
+        means = flows.consolidate.Means(self._clock, new_id, self._meaning())
         if dry_run:
             return flows.consolidate.preview(space, means)
         return flows.consolidate.run(space, new_id("r"), means, if_due)

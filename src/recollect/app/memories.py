@@ -57,6 +57,8 @@ class RecallFilters(TypedDict, total=False):
     until: older than: 2026-05-01, 3d, 2w, yesterday
     status: active, proposed, archived, superseded, quarantined (repeat for several)
     as_of: answer from what was believed then: 2026-05-01, 3d, last week
+    around: also so many messages before and after each message
+    explain: say of each hit what spoke for it
     """
 
     kind: Sequence[str]
@@ -68,6 +70,8 @@ class RecallFilters(TypedDict, total=False):
     until: str
     status: Sequence[str]
     as_of: str
+    around: int
+    explain: bool
 
 
 class Memories(Looking):
@@ -117,13 +121,14 @@ class Memories(Looking):
     def recall(
         self, query: str, limit: int = 0, budget: int = 0, **filters: Unpack[RecallFilters]
     ) -> Recalled:
-        """Find what was learned, said and done, by its words; best first.
+        """Find what was learned, said and done, by words, meaning and time; best first.
 
         query: a question or a few words
         limit: at most so many hits (setting recall_limit)
         budget: at most so many tokens of text (setting recall_budget)
 
         Example: recollect recall "how do we run the tests"
+        Example: recollect recall "what did I say about the release last week" --around 1
         Example: recollect recall "rate limit" --kind fact --since 2w --budget 300
         """
         now = self._clock()
@@ -141,9 +146,15 @@ class Memories(Looking):
             since=flows.recall.moment(filters.get("since", ""), now),
             until=flows.recall.moment(filters.get("until", ""), now),
             as_of=flows.recall.moment(filters.get("as_of", ""), now),
+            around=filters.get("around", 0),
+            explain=filters.get("explain", False),
         )
-        found = self._both(lambda txs: flows.recall.recall(txs, question, now))
-        self._note_recalls(flows.recall.memory_ids(found), now)
+        embedder = self._meaning()
+        if embedder and embedder.local:
+            for space in self._present():
+                flows.meaning.catch_up_a_little(space, embedder, now)
+        found = self._both(lambda txs: flows.recall.recall(txs, question, now, embedder))
+        self._note_recalls(flows.hits.memory_ids(found), now)
         unchecked = [hit.id for hit in found if hit.freshness]
         return flows.recall.marked(found, self._freshness(unchecked)) if unchecked else found
 

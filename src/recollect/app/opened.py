@@ -6,12 +6,15 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .. import flows
 from ..config import Settings
 from ..db.database import Database, Tx
 from ..places import Project, top_of
+
+if TYPE_CHECKING:
+    from ..flows.meaning import Embedder
 
 Result = TypeVar("Result")
 _MOST_NOTED = 200
@@ -46,9 +49,10 @@ class Opened:
         self.environment: Mapping[str, str] = {}
         self.elsewhere: Any = None
         self.progress: Callable[[Any], object] | None = None
-        self.embedder: Callable[[], Any] | None = None
         """Makes who turns words into vectors; not made before it is needed."""
         self._sent: dict[str, flows.window.Sent] = {}
+        self.embedder_of: Callable[[Settings], Embedder | None] = lambda settings: None
+        self._embedder: Embedder | None = None
         self.counter: Callable[[str], int] | None = None
         """An exact tokenizer, if there is one; prompts are then counted with it."""
 
@@ -57,8 +61,27 @@ class Opened:
         """The top of the working tree that this memory was opened from."""
         return os.path.realpath(top_of(self.project.start) or self.project.root)
 
+    def _meaning(self) -> Embedder | None:
+        """Who finds by meaning; None when that is switched off."""
+        if self._embedder is None and self.settings.embedder != "off":
+            self._embedder = self.embedder_of(self.settings)
+        return self._embedder
+
+    def _make_vectors(self, tell: Callable[[int], object] | None) -> int:
+        """Make all vectors that are missing; says how many."""
+        embedder = self._meaning()
+        if embedder is None:
+            return 0
+        now = self._clock()
+        made = [flows.meaning.catch_up(one, embedder, now, tell=tell) for one in self._present()]
+        return sum(made)
+
     def _space_of(self, layer: str) -> Database:
         return self._user_space if layer == "user" else self._project_space
+
+    def _present(self) -> list[Database]:
+        """The project's and the user's space, as far as they are there."""
+        return [space for space in (self._project_space, self._user_space) if space.present()]
 
     def _both(self, work: Callable[[tuple[Tx, ...]], Result]) -> Result:
         """Read the project's and the user's space together, as far as they are there."""
@@ -89,7 +112,7 @@ class Opened:
         if not self.settings.consolidate:
             return flows.settle.Settled()
         self._write_recalls()
-        means = flows.consolidate.Means(self._clock, new_id, self.embedder)
+        means = flows.consolidate.Means(self._clock, new_id, self._meaning())
         return flows.settle.settle(self._project_space, new_id("r"), means, task_done)
 
     def close(self) -> None:

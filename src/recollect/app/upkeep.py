@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .. import flows
 from ..core import render
@@ -69,6 +69,39 @@ class Upkeep(Agents):
         self._write_recalls()
         return flows.survey.stats(self._project_space, self._user_space, self._clock())
 
+    def rebuild(self, missing: bool = False) -> flows.meaning.Rebuilt:
+        """Make the search index again from what is stored: words, then meaning. Nothing else
+        changes, and everything is found meanwhile.
+
+        missing: only the vectors that are not made yet
+
+        Example: recollect rebuild
+        Example: recollect rebuild --missing
+        """
+        spaces = self._present()
+        indexed = 0
+        if not missing:
+            total = sum(space.read(flows.things.count) for space in spaces)
+            tell = self._telling("words", total)
+            indexed = sum(flows.things.rebuild(space, tell) for space in spaces)
+        embedder = self._meaning()
+        lag = sum(space.read(flows.meaning.coverage).unembedded for space in spaces)
+        made = self._make_vectors(self._telling("meaning", lag))
+        return flows.meaning.Rebuilt(indexed, made, embedder.id if embedder else "")
+
+    def _telling(self, what: str, total: int) -> Callable[[int], object] | None:
+        """How to tell whoever watches how far a long work is."""
+        if self.progress is None:
+            return None
+        done, report = 0, self.progress
+
+        def tell(more: int) -> None:
+            nonlocal done
+            done += more
+            report(flows.imports.Progress(what, done, max(total, done), done))
+
+        return tell
+
     def backup(self, path: str) -> flows.survey.BackedUp:
         """Write a whole copy of the project's store to a new file, safely while others write.
 
@@ -100,6 +133,7 @@ class Upkeep(Agents):
 
         found = flows.survey.examine(spaces, self.settings.mode, new_id("check"), self._clock())
         checks = (*found.checks, *connections.checks(self.project, self.environment))
+        checks += self._search_checks()
         checks += tuple(
             flows.survey.Check(
                 "stores below", False, f"not used, as it belongs to this project: {path}"
@@ -107,3 +141,8 @@ class Upkeep(Agents):
             for path in stores_below(self.project)
         )
         return flows.survey.Diagnosis(all(check.ok for check in checks), checks)
+
+    def _search_checks(self) -> tuple[flows.survey.Check, ...]:
+        """Whether things are found by meaning, and what is in the way."""
+        held = [space.read(flows.meaning.coverage) for space in self._present()]
+        return (flows.meaning.examined(self._meaning(), held),)

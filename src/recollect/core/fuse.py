@@ -161,6 +161,11 @@ def _held(question: Question, candidate: Candidate) -> float:
     return sum([tells for tells, count in pairs if count])
 
 
+def share(question: Question, candidate: Candidate) -> float:
+    """How much of the question stands in a candidate, from 0 to 1."""
+    return _held(question, candidate) / (sum(question.weights) or 1.0)
+
+
 def is_near(candidate: Candidate) -> bool:
     """Whether it has anything to do with the question."""
     return any(candidate.counts) or candidate.cosine >= LEAST_MEANING
@@ -172,16 +177,31 @@ def scores(question: Question, candidates: Sequence[Candidate]) -> list[float]:
     What is not trusted gives no evidence for what is: trusted candidates have the scores that
     they have among themselves.
     """
-    found = _scores(question, candidates)
-    trusted = [place for place, candidate in enumerate(candidates) if candidate.trusted]
-    if len(trusted) < len(candidates):
-        among_them = _scores(question, [candidates[place] for place in trusted])
-        for place, score in zip(trusted, among_them, strict=True):
+    found = [0.0] * len(candidates)
+    for places in _trusted_last(candidates):
+        among_them = _scores(question, [candidates[place] for place in places])
+        for place, score in zip(places, among_them, strict=True):
             found[place] = score
     return found
 
 
+def _trusted_last(candidates: Sequence[Candidate]) -> list[list[int]]:
+    """All places, and then those of the trusted ones alone if there are others."""
+    trusted = [place for place, candidate in enumerate(candidates) if candidate.trusted]
+    everything = list(range(len(candidates)))
+    return [everything, trusted] if len(trusted) < len(everything) else [everything]
+
+
 def _scores(question: Question, candidates: Sequence[Candidate]) -> list[float]:
+    found = list(map(sum, _signs(question, candidates)))
+    return _without_copies(candidates, _nearby(candidates, found))
+
+
+_SIGNS = ("words", "meaning", "around", "beside", "opening", "speaker", "period")
+
+
+def _signs(question: Question, candidates: Sequence[Candidate]) -> list[tuple[float, ...]]:
+    """What each sign adds to each candidate's score, in the order of `_SIGNS`."""
     gained = [gains(question, candidate) for candidate in candidates]
     words = _relative([sum(gain) for gain in gained])
     meaning = _relative([max(candidate.cosine, 0.0) for candidate in candidates])
@@ -190,20 +210,34 @@ def _scores(question: Question, candidates: Sequence[Candidate]) -> list[float]:
     held: dict[tuple[str, int], float] = {}
     for item, score in zip(candidates, alone, strict=True):
         held[item.session, item.seq] = max(score, held.get((item.session, item.seq), 0.0))
-    found = []
-    for item, score, said in zip(candidates, alone, around, strict=True):
-        score += AROUND * said + OPENING / (1 + max(item.seq, 0))
+    found: list[tuple[float, ...]] = []
+    for item, one, other, said in zip(candidates, words, meaning, around, strict=True):
+        beside = 0.0
         if item.session:
-            beside = sum([held.get((item.session, item.seq + step), 0.0) for step in (-1, 1)])
             # A long message says itself what it is about.
-            score += NEIGHBOUR * beside * _SHORT / (_SHORT + item.length)
-        if question.speaker and item.role == question.speaker:
-            score += SPEAKER[question.speaker]
-        if question.period and question.period[0] <= item.at < question.period[1]:
-            score += PERIOD
-        found.append(score)
-    found, times = _without_copies(candidates, _nearby(candidates, found))
-    return _newest_first(question, candidates, found, times)
+            steps = [held.get((item.session, item.seq + step), 0.0) for step in (-1, 1)]
+            beside = sum(steps) * _SHORT / (_SHORT + item.length)
+        found.append(
+            (
+                WORDS * one,
+                MEANING * other,
+                AROUND * said,
+                NEIGHBOUR * beside,
+                OPENING / (1 + max(item.seq, 0)),
+                SPEAKER[question.speaker] if item.role == question.speaker else 0.0,
+                PERIOD if question.period and _in(question.period, item.at) else 0.0,
+            )
+        )
+    return found
+
+
+def _in(period: tuple[int, int], at: int) -> bool:
+    return period[0] <= at < period[1]
+
+
+def signs(question: Question, candidates: Sequence[Candidate]) -> list[dict[str, float]]:
+    """What each sign adds for each candidate, to be shown."""
+    return [dict(zip(_SIGNS, one, strict=True)) for one in _signs(question, candidates)]
 
 
 def gains(question: Question, candidate: Candidate) -> list[float]:
@@ -260,38 +294,63 @@ def _nearby(candidates: Sequence[Candidate], found: list[float]) -> list[float]:
     return lifted
 
 
-def _without_copies(
-    candidates: Sequence[Candidate], found: list[float]
-) -> tuple[list[float], list[int]]:
-    """The scores and times when the same text is not shown over and over: the one recorded
-    first stands for all, as good as the best and as new as the newest; the others step back."""
-    times = [item.at for item in candidates]
+def _without_copies(candidates: Sequence[Candidate], found: list[float]) -> list[float]:
+    """The scores when the same text is not shown over and over: the one recorded first stands
+    for all and is as good as the best, the others step back."""
+    for places in _copies(candidates):
+        best = max(found[place] for place in places)
+        for place in places:
+            found[place] *= _COPY
+        found[places[0]] = best
+    return found
+
+
+def _copies(candidates: Sequence[Candidate]) -> list[list[int]]:
+    """The places of the same text, the one recorded first at the head."""
     same: dict[str, list[int]] = {}
     for place, item in enumerate(candidates):
         if item.digest:
             same.setdefault(item.digest, []).append(place)
-    for places in same.values():
-        first = min(places, key=lambda place: candidates[place].entry)
-        best, newest = max(found[place] for place in places), max(times[place] for place in places)
+    return [sorted(places, key=lambda place: candidates[place].entry) for places in same.values()]
+
+
+def newest_first(
+    question: Question, candidates: Sequence[Candidate], scores: Sequence[float]
+) -> tuple[list[float], dict[int, int]]:
+    """The scores with the newer of two statements about the same thing just above the older one,
+    and for each place that is outdated the place of what is newer.
+
+    It is among the first hits, said by the same side, almost as good, with the same words of the
+    question in it. Who asks about a certain time does not ask for the newest. The candidates may
+    be the best of all.
+    """
+    found, outdated = list(scores), {}
+    if not question.period:
+        for places in _trusted_last(candidates):
+            ours = [candidates[place] for place in places]
+            lifted, older = _lifted(question, ours, [scores[place] for place in places])
+            for place, score in zip(places, lifted, strict=True):
+                found[place] = score
+            outdated.update({places[one]: places[other] for one, other in older.items()})
+    return found, outdated
+
+
+def _lifted(
+    question: Question, candidates: Sequence[Candidate], found: list[float]
+) -> tuple[list[float], dict[int, int]]:
+    times = [item.at for item in candidates]
+    for places in _copies(candidates):
+        newest = max(times[place] for place in places)
         for place in places:
-            found[place] = best if place == first else found[place] * _COPY
-            times[place] = newest if place == first else 0
-    return found, times
-
-
-def _newest_first(
-    question: Question, candidates: Sequence[Candidate], found: list[float], times: Sequence[int]
-) -> list[float]:
-    """The newer of two statements about the same thing, among the first hits, is lifted just
-    above the older one: said by the same side, almost as good, with the same words of the
-    question in it. Who asks about a certain time does not ask for the newest."""
-    first = _order(candidates, found)[: 0 if question.period else NEWEST]
+            times[place] = newest if place == places[0] else 0
+    first = _order(candidates, found)[:NEWEST]
+    outdated: dict[int, int] = {}
     for rank, place in enumerate(first):
         item = candidates[place]
-        for other in first[:rank]:
+        for other in first[:rank] + first[rank + 1 :]:
             older = candidates[other]
             if (
-                times[place] > times[other]
+                times[place] > times[other] > 0
                 and found[place] >= _ALMOST * found[other]
                 and item.role == older.role
                 and (item.session != older.session or not item.session)
@@ -299,7 +358,9 @@ def _newest_first(
                 and _shared(question, item, older) >= _SAME_THING
             ):
                 found[place] = max(found[place], nextafter(found[other], inf))
-    return found
+                if times[place] > times[outdated.get(other, other)]:
+                    outdated[other] = place
+    return found, outdated
 
 
 def _shared(question: Question, one: Candidate, other: Candidate) -> float:

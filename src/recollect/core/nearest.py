@@ -66,6 +66,18 @@ def pack(vectors: Sequence[bytes]) -> bytes:
     return b"".join([rows[plane::width] for plane in range(width)])
 
 
+def joined(one: bytes, size: int, other: bytes, more: int) -> bytes:
+    """Two blocks of so many vectors as one."""
+    if not size or not more:
+        return one or other
+    return b"".join(
+        [
+            one[start : start + size] + other[place * more : (place + 1) * more]
+            for place, start in enumerate(range(0, len(one), size))
+        ]
+    )
+
+
 def without(planes: bytes, width: int, place: int) -> bytes:
     """A block without one of its vectors. `width` is the number of planes: dimensions / 8."""
     size = len(planes) // width

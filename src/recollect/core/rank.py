@@ -1,14 +1,12 @@
-"""Which hit comes first: the words decide, trust and strength nudge.
+"""What a record adds to a match: trust and strength nudge, and its text is cut to be read.
 
-One pure function for both engines and all spaces; the factors are bounded, so that nothing
-outranks a clearly better match by being trusted, fresh or often used. It does not know how
-candidates were found.
+The factors are bounded, so that nothing outranks a clearly better match by being trusted, fresh
+or often used. It does not know how the match was found: see `core.fuse`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from math import log
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..types import KINDS
@@ -23,8 +21,8 @@ HALF_LIFE_DAYS = 90
 _TRUST = {"system": 1.05, "user": 1.05, "agent": 1.0, "tool": 0.9, "import": 0.85}
 _STATUS = {"active": 1.0, "proposed": 0.95, "archived": 0.8, "superseded": 0.7, "quarantined": 0.6}
 _SATURATION = 8.0
-_COMMON = 1e-6
-"""The rarity of a word that most entries hold, as both engines score it."""
+UNTRUSTED = frozenset({"tool", "import"})
+"""Labels of what anybody may have written: it gives no evidence for other records."""
 
 
 class Reinforced(Protocol):
@@ -50,29 +48,14 @@ def strength(memory: Reinforced, now: int) -> float:
     return float(weight * 0.5 ** (days / HALF_LIFE_DAYS) * (memory.reinforcement + memory.recalls))
 
 
-def scale(total: int, counts: Iterable[int]) -> float:
-    """By how much to raise matches in a store so small that its words are not rare.
-
-    Measured by what a text with all the terms would bring (the sum of their rarities): in a small
-    store that is next to nothing, and the only right answer must not look like a wrong one."""
-    whole = sum(max(log((total - held + 0.5) / (held + 0.5)), _COMMON) for held in counts)
-    return _SATURATION / min(max(whole, _COMMON), _SATURATION)
-
-
 def words_score(match: float) -> float:
     """A word match on a scale from 0 to 1, so that several spaces can be compared."""
     return match / (match + _SATURATION) if match > 0 else 0.0
 
 
-def score(match: float, label: str, status: str, strong: float = 1.0) -> float:
-    """The final score: the match, nudged by trust (±15 %), status and strength (±10 %)."""
-    nudge = 0.9 + 0.2 * strong / (strong + 1.0)
-    return words_score(match) * _TRUST[label] * _STATUS[status] * nudge
-
-
-def coverage(asked: Sequence[str], held: Sequence[str]) -> float:
-    """How much of the question a text speaks to: from 0.7 for almost nothing to 1 for all of it."""
-    return 0.7 + 0.3 * len(set(asked).intersection(held)) / len(asked)
+def nudge(label: str, status: str, strong: float = 1.0) -> float:
+    """By how much a record's trust (±15 %), status and strength (±10 %) raise or lower a match."""
+    return _TRUST[label] * _STATUS[status] * (0.9 + 0.2 * strong / (strong + 1.0))
 
 
 def snippet(text: str, terms: Sequence[str], width: int = 600) -> str:

@@ -14,15 +14,14 @@ come and looks them up as they come, so both give the same answers.
 The whole of a compound name follows its parts. It costs one rare term, ranks the exact name
 above its parts standing apart, and makes the three spellings of `max_retries` one name.
 
-How to search: `index_fields` gives two columns, the terms, and the stems of those terms that
-have another stem. Look up each of `stems(query_terms(question))` in both columns, OR-ed: the
-first holds the words that are their own stem, the second all others.
+What is indexed are the stems of a text's terms; what is looked up are the `query_stems` of a
+question.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import chain, groupby, pairwise
 
@@ -294,13 +293,6 @@ def stems(words: Iterable[str]) -> list[str]:
     return list(map(stem, words))
 
 
-def index_fields(text: str) -> tuple[str, str]:
-    """The two columns of the index: the terms, and the stems of those that have another stem."""
-    words = terms(text)
-    changed = [root for word, root in zip(words, stems(words), strict=True) if root != word]
-    return " ".join(words), " ".join(changed)
-
-
 def query_terms(query: str) -> list[str]:
     """The distinct terms of a question, without words that say nothing if others are left."""
     asked = dict.fromkeys(terms(query))
@@ -316,6 +308,22 @@ def query_terms(query: str) -> list[str]:
 def tells(term: str) -> bool:
     """Whether a term is no stop word."""
     return term not in _set_of(_STOP_WORDS)
+
+
+def query_stems(query: str) -> list[str]:
+    """The distinct stems to look up for a question."""
+    return list(dict.fromkeys(map(stem, query_terms(query))))
+
+
+def counts(held: str, wanted: Sequence[str]) -> tuple[int, ...]:
+    """How often each stem stands among stems that have a space between them."""
+    padded = f" {held} "
+    found = [padded.count(f" {stem} ") for stem in wanted]
+    for place, stem in enumerate(wanted):
+        # Two of them in a row share a space, and would be counted as one.
+        if found[place] and f" {stem} {stem} " in padded:
+            found[place] = held.split(" ").count(stem)
+    return tuple(found)
 
 
 # English (with what is left of don't, it's and we'll), German, French, Spanish, Russian; without

@@ -1,8 +1,8 @@
 """A whole space, row by row, from any engine into a new SQLite file.
 
 This is the backup of a PostgreSQL space: one snapshot, written to a private file beside the
-target, checked, then given its name. Derived words are copied as they are. It knows tables, not
-what they mean.
+target, checked, then given its name. Derived words are copied as they are, vectors are not. It
+knows tables, not what they mean.
 """
 
 from __future__ import annotations
@@ -32,15 +32,8 @@ TABLES = (
     "cursors",
     "tombstones",
     "undos",
-    "vectors",
 )
 _ENTRY = "id, source, ref, kind, layer, owner, status, label, seq, part, at"
-_WORDS = """
-SELECT string_agg(u.lexeme, ' ' ORDER BY p.place) FILTER (WHERE p.weight = 'A'),
-       string_agg(u.lexeme, ' ' ORDER BY p.place) FILTER (WHERE p.weight = 'B')
-FROM entries e, unnest(e.words) u, unnest(u.positions, u.weights) AS p(place, weight)
-WHERE e.id = :entry
-"""
 
 
 def copy_space(source: Database, target: str) -> int:
@@ -69,14 +62,13 @@ def _copy(origin: Tx, into: Tx) -> None:
             f"INSERT INTO {table} (space, {names}) VALUES (:space, {values})",
             (dict(zip(columns, row, strict=True)) for row in rows),
         )
-    entries = origin.run(f"SELECT {_ENTRY} FROM entries WHERE space = :space")
     fields = _ENTRY.split(", ")
-    for row in entries:
+    for row in origin.run(f"SELECT {_ENTRY}, stems FROM entries WHERE space = :space"):
         into.run(
             f"INSERT INTO entries (space, {_ENTRY}) "
             f"VALUES (:space, {', '.join(f':{name}' for name in fields)})",
-            dict(zip(fields, row, strict=True)),
+            dict(zip(fields, row, strict=False)),
         )
-        words = origin.one(_WORDS, {"entry": row[0]})
-        if words and words[0]:
-            into.add_words(row[0], words[0], words[1] or "")
+        into.add_words(row[0], row[-1])
+    # Vectors are found in another way there, and are made again.
+    into.run("INSERT INTO unembedded (entry, space) SELECT id, space FROM entries WHERE part = 0")

@@ -17,25 +17,32 @@ Row = tuple[Any, ...]
 Params = Mapping[str, Any]
 Result = TypeVar("Result")
 
-BM25_K1 = 1.2
-BM25_B = 0.75
-STEM_WEIGHT = 0.5
-"""A stem counts half of a term; k1 and b are FTS5's own."""
-
 
 class Matched(NamedTuple):
-    """An entry of the search index that holds some of the terms; a higher score is better."""
+    """An entry of the search index that was found; a higher score is better."""
 
+    entry: int
     source: str
     ref: str
     seq: int
     kind: str
     owner: str
+    label: str
     at: int
+    stems: str
+    """All stems of its text, in order, with a space between them."""
     score: float
 
 
-MATCHED_COLUMNS = "e.source, e.ref, e.seq, e.kind, e.owner, e.at"
+MATCHED_COLUMNS = "e.id, e.source, e.ref, e.seq, e.kind, e.owner, e.label, e.at"
+
+
+class Frequencies(NamedTuple):
+    """How many entries there are, how many stems they have on average, how many hold each."""
+
+    entries: int
+    average: float
+    holding: dict[str, int]
 
 
 class Tx(Protocol):
@@ -54,20 +61,32 @@ class Tx(Protocol):
     def many(self, sql: str, rows: Iterable[Params]) -> None:
         """Run one statement for each set of parameters."""
 
-    def add_words(self, entry: int, terms: str, stems: str) -> None:
-        """Index the terms of an entry."""
+    def add_words(self, entry: int, stems: str) -> None:
+        """Index the stems of an entry."""
 
     def remove_words(self, entry: int) -> None:
         """Take an entry out of the word index."""
 
     def match(
-        self, terms: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
+        self, stems: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
     ) -> list[Matched]:
-        """The best entries `e` holding any of the terms and fulfilling the SQL `where`; without
+        """The best entries `e` holding any of the stems and fulfilling the SQL `where`; without
         `exact`, those among the best `limit` that fulfil it, which is quicker."""
 
-    def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
-        """How many entries there are, and how many hold each of the terms."""
+    def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
+        """Those of the entries `e` that fulfil the SQL `where`, without a score."""
+
+    def frequencies(self, stems: Sequence[str]) -> Frequencies:
+        """How common each of the stems is."""
+
+    finds_nearest: bool
+    """Whether the engine itself finds the nearest vectors: then it is told of each, and asked."""
+
+    def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Tell the engine the vectors of these entries, which are stored already."""
+
+    def nearest(self, vector: bytes, count: int) -> list[int]:
+        """The entries whose vectors are nearest, as far as the engine knows."""
 
 
 class Health(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-MIGRATIONS = ("0001_tables", "0002_search", "0003_message_keys")
+MIGRATIONS = ("0001_tables", "0002_search", "0003_message_keys", "0004_meaning")
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 

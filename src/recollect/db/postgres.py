@@ -1,8 +1,7 @@
 """PostgreSQL: the same store for teams, many spaces in one database.
 
-Decided here: how `:name` parameters are written for the driver, that every transaction names
-its space (row-level security keeps the others out), how words are matched with the same BM25
-as SQLite's, and that a deadlock is retried. The driver is imported when it is needed.
+Decided here: that every transaction names its space (row-level security keeps the others out),
+and that a deadlock is retried. The driver is imported when it is needed.
 """
 
 from __future__ import annotations
@@ -11,9 +10,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
-from math import log
+from collections.abc import Callable
 from threading import local
 from typing import TYPE_CHECKING, Any
 
@@ -27,139 +24,13 @@ from ..errors import (
     Unavailable,
 )
 from . import migrate
-from .database import (
-    BM25_B,
-    BM25_K1,
-    MATCHED_COLUMNS,
-    STEM_WEIGHT,
-    Health,
-    Matched,
-    Params,
-    Result,
-    Row,
-    Tx,
-)
+from .database import Health, Result, Row, Tx
+from .postgres_tx import SCHEMA, PostgresTx
 
 if TYPE_CHECKING:
     import psycopg
 
-_SCHEMA = "recollect"
 _MIGRATION_LOCK = 0x5245434F
-_MATCH = """
-SELECT {columns}, e.length, (
-  SELECT array_agg(ARRAY[w.lexeme, w.weight_a::text, w.weight_b::text]) FROM (
-    SELECT u.lexeme, count(*) FILTER (WHERE p = 'A') AS weight_a,
-           count(*) FILTER (WHERE p = 'B') AS weight_b
-    FROM unnest(e.words) u, unnest(u.weights) p
-    WHERE u.lexeme = ANY(:terms) GROUP BY u.lexeme) w)
-FROM entries e
-WHERE e.space = :space AND e.words @@ :question::tsquery {where}
-ORDER BY ts_rank(e.words, :question::tsquery) DESC, e.id LIMIT :pool
-"""
-
-
-@lru_cache(maxsize=512)
-def to_driver(sql: str) -> str:
-    """The statement with the driver's placeholders."""
-    return re.sub(r"(?<!:):([a-z_][a-z_0-9]*)", r"%(\1)s", sql.replace("%", "%%"))
-
-
-def words_literal(terms: str, stems: str) -> str:
-    """A tsvector of terms (weight A) and stems (weight B), each at its position."""
-    places: dict[str, list[str]] = {}
-    for weight, text in (("A", terms), ("B", stems)):
-        for position, term in enumerate(text.split(), start=1):
-            places.setdefault(term, []).append(f"{position}{weight}")
-    return " ".join(f"{_quoted(term)}:{','.join(at[:255])}" for term, at in places.items())
-
-
-def _quoted(term: str) -> str:
-    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
-
-
-class PostgresTx:
-    """One transaction of one connection, in one space."""
-
-    for_update = "FOR UPDATE"
-    skip_locked = "FOR UPDATE SKIP LOCKED"
-
-    def __init__(self, cursor: psycopg.Cursor[Row], space: str) -> None:
-        self._cursor = cursor
-        self.space = space
-
-    def run(self, sql: str, params: Params | None = None) -> list[Row]:
-        self._cursor.execute(to_driver(sql), {"space": self.space, **(params or {})})
-        return self._cursor.fetchall() if self._cursor.description else []
-
-    def one(self, sql: str, params: Params | None = None) -> Row | None:
-        rows = self.run(sql, params)
-        return rows[0] if rows else None
-
-    def many(self, sql: str, rows: Iterable[Params]) -> None:
-        self._cursor.executemany(to_driver(sql), [{"space": self.space, **row} for row in rows])
-
-    def add_words(self, entry: int, terms: str, stems: str) -> None:
-        self.run(
-            "UPDATE entries SET words = :words::tsvector, length = :length WHERE id = :entry",
-            {
-                "words": words_literal(terms, stems),
-                "length": len(terms.split()) + len(stems.split()),
-                "entry": entry,
-            },
-        )
-
-    def remove_words(self, entry: int) -> None:
-        self.run("UPDATE entries SET words = NULL WHERE id = :entry", {"entry": entry})
-
-    def match(
-        self, terms: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
-    ) -> list[Matched]:
-        total, counts = self.frequencies(terms)
-        length = self.one("SELECT coalesce(avg(length), 1) FROM entries WHERE space = :space")
-        average = float(length[0]) if length else 1.0
-        rows = self.run(
-            _MATCH.format(columns=MATCHED_COLUMNS, where=f"AND {where}" if where else ""),
-            {
-                **params,
-                "terms": list(terms),
-                "question": " | ".join(_quoted(term) for term in terms),
-                "pool": max(limit * 4, 200),
-            },
-        )
-        found = [
-            Matched._make((*row[:6], _bm25(row[6], row[7] or (), total, counts, average)))
-            for row in rows
-        ]
-        return sorted(found, key=lambda match: (-match.score, match.ref, match.seq))[:limit]
-
-    def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
-        total = self.one("SELECT count(*) FROM entries WHERE space = :space")
-        counts = {}
-        for term in terms:
-            row = self.one(
-                "SELECT count(*) FROM entries WHERE space = :space AND words @@ :term::tsquery",
-                {"term": _quoted(term)},
-            )
-            counts[term] = row[0] if row else 0
-        return (total[0] if total else 0), counts
-
-
-def _bm25(
-    size: int,
-    occurrences: Iterable[Sequence[str]],
-    total: int,
-    counts: dict[str, int],
-    average: float,
-) -> float:
-    """FTS5's own formula, so that both engines give the same order."""
-    score = 0.0
-    for term, in_terms, in_stems in occurrences:
-        held = counts.get(term, 0)
-        rarity = max(log((total - held + 0.5) / (held + 0.5)), 1e-6)
-        often = int(in_terms) + STEM_WEIGHT * int(in_stems)
-        damped = often + BM25_K1 * (1 - BM25_B + BM25_B * size / average)
-        score += rarity * often * (BM25_K1 + 1) / damped
-    return score
 
 
 class PostgresDatabase:
@@ -223,7 +94,7 @@ class PostgresDatabase:
                 + _literal(self.space)
                 + ", true)"
             )
-            return work(PostgresTx(cursor, self.space))
+            return work(PostgresTx(cursor, self.space, self._local.finds_nearest))
 
     def _connect(self) -> psycopg.Connection[Row]:
         if os.getpid() != self._pid:
@@ -240,10 +111,11 @@ class PostgresDatabase:
                 connection.close()
                 raise
             self._local.connection = connection
+            self._local.finds_nearest = _finds_nearest(connection)
         return connection
 
     def _prepare(self, connection: psycopg.Connection[Row]) -> None:
-        connection.execute(f"SET search_path TO {_SCHEMA}, public; SET synchronous_commit TO on")
+        connection.execute(f"SET search_path TO {SCHEMA}, public; SET synchronous_commit TO on")
         known = connection.execute(
             "SELECT to_regclass('recollect.migrations') IS NOT NULL"
         ).fetchone()
@@ -271,7 +143,7 @@ class PostgresDatabase:
         """All pending files in one transaction; whoever comes second finds the work done."""
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
-            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
+            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS migrations "
                 "(version BIGINT PRIMARY KEY, name TEXT NOT NULL, at BIGINT NOT NULL)"
@@ -346,6 +218,15 @@ class PostgresDatabase:
                 hint="check RECOLLECT_DATABASE and that the server is running",
             )
         return StoreError(f"PostgreSQL says: {said}", where=self._place())
+
+
+def _finds_nearest(connection: psycopg.Connection[Row]) -> bool:
+    """Whether pgvector was there when the tables were made."""
+    row = connection.execute(
+        "SELECT count(*) FROM pg_attribute "
+        "WHERE attrelid = 'vectors'::regclass AND attname = 'direction'"
+    ).fetchone()
+    return bool(row and row[0])
 
 
 def _version(connection: psycopg.Connection[Row]) -> int:

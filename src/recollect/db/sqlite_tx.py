@@ -6,21 +6,27 @@ from collections.abc import Iterable, Sequence
 
 import apsw
 
-from .database import MATCHED_COLUMNS, STEM_WEIGHT, Matched, Params, Row, placeholders
+from .database import MATCHED_COLUMNS, Frequencies, Matched, Params, Row, placeholders
 
 # One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count
-# each term again.
-_SCORE = f"bm25(words, 1.0, {STEM_WEIGHT})"
+# each term again. Texts are read only for what is left.
+_BEST = (
+    "SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH :match "
+    "ORDER BY score LIMIT :limit"
+)
+_BEST_OF = (
+    "SELECT e.id, bm25(words) AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
+    "WHERE words MATCH :match AND {where} ORDER BY score LIMIT :limit"
+)
 _MATCH = (
-    f"SELECT {MATCHED_COLUMNS}, -w.score FROM (SELECT rowid, {_SCORE} AS score FROM words "
-    "WHERE words MATCH :match ORDER BY score LIMIT :limit) w "
-    "CROSS JOIN entries e ON e.id = w.rowid"
+    f"SELECT {MATCHED_COLUMNS}, held.stems, -w.score FROM ({{best}}) w "
+    "CROSS JOIN entries e ON e.id = w.id CROSS JOIN words held ON held.rowid = w.id"
 )
-_MATCH_NEAR = _MATCH + " WHERE "
-_MATCH_EXACTLY = (
-    f"SELECT {MATCHED_COLUMNS}, -{_SCORE} AS score FROM words CROSS JOIN entries e "
-    "ON e.id = words.rowid WHERE words MATCH :match AND "
+_THESE = (
+    f"SELECT {MATCHED_COLUMNS}, held.stems, 0.0 FROM entries e "
+    "CROSS JOIN words held ON held.rowid = e.id WHERE e.id IN ({entries})"
 )
+_TOTALS = "SELECT block FROM words_data WHERE id = 1"
 
 
 class SqliteTx:
@@ -28,6 +34,7 @@ class SqliteTx:
 
     for_update = ""
     skip_locked = ""
+    finds_nearest = False
 
     def __init__(self, connection: apsw.Connection, space: str) -> None:
         self._connection = connection
@@ -43,27 +50,50 @@ class SqliteTx:
     def many(self, sql: str, rows: Iterable[Params]) -> None:
         self._connection.executemany(sql, ({"space": self.space, **row} for row in rows))
 
-    def add_words(self, entry: int, terms: str, stems: str) -> None:
-        self._connection.execute(
-            "INSERT INTO words (rowid, terms, stems) VALUES (?, ?, ?)", (entry, terms, stems)
-        )
+    def add_words(self, entry: int, stems: str) -> None:
+        self._connection.execute("INSERT INTO words (rowid, stems) VALUES (?, ?)", (entry, stems))
 
     def remove_words(self, entry: int) -> None:
         self._connection.execute("DELETE FROM words WHERE rowid = ?", (entry,))
 
     def match(
-        self, terms: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
+        self, stems: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
     ) -> list[Matched]:
-        question = " OR ".join(f'"{term}"' for term in terms)
+        question = " OR ".join(f'"{stem}"' for stem in stems)
         bound = {**params, "space": self.space, "match": question, "limit": limit}
-        sql = _MATCH if not where else (_MATCH_EXACTLY if exact else _MATCH_NEAR) + where
         if where and exact:
-            sql += " ORDER BY score DESC LIMIT :limit"
+            sql = _MATCH.format(best=_BEST_OF.format(where=where))
+        else:
+            sql = _MATCH.format(best=_BEST) + (f" WHERE {where}" if where else "")
         return list(map(Matched._make, self._connection.execute(sql, bound)))
 
-    def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
-        # The largest entry number stands for the count: exact until something is deleted, and free.
-        total = self.one("SELECT coalesce(max(id), 0) FROM entries")
-        names, params = placeholders("term", terms)
+    def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
+        sql = _THESE.format(entries=", ".join(map(str, entries)))
+        sql += f" AND {where}" if where else ""
+        found = self._connection.execute(sql, {**params, "space": self.space})
+        return list(map(Matched._make, found))
+
+    def frequencies(self, stems: Sequence[str]) -> Frequencies:
+        totals = self.one(_TOTALS)
+        entries, words = _numbers(totals[0]) if totals else (0, 0)
+        names, params = placeholders("stem", stems)
         found = self.run(f"SELECT term, doc FROM word_counts WHERE term IN ({names})", params)
-        return (total[0] if total else 0), {**dict.fromkeys(terms, 0), **dict(found)}
+        holding = {**dict.fromkeys(stems, 0), **dict(found)}
+        return Frequencies(entries, words / max(entries, 1), holding)
+
+    def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+        raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
+
+    def nearest(self, vector: bytes, count: int) -> list[int]:
+        raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
+
+
+def _numbers(record: bytes) -> tuple[int, int]:
+    """FTS5's own totals: its number of rows, and of tokens in the one column."""
+    found, value = [], 0
+    for byte in record:
+        value = value << 7 | byte & 127
+        if byte < 128:
+            found.append(value)
+            value = 0
+    return (found[0], found[1]) if len(found) > 1 else (0, 0)

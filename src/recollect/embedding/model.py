@@ -92,6 +92,10 @@ class StaticModel:
         number = self.number_of(word.lower())
         return log(1 + self._ranks[number]) / log(1 + self.count) if number >= 0 else 1.0
 
+    def knows(self, text: str) -> bool:
+        """Whether a word of the text, whole, is in the vocabulary."""
+        return any(self.number_of(word) >= 0 for word in words(text))
+
     def vector(self, text: str) -> bytes:
         """The text's vector; without a word that is known, the vector zero."""
         rows = [self._row(number) for number in self._numbers(text)]

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from . import follow as follow
     from . import freshness as freshness
     from . import handover as handover
+    from . import hits as hits
     from . import hooks as hooks
     from . import import_list as import_list
     from . import imports as imports
     from . import index as index
     from . import learn as learn
     from . import look as look
+    from . import meaning as meaning
     from . import patterns as patterns
     from . import procedures as procedures
     from . import recall as recall
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from . import survey as survey
     from . import tasks as tasks
     from . import tend as tend
+    from . import things as things
     from . import verify as verify
     from . import window as window
     from . import work as work

@@ -169,10 +169,7 @@ def _judged(
 
 
 def _matches(tx: Tx, query: str) -> list[Matched]:
-    asked = terms.query_terms(query)
-    if not asked:
-        return []
-    wanted = list(dict.fromkeys([*asked, *terms.stems(asked)]))
+    wanted = terms.query_stems(query)
     active = {"status": ("active",)}
     found = search.candidates(tx, wanted, MOST_MATCHES, active)
     if len(found) == MOST_MATCHES and any(match.source not in _LEARNED for match in found):

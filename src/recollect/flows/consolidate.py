@@ -93,7 +93,7 @@ class Means(NamedTuple):
 
     clock: Callable[[], int]
     new_id: Callable[[str], str]
-    embedder: Callable[[], Embedder] | None = None
+    embedder: Embedder | None = None
 
 
 def run(space: Database, owner: str, means: Means, only_if_due: bool) -> Consolidated:
@@ -171,7 +171,7 @@ def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
 
 
 def _vectors(
-    told: Sequence[Episode], embedder: Callable[[], Embedder] | None
+    told: Sequence[Episode], embedder: Embedder | None
 ) -> tuple[dict[str, bytes], list[LeftOut]]:
     """The vectors of the words that goals are told in; without an embedder there are none, and
     why is said."""
@@ -179,7 +179,7 @@ def _vectors(
         return {}, []
     words = distill.vocabulary(told)
     try:
-        return dict(zip(words, embedder().embed(list(words.values())), strict=True)), []
+        return dict(zip(words, embedder.embed(list(words.values())), strict=True)), []
     except Unavailable as error:
         return {}, [LeftOut((), f"tasks were compared by words and files alone: {error.message}")]
 

@@ -90,10 +90,10 @@ def ask(folder: str, request: Request) -> None:
 def catch_up(
     folder: str,
     work: Callable[[Request], object],
-    afterwards: Callable[[], object] = lambda: None,
+    afterwards: Callable[[bool], object] = lambda over: None,
 ) -> int:
     """Work off the requests, as the only one who does; gives how many there were. What is to be
-    done when a conversation is over is done once for all of them."""
+    done `afterwards`, also when no conversation is over, is done once for all of them."""
     import fcntl
 
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -111,8 +111,7 @@ def catch_up(
                 work(request)
                 over = over or request.ended or not request.session
                 done += 1
-            if over:
-                afterwards()
+            afterwards(over)
     return done
 
 

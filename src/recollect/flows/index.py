@@ -5,27 +5,25 @@ from __future__ import annotations
 from ..core import render, terms
 from ..db.database import Tx
 from ..store import search
+from ..types import Document
 
 PART_TERMS = 10_000
 """Terms in one part of an entry: PostgreSQL keeps 16,383 positions and a megabyte for each."""
 
 
-Words = tuple[tuple[str, str], ...]
-"""The terms and stems of each part of a text."""
+Words = tuple[str, ...]
+"""The stems of each part of a text."""
 
 
 def words_of(text: str) -> Words:
     """What a text is found by; a terminal's colours are not part of the words they surround."""
-    if "\x1b" in text:
-        text = render.without_escapes(text)
-    found = terms.terms(text)
-    if len(found) <= PART_TERMS:
-        return ((" ".join(found), terms.spaced_stems(text)),)
-    parts = []
-    for start in range(0, len(found), PART_TERMS):
-        here = found[start : start + PART_TERMS]
-        parts.append((" ".join(here), " ".join(terms.stems(here))))
-    return tuple(parts)
+    spaced = terms.spaced_stems(render.without_escapes(text) if "\x1b" in text else text)
+    if spaced.count(" ") < PART_TERMS:
+        return (spaced,)
+    stems = spaced.split(" ")
+    return tuple(
+        " ".join(stems[start : start + PART_TERMS]) for start in range(0, len(stems), PART_TERMS)
+    )
 
 
 def add(tx: Tx, entry: search.Entry, text: str) -> None:
@@ -33,7 +31,22 @@ def add(tx: Tx, entry: search.Entry, text: str) -> None:
     search.put(tx, entry, words_of(text))
 
 
+def document(kept: Document) -> tuple[search.Entry, str]:
+    """What a document is found by: its title and its text."""
+    entry = search.Entry(
+        "document",
+        kept.address,
+        kept.type,
+        kept.layer,
+        kept.owner,
+        kept.status,
+        kept.label,
+        0,
+        kept.valid_from,
+    )
+    return entry, f"{kept.title}\n{kept.text}"
+
+
 def replace(tx: Tx, entry: search.Entry, text: str) -> None:
     """The same for a thing whose words may have changed."""
-    search.remove(tx, entry.source, entry.ref, entry.seq)
-    add(tx, entry, text)
+    search.replace(tx, entry, words_of(text))

@@ -239,11 +239,19 @@ def _body(procedure: skills.Procedure) -> dict[str, Json]:
 
 
 def _index(tx: Tx, row: procedures.ProcedureRow) -> None:
-    procedure = procedure_of(row)
-    entry = search.Entry(
+    index.replace(tx, entry_of(row), searchable(row))
+
+
+def entry_of(row: procedures.ProcedureRow) -> search.Entry:
+    return search.Entry(
         "procedure", row.id, "procedure", "project", "", row.status, row.label, 0, row.valid_from
     )
+
+
+def searchable(row: procedures.ProcedureRow) -> str:
+    """All the words a procedure is found by."""
+    procedure = procedure_of(row)
     pieces = [row.name, row.description, procedure.title, procedure.intro]
     pieces += [*procedure.prerequisites, *procedure.steps, *procedure.exit_criteria]
     pieces += [f"{one.error} {one.fix}" for one in procedure.errors]
-    index.replace(tx, entry, "\n".join(filter(None, pieces)))
+    return "\n".join(filter(None, pieces))

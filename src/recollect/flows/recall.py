@@ -1,14 +1,15 @@
-"""Recall: terms, candidates from each space, what they are, rank, pack into the budget."""
+"""Recall: candidates by words and by meaning from each space, one ranking, the best that fit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import core, store
-from ..core import rank, terms, tokens
-from ..db.database import Matched, Tx
+from .. import core
+from ..core import fuse, rank, terms, tokens
+from ..db.database import Frequencies, Matched, Tx
+from ..errors import Unavailable
 from ..store import memories, search
-from ..store.rows import load
-from ..types import KINDS, Hit, Recalled
+from ..types import Hit, Recalled
+from . import hits, meaning
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -20,6 +21,14 @@ COMMON_FROM = 20_000
 """In a store of at least this many entries, a term held by more than this share of them says
 nothing about any, and costs the most: it is dropped while a rarer one is left."""
 
+FROM_ONE_SOURCE = 2
+"""Of ten hits, so many may come from one source that is not trusted."""
+
+_OF_ANOTHER = (
+    "by words only: the vectors are another embedder's; `recollect rebuild --missing` makes new ones"
+)
+_SEARCHED = ("active", "proposed", "archived")
+
 
 class Freshness(Protocol):
     """Whether what a memory says of the code still holds."""
@@ -28,10 +37,6 @@ class Freshness(Protocol):
     def state(self) -> str: ...
     @property
     def moved_to(self) -> str: ...
-
-
-_EXPERIENCE = ("episode", "procedure")
-_SEARCHED = ("active", "proposed", "archived")
 
 
 class Question(NamedTuple):
@@ -50,59 +55,198 @@ class Question(NamedTuple):
     since: int = 0
     until: int = 0
     as_of: int = 0
+    around: int = 0
+    explain: bool = False
 
 
-def recall(txs: Sequence[Tx], question: Question, now: int) -> Recalled:
+class _Asked(NamedTuple):
+    """A question on its way: for ranking, for the index, and as a vector."""
+
+    ranking: fuse.Question
+    stems: tuple[str, ...]
+    """What ranking counts, in the order of its weights."""
+    searched: list[str]
+    """What is looked up."""
+    vector: bytes
+    """Empty without meaning."""
+
+
+class _Found(NamedTuple):
+    """A candidate, and where it was found."""
+
+    tx: Tx
+    matched: Matched
+    candidate: fuse.Candidate
+
+
+def recall(
+    txs: Sequence[Tx], question: Question, now: int, embedder: meaning.Embedder | None = None
+) -> Recalled:
     """The best records of all given spaces for a question; nothing when nothing matches."""
-    asked = terms.query_terms(question.query)
-    if not asked:
+    words: dict[str, str] = {}
+    for word in fuse.subject(question.query):
+        words.setdefault(terms.stem(word), word)
+    if not words:
         return Recalled(notes=("the question has no words to search for",))
-    hits: list[Hit] = []
-    for tx in txs:
-        hits += _answers(tx, asked, question, now)
-    hits.sort(key=lambda hit: (-hit.score, -hit.at, hit.address))
-    return packed(hits, question.limit, question.budget)
+    vector, notes = _vector(embedder, question.query)
+    known = [tx.frequencies(list(words)) for tx in txs]
+    asked = _asked(question.query, words, known, embedder if vector else None, now)
+    found: list[_Found] = []
+    for tx, frequencies in zip(txs, known, strict=True):
+        if vector and embedder:
+            maker = meaning.maker(tx)
+            asked = asked._replace(vector=vector if maker == embedder.id else b"")
+            notes += (_OF_ANOTHER,) if maker not in ("", embedder.id) else ()
+        found += _candidates(tx, asked, _filters(question), frequencies.entries)
+    best = _ranked(found, asked, question, now)
+    return packed(_without_flood(best), question.limit, question.budget, notes)
 
 
-def _answers(tx: Tx, asked: Sequence[str], question: Question, now: int) -> list[Hit]:
-    wanted = _wanted(asked)
-    total, counts = tx.frequencies(wanted)
-    searched = _rarer(wanted, total, counts)
-    # The nudges of ranking are small, so what can come out on top is near the top already; where
-    # terms were left out, or filters apply that SQL cannot see, a deeper look is needed.
-    deep = question.tags or question.file or question.as_of or not set(asked) <= set(searched)
-    depth = question.limit * 5 if deep else question.limit * 3 // 2 + 1
-    scale = rank.scale(total, [counts[term] for term in asked])
-    found = [
-        item._replace(score=item.score * scale)
-        for item in search.candidates(tx, searched, depth, _filters(question))
+def _vector(embedder: meaning.Embedder | None, query: str) -> tuple[bytes, tuple[str, ...]]:
+    """The question as a vector, and why there is none."""
+    if embedder is None:
+        return b"", ()
+    try:
+        return (embedder.embed([query])[0] if embedder.knows(query) else b""), ()
+    except Unavailable as error:
+        return b"", (f"by words only: {error.message}",)
+
+
+def _asked(
+    query: str,
+    words: Mapping[str, str],
+    known: Sequence[Frequencies],
+    embedder: meaning.Embedder | None,
+    now: int,
+) -> _Asked:
+    entries = sum(one.entries for one in known)
+    holding = {stem: sum(one.holding[stem] for one in known) for stem in words}
+    stems = tuple(stem for stem, held in holding.items() if held)
+    weights = tuple(
+        fuse.weight(entries, holding[stem], embedder.rarity(words[stem]) if embedder else 1.0)
+        for stem in stems
+    )
+    average = sum(one.entries * one.average for one in known) / max(entries, 1)
+    period = core.dates.period(query, now)
+    ranking = fuse.Question(weights, average, fuse.speaker_of(query), period)
+    return _Asked(ranking, stems, rarer(stems, entries, holding), b"")
+
+
+def rarer(stems: Sequence[str], entries: int, holding: Mapping[str, int]) -> list[str]:
+    """The stems to look up, without those that very many entries hold if others are left."""
+    rare = [stem for stem in stems if holding[stem] <= entries * COMMON_SHARE]
+    return rare if rare and entries >= COMMON_FROM else list(stems)
+
+
+def _candidates(
+    tx: Tx, asked: _Asked, filters: Mapping[str, Sequence[Any]], entries: int
+) -> list[_Found]:
+    """What a space holds for the question: the best by words and the nearest by meaning."""
+    depth = fuse.BY_WORDS if asked.vector else fuse.BY_WORDS // 2
+    matched = search.candidates(tx, asked.searched, depth, filters)
+    near: dict[int, float] = {}
+    if asked.vector:
+        near = meaning.cosines(tx, asked.vector, [item.entry for item in matched])
+    found = [_found(tx, item, asked, near.get(item.entry, 0.0)) for item in matched]
+    if asked.vector and fuse.needs_meaning(
+        asked.ranking, [item.candidate for item in found], entries
+    ):
+        things = {item.matched[1:4] for item in found}
+        for item, cosine in _by_meaning(tx, asked.vector, filters):
+            if item[1:4] not in things:
+                found.append(_found(tx, item, asked, cosine))
+    return found
+
+
+def _by_meaning(
+    tx: Tx, vector: bytes, filters: Mapping[str, Sequence[Any]]
+) -> list[tuple[Matched, float]]:
+    """The nearest entries that the filters let through; a deeper look if they let few through."""
+    found: list[tuple[Matched, float]] = []
+    for depth in (fuse.LOOKED_AT, 16 * fuse.LOOKED_AT):
+        near = meaning.nearest(tx, vector, depth)
+        close = [entry for entry, cosine in near.items() if cosine >= fuse.LEAST_MEANING]
+        through = search.these(tx, close, filters)
+        found = [(through[entry], near[entry]) for entry in close if entry in through]
+        if len(found) >= fuse.BY_MEANING or len(close) < fuse.BY_MEANING or len(near) < depth // 2:
+            break
+    return found[: fuse.BY_MEANING]
+
+
+def _found(tx: Tx, item: Matched, asked: _Asked, cosine: float) -> _Found:
+    is_message = item.source == "message"
+    role = item.kind
+    if not is_message:
+        role = "user" if item.label in ("system", "user") else "assistant"
+    candidate = fuse.Candidate(
+        item.entry,
+        terms.counts(item.stems, asked.stems),
+        item.stems.count(" ") + 1,
+        cosine,
+        item.at,
+        item.owner if is_message else "",
+        item.seq - 1 if is_message else 0,
+        role,
+        item.label not in rank.UNTRUSTED,
+        item.stems,
+    )
+    return _Found(tx, item, candidate)
+
+
+def _ranked(found: Sequence[_Found], asked: _Asked, question: Question, now: int) -> list[Hit]:
+    """The hits, best first. Records are read only for those that can come out on top: what a
+    record adds to its score is small."""
+    everything = [item.candidate for item in found]
+    scores = fuse.scores(asked.ranking, everything)
+    order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
+    picky = question.tags or question.file or question.as_of
+    best = order if picky else order[: 2 * question.limit + 10]
+    loaded: dict[int, hits.Loaded] = {}
+    for tx in {id(found[place].tx): found[place].tx for place in best}.values():
+        places = {found[place].matched.entry: place for place in best if found[place].tx is tx}
+        mine = [found[place].matched for place in places.values()]
+        read = hits.of_entries(tx, mine, question, asked.stems, now)
+        loaded.update({places[entry]: one for entry, one in read.items()})
+    best = [place for place in best if place in loaded]
+    nudged = [scores[place] * loaded[place].nudge for place in best]
+    candidates = [found[place].candidate for place in best]
+    final, outdated = fuse.newest_first(asked.ranking, candidates, nudged)
+    newer = {best[one]: loaded[best[other]].hit.address for one, other in outdated.items()}
+    signs = fuse.signs(asked.ranking, everything) if question.explain else []
+    answer = [
+        loaded[place].hit._replace(
+            score=score / fuse.HIGHEST,
+            why=_why(asked, found[place], loaded[place], signs[place] if signs else {}),
+            outdated_by=newer.get(place, ""),
+        )
+        for place, score in zip(best, final, strict=True)
     ]
-    hits = _memory_hits(tx, [item for item in found if item.source == "memory"], question, now)
-    hits += _message_hits(tx, [item for item in found if item.source == "message"], searched)
-    hits += _document_hits(tx, [item for item in found if item.source == "document"], searched)
-    hits += _experience_hits(tx, [item for item in found if item.source in _EXPERIENCE])
-    hits = _with_contradictions(tx, hits)
-    # Candidates came by the rarer terms; all that was asked decides between them.
-    return [
-        hit._replace(score=hit.score * rank.coverage(asked, terms.terms(hit.text))) for hit in hits
-    ]
+    return sorted(answer, key=lambda hit: (-hit.score, -hit.at, hit.address))
 
 
-def distinctive(tx: Tx, asked: Sequence[str]) -> list[str]:
-    """The terms and stems to look for, without those that almost every entry holds."""
-    wanted = _wanted(asked)
-    return _rarer(wanted, *tx.frequencies(wanted))
+def _why(asked: _Asked, found: _Found, loaded: hits.Loaded, signs: Mapping[str, float]) -> str:
+    """What speaks for a hit: how much of the question it holds, how near it is, and its record."""
+    said = [f"words {fuse.share(asked.ranking, found.candidate):.2f}"]
+    if asked.vector:
+        said.append(f"meaning {found.candidate.cosine:.2f}")
+    said += [f"{name} +{value:.2f}" for name, value in signs.items() if value]
+    if signs:
+        said.append(f"record ×{loaded.nudge:.2f}")
+    return ", ".join([*said, *filter(None, [loaded.hit.why])])
 
 
-def _wanted(asked: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys([*asked, *terms.stems(asked)]))
-
-
-def _rarer(wanted: list[str], total: int, counts: Mapping[str, int]) -> list[str]:
-    if total < COMMON_FROM:
-        return wanted
-    rare = [term for term in wanted if counts[term] <= total * COMMON_SHARE]
-    return rare if any(counts[term] for term in rare) else wanted
+def _without_flood(best: Iterable[Hit]) -> list[Hit]:
+    """What is not trusted cannot fill the answer: in ten hits, two of one source."""
+    kept: list[Hit] = []
+    taken: dict[str, int] = {}
+    for hit in best:
+        if hit.trust in rank.UNTRUSTED:
+            source = hit.session or hit.address
+            taken[source] = taken.get(source, 0) + 1
+            if taken[source] > FROM_ONE_SOURCE * (1 + len(kept) // 10):
+                continue
+        kept.append(hit)
+    return kept
 
 
 def _filters(question: Question) -> dict[str, Sequence[Any]]:
@@ -128,158 +272,21 @@ def _filters(question: Question) -> dict[str, Sequence[Any]]:
     return filters
 
 
-def _memory_hits(tx: Tx, found: Sequence[Matched], question: Question, now: int) -> list[Hit]:
-    held = memories.sketches(tx, [item.ref for item in found])
-    hits = []
-    for item in found:
-        memory = held[item.ref]
-        if question.as_of and not memory.valid_from <= question.as_of < memory.valid_to:
-            continue
-        if question.tags and not set(question.tags) <= set(load(memory.tags)):
-            continue
-        if question.file and not _applies(load(memory.scope), question.file):
-            continue
-        strong = rank.strength(memory, now)
-        hits.append(
-            Hit(
-                memory.id,
-                f"memory://{memory.id}",
-                memory.kind,
-                memory.text,
-                rank.score(item.score, memory.label, memory.status, strong),
-                f"words {item.score:.2f}, strength {strong:.2f}",
-                memory.layer,
-                memory.status,
-                memory.label,
-                memory.valid_from,
-                freshness="unchecked" if memory.claims and memory.layer != "user" else "",
-            )
-        )
-    return hits
-
-
-def _applies(scope: Sequence[str], path: str) -> bool:
-    return not scope or any(core.scopes.matches(pattern, path) for pattern in scope)
-
-
-def _message_hits(tx: Tx, found: Sequence[Matched], searched: Sequence[str]) -> list[Hit]:
-    hits = []
-    for item in found:
-        row = store.sessions.message(tx, item.ref, item.seq)
-        if row is None:
-            continue
-        text = core.messages.text_of(core.messages.message_from_body(load(row.body)))
-        address = f"memory://session/{row.session}/messages/{row.seq}-{row.seq}"
-        hits.append(
-            Hit(
-                f"{row.session}:{row.seq}",
-                address,
-                "message",
-                rank.snippet(text, searched),
-                rank.score(item.score, row.label, "active"),
-                f"words {item.score:.2f}",
-                "session",
-                "active",
-                row.label,
-                row.at,
-                row.session,
-                row.role,
-            )
-        )
-    return hits
-
-
-def _document_hits(tx: Tx, found: Sequence[Matched], searched: Sequence[str]) -> list[Hit]:
-    hits = []
-    for item in found:
-        document = store.documents.get(tx, item.ref)
-        if document is None:
-            continue
-        hits.append(
-            Hit(
-                document.address.removeprefix("memory://"),
-                document.address,
-                document.type,
-                rank.snippet(document.text, searched),
-                rank.score(item.score, document.label, "active"),
-                f"words {item.score:.2f}",
-                document.layer,
-                document.status,
-                document.label,
-                document.valid_from,
-            )
-        )
-    return hits
-
-
-def _experience_hits(tx: Tx, found: Sequence[Matched]) -> list[Hit]:
-    """Episodes and procedures."""
-    hits = []
-    for item in found:
-        kept = (
-            store.episodes.sketch(tx, item.ref)
-            if item.source == "episode"
-            else store.procedures.sketch(tx, item.ref)
-        )
-        if kept is None:
-            continue
-        hits.append(
-            Hit(
-                item.ref,
-                f"memory://{item.ref}",
-                item.source,
-                kept.text,
-                rank.score(item.score, kept.label, kept.status),
-                f"words {item.score:.2f}",
-                "project",
-                kept.status,
-                kept.label,
-                kept.at,
-                item.owner,
-            )
-        )
-    return hits
-
-
-def _with_contradictions(tx: Tx, hits: Sequence[Hit]) -> list[Hit]:
-    """Hits that something else in use contradicts say so."""
-    ids = memory_ids(hits)
-    if not ids:
-        return list(hits)
-    found = store.links.touching(tx, ids, "contradicts")
-    pairs = [(link.source, link.target) for link in found]
-    if not pairs:
-        return list(hits)
-    known = memories.sketches(tx, sorted({id for pair in pairs for id in pair}))
-    used = {id for id, one in known.items() if one.status in ("active", "proposed")}
-    against: dict[str, list[str]] = {}
-    for one, other in pairs:
-        if {one, other} <= used:
-            against.setdefault(one, []).append(other)
-            against.setdefault(other, []).append(one)
-    return [
-        hit._replace(why=f"{hit.why}, contradicts {', '.join(sorted(against[hit.id]))}")
-        if hit.id in against
-        else hit
-        for hit in hits
-    ]
-
-
-def packed(hits: Sequence[Hit], limit: int, budget: int) -> Recalled:
+def packed(found: Sequence[Hit], limit: int, budget: int, notes: tuple[str, ...] = ()) -> Recalled:
     """The best hits whole, as many as limit and budget take; what does not fit is counted."""
     chosen: list[Hit] = []
     spent = 0
-    for hit in hits:
+    for hit in found:
         if len(chosen) == limit:
             break
-        cost = tokens.count_text(hit.text)
+        texts = [hit.text, *[said.text for said in hit.around]]
+        cost = sum(map(tokens.count_text, texts))
         if not budget or spent + cost <= budget:
             chosen.append(hit._replace(tokens=cost))
             spent += cost
-    notes: tuple[str, ...] = ()
-    left = len(hits) - len(chosen)
+    left = len(found) - len(chosen)
     if left and len(chosen) < limit:
-        notes = (f"{left} more did not fit into {budget} tokens",)
+        notes += (f"{left} more did not fit into {budget} tokens",)
     return Recalled(chosen, left, spent, notes)
 
 
@@ -290,19 +297,14 @@ def moment(text: str, now: int) -> int:
 
 def marked(found: Recalled, fresh: Mapping[str, Freshness]) -> Recalled:
     """The hits with what the working tree says of them."""
-    hits = [
+    answer = [
         hit._replace(freshness=_mark(fresh[hit.id]) if hit.id in fresh else "") for hit in found
     ]
-    return Recalled(hits, found.left_out, found.tokens, found.notes)
+    return Recalled(answer, found.left_out, found.tokens, found.notes)
 
 
 def _mark(fresh: Freshness) -> str:
     return f"{fresh.state} to {fresh.moved_to}" if fresh.moved_to else fresh.state
-
-
-def memory_ids(hits: Sequence[Hit]) -> list[str]:
-    """The ids of those hits that are memories."""
-    return [hit.id for hit in hits if hit.address == f"memory://{hit.id}" and hit.kind in KINDS]
 
 
 def note(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:

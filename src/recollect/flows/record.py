@@ -166,7 +166,8 @@ def record(
         head = archive.chain(head, seq, item.role, item.origin, item.at, item.digest)
         rows.append(_row(session.id, seq, item, head))
         calls += [(call, seq) for call in item.calls]
-        _index(tx, session.id, seq, item)
+        entry = entry_of(session.id, seq, item.role, item.origin, item.at)
+        search.put(tx, entry, item.words)
         if item.key:
             known[item.key] = seq
         done.append(_recorded(session.id, seq, new=True, redacted=item.redacted))
@@ -230,11 +231,8 @@ def _row(session: str, seq: int, item: Prepared, hash: str) -> sessions.MessageR
     )
 
 
-def _index(tx: Tx, session: str, seq: int, item: Prepared) -> None:
-    entry = search.Entry(
-        "message", session, item.role, "session", session, "active", item.origin, seq, item.at
-    )
-    search.put(tx, entry, item.words)
+def entry_of(session: str, seq: int, role: str, label: str, at: int) -> search.Entry:
+    return search.Entry("message", session, role, "session", session, "active", label, seq, at)
 
 
 def _recorded(session: str, seq: int, new: bool, redacted: tuple[str, ...] = ()) -> Recorded:

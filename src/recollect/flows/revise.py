@@ -56,13 +56,11 @@ def _may_be_related(memory: memories.Stated, subject: str, words: frozenset[str]
 
 
 def _candidates(tx: Tx, row: memories.MemoryRow) -> list[memories.Stated]:
-    asked = terms.query_terms(f"{row.subject} {row.text}")[:MOST_WORDS]
-    if not asked:
-        return []
+    asked = terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS]
     filters = {"source": ("memory",), "status": ("active", "proposed"), "layer": (row.layer,)}
     matches = search.candidates(tx, asked, LOOKED_AT, filters)
     alike = (row.kind, row.owner)
-    return memories.stated(tx, [match.ref for match in matches if match[3:5] == alike])
+    return memories.stated(tx, [match.ref for match in matches if (match.kind, match.owner) == alike])
 
 
 def _may_replace(row: memories.MemoryRow, memory: memories.Stated) -> bool:

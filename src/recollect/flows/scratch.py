@@ -43,11 +43,11 @@ def store(tx: Tx, key: str, text: str, origin: str, now: int, once: str = "") ->
         valid_to=FOREVER,
     )
     documents.insert(tx, row)
-    entry = search.Entry("document", address, TYPE, "session", "", "active", origin, 0, now)
-    index.replace(tx, entry, f"{key}\n{row.text}")
+    stored = retrieve(tx, key)
+    index.replace(tx, *index.document(stored))
     if once:
         state.note_write(tx, write, "store", address, now, clean)
-    return retrieve(tx, key)
+    return stored
 
 
 def retrieve(tx: Tx, key: str) -> Document:
@@ -77,10 +77,7 @@ def delete(tx: Tx, key: str, now: int) -> Document:
 
 def find(tx: Tx, query: str, limit: int) -> list[Document]:
     """Values that hold words of the query, best first."""
-    asked = terms.query_terms(query)
-    if not asked:
-        return []
-    wanted = list(dict.fromkeys([*asked, *terms.stems(asked)]))
-    found = search.candidates(tx, wanted, limit, {"source": ("document",), "kind": (TYPE,)})
+    asked = terms.query_stems(query)
+    found = search.candidates(tx, asked, limit, {"source": ("document",), "kind": (TYPE,)})
     hits = [documents.get(tx, item.ref) for item in found]
     return [document for document in hits if document is not None]

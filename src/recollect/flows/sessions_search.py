@@ -96,9 +96,7 @@ def _plain(tx: Tx, query: str, max_sessions: int) -> list[Found]:
 
 
 def _candidates(tx: Tx, query: str, max_sessions: int) -> set[Matched]:
-    wanted = terms.query_terms(query)
-    if not wanted:
-        return set()
+    wanted = terms.query_stems(query)
     filters = {"source": ("message",)}
     newest = [session.id for session in sessions.latest(tx, max_sessions)]
     anywhere = search.candidates(tx, wanted, _DEPTH, filters)

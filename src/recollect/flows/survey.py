@@ -10,6 +10,7 @@ from ..db.database import Database, Row, Tx
 from ..errors import RecollectError, StoreCorrupt
 from ..store import documents, memories, sessions, state
 from ..types import SafeText
+from . import meaning
 
 _TRIAL = "doctor"
 DAY = 86_400_000_000
@@ -63,6 +64,9 @@ class Stats(NamedTuple):
     by_age: dict[str, int]
     never_recalled: int
     stale: int
+    embedder: str
+    embedded: int
+    unembedded: int
 
 
 def count(tx: Tx) -> Counted:
@@ -103,6 +107,9 @@ def combined(
         by_age={},
         never_recalled=0,
         stale=0,
+        embedder="",
+        embedded=0,
+        unembedded=0,
     )
 
 
@@ -129,8 +136,13 @@ def stats(project: Database, user: Database, now: int) -> Stats:
             if number:
                 found.by_age[name] = found.by_age.get(name, 0) + number
         unused, stale = space.read(memories.neglected)
+        meant = space.read(meaning.coverage)
         found = found._replace(
-            never_recalled=found.never_recalled + unused, stale=found.stale + stale
+            never_recalled=found.never_recalled + unused,
+            stale=found.stale + stale,
+            embedder=found.embedder or meant.embedder,
+            embedded=found.embedded + meant.embedded,
+            unembedded=found.unembedded + meant.unembedded,
         )
     return found
 

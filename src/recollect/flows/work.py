@@ -83,11 +83,9 @@ def write(tx: Tx, new: Written, origin: str, now: int, label: str = "") -> Docum
         return held
     documents.close(tx, new.address, row.valid_from)
     documents.insert(tx, row)
-    entry = search.Entry(
-        "document", new.address, new.type, new.layer, new.owner, "active", row.label, 0, now
-    )
-    index.replace(tx, entry, f"{row.title}\n{row.text}")
-    return existing(tx, new.address)
+    written = existing(tx, new.address)
+    index.replace(tx, *index.document(written))
+    return written
 
 
 def existing(tx: Tx, address: str, hint: str = "") -> Document:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from . import sessions as sessions
     from . import state as state
     from . import undos as undos
+    from . import vectors as vectors
     from . import windows as windows
 
 

@@ -1,13 +1,16 @@
 """The index that one search runs over: an entry for each thing that can be found.
 
-Words are indexed in the transaction that writes the thing. A very long text has several
-parts. It does not know how terms are made or hits are ranked.
+Words are indexed in the transaction that writes the thing, which also notes that the entry's
+vector is still to be made. A very long text has several parts; its vector is that of the first.
+It does not know how stems are made or hits are ranked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..db.database import Matched, Tx, placeholders
+from ..types import FOREVER
+from . import vectors
 
 
 class Entry(NamedTuple):
@@ -24,30 +27,111 @@ class Entry(NamedTuple):
     at: int
 
 
-def put(tx: Tx, entry: Entry, parts: Sequence[tuple[str, str]]) -> None:
-    """Index a thing that was not indexed before: the terms and stems of each part."""
-    for part, (terms, stems) in enumerate(parts):
-        row = tx.one(
-            "INSERT INTO entries "
-            "(space, source, ref, kind, layer, owner, status, label, seq, part, at) VALUES "
-            "(:space, :source, :ref, :kind, :layer, :owner, :status, :label, :seq, :part, :at) "
-            "RETURNING id",
-            {**entry._asdict(), "part": part},
+_INSERT = (
+    "INSERT INTO entries (space, source, ref, kind, layer, owner, status, label, seq, part, at) "
+    "VALUES (:space, :source, :ref, :kind, :layer, :owner, :status, :label, :seq, :part, :at) "
+    "RETURNING id"
+)
+
+
+def put(tx: Tx, entry: Entry, parts: Sequence[str]) -> None:
+    """Index a thing that was not indexed before: the stems of each part."""
+    for part, stems in enumerate(parts):
+        _add(tx, entry, part, stems)
+
+
+def _add(tx: Tx, entry: Entry, part: int, stems: str) -> None:
+    row = tx.one(_INSERT, {**entry._asdict(), "part": part})
+    if row:
+        tx.add_words(row[0], stems)
+        if not part:
+            vectors.await_vector(tx, row[0])
+
+
+def replace(tx: Tx, entry: Entry, parts: Sequence[str]) -> None:
+    """The same for a thing that may be indexed: its entry keeps its number."""
+    held = dict(enumerate(_ids(tx, entry.source, entry.ref, entry.seq)))
+    for part, stems in enumerate(parts):
+        id = held.pop(part, None)
+        if id is None:
+            _add(tx, entry, part, stems)
+            continue
+        tx.run(
+            "UPDATE entries SET kind = :kind, layer = :layer, owner = :owner, status = :status, "
+            "label = :label, at = :at WHERE id = :id AND space = :space",
+            {**entry._asdict(), "id": id},
         )
-        if row:
-            tx.add_words(row[0], terms, stems)
+        tx.remove_words(id)
+        tx.add_words(id, stems)
+        vectors.remove(tx, id)
+        if not part:
+            vectors.await_vector(tx, id)
+    _remove(tx, held.values())
 
 
 def remove(tx: Tx, source: str, ref: str, seq: int = 0) -> None:
     """Take a thing out of the index."""
-    place = {"source": source, "ref": ref, "seq": seq}
-    for row in tx.run(
+    _remove(tx, _ids(tx, source, ref, seq))
+
+
+def _ids(tx: Tx, source: str, ref: str, seq: int) -> list[int]:
+    """The entries of a thing, a part each, in their order."""
+    rows = tx.run(
         "SELECT id FROM entries WHERE space = :space AND source = :source AND ref = :ref "
-        "AND seq = :seq",
-        place,
-    ):
-        tx.remove_words(row[0])
-        tx.run("DELETE FROM entries WHERE id = :entry AND space = :space", {"entry": row[0]})
+        "AND seq = :seq ORDER BY part",
+        {"source": source, "ref": ref, "seq": seq},
+    )
+    return [row[0] for row in rows]
+
+
+def _remove(tx: Tx, ids: Iterable[int]) -> None:
+    for id in ids:
+        tx.remove_words(id)
+        vectors.remove(tx, id)
+        tx.run("DELETE FROM entries WHERE id = :entry AND space = :space", {"entry": id})
+
+
+WORDS_MISSING = "words"
+"""The value in state that says: the words of this space are to be indexed again."""
+
+_TABLES = {
+    "memory": ("memories", "id", "0", ""),
+    "message": ("messages", "session", "seq", ""),
+    "document": ("documents", "address", "0", f"AND valid_to = {FOREVER}"),
+    "episode": ("episodes", "id", "0", ""),
+    "procedure": ("procedures", "id", "0", ""),
+}
+
+
+def things(tx: Tx, source: str, after: tuple[str, int], most: int) -> list[tuple[str, int]]:
+    """What of a source is to be found, by reference and number, following on one of them."""
+    table, ref, seq, also = _TABLES[source]
+    rows = tx.run(
+        f"SELECT {ref}, {seq} FROM {table} WHERE space = :space {also} AND ({ref} > :ref "
+        f"OR ({ref} = :ref AND {seq} > :seq)) ORDER BY {ref}, {seq} LIMIT :most",
+        {"ref": after[0], "seq": after[1], "most": most},
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def count(tx: Tx, source: str) -> int:
+    """How many things of a source there are."""
+    table, _, _, also = _TABLES[source]
+    row = tx.one(f"SELECT count(*) FROM {table} WHERE space = :space {also}")
+    return int(row[0]) if row else 0
+
+
+def remove_orphans(tx: Tx, source: str) -> None:
+    """Take out what is not there any more."""
+    table, ref, seq, also = _TABLES[source]
+    rows = tx.run(
+        "SELECT e.ref, e.seq FROM entries e WHERE e.space = :space AND e.source = :source "
+        f"AND NOT EXISTS (SELECT 1 FROM {table} WHERE space = :space {also} "
+        f"AND {ref} = e.ref AND {seq} = e.seq)",
+        {"source": source},
+    )
+    for one in rows:
+        remove(tx, source, *one)
 
 
 def set_status(tx: Tx, source: str, ref: str, status: str) -> None:
@@ -60,23 +144,35 @@ def set_status(tx: Tx, source: str, ref: str, status: str) -> None:
 
 
 def candidates(
-    tx: Tx, terms: Sequence[str], limit: int, filters: Mapping[str, Sequence[Any]]
+    tx: Tx, stems: Sequence[str], limit: int, filters: Mapping[str, Sequence[Any]]
 ) -> list[Matched]:
-    """The best entries for the terms. `filters` maps a column to its allowed values, or
+    """The best entries for the stems. `filters` maps a column to its allowed values, or
     `since`/`until` to one time."""
+    if not stems:
+        return []
     where, params = _where(filters)
     # Most filters let the best matches through: look there first, search exactly only if not.
-    near = tx.match(terms, limit + limit // 3, where, params, exact=False)
+    near = tx.match(stems, limit + limit // 3, where, params, exact=False)
     if where and len(near) < limit:
-        near = tx.match(terms, limit, where, params)
+        near = tx.match(stems, limit, where, params)
     return _whole(near)[:limit]
+
+
+def these(
+    tx: Tx, entries: Sequence[int], filters: Mapping[str, Sequence[Any]]
+) -> dict[int, Matched]:
+    """Those of the entries that fulfil the filters, by their numbers."""
+    if not entries:
+        return {}
+    where, params = _where(filters)
+    return {found.entry: found for found in tx.these(entries, where, params)}
 
 
 def _whole(matches: Sequence[Matched]) -> list[Matched]:
     """One match for a thing of several parts: that of its best part."""
     best: dict[tuple[str, str, int], Matched] = {}
     for match in sorted(matches, key=lambda match: (-match.score, match.ref, match.seq)):
-        best.setdefault(match[:3], match)
+        best.setdefault(match[1:4], match)
     return list(best.values())
 
 

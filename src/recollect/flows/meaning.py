@@ -1,0 +1,235 @@
+"""Search by meaning: make the vectors that are missing, and find the nearest to a question.
+
+Nobody waits for a vector when something is written: the entry is noted as unembedded in the same
+transaction, and the vector is made later, by whoever comes first: the process that a hook leaves
+behind, an import when it is done, a recall (a few), `recollect rebuild` (all). Killed at any
+moment, at worst a batch is made again. What has no vector yet is found by its words.
+"""
+
+from array import array
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from .. import core
+from ..db.database import Database, Tx
+from ..errors import Unavailable
+from ..store import vectors
+from ..store.vectors import Block, Waiting
+from . import things
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from . import survey
+else:
+    Protocol = object  # a real one takes a third of a millisecond to make, in every process
+
+BLOCK = 1024
+"""Vectors in a block: the last one is written again with each batch."""
+
+BATCH = 256
+A_LITTLE = 16
+_REBUILD = "`recollect rebuild --missing` makes them again"
+
+
+class Rebuilt(NamedTuple):
+    """What was indexed anew by its words, how many vectors were made, and who made them."""
+
+    indexed: int
+    embedded: int
+    embedder: str
+
+
+class Coverage(NamedTuple):
+    """How many vectors there are and are missing, and who made them."""
+
+    embedder: str
+    embedded: int
+    unembedded: int
+
+
+class Embedder(Protocol):
+    """Who turns a text into a vector of `dims` bytes; `id` changes when vectors would."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def dims(self) -> int: ...
+    @property
+    def local(self) -> bool:
+        """Whether a vector costs no more than a look-up in this process."""
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """The vector of each text; raises `Unavailable` when there is none to be had."""
+
+    def rarity(self, word: str) -> float:
+        """How much a word tells by itself, from 0 to 1."""
+
+    def knows(self, question: str) -> bool:
+        """Whether a question has a word that the model was taught."""
+
+
+def maker(tx: Tx) -> str:
+    """Whose vectors a space holds: only those of one embedder can be compared."""
+    return vectors.embedder(tx)
+
+
+def catch_up_a_little(space: Database, embedder: Embedder, now: int) -> None:
+    """Make the vectors of what was just written, if it is little; whoever recalls does not wait
+    for more, nor for others, and does not fail where nothing can be written."""
+    batch = space.read(lambda tx: _batch(tx, A_LITTLE) if vectors.any_waiting(tx) else [])
+    if batch:
+        found = embedder.embed([text for _, text in batch])
+        space.note(lambda tx: _keep_first(tx, embedder.id, batch, found, now))
+
+
+def _keep_first(
+    tx: Tx,
+    embedder: str,
+    batch: Sequence[tuple[Waiting, str]],
+    found: Sequence[bytes],
+    now: int,
+) -> None:
+    """The first vectors of a space may come this way; those of another embedder stay."""
+    if not vectors.embedder(tx):
+        vectors.begin(tx, embedder, now)
+    _keep(tx, embedder, batch, found)
+
+
+def catch_up(
+    space: Database,
+    embedder: Embedder,
+    now: int,
+    most: int = 0,
+    tell: Callable[[int], object] | None = None,
+) -> int:
+    """Make missing vectors, at most so many (0: all of them), and say how many were made.
+
+    With another embedder than last time all are made anew. `tell` hears of each batch."""
+    if space.read(vectors.embedder) != embedder.id:
+        space.write(lambda tx: _begin(tx, embedder.id, now))
+    made = 0
+    while not most or made < most:
+        done = _one_batch(space, embedder, min(BATCH, most - made if most else BATCH))
+        if not done:
+            break
+        made += done
+        if tell:
+            tell(done)
+    if space.read(vectors.with_dead):
+        space.write(_without_dead)
+    return made
+
+
+def _one_batch(space: Database, embedder: Embedder, most: int) -> int:
+    batch = space.read(lambda tx: _batch(tx, most))
+    if not batch:
+        return 0
+    found = embedder.embed([text for _, text in batch])
+    kept = space.write(lambda tx: _keep(tx, embedder.id, batch, found))
+    return len(batch) if kept else 0
+
+
+def _begin(tx: Tx, embedder: str, now: int) -> None:
+    if vectors.embedder(tx) != embedder:
+        vectors.begin(tx, embedder, now)
+
+
+def _batch(tx: Tx, most: int) -> list[tuple[Waiting, str]]:
+    """Entries without a vector, and what they say."""
+    items = vectors.waiting(tx, most)
+    return list(zip(items, things.texts(tx, items), strict=True))
+
+
+def _keep(
+    tx: Tx, embedder: str, batch: Sequence[tuple[Waiting, str]], found: Sequence[bytes]
+) -> bool:
+    """Keep vectors, unless another embedder has begun meanwhile: then nothing is kept. What says
+    something else by now goes on waiting."""
+    if vectors.embedder(tx) != embedder:
+        return False
+    waiting = vectors.still_waiting(tx, [item.entry for item, _ in batch])
+    said = things.texts(tx, [item for item, _ in batch])
+    made = [
+        (item.entry, vector)
+        for (item, text), vector, now in zip(batch, found, said, strict=True)
+        if item.entry in waiting and text == now
+    ]
+    if tx.finds_nearest:
+        vectors.put(tx, made, 0)
+        tx.point(made)
+    else:
+        _append(tx, made)
+    return True
+
+
+def _append(tx: Tx, made: Sequence[tuple[int, bytes]]) -> None:
+    """Put vectors into the last block, and into new ones when it is full."""
+    pack = core.nearest.pack
+    block = vectors.last(tx)
+    while made:
+        if len(block.entries) >= BLOCK:
+            block = Block(block.block + 1, array("q"), b"")
+        here, made = made[: BLOCK - len(block.entries)], made[BLOCK - len(block.entries) :]
+        vectors.put(tx, here, block.block)
+        planes = core.nearest.joined(
+            block.planes, len(block.entries), pack([vector for _, vector in here]), len(here)
+        )
+        block = block._replace(
+            entries=block.entries + array("q", [entry for entry, _ in here]), planes=planes
+        )
+        vectors.set_block(tx, block)
+
+
+def _without_dead(tx: Tx) -> None:
+    """Pack the blocks again in which vectors died: nothing of what was erased stays there."""
+    for block in vectors.with_dead(tx):
+        alive = vectors.in_block(tx, block)
+        entries = array("q", [entry for entry in block.entries if entry in alive])
+        planes = core.nearest.pack([alive[entry] for entry in entries])
+        vectors.set_block(tx, block._replace(entries=entries, planes=planes))
+
+
+def coverage(tx: Tx) -> Coverage:
+    """How far a space can be searched by meaning."""
+    return Coverage(vectors.embedder(tx), *vectors.counts(tx))
+
+
+def examined(embedder: Embedder | None, held: Sequence[Coverage]) -> "survey.Check":
+    """Whether things are found by meaning."""
+    from .survey import Check
+
+    if embedder is None:
+        return Check("meaning", True, "switched off: recall works by words only")
+    try:
+        embedder.embed(["a trial"])
+    except Unavailable as error:
+        return Check("meaning", False, f"recall works by words only: {error}")
+    others = {one.embedder for one in held if one.embedder not in ("", embedder.id)}
+    if others:
+        return Check("meaning", False, f"vectors are of {', '.join(others)}: {_REBUILD}")
+    made, missing = sum(one.embedded for one in held), sum(one.unembedded for one in held)
+    lag = f", {missing} to be made" if missing else ""
+    return Check("meaning", True, f"{embedder.id}: {made} vectors{lag}")
+
+
+def cosines(tx: Tx, question: bytes, entries: Sequence[int]) -> dict[int, float]:
+    """How near the question each of the entries is that has a vector."""
+    held = vectors.of(tx, entries)
+    found = core.nearest.similarities(question, list(held.values())) if held else []
+    return dict(zip(held, found, strict=True))
+
+
+def nearest(tx: Tx, question: bytes, count: int) -> dict[int, float]:
+    """The entries nearest to the question, with their cosines, best first."""
+    if tx.finds_nearest:
+        entries = tx.nearest(question, count)
+    else:
+        blocks = [block for block in vectors.blocks(tx) if block.entries]
+        scores = core.nearest.scan(question, [block.planes for block in blocks])
+        numbers = array("q")
+        for block in blocks:
+            numbers += block.entries
+        entries = [numbers[place] for place in core.nearest.best(scores, count)]
+    found = cosines(tx, question, list(dict.fromkeys(entries)))
+    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
