@@ -28,7 +28,7 @@ BLOCK = 1024
 """Vectors in a block: the last one is written again with each batch."""
 
 BATCH = 256
-A_LITTLE = 16
+A_LITTLE = 64
 _REBUILD = "`recollect rebuild --missing` makes them again"
 
 

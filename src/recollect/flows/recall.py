@@ -25,7 +25,7 @@ FROM_ONE_SOURCE = 2
 """Of ten hits, so many may come from one source that is not trusted."""
 
 _OF_ANOTHER = (
-    "by words only: the vectors are another embedder's; `recollect rebuild --missing` makes new ones"
+    "by words only: the vectors are another embedder's; `recollect rebuild --missing` makes ours"
 )
 _SEARCHED = ("active", "proposed", "archived")
 

@@ -59,8 +59,8 @@ def _candidates(tx: Tx, row: memories.MemoryRow) -> list[memories.Stated]:
     asked = terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS]
     filters = {"source": ("memory",), "status": ("active", "proposed"), "layer": (row.layer,)}
     matches = search.candidates(tx, asked, LOOKED_AT, filters)
-    alike = (row.kind, row.owner)
-    return memories.stated(tx, [match.ref for match in matches if (match.kind, match.owner) == alike])
+    alike = [m.ref for m in matches if (m.kind, m.owner) == (row.kind, row.owner)]
+    return memories.stated(tx, alike)
 
 
 def _may_replace(row: memories.MemoryRow, memory: memories.Stated) -> bool:

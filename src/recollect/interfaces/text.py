@@ -216,6 +216,9 @@ def _stats(stats: Any) -> str:
     if stats.documents:
         kept = ", ".join(f"{key} {number}" for key, number in sorted(stats.documents.items()))
         lines.append(f"documents: {kept}")
+    if stats.embedded or stats.unembedded:
+        lag = f", {stats.unembedded} to be made" if stats.unembedded else ""
+        lines.append(f"meaning: {render.counted(stats.embedded, 'vector')}{lag}")
     lines.append(f"on disk: project {_size(stats.project_bytes)}, user {_size(stats.user_bytes)}")
     return "\n".join(lines)
 
