@@ -31,7 +31,7 @@ LOGIN = (
 KEPT = ("memories", "episodes", "links", "documents", "procedures", "state", "claims")
 
 
-MEANS = consolidate.Means(lambda: 0, new_id, StaticEmbedder)
+MEANS = consolidate.Means(lambda: 0, new_id, StaticEmbedder())
 
 
 def rows_of(space: Database) -> dict[str, list[Row]]:
