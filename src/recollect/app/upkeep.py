@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from .. import flows
 from ..core import render
+from ..errors import StoreError
 from ..places import find_project, mark_project, stores_below
 from .agents import Agents
 from .opened import new_id
@@ -144,5 +145,8 @@ class Upkeep(Agents):
 
     def _search_checks(self) -> tuple[flows.survey.Check, ...]:
         """Whether things are found by meaning, and what is in the way."""
-        held = [space.read(flows.meaning.coverage) for space in self._present()]
+        try:
+            held = [space.read(flows.meaning.coverage) for space in self._present()]
+        except StoreError as error:
+            return (flows.survey.Check("meaning", False, str(error)),)
         return (flows.meaning.examined(self._meaning(), held),)

@@ -215,7 +215,7 @@ def _ranked(found: Sequence[_Found], asked: _Asked, question: Question, now: int
     signs = fuse.signs(asked.ranking, everything) if question.explain else []
     answer = [
         loaded[place].hit._replace(
-            score=score / fuse.HIGHEST,
+            score=score / (1.0 + score),
             why=_why(asked, found[place], loaded[place], signs[place] if signs else {}),
             outdated_by=newer.get(place, ""),
         )

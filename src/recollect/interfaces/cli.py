@@ -97,7 +97,7 @@ _GROUPS = (
         ("scratch store", "scratch retrieve", "scratch search", "scratch list", "scratch delete"),
     ),
     ("Agents", ("plugin", "import", "capture list", "capture undo")),
-    ("The store", ("init", "stats", "verify", "eval", "backup", "adopt", "doctor")),
+    ("The store", ("init", "stats", "verify", "eval", "rebuild", "backup", "adopt", "doctor")),
 )
 
 
