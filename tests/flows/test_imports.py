@@ -281,3 +281,19 @@ def test_a_subagents_session_leads_to_the_one_it_came_from(mem: recollect.Recoll
     (reached,) = mem.links(f"memory://session/{child}").reached
     assert reached.id == f"session/{parent}"
     assert mem.session(parent).messages
+
+
+def test_what_was_pasted_into_a_prompt_is_marked_in_the_archive(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    key = "AKIA" + "Q3J5K7M2N4P6R8T1"
+    typed = f"The key {key} is in here, why?"
+    log = "ERROR: boom at line 3"
+    path = write(tmp_path / "s1.jsonl", line(1, f"{typed}\n\n```\n{log}\n```\n"), line(2, "ok"))
+    mem.import_transcripts(str(path), agent="claude-code")
+    first, second = mem.session("claude-code.s1").messages
+    (span,) = dict(first.message.extra or {})["pasted"]
+    pasted = str(first.message.content)[slice(*span)]
+    assert log in pasted and "why?" not in pasted and key not in str(first.message.content)
+    assert first.origin == "user"
+    assert "pasted" not in dict(second.message.extra or {})

@@ -147,6 +147,17 @@ def test_a_query_needs_no_embeddings(mem: recollect.Recollect) -> None:
     assert store.search(("users", "bo"), query="helix")[0].score is None
 
 
+def test_what_was_put_is_recalled_as_an_agents_word_and_can_be_shown(project: Path) -> None:
+    with recollect.open(project) as mem:
+        MemoryStore(mem).put(("users", "ana b"), "her editor", {"text": "Ana writes in Helix"})
+        (hit,) = mem.recall("helix")
+        assert (hit.trust, hit.kind) == ("agent", "kept:langgraph")
+        shown = mem.show(hit.address).document
+        assert shown is not None and "Helix" in shown.text
+        with pytest.raises(recollect.NotFound):
+            mem.show("memory://kept/langgraph/users/../../etc/passwd")
+
+
 def test_an_item_that_is_over_is_not_seen_before_it_is_swept(project: Path, clock: Clock) -> None:
     with recollect.open(project, origin="agent", clock=clock) as mem:
         store = MemoryStore(mem, ttl={"default_ttl": 1, "refresh_on_read": False})

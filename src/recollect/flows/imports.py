@@ -154,7 +154,7 @@ class _Import:
     def _hold(self, entry: Entry) -> None:
         try:
             prepared = record.prepare(
-                record.Incoming(entry.message, entry.origin), self._how.clock()
+                record.Incoming(entry.message, entry.origin, entry.pasted), self._how.clock()
             )
         except InvalidInput as error:
             self._damaged[error.message] += 1

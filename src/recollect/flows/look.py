@@ -25,6 +25,9 @@ CURRENT = "current"
 CURRENT_SESSION = "current_session"
 
 
+_KEPT = "memory://kept/"
+
+
 class Shown(NamedTuple):
     """A record whole: one of memory, session, document, episode and procedure, and its parts."""
 
@@ -41,6 +44,10 @@ class Shown(NamedTuple):
 
 def show_first(txs: Sequence[Tx], address: str) -> Shown | None:
     """The record at an address, in the first space that has it."""
+    if address.startswith(_KEPT):
+        # What a framework put on a shelf lies under that framework's names, letter for letter.
+        found = (documents.get(tx, address) for tx in txs)
+        return next((Shown(document=document) for document in found if document), None)
     place = urls.parse(address if "://" in address else f"memory://{address}")
     return next(filter(None, (show(tx, place) for tx in txs)), None)
 

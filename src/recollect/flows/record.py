@@ -26,10 +26,13 @@ _PATHS = ORIGINS[1:]
 
 
 class Incoming(NamedTuple):
-    """A message at the door, and the path it came in on when that is not clear from its role."""
+    """A message at the door, and the path it came in on when that is not clear from its role.
+
+    `pasted` are the spans of its words that nobody typed: the archive keeps them with it."""
 
     message: Message
     origin: str = ""
+    pasted: tuple[tuple[int, int], ...] = ()
 
 
 def new_session(id: str, name: str, **about: str) -> NewSession:
@@ -115,11 +118,19 @@ class Prepared(NamedTuple):
 
 def prepare(incoming: Incoming, now: int) -> Prepared:
     """All the work that needs no transaction: nobody waits while a long text is scrubbed."""
-    message, origin = incoming
+    message, origin, pasted = incoming
+    if pasted:
+        message = _marked(message, pasted)
     body = secrets.scrub_json(messages.body_of(message))
     clean = message
     if body.found or secrets.PRIVATE in body.text:
         clean = messages.message_from_body(json.loads(body.text))
+        if pasted:
+            # Without a secret the text is shorter: the spans lie elsewhere.
+            from ..core import capture
+
+            clean = _marked(clean, capture.pasted(messages.said(clean)))
+            body = body._replace(text=secrets.scrub_json(messages.body_of(clean)).text)
     return Prepared(
         message.role,
         body.text,
@@ -133,6 +144,10 @@ def prepare(incoming: Incoming, now: int) -> Prepared:
         clean.model,
         clean.usage,
     )
+
+
+def _marked(message: Message, pasted: Sequence[tuple[int, int]]) -> Message:
+    return message._replace(extra={**(message.extra or {}), "pasted": [list(s) for s in pasted]})
 
 
 def _safe_key(key: str) -> str:
