@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -189,7 +190,98 @@ def test_doctor_says_which_agents_are_connected(opened: Memory) -> None:
         told = {check.name: check for check in memory.doctor().checks}
     assert "current; never heard of" in told["agent codex"].detail
     assert "not connected" in told["agent cursor"].detail
-    assert told["agent codex"].ok and told["agent cursor"].ok
+    assert "0 of 6 hooks are approved: run /hooks" in told["agent codex"].detail
+    assert told["agent cursor"].ok and not told["agent codex"].ok
+
+
+def approve(home: Path, scope: str, project: Path, switched_off: str = "") -> None:
+    """Note the approval of every hook in a file, as Codex does."""
+    path = (home if scope == "user" else project) / ".codex" / "hooks.json"
+    lines = []
+    for event, groups in json.loads(path.read_text())["hooks"].items():
+        snake = re.sub("(?<!^)([A-Z])", r"_\1", event).lower()
+        for group, held in enumerate(groups):
+            for place, _ in enumerate(held["hooks"]):
+                lines.append(f'[hooks.state."{path}:{snake}:{group}:{place}"]')
+                lines.append(
+                    f'trusted_hash = "sha256:0"\nenabled = {str(snake != switched_off).lower()}'
+                )
+    with (home / ".codex" / "config.toml").open("a") as file:
+        file.write("\n" + "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_doctor_reads_what_the_user_approved_in_codex(
+    home: Path, project: Path, opened: Memory, scope: str
+) -> None:
+    with opened() as memory:
+        memory.init(agent=["codex"], scope=scope, yes=True)
+        approve(home, scope, project)
+        told = {check.name: check for check in memory.doctor().checks}["agent codex"]
+        assert (told.ok, "current, trusted" in told.detail) == (True, True)
+        memory.init(agent=["codex"], scope=scope, remove=True, yes=True)
+        assert "approved" not in {c.name: c.detail for c in memory.doctor().checks}["agent codex"]
+
+
+def test_a_hook_that_was_switched_off_in_codex_is_not_trusted(
+    home: Path, project: Path, opened: Memory
+) -> None:
+    with opened() as memory:
+        memory.init(agent=["codex"], yes=True)
+        approve(home, "user", project, switched_off="stop")
+        told = {check.name: check for check in memory.doctor().checks}["agent codex"]
+    assert not told.ok and "5 of 6 hooks" in told.detail
+
+
+def test_doctor_reads_what_the_user_approved_in_gemini(
+    home: Path, project: Path, opened: Memory
+) -> None:
+    noted = home / ".gemini" / "trusted_hooks.json"
+    with opened() as memory:
+
+        def said() -> tuple[bool, str]:
+            told = {check.name: check for check in memory.doctor().checks}["agent gemini"]
+            return told.ok, told.detail
+
+        memory.init(agent=["gemini"], yes=True)
+        assert said()[0], "the user's own hooks need no approval"
+        memory.init(agent=["gemini"], scope="project", yes=True)
+        assert said()[0] is False and "0 of 6 hooks are approved" in said()[1]
+        written = json.loads((project / ".gemini" / "settings.json").read_text())
+        command = written["hooks"]["SessionStart"][0]["hooks"][0]["command"]
+        noted.write_text(json.dumps({str(project): [f"recollect:{command}"]}))
+        assert said()[0]
+        noted.write_text("not JSON")
+        assert not said()[0]
+
+
+def past(home: Path, project: Path, count: int) -> None:
+    """Conversations that an agent wrote down before we came."""
+    folder = home / ".claude" / "projects" / re.sub("[^A-Za-z0-9]", "-", str(project))
+    folder.mkdir(parents=True)
+    for number in range(count):
+        record = {
+            "type": "user",
+            "uuid": f"u{number}",
+            "sessionId": f"s{number}",
+            "cwd": str(project),
+            "timestamp": "2026-03-01T10:00:00Z",
+            "message": {"role": "user", "content": f"question {number}"},
+        }
+        (folder / f"s{number}.jsonl").write_text(json.dumps(record) + "\n")
+
+
+def test_init_tells_of_past_conversations_and_imports_them_when_asked(
+    home: Path, project: Path, opened: Memory
+) -> None:
+    past(home, project, 3)
+    with opened() as memory:
+        assert memory.init(print=True).past == 0
+        assert memory.init().past == 3
+        assert memory.stats().messages == 0
+        done = memory.init(import_=True)
+        assert (done.past, done.imported and done.imported.messages) == (0, 3)
+        assert memory.init().past == 0
 
 
 @pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False), ("", False)])

@@ -169,6 +169,11 @@ class Agents(Opened):
         found = [item for item in self._discover(agent) if self._is_ours(item)]
         return _together([self._read(item) for item in found], passed)
 
+    def _unread(self) -> int:
+        """How many conversations of this project agents have written down and nobody read yet."""
+        found = [item for item in self._discover("") if self._is_ours(item)]
+        return self._project_space.read(lambda tx: flows.imports.unread(tx, found))
+
     def captures(self, limit: int = 50) -> tuple[Memory, ...]:
         """What was captured from the user's own messages and is in force, newest first.
 

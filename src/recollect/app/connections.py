@@ -87,8 +87,26 @@ def checks(project: Project, environment: Mapping[str, str]) -> list[flows.surve
         ]
         here = agent in flows.setup.detected(where(project, environment, "user"))
         if here or agent in seen or any(change.state != "missing" for change in places):
-            found.append(_check(agent, places, [item for item in fired if item.host == agent]))
+            told = _check(agent, places, [item for item in fired if item.host == agent])
+            found.append(_with_trust(told, agent, project, environment))
     return found
+
+
+def _with_trust(
+    told: flows.survey.Check, agent: str, project: Project, environment: Mapping[str, str]
+) -> flows.survey.Check:
+    """What was found, and whether the user approved our hooks where the agent asks for that."""
+    for scope in ("user", "project"):
+        try:
+            trust = flows.setup.trust(agent, where(project, environment, scope))
+        except InvalidInput:
+            continue  # the file that cannot be read is told of already
+        if trust and not trust.complete:
+            said = f"{trust.approved} of {trust.wanted} hooks are approved: {trust.step}"
+            told = told._replace(ok=False, detail=f"{told.detail}\n{said}")
+        elif trust:
+            told = told._replace(detail=told.detail.replace("current", "current, trusted", 1))
+    return told
 
 
 def _check(

@@ -24,6 +24,7 @@ class Upkeep(Agents):
         check: bool = False,
         remove: bool = False,
         print: bool = False,
+        import_: bool = False,
     ) -> flows.setup.Initialised:
         """Give this project a memory of its own, and connect the agents on this machine to it.
 
@@ -34,8 +35,10 @@ class Upkeep(Agents):
         check: change nothing, say whether all is connected
         remove: take our entries out of the agents' settings; the memory stays
         print: change nothing, show what would be written
+        import_: also bring this project's past conversations into the archive
 
         Example: recollect init
+        Example: recollect init --yes --import
         Example: recollect init --agent claude-code --yes
         Example: recollect init --remove --yes
         """
@@ -45,6 +48,10 @@ class Upkeep(Agents):
         stamp = render.moment(self._clock()) if write else ""
         changes = connections.connect(self.project, self.environment, agent, scope, remove, stamp)
         created = not (check or print or remove) and self._make_project()
+        imported, past = None, 0
+        if not (check or print or remove):
+            imported = self.import_transcripts() if import_ else None
+            past = 0 if import_ else self._unread()
         return flows.setup.Initialised(
             self.project.root,
             self.project.database,
@@ -53,6 +60,8 @@ class Upkeep(Agents):
             write,
             check,
             stores_below(find_project(self.project.root)),
+            past,
+            imported,
         )
 
     def _make_project(self) -> bool:

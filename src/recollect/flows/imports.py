@@ -101,10 +101,19 @@ def take(
     how: Reading,
 ) -> Read:
     """Bring what comes after the cursor of a transcript into the archive."""
-    source = f"{transcript.host}:{transcript.path}#{transcript.session}"
+    source = _source(transcript)
     position = space.read(lambda tx: cursors.get(tx, source))
     found = items(json.loads(position) if position else None)
     return _Import(space, transcript, (source, position), how).take(found)
+
+
+def unread(tx: Tx, found: Iterable[Transcript]) -> int:
+    """How many of these transcripts were never read."""
+    return sum(cursors.get(tx, _source(item)) is None for item in found)
+
+
+def _source(transcript: Transcript) -> str:
+    return f"{transcript.host}:{transcript.path}#{transcript.session}"
 
 
 class _Import:

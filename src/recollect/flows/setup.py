@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from .. import hosts
 from ..errors import Conflict, InvalidInput, Refused
-from ..hosts.settings import Command, Place
+from ..hosts.settings import Command, Place, Trust
+from .imports import Imported
 
 NEXT_STEP = {
     "claude-code": "start a new session; accept the folder's trust dialog if it asks",
@@ -61,6 +62,9 @@ class Initialised(NamedTuple):
     checked: bool = False
     below: tuple[str, ...] = ()
     """Stores of directories that belong to this project: they are not used."""
+    past: int = 0
+    """Conversations of this project that agents have written down and nobody read yet."""
+    imported: Imported | None = None
 
     @property
     def ok(self) -> bool:
@@ -127,6 +131,21 @@ def _text(path: str) -> str:
         raise InvalidInput(
             f"cannot be read: {error}", where=path, hint="Nothing was changed."
         ) from error
+
+
+def trust(agent: str, where: Where) -> Trust | None:
+    """Whether an agent runs our hooks, as far as it notes that somewhere; None if it does not."""
+    about = hosts.setup(agent)
+    if not hasattr(about, "trust"):
+        return None
+    noted = _text(about.trust_file(where.home, where.environment))
+    places = about.places(where.home, where.project, where.environment)
+    found = [
+        about.trust(noted, place.path, _text(place.path), where.scope)
+        for place in places
+        if place.scope == where.scope and place.what != "mcp"
+    ]
+    return next((one for one in found if one.wanted), None)
 
 
 def apply(changes: Sequence[Change], backups: str, stamp: str) -> None:

@@ -39,6 +39,18 @@ class Place(NamedTuple):
     setting: Setting
 
 
+class Trust(NamedTuple):
+    """Whether an agent runs our hooks. `approved` of `wanted` are; `step` is what is left to do."""
+
+    approved: int
+    wanted: int
+    step: str = ""
+
+    @property
+    def complete(self) -> bool:
+        return self.approved >= self.wanted
+
+
 class Hooks(NamedTuple):
     """How an agent lists hooks: per event the group or handler around a command.
 
@@ -163,6 +175,19 @@ def _own_places(root: splice.Node, hooks: bool, servers: str) -> list[tuple[str 
                 found.append(("hooks", event, place))
             else:
                 found += [("hooks", event, place, "hooks", n) for n in own]
+    return found
+
+
+def own_handlers(text: str) -> list[tuple[str, int, int]]:
+    """Where our handlers stand in a JSON file: the event, the group and the place in it."""
+    if not text.strip():
+        return []
+    found: list[tuple[str, int, int]] = []
+    for event, groups in _as_dict(_as_dict(splice.parse(text).value).get("hooks")).items():
+        for group, held in enumerate(groups if isinstance(groups, list) else ()):
+            for place, handler in enumerate(_as_dict(held).get("hooks", [held])):
+                if is_own_command(_as_dict(handler).get("command")):
+                    found.append((event, group, place))
     return found
 
 

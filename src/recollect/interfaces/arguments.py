@@ -70,7 +70,8 @@ def parse(operation: Operation, words: Sequence[str]) -> dict[str, Any]:
 
 def flags(parameter: Parameter) -> tuple[str, ...]:
     """How an option may be written; a list also in the singular."""
-    flag = "--" + parameter.name.replace("_", "-")
+    # A word of the language (`import_`) has an underscore behind it in Python only.
+    flag = "--" + parameter.name.rstrip("_").replace("_", "-")
     if parameter.type == "list" and flag.endswith("s") and not flag.endswith("ss"):
         return (flag, flag[:-1]) if flag != "--status" else (flag,)
     return (flag,)

@@ -11,16 +11,31 @@ from ..core import render
 
 def asked(done: Any, given: Mapping[str, Any], again: Callable[[dict[str, Any]], Any]) -> Any:
     """The result, after the person agreed to what was planned; unchanged if there is nobody."""
-    waiting = [change for change in done.changes if change.pending]
-    decided = done.applied or given.get("check") or given.get("print")
-    if decided or not waiting or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    looking = given.get("check") or given.get("print")
+    if looking or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return done
-    print("\n".join(difference(change) for change in waiting))
+    waiting = [change for change in done.changes if change.pending]
+    more: dict[str, Any] = {}
+    if waiting and not done.applied:
+        print("\n".join(difference(change) for change in waiting))
+        if _agrees(f"Change {len(waiting)} files as shown? A backup is kept. [y/N] "):
+            more["yes"] = True
+    if done.past and _agrees(f"Import {done.past} past conversations of this project? [y/N] "):
+        more["import_"] = True
+    if not more:
+        return done
+    last = again(more)
+    # What was made or written a moment ago is still what this command did.
+    if done.applied:
+        last = last._replace(changes=done.changes, applied=True)
+    return last._replace(created=done.created)
+
+
+def _agrees(question: str) -> bool:
     try:
-        answer = input(f"Change {len(waiting)} files as shown? A backup is kept. [y/N] ")
+        return input(question).strip().lower() in ("y", "yes")
     except EOFError:
-        answer = ""
-    return again({"yes": True}) if answer.strip().lower() in ("y", "yes") else done
+        return False
 
 
 def difference(change: Any) -> str:

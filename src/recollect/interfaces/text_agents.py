@@ -77,6 +77,10 @@ def _initialised(done: Any) -> str:
 
         agents = dict.fromkeys(change.agent for change in done.changes if change.pending)
         lines += [f"{agent}: {next_step(agent)}" for agent in agents]
+    if done.imported:
+        lines.append(_imported(done.imported))
+    elif done.past:
+        lines.append(f"{done.past} past conversations of this project: recollect import reads them")
     if not done.checked:
         lines.append('try: recollect learn "…"   then: recollect recall "…"')
     return "\n".join(lines)

@@ -11,7 +11,17 @@ import os
 from collections.abc import Mapping
 
 from ..claude_code.setup import group
-from ..settings import NO_ENV, SERVER, Command, Hooks, Place, json_setting, toml_setting
+from ..settings import (
+    NO_ENV,
+    SERVER,
+    Command,
+    Hooks,
+    Place,
+    Trust,
+    json_setting,
+    own_handlers,
+    toml_setting,
+)
 
 
 def _table(command: Command) -> str:
@@ -45,3 +55,32 @@ def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Pl
         Place(os.path.join(folder, "config.toml"), "mcp", "user", MCP),
         Place(os.path.join(project, ".codex", "config.toml"), "mcp", "project", MCP),
     )
+
+
+def trust_file(home: str, env: Mapping[str, str] = NO_ENV) -> str:
+    """Where Codex notes which hooks the user approved."""
+    return os.path.join(env.get("CODEX_HOME") or os.path.join(home, ".codex"), "config.toml")
+
+
+def trust(noted: str, path: str, text: str, scope: str) -> Trust:
+    """How many of our hooks in a file are approved: `[hooks.state."<path>:<event>:<n>:<n>"]`."""
+    import tomllib
+
+    try:
+        state = tomllib.loads(noted).get("hooks", {}).get("state", {})
+    except (tomllib.TOMLDecodeError, AttributeError):
+        state = {}
+    own = own_handlers(text)
+    found = [state.get(f"{path}:{_snake(event)}:{group}:{place}") for event, group, place in own]
+    approved = [
+        entry
+        for entry in found
+        if isinstance(entry, dict)
+        and entry.get("trusted_hash")
+        and entry.get("enabled") is not False
+    ]
+    return Trust(len(approved), len(own), "run /hooks in Codex and approve them")
+
+
+def _snake(event: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in event).lstrip("_")

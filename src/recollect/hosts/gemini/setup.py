@@ -5,11 +5,12 @@ One file holds both. Time limits are in milliseconds. A changed command must be 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 
 from ...types import Json
-from ..settings import NO_ENV, Command, Hooks, Place, json_setting
+from ..settings import NO_ENV, Command, Hooks, Place, Trust, json_setting, own_handlers
 
 
 def _group(milliseconds: int, matcher: str = "") -> Callable[[str], dict[str, Json]]:
@@ -51,3 +52,23 @@ def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Pl
         ),
         Place(os.path.join(project, ".gemini", "settings.json"), "both", "project", SETTINGS),
     )
+
+
+def trust_file(home: str, env: Mapping[str, str] = NO_ENV) -> str:
+    """Where Gemini CLI notes which hooks of which project the user approved."""
+    return os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini", "trusted_hooks.json")
+
+
+def trust(noted: str, path: str, text: str, scope: str) -> Trust:
+    """How many of our hooks in a project's file are approved; the user's own need no approval."""
+    own = own_handlers(text)
+    if scope == "user":
+        return Trust(len(own), len(own))
+    try:
+        approved = json.loads(noted or "{}").get(os.path.dirname(os.path.dirname(path)), [])
+    except (ValueError, AttributeError):
+        approved = []
+    hooks = json.loads(text)["hooks"] if own else {}
+    handlers = [hooks[event][group]["hooks"][place] for event, group, place in own]
+    known = [one for one in handlers if f"{one.get('name')}:{one['command']}" in approved]
+    return Trust(len(known), len(own), "start Gemini CLI in the project and approve them")
