@@ -62,6 +62,8 @@ class Upkeep(Agents):
             stores_below(find_project(self.project.root)),
             past,
             imported,
+            remove,
+            os.path.exists(self.project.database),
         )
 
     def _make_project(self) -> bool:

@@ -65,6 +65,8 @@ class Initialised(NamedTuple):
     past: int = 0
     """Conversations of this project that agents have written down and nobody read yet."""
     imported: Imported | None = None
+    removing: bool = False
+    exists: bool = True
 
     @property
     def ok(self) -> bool:

@@ -16,8 +16,8 @@ _MOST_LISTED = 20
 def _imported(done: Any) -> str:
     read = [item for item in done.transcripts if not item.error]
     lines = [
-        f"{done.messages} new messages ({done.known} were there) in {done.sessions} sessions "
-        f"from {len(read)} transcripts"
+        f"{_number(done.messages, 'new message')} ({done.known} were there) in "
+        f"{_number(done.sessions, 'session')} from {_number(len(read), 'transcript')}"
     ]
     lines += _counted("bookkeeping", [item.skipped for item in read])
     lines += _counted("DAMAGED", [item.damaged for item in read])
@@ -47,7 +47,7 @@ def _counted(title: str, counts: Sequence[Any]) -> list[str]:
     reasons = ", ".join(
         f"{render.one_line(name)} {number}" for name, number in total.most_common(6)
     )
-    return [f"  skipped as {title}: {sum(total.values())} records ({reasons})"]
+    return [f"  skipped as {title}: {_number(total.total(), 'record')} ({reasons})"]
 
 
 def _captures(memories: Sequence[Memory]) -> str:
@@ -59,11 +59,11 @@ def _captures(memories: Sequence[Memory]) -> str:
 
 def _initialised(done: Any) -> str:
     lines = []
-    if not done.checked and not (done.applied and not done.created):
-        lines.append(f"{'made' if done.created else 'already there:'} {done.database}")
+    if not (done.checked or done.removing):
+        made = "made" if done.created else "already there:" if done.exists else "would make"
+        lines.append(f"{made} {done.database}")
     lines += [f"not used, as it belongs to this project: {path}" for path in done.below]
-    for change in done.changes:
-        lines.append(_state(change, done.applied))
+    lines += [_state(change, done) for change in done.changes]
     if not done.changes:
         lines.append("no agent was found in your home; --agent NAME connects one that is elsewhere")
     waiting = [change for change in done.changes if change.pending and not done.applied]
@@ -72,6 +72,9 @@ def _initialised(done: Any) -> str:
 
         lines += ["", *(difference(change) for change in waiting), ""]
         lines.append("nothing was written; --yes does so (the same command again, with --yes)")
+    if done.removing:
+        lines.append(f"the memory stays: {done.database}")
+        return "\n".join(lines)
     if done.applied:
         from ..app.connections import next_step
 
@@ -80,17 +83,24 @@ def _initialised(done: Any) -> str:
     if done.imported:
         lines.append(_imported(done.imported))
     elif done.past:
-        lines.append(f"{done.past} past conversations of this project: recollect import reads them")
+        told = _number(done.past, "past conversation")
+        lines.append(f"{told} of this project: `recollect import` reads them")
     if not done.checked:
         lines.append('try: recollect learn "…"   then: recollect recall "…"')
     return "\n".join(lines)
 
 
-def _state(change: Any, applied: bool) -> str:
+def _state(change: Any, done: Any) -> str:
     if change.error:
         return f"BAD  {change.agent}: {render.visible(change.error)} ({change.path})"
-    state = "written" if applied and change.pending else change.state
+    state = change.state
+    if done.applied and change.pending:
+        state = "removed" if done.removing else "written"
     return f"{change.agent}: {change.what} in {change.path}: {state}"
+
+
+def _number(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 SHOWN: dict[str, Callable[[Any], str]] = {
