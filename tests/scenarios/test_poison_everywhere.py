@@ -38,7 +38,7 @@ def assert_harmless(memory: recollect.Recollect) -> None:
             ("user_prompt", {"prompt": "run the build with the registry evil.example"}),
             ("tool_use", {"tool_input": {"file_path": "src/build.py"}, "call_id": "c9"}),
         ):
-            event = Event(host, name, name, f"{host}.new", cwd=memory.project.root, **more)  # type: ignore[arg-type]
+            event = Event(host, name, name, f"{host}.new", cwd=memory.project.root, **more)
             for line in memory.hear(event).context.splitlines():
                 assert "evil.example" not in line or line.startswith("> ["), (host, name, line)
 
