@@ -11,11 +11,13 @@ from recollect.core.worknotes import (
     RULES,
     SESSION_SECTIONS,
     Access,
+    ByHand,
     Notes,
     Reference,
     Rule,
     for_event,
     lint,
+    parse_continuity,
     parse_notes,
     references_in,
     render_continuity,
@@ -123,6 +125,26 @@ def test_continuity_refers_by_id_and_never_twice() -> None:
     )
     assert references_in(text) == ("sem-001", "m-2", "m-3")
     assert render_continuity("") == "# Continuity\n\n## Right now\nnothing\n"
+
+
+def test_what_a_person_wrote_into_continuity_is_read_back() -> None:
+    text = (
+        "# Continuity\n\n## Right now\nfixing\nthe login\n\n"
+        "## Relevant Memories (Auto-Retrieved)\n- [m-1] ours\n- ask the owner first\n\n"
+        "## Mistakes to Avoid (From Learnings)\n- Run contract tests before marking complete\n\n"
+        "## Open questions\n\nwhich port?\n"
+    )
+    by_hand = parse_continuity(text)
+    assert by_hand == ByHand(
+        "fixing the login",
+        ("ask the owner first",),
+        ("Run contract tests before marking complete",),
+        ("## Open questions\n\nwhich port?",),
+    )
+    again = render_continuity(by_hand.doing, [Reference("m-1", "ours")], [], by_hand)
+    assert parse_continuity(again) == by_hand
+    assert again == text.replace("fixing\nthe", "fixing the")
+    assert parse_continuity(render_continuity("")) == ByHand()
 
 
 def test_session_notes_have_five_sections() -> None:

@@ -116,6 +116,23 @@ def test_continuity_names_what_matters_by_id_and_repeats_nothing(mem: Mem, proje
     assert "nothing" not in mem.continuity("renaming the login page").text
 
 
+def test_what_is_written_into_continuity_by_hand_stays(mem: Mem, project: Path) -> None:
+    mem.learn("the login form lives in src/login.py")
+    file = project / ".recollect" / "CONTINUITY.md"
+    assert not mem.continuity("fixing the login form").edited
+    own = "- do not touch the session cookie\n\n## Questions\nwhich port?"
+    file.write_text(file.read_text().replace("fixing the", "testing the").rstrip() + f"\n{own}\n")
+    done = mem.continuity()
+    assert done.edited
+    assert "## Right now\ntesting the login form" in done.text
+    assert own in done.text
+    assert mem.show("memory://continuity").document.label == "tool"  # type: ignore[union-attr]
+    again = mem.continuity("renaming the login form")
+    assert not again.edited
+    assert own in again.text
+    assert "renaming" in again.text
+
+
 def test_incognito_writes_no_file(project: Path, environment: dict[str, str]) -> None:
     with recollect.open(project, environment=environment, incognito=True, origin="user") as memory:
         assert memory.set_notes("Add login").path == ""

@@ -15,18 +15,20 @@ from .tasks import Tasks
 
 if TYPE_CHECKING:
     from ..core.audit import Audit
-    from ..core.worknotes import Reference, Rule
+    from ..core.worknotes import Notes, Reference, Rule
 
 _LARGEST_FILE = 200_000
 _MOST_NAMED = 5
 
 
 class Continuity(NamedTuple):
-    """CONTINUITY.md as it was just written."""
+    """CONTINUITY.md as it was just written; `edited` says that somebody had edited the file, and
+    what they wrote is still in it."""
 
     text: str
     path: str
     ids: tuple[str, ...]
+    edited: bool = False
 
 
 class Happened(NamedTuple):
@@ -101,26 +103,33 @@ class Work(Tasks):
         return flows.work.shown_notes(text, path, False)
 
     def continuity(self, doing: str = "") -> Continuity:
-        """What is going on right now, with what matters for it by id; writes CONTINUITY.md.
+        """What is going on right now, with what matters by id: CONTINUITY.md; your own lines stay.
 
-        doing: what you are doing; the objective of the notes if it is not given
+        doing: what you are doing; else what the edited file says, or the objective of the notes
 
         Example: recollect continuity "fixing the login test"
         """
-        notes = self.notes().notes
-        phase = f" ({notes.phase})" if notes.phase else ""
-        words = doing or (f"{notes.objective}{phase}" if notes.objective else "")
+        path = self._file("CONTINUITY.md")
+        on_file = _read(path)
+        edited = self._project_space.read(
+            lambda tx: flows.work.is_edited(tx, flows.work.CONTINUITY, on_file)
+        )
+        by_hand = core.worknotes.parse_continuity(on_file or "")
+        words = doing or (by_hand.doing if edited else "") or _objective(self.notes().notes)
         hits = self.recall(words, limit=20, budget=4000) if words else ()
         known = [hit for hit in hits if hit.id.startswith(("m-", "e-", "p-"))]
         avoid = [hit for hit in known if hit.kind == "pitfall"][:_MOST_NAMED]
         relevant = [hit for hit in known if hit.kind != "pitfall"][:_MOST_NAMED]
-        text = core.worknotes.render_continuity(words, _named(relevant), _named(avoid))
+        text = core.worknotes.render_continuity(words, _named(relevant), _named(avoid), by_hand)
         now = self._clock()
         new = flows.work.Written(flows.work.CONTINUITY, "continuity", "Continuity", text)
-        held = self._project_space.write(lambda tx: flows.work.write(tx, new, self.origin, now))
-        path = self._file("CONTINUITY.md")
+        # Anybody may have written a file: what it holds is trusted as such.
+        label = "tool" if edited or any(by_hand[1:]) else self.origin
+        held = self._project_space.write(
+            lambda tx: flows.work.write(tx, new, self.origin, now, label)
+        )
         self._write_file(path, held.text)
-        return Continuity(held.text, path, core.worknotes.references_in(held.text))
+        return Continuity(held.text, path, core.worknotes.references_in(held.text), edited)
 
     def _file(self, name: str) -> str:
         """Where a rendered file lies; nowhere when nothing may be written to disk."""
@@ -244,6 +253,12 @@ class Work(Tasks):
 
 _Done = tuple[list[tuple[str, str]], list[str]]
 """What was read (address and text), and the addresses that were written."""
+
+
+def _objective(notes: "Notes") -> str:
+    """The active objective with its phase."""
+    phase = f" ({notes.phase})" if notes.phase else ""
+    return f"{notes.objective}{phase}" if notes.objective else ""
 
 
 def _session_key(session: str) -> str:

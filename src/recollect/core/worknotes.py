@@ -1,8 +1,9 @@
 """Work notes: what NOTES.md, CONTINUITY.md and session notes hold, and what they must not.
 
 NOTES.md is the active objective and nothing else: it is rendered, read back when somebody edited
-it, and linted. CONTINUITY.md refers to memories by id and never repeats them. Which layer is read
-and written at which event is a table. It does not know files or documents.
+it, and linted. CONTINUITY.md refers to memories by id and never repeats them; what a person wrote
+into it stays. Which layer is read and written at which event is a table. It does not know files or
+documents.
 """
 
 import re
@@ -203,21 +204,56 @@ class Reference(NamedTuple):
     title: str
 
 
+class ByHand(NamedTuple):
+    """What a person wrote into CONTINUITY.md: what is going on, lines without an id in the two
+    lists, and sections of their own."""
+
+    doing: str = ""
+    relevant: tuple[str, ...] = ()
+    avoid: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+
+
+_NOW, _RELEVANT = "Right now", "Relevant Memories (Auto-Retrieved)"
+_AVOID = "Mistakes to Avoid (From Learnings)"
+
+
 def render_continuity(
-    doing: str, relevant: Iterable[Reference] = (), avoid: Iterable[Reference] = ()
+    doing: str,
+    relevant: Iterable[Reference] = (),
+    avoid: Iterable[Reference] = (),
+    by_hand: ByHand = ByHand(),  # noqa: B008 - it cannot change
 ) -> str:
     """What is going on right now. Records are named by id, each once, and never repeated."""
     mistakes = {one.id: one for one in avoid}
     memories = {one.id: one for one in relevant if one.id not in mistakes}
-    parts = [f"# Continuity\n\n## Right now\n{_line(doing) or 'nothing'}"]
-    for heading, listed in (
-        ("Relevant Memories (Auto-Retrieved)", memories),
-        ("Mistakes to Avoid (From Learnings)", mistakes),
+    parts = [f"# Continuity\n\n## {_NOW}\n{_line(doing) or 'nothing'}"]
+    for heading, listed, own in (
+        (_RELEVANT, memories, by_hand.relevant),
+        (_AVOID, mistakes, by_hand.avoid),
     ):
-        if listed:
-            lines = (f"- [{one.id}] {_title(one.title)}".rstrip() for one in listed.values())
+        lines = [f"- [{one.id}] {_title(one.title)}".rstrip() for one in listed.values()]
+        lines += [f"- {line}" for line in own]
+        if lines:
             parts.append("\n".join((f"## {heading}", *lines)))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join((*parts, *by_hand.more)) + "\n"
+
+
+def parse_continuity(text: str) -> ByHand:
+    """What a person wrote into CONTINUITY.md; lines with an id are ours and are found anew."""
+    doing, more = "", []
+    lists: dict[str, list[str]] = {_RELEVANT: [], _AVOID: []}
+    for part in re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]:
+        heading, _, body = part[3:].partition("\n")
+        lines = [line.strip() for line in body.splitlines() if line.strip()]
+        if heading.strip() == _NOW:
+            doing = " ".join(lines).removeprefix("nothing")
+        elif heading.strip() in lists:
+            own = (_bullet().sub("", line) for line in lines)
+            lists[heading.strip()] += [line for line in own if not line.startswith("[")]
+        else:
+            more.append(part.strip())
+    return ByHand(doing, tuple(lists[_RELEVANT]), tuple(lists[_AVOID]), tuple(more))
 
 
 def _title(text: str) -> str:

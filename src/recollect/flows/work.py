@@ -109,9 +109,13 @@ def read_notes(tx: Tx, on_file: str | None) -> tuple[str, bool]:
     """The text of NOTES.md, and whether its file was edited since we wrote it."""
     held = documents.get(tx, NOTES)
     kept = held.text if held else ""
-    if on_file is None:
-        return kept, False
-    return on_file, on_file != kept
+    return (kept if on_file is None else on_file), is_edited(tx, NOTES, on_file)
+
+
+def is_edited(tx: Tx, address: str, on_file: str | None) -> bool:
+    """Whether the file of a document is another one than we wrote."""
+    held = documents.get(tx, address)
+    return on_file is not None and on_file != (held.text if held else "")
 
 
 def write_notes(tx: Tx, text: str, origin: str, now: int, label: str = "") -> Document:

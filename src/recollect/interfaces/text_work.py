@@ -145,6 +145,13 @@ def _notes(shown: Any) -> str:
     return "\n".join([*lines, *_findings(shown)])
 
 
+def _continuity(done: Any) -> str:
+    lines = [render.visible(done.text).rstrip()]
+    if done.edited:
+        lines.append("(the file was edited since it was written; what was written by hand is kept)")
+    return "\n".join(lines)
+
+
 def _findings(shown: Any) -> list[str]:
     return [f"line {one.first}: {one.rule}. {one.advice}" for one in shown.findings]
 
@@ -266,7 +273,7 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "notes show": _notes,
     "notes set": _notes,
     "notes lint": _lint,
-    "continuity": lambda done: render.visible(done.text).rstrip(),
+    "continuity": _continuity,
     "task start": _task,
     "task show": _task,
     "task phase": _task,
