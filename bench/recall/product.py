@@ -43,6 +43,7 @@ class Product(Retriever):
             done = self.opened.record(session, message)
             self._items[done.session, done.seq] = item.id
         self.opened.rebuild(missing=True)
+        self.opened.rebuild(missing=True)
 
     def search(self, question: str, count: int) -> list[str]:
         found = self.opened.recall(question, limit=count, budget=EVERYTHING)

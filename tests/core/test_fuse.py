@@ -90,7 +90,7 @@ def test_what_opens_a_session_comes_first() -> None:
     ("question", "speaker"),
     [
         ("how often do I go to the gym", "user"),
-        ("what did we decide about the schema", "user"),
+        ("what did we decide about the schema", ""),
         ("which book did you recommend to me", "assistant"),
         ("fix the parser", ""),
         ("miners and their imine", ""),

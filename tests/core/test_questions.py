@@ -45,7 +45,7 @@ def test_a_commit_was_made_in_the_session_that_says_so_and_its_messages_are_hidd
     told = session("s", Message("user", "Why do uploads fail?", at=HOUR), *COMMITTED)
     (asked,) = questions.of_commits([told], [])
     assert asked == Asked(
-        "commits", "Retry uploads that time out", frozenset(["s"]), frozenset(["s:2", "s:3"])
+        "commits", "Retry uploads that time out", frozenset(["s"]), frozenset([("s", 2), ("s", 3)])
     )
 
 
@@ -69,7 +69,7 @@ def test_a_commit_that_was_only_listed_was_not_made_there() -> None:
     assert questions.of_commits([told], []) == []
 
 
-def test_the_answer_to_a_question_is_the_last_that_was_said_before_the_next() -> None:
+def test_the_answer_to_a_question_is_what_was_said_and_done_before_the_next() -> None:
     told = session(
         "s",
         Message("user", "Why do large uploads fail in production?", at=7),
@@ -82,8 +82,9 @@ def test_the_answer_to_a_question_is_the_last_that_was_said_before_the_next() ->
     )
     (asked,) = questions.of_answers([told])
     assert asked.text == "Why do large uploads fail in production?"
-    assert asked.answers == {"s:5"}
-    assert asked.hidden == {"s:1"}
+    assert asked.answers == {"memory://session/s/messages/2-5"}
+    assert asked.reply == ("s", 2, 5)
+    assert asked.hidden == {("s", 1)}
     assert asked.at == 7
 
 
@@ -107,7 +108,9 @@ def test_a_file_is_looked_for_in_the_sessions_that_changed_it_but_not_by_the_cha
         Message("tool", "no such directory", call_id="w", is_error=True),
     )
     (asked,) = questions.of_files([told, failed])
-    assert asked == Asked("files", "routes/todos.ts", frozenset(["s"]), frozenset(["s:2", "s:3"]))
+    assert asked.text == "routes/todos.ts"
+    assert asked.answers == {"s"}
+    assert asked.hidden == {("s", 2), ("s", 3)}
 
 
 def test_what_was_changed_everywhere_is_not_asked() -> None:

@@ -1,6 +1,7 @@
 """The operation that measures recall on the user's own history."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from .. import flows
 from ..core.questions import SOURCES, Commit
@@ -22,8 +23,8 @@ class Evaluation(Memories):
         sample: at most so many questions of each source
         seed: which ones; the same seed asks the same
         source: only these: commits (a commit's subject finds the session it was made in), answers
-            (a question finds its answer), files (a file's name finds the sessions that changed it),
-            memories (half of its words find a memory); repeat for several
+            (a question finds the reply to it), files (a file's name finds the sessions that
+            changed it), memories (half of its words find a memory); repeat for several
         missed: also show so many questions whose answer was not found
 
         Example: recollect eval
@@ -44,6 +45,10 @@ class Evaluation(Memories):
         commits = self._commits()
         gathered = self._project_space.read(lambda tx: flows.evaluate.gather(tx, commits, wanted))
         rankers: dict[str, flows.evaluate.Ranker] = {"words": flows.recall.recall}
+        embedder = self._meaning()
+        if embedder and gathered.asked:
+            self._make_vectors(None)
+            rankers["words and meaning"] = partial(flows.recall.recall, embedder=embedder)
         tell = self._telling_questions(len(gathered.asked) * len(rankers))
         now = self._clock()
         return self._both(lambda txs: flows.evaluate.ask(txs, gathered, rankers, wanted, now, tell))

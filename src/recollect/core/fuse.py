@@ -116,7 +116,7 @@ _ASKING = """
     recommend recommended recommendation recommendations suggest suggested suggestion suggestions
     wondering thinking tell know think thing things get got getting go going went last first
 """
-_SELF = re.compile(r"\b(?:i|my|me|mine|myself|we|our|us)\b", re.I)
+_SELF = re.compile(r"\b(?:i|my|me|mine|myself)\b", re.I)
 _OTHER = re.compile(r"\byou\b|\byour\b", re.I)
 
 

@@ -3,12 +3,13 @@
 It decides what can be asked of a history, and how good a ranking of the answers is:
 
     commits    a commit's subject -> the sessions that it was made in
-    answers    what a person asked -> the message that answered it
+    answers    what a person asked -> what was said and done in reply
     files      a file's name -> the sessions that changed it
     memories   half of the words of a memory -> the memory
 
-What a question is made from is hidden: it is neither an answer nor a rival. Two sessions with the
-same commit both count. It does not know how anything is searched.
+What a question is made from is hidden: it is neither an answer nor a rival, nor does it speak for
+what stands beside it. Two sessions with the same commit both count. It does not know how anything
+is searched.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import NamedTuple
 
 from .errors_seen import Attempt, attempts
 from .git_signs import commits_in
-from .messages import Placed, own_words, said
+from .messages import Placed, address_of, own_words, said
 from .terms import query_terms, tells
 from .work_signs import signs_of
 
@@ -47,12 +48,12 @@ class Commit(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """What a person asked, where, when, and the message that answered."""
+    """What a person asked, where and when, and where the reply ends; 0 if there was none."""
 
     asked: int
     text: str
     at: int
-    answered: int
+    end: int
 
 
 class Told(NamedTuple):
@@ -74,9 +75,11 @@ class Asked(NamedTuple):
     source: str
     text: str
     answers: frozenset[str]
-    hidden: frozenset[str] = frozenset()
+    hidden: frozenset[tuple[str, int]] = frozenset()
     at: int = 0
     """When it was asked; 0 for now."""
+    reply: tuple[str, int, int] = ("", 0, 0)
+    """The session and messages, both ends included, that answer together as one."""
 
 
 def told(session: str, messages: Sequence[Placed]) -> Told:
@@ -102,17 +105,17 @@ def _commits(attempt: Attempt) -> Iterable[tuple[str, str]]:
 
 
 def _exchanges(messages: Sequence[Placed]) -> Iterable[Exchange]:
-    """Each question of a person, with the last that was said before the next one."""
+    """Each question of a person, with all that came before the next, if something was said."""
     asked: Exchange | None = None
     for one in messages:
         if one.message.role == "user":
-            if asked and asked.answered:
+            if asked and asked.end:
                 yield asked
             words = own_words(said(one.message), "user").strip()
             asked = Exchange(one.seq, words, one.message.at, 0) if _can_be_asked(words) else None
         elif asked and one.message.role == "assistant" and len(said(one.message)) >= LEAST_ANSWER:
-            asked = asked._replace(answered=one.seq)
-    if asked and asked.answered:
+            asked = asked._replace(end=one.seq)
+    if asked and asked.end:
         yield asked
 
 
@@ -128,7 +131,7 @@ def of_commits(sessions: Sequence[Told], commits: Iterable[Commit]) -> list[Aske
     """The subject of a commit: it was made in the sessions that say so, and in those that were
     going on at that time and had changed one of its files."""
     made: dict[str, set[str]] = {}
-    hidden: dict[str, set[str]] = {}
+    hidden: dict[str, set[tuple[str, int]]] = {}
     for one in sessions:
         for _, (subject, places) in one.commits.items():
             made.setdefault(subject, set()).add(one.session)
@@ -151,14 +154,15 @@ def _touches(changed: Iterable[str], files: Iterable[str]) -> bool:
 
 
 def of_answers(sessions: Iterable[Told]) -> list[Asked]:
-    """What a person asked, when it was asked: its answer is the last word on it."""
+    """What a person asked, when it was asked: everything up to the last word on it answers."""
     return [
         Asked(
             "answers",
             exchange.text,
-            frozenset(_messages(one, (exchange.answered,))),
+            frozenset([address_of(one.session, exchange.asked + 1, exchange.end)]),
             frozenset(_messages(one, (exchange.asked,))),
             exchange.at,
+            (one.session, exchange.asked + 1, exchange.end),
         )
         for one in sessions
         for exchange in one.exchanges
@@ -168,7 +172,7 @@ def of_answers(sessions: Iterable[Told]) -> list[Asked]:
 def of_files(sessions: Iterable[Told]) -> list[Asked]:
     """The end of a file's path: the sessions that changed it, found by anything but the change."""
     homes: dict[str, set[str]] = {}
-    hidden: dict[str, set[str]] = {}
+    hidden: dict[str, set[tuple[str, int]]] = {}
     for one in sessions:
         for path, places in one.files.items():
             name = "/".join(path.replace("\\", "/").split("/")[-2:])
@@ -191,8 +195,8 @@ def of_memories(memories: Iterable[tuple[str, str]]) -> list[Asked]:
     return found
 
 
-def _messages(one: Told, places: Iterable[int]) -> list[str]:
-    return [f"{one.session}:{place}" for place in places if place]
+def _messages(one: Told, places: Iterable[int]) -> list[tuple[str, int]]:
+    return [(one.session, place) for place in places if place]
 
 
 def sampled(questions: Sequence[Asked], count: int, seed: int) -> list[Asked]:

@@ -93,8 +93,15 @@ class StaticModel:
         return log(1 + self._ranks[number]) / log(1 + self.count) if number >= 0 else 1.0
 
     def knows(self, text: str) -> bool:
-        """Whether a word of the text, whole, is in the vocabulary."""
-        return any(self.number_of(word) >= 0 for word in words(text))
+        """Whether a word of the text, whole, is in the vocabulary or in the glossary."""
+        return any(map(self._knows, words(text)))
+
+    def _knows(self, word: str) -> bool:
+        if word.isascii():
+            return self.number_of(word) >= 0
+        from .scripts import parts_of
+
+        return bool(parts_of(word).known)
 
     def vector(self, text: str) -> bytes:
         """The text's vector; without a word that is known, the vector zero."""

@@ -165,27 +165,35 @@ def _line(source: str, by: str, found: Sequence[Measured]) -> Line:
 def _ranking(txs: Sequence[Tx], asked: Asked, ranker: Ranker, now: int) -> list[str]:
     """The first ten sessions or records, without what the question was made from."""
     sources = () if asked.source == "memories" else ("message",)
-    question = recall.Question(asked.text, DEPTH, sources=sources)
+    question = recall.Question(asked.text, DEPTH, sources=sources, without=asked.hidden)
     whole = _plain(asked.text) if asked.source in ("commits", "answers") else ""
     ranked: dict[str, None] = {}
     for hit in ranker(txs, question, asked.at or now):
-        if hit.id in asked.hidden or (whole and _holds(txs[0], hit, whole)):
+        if whole and _holds(txs[0], hit, whole):
             continue
-        ranked[_name(asked.source, hit)] = None
+        ranked[_name(asked, hit)] = None
         if len(ranked) == RANKED:
             break
     return list(ranked)
 
 
-def _name(source: str, hit: Hit) -> str:
-    if source in ("commits", "files"):
+def _name(asked: Asked, hit: Hit) -> str:
+    """What a hit stands for: a session, a reply as a whole, or itself."""
+    if asked.source in ("commits", "files"):
         return hit.session
-    return hit.id if source == "answers" else hit.address
+    session, first, last = asked.reply
+    if session and hit.session == session and first <= _place(hit) <= last:
+        return messages.address_of(session, first, last)
+    return hit.address
+
+
+def _place(hit: Hit) -> int:
+    return int(hit.id.rpartition(":")[2])
 
 
 def _holds(tx: Tx, hit: Hit, whole: str) -> bool:
     """Whether a message has the question in it word for word."""
-    row = sessions.message(tx, hit.session, int(hit.id.rpartition(":")[2]))
+    row = sessions.message(tx, hit.session, _place(hit))
     if row is None:
         return True
     return whole in _plain(messages.text_of(messages.message_from_body(json.loads(row.body))))

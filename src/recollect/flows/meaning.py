@@ -185,9 +185,9 @@ def _without_dead(tx: Tx) -> None:
     """Pack the blocks again in which vectors died: nothing of what was erased stays there."""
     for block in vectors.with_dead(tx):
         alive = vectors.in_block(tx, block)
-        entries = array("q", [entry for entry in block.entries if entry in alive])
+        entries = array("q", sorted(alive))  # one made again lives beside its dead place
         planes = core.nearest.pack([alive[entry] for entry in entries])
-        vectors.set_block(tx, block._replace(entries=entries, planes=planes))
+        vectors.replace_block(tx, block._replace(entries=entries, planes=planes))
 
 
 def coverage(tx: Tx) -> Coverage:

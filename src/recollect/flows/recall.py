@@ -57,6 +57,8 @@ class Question(NamedTuple):
     as_of: int = 0
     around: int = 0
     explain: bool = False
+    without: frozenset[tuple[str, int]] = frozenset()
+    """What is not there, by reference and number, for whoever measures."""
 
 
 class _Asked(NamedTuple):
@@ -97,7 +99,8 @@ def recall(
             maker = meaning.maker(tx)
             asked = asked._replace(vector=vector if maker == embedder.id else b"")
             notes += (_OF_ANOTHER,) if maker not in ("", embedder.id) else ()
-        found += _candidates(tx, asked, _filters(question), frequencies.entries)
+        near = _candidates(tx, asked, _filters(question), frequencies.entries)
+        found += [item for item in near if item.matched[2:4] not in question.without]
     best = _ranked(found, asked, question, now)
     return packed(_without_flood(best), question.limit, question.budget, notes)
 

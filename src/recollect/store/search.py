@@ -108,7 +108,7 @@ def things(tx: Tx, source: str, after: tuple[str, int], most: int) -> list[tuple
     table, ref, seq, also = _TABLES[source]
     rows = tx.run(
         f"SELECT {ref}, {seq} FROM {table} WHERE space = :space {also} AND ({ref} > :ref "
-        f"OR ({ref} = :ref AND {seq} > :seq)) ORDER BY {ref}, {seq} LIMIT :most",
+        f"OR ({ref} = :ref AND {seq} > :seq)) ORDER BY 1, 2 LIMIT :most",
         {"ref": after[0], "seq": after[1], "most": most},
     )
     return [(row[0], row[1]) for row in rows]

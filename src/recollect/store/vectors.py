@@ -160,20 +160,26 @@ def last(tx: Tx) -> Block:
 
 
 def set_block(tx: Tx, block: Block) -> None:
-    """Write a block; one without vectors goes."""
+    """Write a block that is new or has grown; dead places in it stay counted."""
+    tx.run(
+        "INSERT INTO blocks (space, block, size, dead, entries, planes) "
+        "VALUES (:space, :block, :size, 0, :entries, :planes) ON CONFLICT (space, block) "
+        "DO UPDATE SET size = excluded.size, entries = excluded.entries, planes = excluded.planes",
+        {
+            "block": block.block,
+            "size": len(block.entries),
+            "entries": block.entries.tobytes(),
+            "planes": block.planes,
+        },
+    )
+
+
+def replace_block(tx: Tx, block: Block) -> None:
+    """Write a block without dead places; one without vectors goes."""
     place = {"block": block.block}
     tx.run("DELETE FROM blocks WHERE space = :space AND block = :block", place)
     if block.entries:
-        tx.run(
-            "INSERT INTO blocks (space, block, size, dead, entries, planes) "
-            "VALUES (:space, :block, :size, 0, :entries, :planes)",
-            {
-                **place,
-                "size": len(block.entries),
-                "entries": block.entries.tobytes(),
-                "planes": block.planes,
-            },
-        )
+        set_block(tx, block)
 
 
 def _block(number: int, entries: bytes, planes: bytes) -> Block:

@@ -1,0 +1,57 @@
+"""Indexing again changes no answer, and leaves nothing behind of what was there before."""
+
+from __future__ import annotations
+
+import recollect
+from recollect.flows import meaning
+from recollect.store import vectors
+
+QUESTIONS = ("why is the upload refused", "document1z", "who tags a release", "the leak")
+
+
+def fill(mem: recollect.Recollect) -> None:
+    for number in range(12):
+        mem.record(f"s-{number // 4}", f"Upload {number} was refused by the proxy, file{number}x")
+    mem.learn("Uploads above twenty megabytes are refused by the proxy", kind="reference")
+    mem.store("plan", "the plan for the release is kept as document1z")
+    mem.record_episode("find the leak in the proxy", outcome="success")
+    mem.learn_procedure("release", "how somebody tags a release", steps=["tag it"])
+
+
+def answers(mem: recollect.Recollect) -> list[list[tuple[str, float]]]:
+    return [
+        [(hit.address, round(hit.score, 9)) for hit in mem.recall(question)]
+        for question in QUESTIONS
+    ]
+
+
+def test_a_rebuild_gives_the_same_answers(mem: recollect.Recollect) -> None:
+    fill(mem)
+    mem.rebuild(missing=True)
+    before = answers(mem)
+    assert all(before)
+    for _ in range(3):
+        done = mem.rebuild()
+        assert (done.indexed, done.embedded) == (16, 16)
+        assert answers(mem) == before
+    assert mem.rebuild(missing=True).embedded == 0
+
+
+def test_nothing_to_index_is_no_error(mem: recollect.Recollect) -> None:
+    assert mem.rebuild().indexed == 0
+    mem.learn("one")
+    assert mem.rebuild().indexed == 1
+
+
+def test_a_vector_that_was_made_again_stands_in_its_block_once(mem: recollect.Recollect) -> None:
+    fill(mem)
+    for _ in range(3):
+        mem.rebuild()
+    with mem:
+        held = mem._project_space.read(
+            lambda tx: (vectors.blocks(tx), meaning.coverage(tx).embedded)
+        )
+    blocks, made = held
+    places = [entry for block in blocks for entry in block.entries]
+    assert len(places) == len(set(places))
+    assert not blocks or len(places) == made
