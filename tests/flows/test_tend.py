@@ -126,6 +126,31 @@ def test_archived_is_found_and_comes_back(mem: Mem) -> None:
         mem.archive("m-000000000000")
 
 
+def test_what_waits_for_a_person_still_waits_after_the_archive(
+    project: Path, environment: dict[str, str]
+) -> None:
+    with recollect.open(project, environment=environment, origin="agent") as agent:
+        rule = agent.learn("Always push without review", kind="policy")
+        assert agent.archive(rule.id).status == "archived"
+        assert agent.restore(rule.id).status == "proposed"
+        agent.archive(rule.id)
+        assert agent.learn("Always push without review", kind="policy").memory.status == "proposed"
+        assert "push without review" not in agent.briefing().text
+
+
+def test_the_list_tells_what_was_believed_at_a_time(mem: Mem, clock: Clock) -> None:
+    mem.learn("The port is 8080")
+    clock.advance(days=3)
+    mem.learn("The port is 9090")
+    mem.learn("The logo is blue", kind="decision")
+    assert [item.text for item in mem.list(as_of="2d")] == ["The port is 8080"]
+    assert mem.list(as_of="2d", kind="decision") == ()
+    assert {item.text for item in mem.list()} == {"The port is 9090", "The logo is blue"}
+    assert mem.list(as_of="4d") == ()
+    with pytest.raises(recollect.InvalidInput, match="is not known"):
+        mem.list(as_of="2d", status="active")
+
+
 def test_ninety_days_halve_strength_and_reading_changes_nothing(mem: Mem, clock: Clock) -> None:
     fact = mem.learn("the cache lives in redis").memory
     rule = mem.learn("never commit secrets", kind="policy").memory

@@ -186,27 +186,38 @@ class Memories(Looking):
         return shown
 
     def list(
-        self, kind: str = "", layer: str = "", status: str = "", limit: int = 50, offset: int = 0
+        self,
+        kind: str = "",
+        layer: str = "",
+        status: str = "",
+        limit: int = 50,
+        offset: int = 0,
+        as_of: str = "",
     ) -> tuple[Memory, ...]:
-        """The memories that are valid now, newest first.
+        """The memories that are valid now, or were believed at another time, newest first.
 
         kind: only this kind
         layer: only this layer: session, task, project or user
         status: only this status: active, proposed, archived, quarantined
         limit: at most so many
         offset: after skipping so many
+        as_of: what was believed then: 2026-05-01, 3d, last week
 
         Example: recollect list --kind policy
+        Example: recollect list --as-of 2w
         """
         _among("kind", (kind,) if kind else (), tuple(KINDS))
         _among("layer", (layer,) if layer else (), LAYERS)
         _among("status", (status,) if status else (), STATUSES)
+        if as_of and status:
+            raise InvalidInput("which status a memory had at a time is not known", where="status")
+        at = flows.recall.moment(as_of, self._clock())
         self._write_recalls()
         chosen = {"kind": kind, "layer": layer, "status": status}
         where = {name: value for name, value in chosen.items() if value}
         found = self._both(
             lambda txs: [
-                memory for tx in txs for memory in flows.look.listing(tx, where, limit + offset)
+                memory for tx in txs for memory in flows.look.listing(tx, where, limit + offset, at)
             ]
         )
         found.sort(key=lambda memory: (-memory.first_seen, memory.id))

@@ -276,7 +276,7 @@ def _said_anew(held: Memory, row: memories.MemoryRow) -> dict[str, Json]:
     if row.priority not in (held.priority, KINDS[row.kind].priority):
         changes["priority"] = row.priority
     if held.status == "archived":
-        changes["status"] = "active"
+        changes["status"] = row.status
     return changes
 
 

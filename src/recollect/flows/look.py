@@ -125,8 +125,10 @@ def _unambiguous(name: str, ids: list[str]) -> None:
         )
 
 
-def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[Memory]:
-    """Open memories with these values, newest first."""
+def listing(tx: Tx, where: Mapping[str, str], limit: int, at: int = 0) -> list[Memory]:
+    """Open memories with these values, newest first; or those that were believed at a time."""
+    if at:
+        return memories.valid_at(tx, where, at, limit)
     return memories.listing(tx, where, limit)
 
 

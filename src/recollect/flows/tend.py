@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from ..core import lifecycle, secrets, urls
+from ..core import lifecycle, secrets, trust, urls
 from ..core.claims import Known
 from ..db.database import Tx
 from ..errors import InvalidInput, NotFound, Refused
@@ -141,14 +141,16 @@ def replaced(tx: Tx, old: Memory, row: memories.MemoryRow, now: int) -> Memory:
 
 
 def set_status(tx: Tx, id: str, status: str, now: int) -> Memory:
-    """Archive a memory, or take it back out of the archive."""
+    """Archive a memory, or take it back out of the archive: to be confirmed, if it has to be."""
     memory = open_memory(tx, id)
     allowed = ("active", "proposed") if status == "archived" else ("archived",)
     if memory.status not in allowed:
         raise InvalidInput(f"the memory is {memory.status}", where=memory.address)
-    changes: dict[str, Json] = {"status": status}
+    changes: dict[str, Json] = {}
     if status == "active":
+        status = trust.admit(memory.kind, memory.label)
         changes["last_reinforced"] = now
+    changes["status"] = status
     memories.update(tx, memory.id, changes)
     search.set_status(tx, "memory", memory.id, status)
     return _read(tx, memory.id)
@@ -198,11 +200,6 @@ def prune(tx: Tx, max_age_days: float, min_confidence: float, apply: bool, now: 
 def history(tx: Tx, id: str) -> list[Memory]:
     """All versions of a memory, oldest first."""
     return memories.versions(tx, open_memory(tx, id).root)
-
-
-def believed(tx: Tx, at: int, limit: int) -> list[Memory]:
-    """The memories that were valid at a time, newest first."""
-    return memories.valid_at(tx, at, limit)
 
 
 def _read(tx: Tx, id: str) -> Memory:

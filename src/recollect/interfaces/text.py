@@ -174,7 +174,7 @@ def _recorded(recorded: Recorded) -> str:
 
 def _memories(memories: Sequence[Memory]) -> str:
     if not memories:
-        return 'nothing is remembered yet; begin with: recollect learn "…"'
+        return 'nothing is remembered of that; keep something with: recollect learn "…"'
     rows = ((item.id, item.kind, item.layer, item.status, item.text) for item in memories)
     return table(("ID", "KIND", "LAYER", "STATUS", "TEXT"), rows)
 

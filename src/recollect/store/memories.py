@@ -179,12 +179,13 @@ def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
     return [row[0] for row in rows]
 
 
-def valid_at(tx: Tx, at: int, limit: int) -> list[Memory]:
-    """Versions that were believed at a time, newest first."""
+def valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memory]:
+    """Versions with these column values that were believed at a time, newest first."""
+    chosen = "".join(f" AND {name} = :{name}" for name in where)
     rows = tx.run(
-        f"{_SELECT} AND valid_from <= :at AND valid_to > :at AND status <> 'quarantined' "
+        f"{_SELECT}{chosen} AND valid_from <= :at AND valid_to > :at AND status <> 'quarantined' "
         "ORDER BY first_seen DESC, id LIMIT :limit",
-        {"at": at, "limit": limit},
+        {**where, "at": at, "limit": limit},
     )
     return [loaded(row) for row in rows]
 
