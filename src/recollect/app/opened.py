@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _MOST_NOTED = 200
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_ALPHABET = b"0123456789abcdefghjkmnpqrstvwxyz" * 8
 
 
 def new_id(prefix: str) -> str:
     """A fresh id of 60 random bits that can be read out and typed."""
-    number = int.from_bytes(os.urandom(8)) >> 4
-    return f"{prefix}-" + "".join(_ALPHABET[number >> shift & 31] for shift in range(55, -5, -5))
+    return f"{prefix}-{os.urandom(12).translate(_ALPHABET).decode()}"
 
 
 class Opened:

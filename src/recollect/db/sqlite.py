@@ -78,7 +78,7 @@ class SqliteDatabase:
         return files.identity(self.path, self._registry) if self.path else None
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
-        if not self.present():
+        if not getattr(self._local, "connection", None) and not self.present():
             # Looking creates nothing: a store that is not there yet is an empty one.
             return SqliteDatabase("", self.space).read(work)
         return self._attempt("BEGIN", work)
