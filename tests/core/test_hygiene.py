@@ -222,8 +222,9 @@ def test_a_changed_value_may_be_promoted() -> None:
     )
 
 
-def test_a_sentence_with_an_endless_word_is_read_in_a_moment() -> None:
-    assert refusal(f"a.py imports {'a' * 1500}?", "fact", "project") is None
+@pytest.mark.parametrize("text", [f"a.py imports {'a' * 1500}?", f"{'-' * 4_900}!\n" * 4])
+def test_a_text_that_hardly_ever_ends_is_read_in_a_moment(text: str) -> None:
+    assert refusal(text, "fact", "project") is None
 
 
 ASCII = st.characters(codec="ascii")

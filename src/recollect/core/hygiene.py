@@ -191,7 +191,7 @@ _SOURCES = {
     r"\b(?:defined|declared|implemented|located|found) (?:at|in) `?[\w./-]+\.\w{1,5}:\d+`?[.!]?$|"
     r"^(?:on )?line \d+ (?:of|in) \S+ (?:is|has|contains|says|reads|calls|defines)\b|"
     r"^`?[\w./-]+\.\w{1,5}`? imports (?:`?[\w.]++`?(?:, | and |, and )?)+[.!]?$",
-    "path": r"[\s│├└─|`+\\-]*[\w.@-]+(?:/[\w.@-]+)*/?(?:\.\w+)?\s*$",
+    "path": r"[\s│├└─|`+\\-]*+[\w.@-]++(?:/[\w.@-]++)*+/?\s*$",
     "diff": r"(?:diff --git |index [0-9a-f]+\.\.|@@ |\+\+\+ |--- |[+-](?! ))",
     "passing": r"\b(?:this (?:task|pr|ticket|sprint|change|branch|refactoring|session)|for now|"
     r"temporar(?:y|ily)|until (?:we|i|the|this|it|then)|as a stopgap|hotfix for|"
