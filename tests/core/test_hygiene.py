@@ -162,7 +162,7 @@ def test_any_text_is_judged(text: str) -> None:
     "text", ["a" * 20_000, "merged " * 3_000, "is 1 " * 5_000, "\n" * 20_000, "a/" * 900 + "!"]
 )
 def test_a_long_text_is_judged_too(text: str) -> None:
-    assert refusal(text, "fact", "project") is None
+    assert refusal(text, "pattern", "project") is None
 
 
 WHOLE = Note(
@@ -224,7 +224,7 @@ def test_a_changed_value_may_be_promoted() -> None:
 
 @pytest.mark.parametrize("text", [f"a.py imports {'a' * 1500}?", f"{'-' * 4_900}!\n" * 4])
 def test_a_text_that_hardly_ever_ends_is_read_in_a_moment(text: str) -> None:
-    assert refusal(text, "fact", "project") is None
+    assert refusal(text, "pattern", "project") is None
 
 
 ASCII = st.characters(codec="ascii")
