@@ -9,7 +9,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+EVERYBODYS = "nouns"
+"""What all layers may import, as if it were of the standard library."""
+
 LAYERS = {
+    EVERYBODYS: set(),
     "types": set(),
     "errors": set(),
     "version": set(),
@@ -84,7 +88,7 @@ def _allowed(layer: str, target: str) -> bool:
     if not target.startswith("recollect"):
         return True
     inner = target.removeprefix("recollect").lstrip(".") or "__init__"
-    if inner.split(".")[0] == layer:
+    if inner == EVERYBODYS or inner.split(".")[0] == layer:
         return True
     return any(inner == may or inner.startswith(f"{may}.") for may in LAYERS[layer])
 

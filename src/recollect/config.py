@@ -8,9 +8,10 @@ file, line and key; it never quietly means the defaults.
 import os
 import stat
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from .errors import ConfigError
+from .nouns import NamedTuple
 
 PROJECT_FILE = "recollect.toml"
 USER_FILE = "config.toml"

@@ -9,9 +9,10 @@ know of the directory. Git is not started: a hook has no time for it.
 import os
 import sys
 from collections.abc import Mapping
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 from .errors import ConfigError, InvalidInput, Refused
+from .nouns import NamedTuple
 
 FOLDER = ".recollect"
 _INIT_MARK = "project"

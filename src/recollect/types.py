@@ -7,7 +7,9 @@ end of a validity interval. What is stored as JSON is plain lists and dicts here
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, NewType
+from typing import Any, NewType
+
+from .nouns import NamedTuple
 
 SafeText = NewType("SafeText", str)
 """Text that the scrubber has seen. Only `core.secrets` makes it; the store takes nothing else."""

@@ -7,10 +7,10 @@ link in its place.
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from ..core import render
 from ..errors import RecollectError
+from ..nouns import NamedTuple
 from ..places import find_project, make_folder, own_folder, user_directory
 
 LARGEST = 64 * 1024

@@ -14,8 +14,8 @@ knows no store, no clock and no wording (`core.brief_text` does).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from ..nouns import NamedTuple
 from ..types import FOREVER, PRIORITIES, Memory
 from .brief_text import STABLE, TURN, Item, LeftOut, Plan
 from .claims import is_stale, mark

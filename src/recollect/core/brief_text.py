@@ -19,8 +19,8 @@ import json
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
+from ..nouns import NamedTuple
 from .messages import MEMORY_TAG, SUMMARY_TAG
 
 STABLE, TURN = "stable", "turn"

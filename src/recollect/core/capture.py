@@ -16,8 +16,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
-from typing import NamedTuple
 
+from ..nouns import NamedTuple
 from .messages import MEMORY_TAG, SUMMARY_TAG
 
 Span = tuple[int, int]

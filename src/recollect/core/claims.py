@@ -18,8 +18,8 @@ memory without a mark is read with care, one with a wrong mark is not.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
 
+from ..nouns import NamedTuple
 from ..types import Json
 
 STATES = ("missing", "moved", "changed", "fresh", "unverifiable")

@@ -6,8 +6,8 @@ still fit. It knows prices and nothing of what the items say (`core.activate` or
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from ..nouns import NamedTuple
 from .brief_text import (
     LONGEST_WORD,
     MOST_WORDS,

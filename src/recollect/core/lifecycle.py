@@ -7,9 +7,9 @@ store.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ..errors import InvalidInput
+from ..nouns import NamedTuple
 from ..types import FOREVER, Memory
 from .rank import DAY, strength
 from .trust import NOTE_DAYS

@@ -20,9 +20,10 @@ needs to be given back exactly as it came.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
+from ..nouns import NamedTuple
 from ..types import Json, Message, ToolCall
 
 if TYPE_CHECKING:

@@ -6,7 +6,9 @@ transaction. This module does not know which engines exist.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..nouns import NamedTuple
 
 if TYPE_CHECKING:
     from typing import Protocol

@@ -6,12 +6,13 @@ the working tree.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from .. import store
 from ..core import activate, ignore, messages, rank, terms, tokens
 from ..core.brief_text import Item, LeftOut, Plan, render
 from ..db.database import Matched, Tx
+from ..nouns import NamedTuple
 from ..store import injections, memories, search, state
 from ..types import Memory
 

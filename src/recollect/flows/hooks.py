@@ -9,10 +9,10 @@ of their own: locking the database's file would drop SQLite's locks.
 import json
 import os
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from ..db.database import Database, Tx
 from ..hosts.events import Event
+from ..nouns import NamedTuple
 from ..store import cursors
 
 TWICE_WITHIN = 10_000_000

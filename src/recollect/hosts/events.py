@@ -8,8 +8,8 @@ so it imports nothing that costs.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
+from ..nouns import NamedTuple
 from ..types import Json
 from .naming import session_id
 

@@ -1,9 +1,10 @@
 """Claims: what a memory says about the code, and what was last seen of it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..db.database import Tx, placeholders
+from ..nouns import NamedTuple
 
 _COLUMNS = (
     "memory, position, path, symbol, line, kind, blob, sign, committed, state, moved_to, stamp"

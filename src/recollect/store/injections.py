@@ -1,9 +1,9 @@
 """Injections: which record was put in front of which model, and what came of it."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ..db.database import Row, Tx, placeholders
+from ..nouns import NamedTuple
 
 
 class Injection(NamedTuple):

@@ -4,9 +4,9 @@ It does not know what makes a memory strong, trusted or true.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from ..db.database import Row, Tx, placeholders
+from ..nouns import NamedTuple
 from ..types import FOREVER, Json, Memory, SafeText
 from .rows import columns, load, values
 

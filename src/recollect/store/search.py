@@ -6,9 +6,10 @@ It does not know how stems are made or hits are ranked.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..db.database import Matched, Tx, placeholders
+from ..nouns import NamedTuple
 from ..types import FOREVER
 from . import vectors
 
