@@ -372,9 +372,13 @@ class Failing:
         self._count()
         self._tx.many(sql, rows)
 
-    def add_words(self, entry: int, stems: str) -> None:
+    def new_entries(self, count: int) -> Sequence[int]:
         self._count()
-        self._tx.add_words(entry, stems)
+        return self._tx.new_entries(count)
+
+    def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
+        self._count()
+        self._tx.add_words(stems)
 
     def remove_words(self, entry: int) -> None:
         self._count()

@@ -69,6 +69,6 @@ def _copy(origin: Tx, into: Tx) -> None:
             f"VALUES (:space, {', '.join(f':{name}' for name in fields)})",
             dict(zip(fields, row, strict=False)),
         )
-        into.add_words(row[0], row[-1])
+        into.add_words([(row[0], row[-1])])
     # Vectors are found in another way there, and are made again.
     into.run("INSERT INTO unembedded (entry, space) SELECT id, space FROM entries WHERE part = 0")

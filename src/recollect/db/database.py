@@ -63,8 +63,11 @@ class Tx(Protocol):
     def many(self, sql: str, rows: Iterable[Params]) -> None:
         """Run one statement for each set of parameters."""
 
-    def add_words(self, entry: int, stems: str) -> None:
-        """Index the stems of an entry."""
+    def new_entries(self, count: int) -> Sequence[int]:
+        """Numbers for so many new entries of the search index, in order."""
+
+    def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
+        """Index the stems of entries, given by their numbers."""
 
     def remove_words(self, entry: int) -> None:
         """Take an entry out of the word index."""

@@ -71,16 +71,27 @@ class PostgresTx:
     def many(self, sql: str, rows: Iterable[Params]) -> None:
         self._cursor.executemany(to_driver(sql), [{"space": self.space, **row} for row in rows])
 
-    def add_words(self, entry: int, stems: str) -> None:
-        self.run(
+    def new_entries(self, count: int) -> Sequence[int]:
+        rows = self.run(
+            "SELECT nextval(pg_get_serial_sequence('entries', 'id')) "
+            "FROM generate_series(1, :count)",
+            {"count": count},
+        )
+        return [row[0] for row in rows]
+
+    def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
+        self.many(
             "UPDATE entries SET words = :words::tsvector, stems = :stems, length = :length "
             "WHERE id = :entry",
-            {
-                "words": words_literal(stems),
-                "stems": stems,
-                "length": stems.count(" ") + 1 if stems else 0,
-                "entry": entry,
-            },
+            (
+                {
+                    "words": words_literal(held),
+                    "stems": held,
+                    "length": held.count(" ") + 1 if held else 0,
+                    "entry": entry,
+                }
+                for entry, held in stems
+            ),
         )
 
     def remove_words(self, entry: int) -> None:

@@ -171,6 +171,7 @@ def record(
     known = sessions.seqs_by_key(tx, session.id, [item.key for item in prepared if item.key])
     rows: list[sessions.MessageRow] = []
     calls: list[tuple[ToolCall, int]] = []
+    found_by: list[tuple[search.Entry, index.Words]] = []
     done: list[Recorded] = []
     for item in prepared:
         if item.key and item.key in known:
@@ -182,7 +183,7 @@ def record(
         rows.append(_row(session.id, seq, item, head))
         calls += [(call, seq) for call in item.calls]
         entry = entry_of(session.id, seq, item.role, item.origin, item.at)
-        search.put(tx, entry, item.words)
+        found_by.append((entry, item.words))
         if item.key:
             known[item.key] = seq
         done.append(_recorded(session.id, seq, new=True, redacted=item.redacted))
@@ -190,6 +191,7 @@ def record(
     if rows:
         _claim(tx, session.id, calls, now)
         sessions.insert_messages(tx, rows)
+        search.put_all(tx, found_by)
         sessions.advance(tx, session.id, seq, head, now)
         _add_usage(
             tx, session.id, [item for item, was in zip(prepared, done, strict=True) if was.new]

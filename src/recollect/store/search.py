@@ -29,24 +29,37 @@ class Entry(NamedTuple):
 
 
 _INSERT = (
-    "INSERT INTO entries (space, source, ref, kind, layer, owner, status, label, seq, part, at) "
-    "VALUES (:space, :source, :ref, :kind, :layer, :owner, :status, :label, :seq, :part, :at) "
-    "RETURNING id"
+    "INSERT INTO entries "
+    "(id, space, source, ref, kind, layer, owner, status, label, seq, part, at) VALUES "
+    "(:id, :space, :source, :ref, :kind, :layer, :owner, :status, :label, :seq, :part, :at)"
 )
 
 
 def put(tx: Tx, entry: Entry, parts: Sequence[str]) -> None:
     """Index a thing that was not indexed before: the stems of each part."""
-    for part, stems in enumerate(parts):
-        _add(tx, entry, part, stems)
+    put_all(tx, [(entry, parts)])
 
 
-def _add(tx: Tx, entry: Entry, part: int, stems: str) -> None:
-    row = tx.one(_INSERT, {**entry._asdict(), "part": part})
-    if row:
-        tx.add_words(row[0], stems)
-        if not part:
-            vectors.await_vector(tx, row[0])
+def put_all(tx: Tx, things: Iterable[tuple[Entry, Sequence[str]]]) -> None:
+    """The same for many things at once."""
+    _add(tx, [(entry, part, stems) for entry, parts in things for part, stems in enumerate(parts)])
+
+
+def _add(tx: Tx, parts: Sequence[tuple[Entry, int, str]]) -> None:
+    if not parts:
+        return
+    numbers = tx.new_entries(len(parts))
+    tx.many(
+        _INSERT,
+        (
+            {**entry._asdict(), "part": part, "id": number}
+            for number, (entry, part, _) in zip(numbers, parts, strict=True)
+        ),
+    )
+    tx.add_words([(id, stems) for id, (_, _, stems) in zip(numbers, parts, strict=True)])
+    vectors.await_vectors(
+        tx, [id for id, (_, part, _) in zip(numbers, parts, strict=True) if not part]
+    )
 
 
 def replace(tx: Tx, entry: Entry, parts: Sequence[str]) -> None:
@@ -55,7 +68,7 @@ def replace(tx: Tx, entry: Entry, parts: Sequence[str]) -> None:
     for part, stems in enumerate(parts):
         id = held.pop(part, None)
         if id is None:
-            _add(tx, entry, part, stems)
+            _add(tx, [(entry, part, stems)])
             continue
         tx.run(
             "UPDATE entries SET kind = :kind, layer = :layer, owner = :owner, status = :status, "
@@ -63,10 +76,10 @@ def replace(tx: Tx, entry: Entry, parts: Sequence[str]) -> None:
             {**entry._asdict(), "id": id},
         )
         tx.remove_words(id)
-        tx.add_words(id, stems)
+        tx.add_words([(id, stems)])
         vectors.remove(tx, id)
         if not part:
-            vectors.await_vector(tx, id)
+            vectors.await_vectors(tx, [id])
     _remove(tx, held.values())
 
 

@@ -31,9 +31,12 @@ class Block(NamedTuple):
     planes: bytes
 
 
-def await_vector(tx: Tx, entry: int) -> None:
-    """Note that the entry's vector is to be made."""
-    tx.run("INSERT INTO unembedded (entry, space) VALUES (:entry, :space)", {"entry": entry})
+def await_vectors(tx: Tx, entries: Sequence[int]) -> None:
+    """Note that the vectors of these entries are to be made."""
+    tx.many(
+        "INSERT INTO unembedded (entry, space) VALUES (:entry, :space)",
+        ({"entry": entry} for entry in entries),
+    )
 
 
 def remove(tx: Tx, entry: int) -> None:
