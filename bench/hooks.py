@@ -48,6 +48,9 @@ def measures() -> list[Ratio]:
         events = {
             "user prompt": ("UserPromptSubmit", 4.0),
             "stop": ("Stop", 4.0),
+            "a file changed": ("PostToolUse", 4.0),
+            "a file changed, with reminders": ("PostToolUse ", 6.0),
+            "before a compaction": ("PreCompact", 4.0),
             "session start": ("SessionStart", 6.0),
         }
         found = []
@@ -63,7 +66,9 @@ def _fill(memory: recollect.Recollect, notes: Notes) -> None:
     """Ten thousand references, in few transactions: how they got there is not measured here."""
     ready = []
     for number in range(MEMORIES):
-        draft = flows.learn.Draft(notes.note(), kind="preference" if number % 50 == 0 else "fact")
+        scope = (f"src/part{number % 7}/**",) if number % 100 == 7 else ()
+        kind = "preference" if number % 50 == 0 else "fact"
+        draft = flows.learn.Draft(notes.note(), kind=kind, scope=scope)
         if not core.hygiene.refusal(draft.text, draft.kind, draft.layer):
             ready.append(flows.learn.prepare(draft, "user", 1_790_000_000_000_000, f"m-{number}"))
     for start in range(0, len(ready), 1_000):
@@ -89,12 +94,17 @@ def _firing(
     with open(command, "w", encoding="utf-8") as file:
         file.write(COMMAND)
 
+    # Memories that apply to files apply to those in src.
+    place = "src" if event.endswith(" ") else "docs"
+
     def fire() -> float:
         payload = {
-            "session_id": "bench",
+            "session_id": uuid.uuid4().hex if event.startswith("PostToolUse") else "bench",
+            "tool_name": "Edit",
+            "tool_input": {"file_path": os.path.join(project, place, "part3", "tax.py")},
             "transcript_path": os.path.join(project, "none.jsonl"),
             "cwd": project,
-            "hook_event_name": event,
+            "hook_event_name": event.strip(),
             "prompt_id": uuid.uuid4().hex,
             "source": uuid.uuid4().hex,
             "prompt": f"how do we {notes.question()}",

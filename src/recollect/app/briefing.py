@@ -46,6 +46,9 @@ class Briefing(Looking):
 
     def _reminder(self, session: str, files: Sequence[str]) -> str:
         """What applies to these files and was not shown in the session before; mostly nothing."""
+        # That nothing applies is found out before anything else is loaded.
+        if not self._both(lambda txs: any(flows.scoped.applies(tx, files) for tx in txs)):
+            return ""
         if flows.brief.unwanted(self.settings.mode, ""):
             return ""
         ask = flows.brief.Ask(session, "", tuple(files))

@@ -1,11 +1,23 @@
 """What applies to a file: memories whose scope takes in its path."""
 
 import json
+from collections.abc import Sequence
 
 from ..core import scopes
 from ..db.database import Tx
 from ..store import memories
 from ..types import Memory
+
+
+def applies(tx: Tx, paths: Sequence[str]) -> bool:
+    """Whether the scope of any memory takes in one of the paths."""
+    found = {scope for _, scope in memories.scoped(tx)}
+    return any(
+        scopes.matches(item, path)
+        for scope in found
+        for item in json.loads(scope)
+        for path in paths
+    )
 
 
 def for_file(tx: Tx, path: str, limit: int) -> list[Memory]:
