@@ -95,7 +95,8 @@ def _moves(tree: Tree, seen: Sequence[claims.ClaimRow]) -> list[Move]:
     """The memories that can be followed: all that they say of a file is in one new place."""
     of_memory: dict[str, list[claims.ClaimRow]] = {}
     for row in seen:
-        of_memory.setdefault(row.memory, []).append(row)
+        if row.state != "unverifiable":
+            of_memory.setdefault(row.memory, []).append(row)
     moves = []
     for id, rows in of_memory.items():
         paths = core_claims.moves((row.path, row.moved_to) for row in rows)

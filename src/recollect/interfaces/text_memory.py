@@ -85,7 +85,9 @@ def _verified(report: Any) -> str:
     if report.stale:
         lines.append(text.table(("MEMORY", "CLAIM"), rows, whole=True))
     if any(item.moved_to for item in report.stale):
-        lines.append("recollect verify --fix follows what moved")
+        lines.append(
+            "recollect verify --fix follows what moved as a whole; else: recollect correct"
+        )
     return "\n".join(lines)
 
 
