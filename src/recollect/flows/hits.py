@@ -103,7 +103,8 @@ def _message(tx: Tx, item: Matched, question: "Question", searched: Sequence[str
             if other.seq != row.seq
         ),
     )
-    return Loaded(hit, rank.nudge(row.label, "active"))
+    # Trust can only lower a message: which side's words are asked for is the ranking's to judge.
+    return Loaded(hit, min(rank.nudge(row.label, "active"), 1.0))
 
 
 def _message_of(row: store.sessions.MessageRow) -> Message:
