@@ -70,6 +70,21 @@ def test_turns_that_are_taken_back_and_given_again_were_said_once(
     assert mem.sessions()[0].messages == 3
 
 
+def test_turns_that_are_added_at_once_are_all_kept_in_one_order(mem: recollect.Recollect) -> None:
+    session = MemorySession("s", mem)
+
+    async def at_once() -> list[Any]:
+        await session.add_items([said("user", "first")])
+        await asyncio.gather(*(session.add_items([said("user", f"m{n}")]) for n in range(20)))
+        return await session.get_items()
+
+    kept = run(at_once())
+    assert len(kept) == 21 and kept[0]["content"] == "first"
+    archived = [text for _, text in words(mem, "openai-agents.s")]
+    assert archived == [item["content"] for item in kept]
+    assert run(session.get_items(0)) == run(session.get_items(-1)) == []
+
+
 def test_a_call_may_come_back_in_other_words(mem: recollect.Recollect) -> None:
     session = MemorySession("s", mem)
     run(session.add_items([CALL]))

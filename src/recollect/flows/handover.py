@@ -13,7 +13,7 @@ from ..core.wire_shapes import opaque
 from ..db.database import Tx
 from ..errors import InvalidInput
 from ..hosts.naming import session_id
-from ..store import state
+from ..store import sessions, state
 from ..types import Json, Message
 from . import record, shelf
 
@@ -54,12 +54,13 @@ def add(
     tx: Tx, host: str, thread: str, given: Sequence[Given], about: record.NewSession, now: int
 ) -> None:
     """Keep the next turns of a thread."""
-    part = _part(tx, host, thread)
+    session = about._replace(id=session_of(host, thread, _part(tx, host, thread)))
+    # Whoever adds to the same thread waits here: places are given one after the other.
+    sessions.hold(tx, session.id)
     there = shelf.last(tx, host, (thread,), 1)
     place = int(there[0].key) if there else 0
     puts: list[shelf.Put] = []
     said: list[record.Prepared] = []
-    session = about._replace(id=session_of(host, thread, part))
     for item in given:
         place += 1
         puts.append(shelf.Put((thread,), f"{place:012d}", item.value))
@@ -80,7 +81,7 @@ def _claimable(tx: Tx, session: str, message: record.Prepared) -> record.Prepare
 
 def turns(tx: Tx, host: str, thread: str, limit: int | None) -> list[Json]:
     """The newest turns of a thread, the oldest of them first."""
-    found = shelf.last(tx, host, (thread,), _EVERY if limit is None else limit)
+    found = shelf.last(tx, host, (thread,), _EVERY if limit is None else max(limit, 0))
     return [item.value for item in reversed(found)]
 
 
