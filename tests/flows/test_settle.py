@@ -78,6 +78,12 @@ def test_what_was_undone_is_not_done_again_at_once(finished: Mem, clock: Clock) 
     ask(finished, "s-on", ended=True)
     finished.catch_up()
     assert finished.list(kind="pitfall") == ()
+    finished.start_task("Fix the login")
+    assert finished.complete_task("fix-the-login").lessons == ()
+    clock.advance(days=7)
+    ask(finished, "s-on", ended=True)
+    finished.catch_up()
+    assert len(finished.list(kind="pitfall")) == 1
 
 
 def test_a_runner_that_finds_another_at_it_leaves_it_to_them(finished: Mem, clock: Clock) -> None:

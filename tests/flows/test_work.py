@@ -116,6 +116,22 @@ def test_continuity_names_what_matters_by_id_and_repeats_nothing(mem: Mem, proje
     assert "nothing" not in mem.continuity("renaming the login page").text
 
 
+def test_a_phase_does_not_end_by_half_when_the_notes_break_their_rules(
+    mem: Mem, project: Path
+) -> None:
+    mem.start_task("Feature X", ["build"])
+    mem.task_phase("feature-x", "build")
+    mem.set_notes("Feature X")
+    file = project / ".recollect" / "NOTES.md"
+    file.write_text(file.read_text().replace("none", "- a\n- b\n- c\n- d", 1))
+    before = mem.task("feature-x").pages
+    with pytest.raises(recollect.InvalidInput, match="too-many-bullets"):
+        mem.event("phase end", "feature-x")
+    assert mem.task("feature-x").pages == before
+    mem.set_notes(blockers=["none"])
+    assert "memory://notes" in mem.event("phase end", "feature-x").written
+
+
 def test_what_is_written_into_continuity_by_hand_stays(mem: Mem, project: Path) -> None:
     mem.learn("the login form lives in src/login.py")
     file = project / ".recollect" / "CONTINUITY.md"

@@ -124,8 +124,8 @@ class Tasks(Memories):
         shown = self._project_space.write(
             lambda tx: flows.tasks.complete(tx, slug, self.origin, now)
         )
-        lessons = self._settle(task_done=True).lessons
-        return shown._replace(lessons=tuple(f"{one.sign} {one.text}" for one in lessons))
+        settled = self._settle(task_done=True)
+        return shown._replace(lessons=flows.settle.told(settled))
 
     def tasks(self, limit: int = 100) -> "tuple[flows.tasks.Shown, ...]":
         """All tasks.

@@ -221,10 +221,11 @@ class Work(Tasks):
         shown = self.task(task)
         done = [one for one in shown.task.get("phases", ()) if one.get("state") == "done"]
         phase = shown.phase or (done[-1]["name"] if done else "")
+        # The notes come first: where they may not be written, nothing is.
+        self.set_notes(shown.title, phase=shown.phase or "between phases")
         self._project_space.write(
             lambda tx: flows.tasks.write_report(tx, task, phase, self.origin, now)
         )
-        self.set_notes(shown.title, phase=shown.phase or "between phases")
         page = flows.tasks.report_page(phase)
         return [], [flows.tasks.address_of(task, page), "memory://notes"]
 

@@ -62,7 +62,8 @@ def render_notes(notes: Notes) -> str:
         raise InvalidInput(
             f"NOTES.md would break its own rules: {', '.join(one.rule for one in broken)}",
             where="notes",
-            hint=" ".join(dict.fromkeys(one.advice for one in broken)),
+            hint=" ".join(dict.fromkeys(one.advice for one in broken))
+            + " `recollect notes set` with --blocker or --pending writes a list anew; none clears it.",
         )
     return text
 

@@ -31,6 +31,7 @@ from . import learn, tend
 from .apply_plan import Changes, apply_step, digest, reindexed
 
 JOB = OPERATION = "consolidate"
+UNDONE = "undone"
 LEASE = 180_000_000
 WEEK = 7 * 86_400_000_000
 
@@ -123,6 +124,12 @@ def is_due(tx: Tx, now: int) -> bool:
     """Whether a week has passed since the last time."""
     job = jobs.get(tx, JOB)
     return job is None or now - job.updated >= WEEK
+
+
+def was_undone(tx: Tx) -> bool:
+    """Whether the last consolidation was taken back, and none ran since."""
+    job = jobs.get(tx, JOB)
+    return job is not None and job.status == UNDONE
 
 
 def load(tx: Tx, now: int) -> Loaded:
@@ -343,6 +350,6 @@ def undo(tx: Tx, now: int) -> Undone:
     reindexed(tx, rows)
     undos.done(tx, last.id)
     # All episodes are new again, but it is not due at once: nobody undoes to see it redone.
-    jobs.rewind(tx, JOB, body["watermark"], now)
+    jobs.rewind(tx, JOB, UNDONE, body["watermark"], now)
     _log(tx, f"ev-{last.id}-undone", "undone", len(rows), now)
     return Undone(last.id, len(rows) - removed, removed)

@@ -29,9 +29,18 @@ def settle(
         return Settled()
     quiet_since = 0 if task_done else means.clock() - IDLE
     built = episodes.build(space, "", means.clock, quiet_since)
+    # What a person took back is not forced on them again before it is due.
+    weekly = not task_done or space.read(consolidate.was_undone)
     try:
-        done = consolidate.run(space, owner, means, only_if_due=not task_done)
+        done = consolidate.run(space, owner, means, only_if_due=weekly)
     except Conflict as conflict:
         # Somebody else consolidates, or has changed a memory meanwhile: there is a next time.
         return Settled(built, note=conflict.message)
     return Settled(built, done.lines, done.note)
+
+
+def told(settled: Settled) -> tuple[str, ...]:
+    """What was learned, in lines; that episodes grow old is no lesson."""
+    return tuple(
+        f"{one.sign} {one.text}" for one in settled.lessons if not one.what.startswith("e-")
+    )

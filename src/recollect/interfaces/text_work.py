@@ -9,6 +9,8 @@ from typing import Any
 from ..core import render
 from . import text
 
+_MOST_LESSONS = 10
+
 
 def _kept(kept: Any) -> str:
     line = f"{kept.action} {kept.id}"
@@ -176,9 +178,11 @@ def _task(shown: Any) -> str:
             f"  LOST     {render.one_line(lost.item)} (verified in revision {lost.verified_in})"
         )
     lines += [f"  {page}" for page in shown.pages]
-    lines += [f"  lesson   {render.one_line(lesson, 140)}" for lesson in shown.lessons]
+    lines += [f"  lesson   {render.one_line(one, 140)}" for one in shown.lessons[:_MOST_LESSONS]]
     if shown.lessons:
-        lines.append("  (`recollect consolidate undo` takes the lessons back)")
+        more = len(shown.lessons) - _MOST_LESSONS
+        also = f"and {more} more; " if more > 0 else ""
+        lines.append(f"  ({also}`recollect consolidate undo` takes the lessons back)")
     return "\n".join(lines)
 
 

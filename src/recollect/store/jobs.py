@@ -85,10 +85,16 @@ def _release(tx: Tx, job: Job, status: str, watermark: int, error: str, updated:
     return row is not None
 
 
-def rewind(tx: Tx, kind: str, watermark: int, updated: int, subject: str = "") -> None:
+def rewind(tx: Tx, kind: str, status: str, watermark: int, updated: int, subject: str = "") -> None:
     """Set back how far the work has come."""
     tx.run(
-        "UPDATE jobs SET success_watermark = :watermark, updated = :updated "
+        "UPDATE jobs SET status = :status, success_watermark = :watermark, updated = :updated "
         "WHERE space = :space AND kind = :kind AND subject = :subject",
-        {"kind": kind, "subject": subject, "watermark": watermark, "updated": updated},
+        {
+            "kind": kind,
+            "subject": subject,
+            "status": status,
+            "watermark": watermark,
+            "updated": updated,
+        },
     )
