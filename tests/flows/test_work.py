@@ -123,7 +123,8 @@ def test_a_phase_does_not_end_by_half_when_the_notes_break_their_rules(
     mem.task_phase("feature-x", "build")
     mem.set_notes("Feature X")
     file = project / ".recollect" / "NOTES.md"
-    file.write_text(file.read_text().replace("none", "- a\n- b\n- c\n- d", 1))
+    listed = "Blockers\n- a\n- b\n- c\n- d"
+    file.write_text(file.read_text().replace("Blockers\nnone", listed))
     before = mem.task("feature-x").pages
     with pytest.raises(recollect.InvalidInput, match="too-many-bullets"):
         mem.event("phase end", "feature-x")

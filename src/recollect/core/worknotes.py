@@ -63,7 +63,7 @@ def render_notes(notes: Notes) -> str:
             f"NOTES.md would break its own rules: {', '.join(one.rule for one in broken)}",
             where="notes",
             hint=" ".join(dict.fromkeys(one.advice for one in broken))
-            + " `recollect notes set` with --blocker or --pending writes a list anew; none clears it.",
+            + " `recollect notes set` with --blocker or --pending writes a list anew.",
         )
     return text
 
