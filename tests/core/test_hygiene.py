@@ -162,7 +162,7 @@ def test_any_text_is_judged(text: str) -> None:
     "text", ["a" * 20_000, "merged " * 3_000, "is 1 " * 5_000, "\n" * 20_000, "a/" * 900 + "!"]
 )
 def test_a_long_text_is_judged_too(text: str) -> None:
-    assert refusal(text, "pattern", "project") is None
+    assert refusal(text, "fact", "project") is None
 
 
 WHOLE = Note(
