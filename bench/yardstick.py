@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -94,8 +95,11 @@ class Notes:
 
     def __init__(self, seed: int = 7) -> None:
         self._random = Random(seed)
+        self._words = self._vocabulary()
+
+    def _vocabulary(self) -> list[str]:
         letters = "ghjklmnprstvwz"
-        self._words = [
+        return [
             "".join(
                 self._random.choice(letters) + self._random.choice("aeiou")
                 for _ in range(self._random.randrange(1, 4))
@@ -114,3 +118,18 @@ class Notes:
     def question(self) -> str:
         """Five words of a note, as somebody would ask for it: common ones are among them."""
         return " ".join(self.words(5))
+
+
+class EnglishNotes(Notes):
+    """The same with words that the embedder knows: those of Python's own language reference, the
+    most common first, and numbered names as a project has them."""
+
+    def _vocabulary(self) -> list[str]:
+        from collections import Counter
+        from pydoc_data.topics import topics
+
+        text = " ".join(topics[name] for name in sorted(topics))
+        found = Counter(re.findall(r"[a-z]{3,}", text.lower()))
+        common = [word for word, _ in found.most_common()]
+        names = [f"{word}_{number}" for number in range(4) for word in common]
+        return [*common, *names][:20_000]

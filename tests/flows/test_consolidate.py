@@ -385,18 +385,18 @@ class Failing:
         self._tx.remove_words(entry)
 
     def match(
-        self, stems: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
+        self, stems: Sequence[str], limit: int, where: str, params: Params, *, exact: bool = True
     ) -> list[Matched]:
         self._count()
-        return self._tx.match(stems, limit, where, params, exact)
+        return self._tx.match(stems, limit, where, params, exact=exact)
 
     def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
         self._count()
         return self._tx.these(entries, where, params)
 
-    def frequencies(self, stems: Sequence[str]) -> Frequencies:
+    def frequencies(self, stems: Sequence[str], share: float = 1.0) -> Frequencies:
         self._count()
-        return self._tx.frequencies(stems)
+        return self._tx.frequencies(stems, share)
 
     finds_nearest = False
 

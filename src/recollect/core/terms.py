@@ -21,7 +21,7 @@ question.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import chain, groupby, pairwise
 
@@ -315,15 +315,21 @@ def query_stems(query: str) -> list[str]:
     return list(dict.fromkeys(map(stem, query_terms(query))))
 
 
-def counts(held: str, wanted: Sequence[str]) -> tuple[int, ...]:
+def counts(held: str, wanted: tuple[str, ...]) -> tuple[int, ...]:
     """How often each stem stands among stems that have a space between them."""
     padded = f" {held} "
-    found = [padded.count(f" {stem} ") for stem in wanted]
-    for place, stem in enumerate(wanted):
-        # Two of them in a row share a space, and would be counted as one.
-        if found[place] and f" {stem} {stem} " in padded:
-            found[place] = held.split(" ").count(stem)
-    return tuple(found)
+    return tuple([_often(padded, stem) if stem in padded else 0 for stem in _spaced(wanted)])
+
+
+@lru_cache(maxsize=8)
+def _spaced(wanted: tuple[str, ...]) -> list[str]:
+    return [f" {stem} " for stem in wanted]
+
+
+def _often(padded: str, spaced: str) -> int:
+    # Two in a row share the space between them, and would be counted as one.
+    twice = spaced + spaced[1:]
+    return (padded.replace(" ", "  ") if twice in padded else padded).count(spaced)
 
 
 # English (with what is left of don't, it's and we'll), German, French, Spanish, Russian; without

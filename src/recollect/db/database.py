@@ -34,13 +34,16 @@ class Matched(NamedTuple):
     stems: str
     """All stems of its text, in order, with a space between them."""
     score: float
+    vector: bytes | None = None
+    """Its vector, if it was asked for and is made."""
 
 
 MATCHED_COLUMNS = "e.id, e.source, e.ref, e.seq, e.kind, e.owner, e.label, e.at"
 
 
 class Frequencies(NamedTuple):
-    """How many entries there are, how many stems they have on average, how many hold each."""
+    """How many entries there are, how many stems they have on average, and how many hold each
+    stem, as far as was counted."""
 
     entries: int
     average: float
@@ -73,16 +76,17 @@ class Tx(Protocol):
         """Take an entry out of the word index."""
 
     def match(
-        self, stems: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
+        self, stems: Sequence[str], limit: int, where: str, params: Params, *, exact: bool = True
     ) -> list[Matched]:
-        """The best entries `e` holding any of the stems and fulfilling the SQL `where`; without
-        `exact`, those among the best `limit` that fulfil it, which is quicker."""
+        """The best entries `e` holding any of the stems and fulfilling the SQL `where`, with their
+        vectors; without `exact`, those among the best `limit` that fulfil it, which is quicker."""
 
     def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
         """Those of the entries `e` that fulfil the SQL `where`, without a score."""
 
-    def frequencies(self, stems: Sequence[str]) -> Frequencies:
-        """How common each of the stems is."""
+    def frequencies(self, stems: Sequence[str], share: float = 1.0) -> Frequencies:
+        """How common each of the stems is; those held by more than this share of all entries are
+        not counted to their end."""
 
     finds_nearest: bool
     """Whether the engine itself finds the nearest vectors: then it is told of each, and asked."""

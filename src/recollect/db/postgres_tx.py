@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 SCHEMA = "recollect"
 _K1, _B = 1.2, 0.75
 _MATCH = f"""
-SELECT {MATCHED_COLUMNS}, e.stems, e.length FROM entries e
+SELECT {MATCHED_COLUMNS}, e.stems, e.length, v.vector FROM entries e
+LEFT JOIN vectors v ON v.entry = e.id
 WHERE e.space = :space AND e.words @@ :question::tsquery {{where}}
 ORDER BY ts_rank(e.words, :question::tsquery) DESC, e.id LIMIT :pool
 """
@@ -101,7 +102,7 @@ class PostgresTx:
         )
 
     def match(
-        self, stems: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
+        self, stems: Sequence[str], limit: int, where: str, params: Params, *, exact: bool = True
     ) -> list[Matched]:
         known = self.frequencies(stems)
         rows = self.run(
@@ -112,18 +113,18 @@ class PostgresTx:
                 "pool": max(limit * 4, 200),
             },
         )
-        found = [Matched._make((*row[:9], _bm25(row[8], row[9], known))) for row in rows]
+        found = [Matched._make((*row[:9], _bm25(row[8], row[9], known), row[10])) for row in rows]
         return sorted(found, key=lambda match: (-match.score, match.ref, match.seq))[:limit]
 
     def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
         rows = self.run(
-            f"SELECT {MATCHED_COLUMNS}, e.stems, 0.0 FROM entries e WHERE e.space = :space "
+            f"SELECT {MATCHED_COLUMNS}, e.stems, 0.0, NULL FROM entries e WHERE e.space = :space "
             "AND e.id = ANY(:entries)" + (f" AND {where}" if where else ""),
             {**params, "entries": list(entries)},
         )
         return list(map(Matched._make, rows))
 
-    def frequencies(self, stems: Sequence[str]) -> Frequencies:
+    def frequencies(self, stems: Sequence[str], share: float = 1.0) -> Frequencies:
         total = self.one(
             "SELECT count(*), coalesce(avg(length), 0) FROM entries WHERE space = :space"
         )

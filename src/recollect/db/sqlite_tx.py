@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import apsw
 
-from .database import MATCHED_COLUMNS, Frequencies, Matched, Params, Row, placeholders
+from .database import MATCHED_COLUMNS, Frequencies, Matched, Params, Row
 
 # One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count
 # each term again. Texts are read only for what is left.
@@ -19,11 +19,15 @@ _BEST_OF = (
     "WHERE words MATCH :match AND {where} ORDER BY score LIMIT :limit"
 )
 _MATCH = (
-    f"SELECT {MATCHED_COLUMNS}, held.stems, -w.score FROM ({{best}}) w "
-    "CROSS JOIN entries e ON e.id = w.id CROSS JOIN words held ON held.rowid = w.id"
+    f"SELECT {MATCHED_COLUMNS}, held.stems, -w.score, v.vector FROM ({{best}}) w "
+    "CROSS JOIN entries e ON e.id = w.id CROSS JOIN words held ON held.rowid = w.id "
+    "LEFT JOIN vectors v ON v.entry = w.id"
 )
+_HOLDING = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+_HOLDING_LATELY = "SELECT count(*) FROM words WHERE words MATCH ? AND rowid > ?"
+_LATELY, _TELLING = 2_000, 20
 _THESE = (
-    f"SELECT {MATCHED_COLUMNS}, held.stems, 0.0 FROM entries e "
+    f"SELECT {MATCHED_COLUMNS}, held.stems, 0.0, NULL FROM entries e "
     "CROSS JOIN words held ON held.rowid = e.id WHERE e.id IN ({entries})"
 )
 _TOTALS = "SELECT block FROM words_data WHERE id = 1"
@@ -63,7 +67,7 @@ class SqliteTx:
         self._connection.execute("DELETE FROM words WHERE rowid = ?", (entry,))
 
     def match(
-        self, stems: Sequence[str], limit: int, where: str, params: Params, exact: bool = True
+        self, stems: Sequence[str], limit: int, where: str, params: Params, *, exact: bool = True
     ) -> list[Matched]:
         question = " OR ".join(f'"{stem}"' for stem in stems)
         bound = {**params, "space": self.space, "match": question, "limit": limit}
@@ -79,13 +83,24 @@ class SqliteTx:
         found = self._connection.execute(sql, {**params, "space": self.space})
         return list(map(Matched._make, found))
 
-    def frequencies(self, stems: Sequence[str]) -> Frequencies:
+    def frequencies(self, stems: Sequence[str], share: float = 1.0) -> Frequencies:
         totals = self.one(_TOTALS)
         entries, words = _numbers(totals[0]) if totals else (0, 0)
-        names, params = placeholders("stem", stems)
-        found = self.run(f"SELECT term, doc FROM word_counts WHERE term IN ({names})", params)
-        holding = {**dict.fromkeys(stems, 0), **dict(found)}
+        newest = self.one("SELECT max(id) FROM entries") if entries > 10 * _LATELY else None
+        after = newest[0] - _LATELY if newest else 0
+        most = int(entries * share) + 1
+        holding = {stem: self._holding(f'"{stem}"', entries, after, most) for stem in stems}
         return Frequencies(entries, words / max(entries, 1), holding)
+
+    def _holding(self, stem: str, entries: int, after: int, most: int) -> int:
+        """How many entries hold a stem. Counting a common one takes as long as searching for it:
+        in a large store the newest entries tell how many there are."""
+        run = self._connection.execute
+        if after:
+            lately = int(run(_HOLDING_LATELY, (stem, after)).get)
+            if lately >= _TELLING:
+                return min(lately * entries // _LATELY, most)
+        return int(run(_HOLDING, (stem, most)).get)
 
     def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")

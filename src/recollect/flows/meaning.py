@@ -7,7 +7,7 @@ moment, at worst a batch is made again. What has no vector yet is found by its w
 """
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import core
@@ -213,9 +213,8 @@ def examined(embedder: Embedder | None, held: Sequence[Coverage]) -> "survey.Che
     return Check("meaning", True, f"{embedder.id}: {made} vectors{lag}")
 
 
-def cosines(tx: Tx, question: bytes, entries: Sequence[int]) -> dict[int, float]:
-    """How near the question each of the entries is that has a vector."""
-    held = vectors.of(tx, entries)
+def cosines(question: bytes, held: Mapping[int, bytes]) -> dict[int, float]:
+    """How near the question the vector of each entry is."""
     found = core.nearest.similarities(question, list(held.values())) if held else []
     return dict(zip(held, found, strict=True))
 
@@ -231,5 +230,5 @@ def nearest(tx: Tx, question: bytes, count: int) -> dict[int, float]:
         for block in blocks:
             numbers += block.entries
         entries = [numbers[place] for place in core.nearest.best(scores, count)]
-    found = cosines(tx, question, list(dict.fromkeys(entries)))
+    found = cosines(question, vectors.of(tx, list(dict.fromkeys(entries))))
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))

@@ -17,9 +17,15 @@ else:
     Protocol = object  # a real one takes a third of a millisecond to make, in every process
 
 COMMON_SHARE = 0.1
+"""A term held by more than this share of all entries says next to nothing about any."""
+
 COMMON_FROM = 20_000
-"""In a store of at least this many entries, a term held by more than this share of them says
-nothing about any, and costs the most: it is dropped while a rarer one is left."""
+ENOUGH = 4_000
+"""In a store of at least so many entries the rarest terms are looked up until they promise this
+many candidates; more common ones only rank what was found, and are what a look-up costs most."""
+
+WORDS_ALONE = 40
+"""How many candidates are ranked without vectors: there are fewer signs to tell them apart."""
 
 FROM_ONE_SOURCE = 2
 """Of ten hits, so many may come from one source that is not trusted."""
@@ -91,15 +97,16 @@ def recall(
     if not words:
         return Recalled(notes=("the question has no words to search for",))
     vector, notes = _vector(embedder, question.query)
-    known = [tx.frequencies(list(words)) for tx in txs]
+    known = [tx.frequencies(list(words), COMMON_SHARE) for tx in txs]
     asked = _asked(question.query, words, known, embedder if vector else None, now)
     found: list[_Found] = []
+    filters = _filters(question)
     for tx, frequencies in zip(txs, known, strict=True):
         if vector and embedder:
             maker = meaning.maker(tx)
             asked = asked._replace(vector=vector if maker == embedder.id else b"")
             notes += (_OF_ANOTHER,) if maker not in ("", embedder.id) else ()
-        near = _candidates(tx, asked, _filters(question), frequencies.entries)
+        near = _candidates(tx, asked, filters, frequencies.entries, question.limit)
         found += [item for item in near if item.matched[2:4] not in question.without]
     best = _ranked(found, asked, question, now)
     return packed(_without_flood(best), question.limit, question.budget, notes)
@@ -136,20 +143,29 @@ def _asked(
 
 
 def rarer(stems: Sequence[str], entries: int, holding: Mapping[str, int]) -> list[str]:
-    """The stems to look up, without those that very many entries hold if others are left."""
-    rare = [stem for stem in stems if holding[stem] <= entries * COMMON_SHARE]
-    return rare if rare and entries >= COMMON_FROM else list(stems)
+    """The stems to look up: all of them in a small store, the rarest ones in a large one."""
+    if entries < COMMON_FROM:
+        return list(stems)
+    chosen: list[str] = []
+    promised = 0
+    for stem in sorted(stems, key=holding.__getitem__):
+        if promised >= ENOUGH or (chosen and holding[stem] > entries * COMMON_SHARE):
+            break
+        chosen.append(stem)
+        promised += holding[stem]
+    return chosen
 
 
 def _candidates(
-    tx: Tx, asked: _Asked, filters: Mapping[str, Sequence[Any]], entries: int
+    tx: Tx, asked: _Asked, filters: Mapping[str, Sequence[Any]], entries: int, limit: int
 ) -> list[_Found]:
     """What a space holds for the question: the best by words and the nearest by meaning."""
-    depth = fuse.BY_WORDS if asked.vector else fuse.BY_WORDS // 2
+    depth = fuse.BY_WORDS if asked.vector else max(WORDS_ALONE, 2 * limit)
     matched = search.candidates(tx, asked.searched, depth, filters)
     near: dict[int, float] = {}
     if asked.vector:
-        near = meaning.cosines(tx, asked.vector, [item.entry for item in matched])
+        held = {item.entry: item.vector for item in matched if item.vector}
+        near = meaning.cosines(asked.vector, held)
     found = [_found(tx, item, asked, near.get(item.entry, 0.0)) for item in matched]
     if asked.vector and fuse.needs_meaning(
         asked.ranking, [item.candidate for item in found], entries
@@ -203,7 +219,7 @@ def _ranked(found: Sequence[_Found], asked: _Asked, question: Question, now: int
     scores = fuse.scores(asked.ranking, everything)
     order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
     picky = question.tags or question.file or question.as_of
-    best = order if picky else order[: 2 * question.limit + 10]
+    best = order if picky else order[: question.limit * 3 // 2 + 5]
     loaded: dict[int, hits.Loaded] = {}
     for tx in {id(found[place].tx): found[place].tx for place in best}.values():
         places = {found[place].matched.entry: place for place in best if found[place].tx is tx}

@@ -166,7 +166,7 @@ def candidates(
         return []
     where, params = _where(filters)
     # Most filters let the best matches through: look there first, search exactly only if not.
-    near = tx.match(stems, limit + limit // 3, where, params, exact=False)
+    near = tx.match(stems, limit + limit // 8, where, params, exact=False)
     if where and len(near) < limit:
         near = tx.match(stems, limit, where, params)
     return _whole(near)[:limit]

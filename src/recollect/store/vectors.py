@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..db.database import Tx, placeholders
+from ..db.database import Tx
 
 _EMBEDDER = "embedder"
 
@@ -65,10 +65,10 @@ def waiting(tx: Tx, most: int) -> list[Waiting]:
 
 def still_waiting(tx: Tx, entries: Sequence[int]) -> set[int]:
     """Those of the entries whose vector is still to be made, held until the commit."""
-    names, params = placeholders("entry", entries)
+    numbers = ", ".join(map(str, entries))
     rows = tx.run(
-        f"SELECT entry FROM unembedded WHERE space = :space AND entry IN ({names}) {tx.for_update}",
-        params,
+        "SELECT entry FROM unembedded WHERE space = :space "
+        f"AND entry IN ({numbers}) {tx.for_update}"
     )
     return {row[0] for row in rows}
 
@@ -125,20 +125,20 @@ def of(tx: Tx, entries: Sequence[int]) -> dict[int, bytes]:
     """The vectors of these entries, as far as they are made."""
     if not entries:
         return {}
-    names, params = placeholders("entry", entries)
+    numbers = ", ".join(map(str, entries))
     found = tx.run(
-        f"SELECT entry, vector FROM vectors WHERE space = :space AND entry IN ({names})", params
+        f"SELECT entry, vector FROM vectors WHERE space = :space AND entry IN ({numbers})"
     )
     return {entry: bytes(vector) for entry, vector in found}
 
 
 def in_block(tx: Tx, block: Block) -> dict[int, bytes]:
     """The vectors that live in a block."""
-    names, params = placeholders("entry", list(block.entries))
+    numbers = ", ".join(map(str, block.entries))
     found = tx.run(
         "SELECT entry, vector FROM vectors WHERE space = :space AND block = :block "
-        f"AND entry IN ({names})",
-        {**params, "block": block.block},
+        f"AND entry IN ({numbers})",
+        {"block": block.block},
     )
     return {entry: bytes(vector) for entry, vector in found}
 

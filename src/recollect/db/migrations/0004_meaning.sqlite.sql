@@ -10,7 +10,6 @@ INSERT INTO state (space, key, value, updated)
 -- the text itself, so it is kept.
 CREATE VIRTUAL TABLE words USING fts5(stems, tokenize = "ascii tokenchars '.'");
 INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
-CREATE VIRTUAL TABLE word_counts USING fts5vocab(words, 'row');
 
 -- Entries whose vector is not made yet. All vectors of a space are of one embedder: the value
 -- `embedder` in state.
