@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import recollect
+from recollect.app import OPERATIONS
 from recollect.flows import meaning
+from recollect.interfaces import text, text_memory, text_sessions, text_work
 from recollect.store import vectors
 
 QUESTIONS = ("why is the upload refused", "document1z", "who tags a release", "the leak")
@@ -55,3 +57,14 @@ def test_a_vector_that_was_made_again_stands_in_its_block_once(mem: recollect.Re
     places = [entry for block in blocks for entry in block.entries]
     assert len(places) == len(set(places))
     assert not blocks or len(places) == made
+
+
+def test_every_command_can_be_shown_to_a_person() -> None:
+    known = {*text._SHOWN, *text_memory.SHOWN, *text_sessions.SHOWN, *text_work.SHOWN}
+    assert set(OPERATIONS) <= known
+
+
+def test_a_rebuild_says_what_it_did(mem: recollect.Recollect) -> None:
+    mem.learn("Uploads above twenty megabytes are refused by the proxy")
+    shown = text.show("rebuild", mem.rebuild())
+    assert shown.startswith("indexed 1 record by words, made 1 vector by static-")

@@ -91,6 +91,12 @@ def _verified(report: Any) -> str:
     return "\n".join(lines)
 
 
+def _rebuilt(done: Any) -> str:
+    by = f" by {done.embedder}" if done.embedder else ""
+    made = render.counted(done.embedded, "vector")
+    return f"indexed {render.counted(done.indexed, 'record')} by words, made {made}{by}"
+
+
 def _evaluated(done: Any) -> str:
     asked = render.counted(done.questions, "question")
     lines = [f"{asked} from {render.counted(done.sessions, 'session')}", *done.notes]
@@ -122,6 +128,7 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "before-task": _task,
     "verify": _verified,
     "eval": _evaluated,
+    "rebuild": _rebuilt,
     "confirm": _memory,
     "correct": _memory,
     "remember": _memory,
