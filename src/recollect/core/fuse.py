@@ -28,8 +28,6 @@ the kind of answer asked for (a number, a date), a bonus for question words not 
 feedback from the first hits, terms weighed by sessions, recency in general.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

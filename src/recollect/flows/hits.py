@@ -1,6 +1,5 @@
 """Turn what a search found into hits: the records themselves, read from the store."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -107,8 +106,10 @@ def _message(tx: Tx, item: Matched, question: "Question", searched: Sequence[str
     return Loaded(hit, min(rank.nudge(row.label, "active"), 1.0))
 
 
-def _message_of(row: store.sessions.MessageRow) -> Message:
-    return core.messages.message_from_body(json.loads(row.body))
+def _message_of(row: "store.sessions.MessageRow") -> Message:
+    from json import loads
+
+    return core.messages.message_from_body(loads(row.body))
 
 
 def _document(tx: Tx, item: Matched, searched: Sequence[str]) -> Loaded | None:

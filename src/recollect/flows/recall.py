@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import core
+from .. import core, flows
 from ..core import fuse, rank, terms, tokens
 from ..db.database import Frequencies, Matched, Tx
 from ..errors import Unavailable
 from ..store import memories, search
 from ..types import Hit, Recalled
-from . import hits, meaning
+from . import hits
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -88,7 +88,10 @@ class _Found(NamedTuple):
 
 
 def recall(
-    txs: Sequence[Tx], question: Question, now: int, embedder: meaning.Embedder | None = None
+    txs: Sequence[Tx],
+    question: Question,
+    now: int,
+    embedder: "flows.meaning.Embedder | None" = None,
 ) -> Recalled:
     """The best records of all given spaces for a question; nothing when nothing matches."""
     words: dict[str, str] = {}
@@ -103,7 +106,7 @@ def recall(
     filters = _filters(question)
     for tx, frequencies in zip(txs, known, strict=True):
         if vector and embedder:
-            maker = meaning.maker(tx)
+            maker = flows.meaning.maker(tx)
             asked = asked._replace(vector=vector if maker == embedder.id else b"")
             notes += (_OF_ANOTHER,) if maker not in ("", embedder.id) else ()
         near = _candidates(tx, asked, filters, frequencies.entries, question.limit)
@@ -112,7 +115,7 @@ def recall(
     return packed(_without_flood(best), question.limit, question.budget, notes)
 
 
-def _vector(embedder: meaning.Embedder | None, query: str) -> tuple[bytes, tuple[str, ...]]:
+def _vector(embedder: "flows.meaning.Embedder | None", query: str) -> tuple[bytes, tuple[str, ...]]:
     """The question as a vector, and why there is none."""
     if embedder is None:
         return b"", ()
@@ -126,7 +129,7 @@ def _asked(
     query: str,
     words: Mapping[str, str],
     known: Sequence[Frequencies],
-    embedder: meaning.Embedder | None,
+    embedder: "flows.meaning.Embedder | None",
     now: int,
 ) -> _Asked:
     entries = sum(one.entries for one in known)
@@ -165,7 +168,7 @@ def _candidates(
     near: dict[int, float] = {}
     if asked.vector:
         held = {item.entry: item.vector for item in matched if item.vector}
-        near = meaning.cosines(asked.vector, held)
+        near = flows.meaning.cosines(asked.vector, held)
     found = [_found(tx, item, asked, near.get(item.entry, 0.0)) for item in matched]
     if asked.vector and fuse.needs_meaning(
         asked.ranking, [item.candidate for item in found], entries
@@ -183,7 +186,7 @@ def _by_meaning(
     """The nearest entries that the filters let through; a deeper look if they let few through."""
     found: list[tuple[Matched, float]] = []
     for depth in (fuse.LOOKED_AT, 16 * fuse.LOOKED_AT):
-        near = meaning.nearest(tx, vector, depth)
+        near = flows.meaning.nearest(tx, vector, depth)
         close = [entry for entry, cosine in near.items() if cosine >= fuse.LEAST_MEANING]
         through = search.these(tx, close, filters)
         found = [(through[entry], near[entry]) for entry in close if entry in through]
