@@ -181,21 +181,17 @@ def _matches(tx: Tx, query: str) -> list[Matched]:
 
 
 def _matched(tx: Tx, matches: Sequence[Matched], query: str) -> list[tuple[Memory, float]]:
-    found = {match.ref: match.score for match in matches if match.source == "memory"}
+    found = {match.ref: match for match in matches if match.source == "memory"}
     asked = terms.query_terms(query)
     held = memories.get_many(tx, list(found))
-    return [
-        (memory, _strength_of_match(found[id], asked, f"{memory.subject} {memory.text}"))
-        for id, memory in held.items()
-    ]
+    return [(memory, _strength_of_match(found[id], asked)) for id, memory in held.items()]
 
 
-def _strength_of_match(score: float, asked: Sequence[str], text: str) -> float:
+def _strength_of_match(match: Matched, asked: Sequence[str]) -> float:
     """From 0 to 1: rare words count by BM25, and all words by how many of them are there."""
-    words = terms.terms(text)
-    held = {*words, *terms.stems(words)}
-    share = len([term for term in asked if term in held or terms.stem(term) in held]) / len(asked)
-    return 0.5 * rank.words_score(score) + 0.5 * share
+    held = frozenset(match.stems.split())
+    share = len([term for term in asked if terms.stem(term) in held]) / len(asked)
+    return 0.5 * rank.words_score(match.score) + 0.5 * share
 
 
 def _skills(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Skill]:
@@ -205,8 +201,7 @@ def _skills(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Skill
     for match in matches:
         row = store.procedures.get(tx, match.ref) if match.source == "procedure" else None
         if row is not None:
-            text = f"{row.name} {row.description}"
-            found.append(_skill(row, _strength_of_match(match.score, asked, text)))
+            found.append(_skill(row, _strength_of_match(match, asked)))
     return found
 
 
@@ -234,7 +229,7 @@ def _episodes(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Poi
         own = bool(ask.session) and match.owner == ask.session
         if told is None or own or told.label in _UNTRUSTED:
             continue
-        share = _strength_of_match(match.score, asked, told.text)
+        share = _strength_of_match(match, asked)
         said = rank.snippet(told.text, asked, 120)
         address = f"memory://{match.ref}"
         found.append(activate.Pointer(address, said, share, "episode", told.label, told.at))
@@ -252,7 +247,7 @@ def _sessions(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Poi
         if row is None or match.ref in best or row.label in _UNTRUSTED:
             continue
         text = messages.text_of(messages.message_from_body(json.loads(row.body)))
-        share = _strength_of_match(match.score, asked, text)
+        share = _strength_of_match(match, asked)
         address = messages.address_of(row.session, row.seq, row.seq)
         said = rank.snippet(text, asked, 120)
         best[match.ref] = activate.Pointer(address, said, share, "session", row.label, row.at)

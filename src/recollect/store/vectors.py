@@ -5,11 +5,14 @@ told apart by the numbers of their entries. A removed vector leaves a dead place
 is packed again later. It does not know what a vector means.
 """
 
-from array import array
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from ..db.database import Tx
+from ..nouns import NamedTuple
+
+if TYPE_CHECKING:
+    from array import array
 
 _EMBEDDER = "embedder"
 
@@ -159,7 +162,7 @@ def with_dead(tx: Tx) -> list[Block]:
 def last(tx: Tx) -> Block:
     """The newest block; block 1, empty, when there is none."""
     row = tx.one(f"{_BLOCK} ORDER BY block DESC LIMIT 1 {tx.for_update}")
-    return _block(*row) if row else Block(1, array("q"), b"")
+    return _block(*row) if row else _block(1, b"", b"")
 
 
 def set_block(tx: Tx, block: Block) -> None:
@@ -186,4 +189,6 @@ def replace_block(tx: Tx, block: Block) -> None:
 
 
 def _block(number: int, entries: bytes, planes: bytes) -> Block:
+    from array import array
+
     return Block(number, array("q", bytes(entries)), bytes(planes))
