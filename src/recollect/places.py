@@ -6,6 +6,8 @@ directory itself. A `.git` can be made to point at any repository: it is followe
 know of the directory. Git is not started: a hook has no time for it.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Mapping

@@ -13,6 +13,8 @@ It is told how strong, how fresh and how well matching a memory is, and how toke
 knows no store, no clock and no wording (`core.brief_text` does).
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from ..nouns import NamedTuple

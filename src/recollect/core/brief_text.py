@@ -15,6 +15,8 @@ There are no times of day in it, so that the same store gives the same bytes. It
 an item is here (`core.activate` does), nor what the budget is (`core.fit` does).
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Sequence

@@ -11,6 +11,8 @@ before recall: a missed preference is said again, a wrong policy is obeyed. Ever
 linear in the length of the text.
 """
 
+from __future__ import annotations
+
 import re
 from bisect import bisect_left
 from collections.abc import Iterator

@@ -15,6 +15,8 @@ Precision comes before recall, and what is not in the tree when it is learned is
 memory without a mark is read with care, one with a wrong mark is not.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache

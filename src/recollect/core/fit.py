@@ -5,6 +5,8 @@ An item that does not fit is left out whole and counted in the footer; a smaller
 still fit. It knows prices and nothing of what the items say (`core.activate` ordered them).
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from ..nouns import NamedTuple

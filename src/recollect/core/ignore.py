@@ -6,6 +6,8 @@ without memory"), and nothing but a time or a politeness follows it. Whoever spe
 it. It knows English phrasing and one message; it remembers nothing.
 """
 
+from __future__ import annotations
+
 import re
 from functools import cache
 

@@ -6,6 +6,8 @@ always a plan of what to archive and why, which is shown before it is applied. I
 store.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from ..errors import InvalidInput

@@ -17,6 +17,8 @@ A block may carry `rest`, and a message `extra`: by the name of a wire format, w
 needs to be given back exactly as it came.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -218,7 +220,7 @@ def reference(media_type: str, data: str) -> dict[str, Json]:
 
 
 @cache
-def _wrapper() -> "re.Pattern[str]":
+def _wrapper() -> re.Pattern[str]:
     import re
 
     return re.compile(r"\[conversation\](.*?)\[/conversation\]", re.DOTALL)

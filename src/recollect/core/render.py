@@ -4,6 +4,8 @@ Stored text is data: control sequences, direction overrides and invisible charac
 never obeyed. It does not know commands or colours.
 """
 
+from __future__ import annotations
+
 import re
 from functools import cache
 from typing import Any

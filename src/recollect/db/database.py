@@ -5,6 +5,8 @@ said in one dialect (matching words, rows that others hold locked) is a method o
 transaction. This module does not know which engines exist.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 

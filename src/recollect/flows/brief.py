@@ -4,6 +4,8 @@ Loading and logging are transactions of their own; between them the claims are c
 the working tree.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -205,7 +207,7 @@ def _skills(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Skill
     return found
 
 
-def _skill(row: "store.procedures.ProcedureRow", match: float) -> activate.Skill:
+def _skill(row: store.procedures.ProcedureRow, match: float) -> activate.Skill:
     return activate.Skill(
         row.id,
         f"memory://{row.id}",

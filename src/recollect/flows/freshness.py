@@ -4,6 +4,8 @@ Claims are pinned when a memory is learned and checked whenever it is shown. The
 by the caller, and is looked at outside any transaction.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 

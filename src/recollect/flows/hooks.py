@@ -6,6 +6,8 @@ that waits begins after every request that was there when the others gave up. Lo
 of their own: locking the database's file would drop SQLite's locks.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Callable, Iterator

@@ -6,6 +6,8 @@ says those names and in which form it wants to be answered. On every prompt this
 so it imports nothing that costs.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Mapping
 

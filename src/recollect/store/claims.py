@@ -1,5 +1,7 @@
 """Claims: what a memory says about the code, and what was last seen of it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Injections: which record was put in front of which model, and what came of it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from ..db.database import Row, Tx, placeholders

@@ -3,6 +3,8 @@
 It does not know what makes a memory strong, trusted or true.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from ..db.database import Row, Tx, placeholders

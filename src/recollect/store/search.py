@@ -5,6 +5,8 @@ vector is still to be made. A very long text has several parts; its vector is th
 It does not know how stems are made or hits are ranked.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -5,6 +5,8 @@ told apart by the numbers of their entries. A removed vector leaves a dead place
 is packed again later. It does not know what a vector means.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -30,7 +32,7 @@ class Block(NamedTuple):
     """The signs of many vectors."""
 
     block: int
-    entries: "array[int]"
+    entries: array[int]
     planes: bytes
 
 
