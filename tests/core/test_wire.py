@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect.core.messages import body_of, message_from_body, text_of
@@ -217,6 +217,8 @@ nonsense = st.builds(
 )
 
 
+@example({"content": True, "role": None, "type": "reasoning"}, "anthropic")
+@example({"content": [None], "role": None, "type": "reasoning"}, "auto")
 @settings(deadline=None, max_examples=400)
 @given(
     value | nonsense | st.lists(nonsense, max_size=2),

@@ -53,8 +53,8 @@ LEAST_MEANING = 0.35
 without sense find something too."""
 
 BY_WORDS, BY_MEANING, LOOKED_AT = 200, 100, 400
-"""How many candidates to rank: the best by words, the best by meaning among those that
-`nearest.best` finds by sign. With half of each LoCoMo and pool lose .016."""
+"""How many candidates to rank: the best by words (twice as many in a small store, see `SMALL`,
+where they cost little), the best by meaning among those that `nearest.best` finds by sign."""
 
 SUFFICE = 0.6
 """The share of a question, by weight, that one entry must hold for words to suffice."""

@@ -162,6 +162,7 @@ def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
         record |= inner
     role, kind, unknown = record.get("role"), record.get("type"), ""
     if role is None and isinstance(kind, str) and wire_responses.is_item(kind):
+        record.pop("role", None)
         return record, unknown
     if not isinstance(role, str) or not role.strip():
         raise _not_understood(at, given, "it does not say who speaks (no role)")

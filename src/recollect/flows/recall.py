@@ -163,7 +163,8 @@ def _candidates(
     tx: Tx, asked: _Asked, filters: Mapping[str, Sequence[Any]], entries: int, limit: int
 ) -> list[_Found]:
     """What a space holds for the question: the best by words and the nearest by meaning."""
-    depth = fuse.BY_WORDS if asked.vector else max(WORDS_ALONE, 2 * limit)
+    depth = fuse.BY_WORDS if entries > fuse.SMALL else 2 * fuse.BY_WORDS
+    depth = depth if asked.vector else max(WORDS_ALONE, 2 * limit)
     matched = search.candidates(tx, asked.searched, depth, filters)
     near: dict[int, float] = {}
     if asked.vector:
