@@ -19,11 +19,13 @@ import apsw
 
 import recollect
 from recollect.app.opened import new_id
-from recollect.core import terms
+from recollect.core import secrets, terms
 from recollect.db.database import Tx
 from recollect.db.sqlite import _PRAGMAS, SqliteDatabase
 from recollect.flows import learn as learning
 from recollect.flows import recall as recalling
+from recollect.flows import record as recording
+from recollect.store.sessions import NewSession
 
 from .yardstick import (
     EnglishNotes,
@@ -230,14 +232,20 @@ def recalls() -> Iterator[Ratio]:
     yield recall(100_000, "static", 3.0)
 
 
+def _record(tx: Tx, session: NewSession, ready: Sequence[recording.Prepared]) -> None:
+    recording.record(tx, session, ready, 1)
+
+
 def million(count: int = 1_000_000) -> Iterator[Ratio]:
     """Recall over a million messages, against FTS5 OR-ing the words of the question that are no
     stop words. It takes some twenty minutes, most of them to fill the store."""
     notes = EnglishNotes()
     with TemporaryDirectory() as folder, opened(folder, "static") as memory:
         for start in range(0, count, 1000):
-            texts = [recollect.Message("user", notes.note()) for _ in range(1000)]
-            memory.record(f"s-{start}", texts)
+            session = NewSession(f"s-{start}", secrets.safe(""), "", "", "", "user")
+            said = [recollect.Message("user", notes.note()) for _ in range(1000)]
+            ready = [recording.prepare(recording.Incoming(one), start + 1) for one in said]
+            memory._project_space.write(partial(_record, session=session, ready=ready))
         memory.rebuild(missing=True)
         questions = [notes.question() for _ in range(30)]
         asked = [terms.query_stems(question) for question in questions]
