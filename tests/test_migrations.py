@@ -158,3 +158,29 @@ def test_a_backup_is_whole_while_others_write(
             copy.recall("fact 150 gearbox", kind=["fact"])[0].text == "fact 150 about the gearbox"
         )
         assert copy.doctor().ok
+
+
+def test_what_an_early_version_indexed_in_another_way_is_found_again(tmp_path: Path) -> None:
+    """Its words were in a table that cannot be read back."""
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    with recollect.open(tmp_path, environment=environment) as memory:
+        memory.learn("Redis listens on port 6380", kind="reference")
+        memory.record("s", "the gearbox needs oil")
+        path = memory.project.database
+    connection = apsw.Connection(path)
+    for statement in (
+        "DROP TABLE words",
+        "DROP TABLE unembedded",
+        "DROP TABLE vectors",
+        "DROP TABLE blocks",
+        "CREATE VIRTUAL TABLE words USING fts5(terms, stems, content = '', contentless_delete = 1)",
+        "CREATE VIRTUAL TABLE word_counts USING fts5vocab(words, 'row')",
+        "CREATE TABLE vectors (space TEXT, embedder TEXT, entry BIGINT, vector BLOB)",
+        "PRAGMA user_version = 3",
+    ):
+        connection.execute(statement).fetchall()
+    connection.close()
+    with recollect.open(tmp_path, environment=environment) as memory:
+        assert [hit.text for hit in memory.recall("redis port")] == ["Redis listens on port 6380"]
+        assert [hit.role for hit in memory.recall("gearbox oil")] == ["user"]
+        assert memory.stats().unembedded == 0

@@ -394,9 +394,9 @@ class Failing:
         self._count()
         return self._tx.these(entries, where, params)
 
-    def frequencies(self, stems: Sequence[str], share: float = 1.0) -> Frequencies:
+    def frequencies(self, stems: Sequence[str]) -> Frequencies:
         self._count()
-        return self._tx.frequencies(stems, share)
+        return self._tx.frequencies(stems)
 
     finds_nearest = False
 

@@ -150,8 +150,10 @@ class Memories(Looking):
             explain=filters.get("explain", False),
         )
         embedder = self._meaning()
-        if embedder and embedder.local:
-            for space in self._present():
+        for space in self._present():
+            if space.read(flows.recall.words_missing):
+                flows.things.rebuild(space)
+            if embedder and embedder.local:
                 flows.meaning.catch_up_a_little(space, embedder, now)
         found = self._both(lambda txs: flows.recall.recall(txs, question, now, embedder))
         self._note_recalls(flows.hits.memory_ids(found), now)

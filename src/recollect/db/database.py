@@ -44,8 +44,7 @@ MATCHED_COLUMNS = "e.id, e.source, e.ref, e.seq, e.kind, e.owner, e.label, e.at"
 
 
 class Frequencies(NamedTuple):
-    """How many entries there are, how many stems they have on average, and how many hold each
-    stem, as far as was counted."""
+    """How many entries there are, how many stems they have on average, how many hold each."""
 
     entries: int
     average: float
@@ -86,9 +85,8 @@ class Tx(Protocol):
     def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
         """Those of the entries `e` that fulfil the SQL `where`, without a score."""
 
-    def frequencies(self, stems: Sequence[str], share: float = 1.0) -> Frequencies:
-        """How common each of the stems is; those held by more than this share of all entries are
-        not counted to their end."""
+    def frequencies(self, stems: Sequence[str]) -> Frequencies:
+        """How common each of the stems is; in a large store, about how common."""
 
     finds_nearest: bool
     """Whether the engine itself finds the nearest vectors: then it is told of each, and asked."""

@@ -124,7 +124,7 @@ class PostgresTx:
         )
         return list(map(Matched._make, rows))
 
-    def frequencies(self, stems: Sequence[str], share: float = 1.0) -> Frequencies:
+    def frequencies(self, stems: Sequence[str]) -> Frequencies:
         total = self.one(
             "SELECT count(*), coalesce(avg(length), 0) FROM entries WHERE space = :space"
         )

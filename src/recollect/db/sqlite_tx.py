@@ -23,8 +23,8 @@ _MATCH = (
     "CROSS JOIN entries e ON e.id = w.id CROSS JOIN words held ON held.rowid = w.id "
     "LEFT JOIN vectors v ON v.entry = w.id"
 )
-_HOLDING = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-_HOLDING_LATELY = "SELECT count(*) FROM words WHERE words MATCH ? AND rowid > ?"
+_HOLDING = "SELECT count(*) FROM words WHERE words MATCH ?"
+_HOLDING_LATELY = f"{_HOLDING} AND rowid > ?"
 _LATELY, _TELLING = 2_000, 20
 _THESE = (
     f"SELECT {MATCHED_COLUMNS}, held.stems, 0.0, NULL FROM entries e "
@@ -83,24 +83,23 @@ class SqliteTx:
         found = self._connection.execute(sql, {**params, "space": self.space})
         return list(map(Matched._make, found))
 
-    def frequencies(self, stems: Sequence[str], share: float = 1.0) -> Frequencies:
+    def frequencies(self, stems: Sequence[str]) -> Frequencies:
         totals = self.one(_TOTALS)
         entries, words = _numbers(totals[0]) if totals else (0, 0)
         newest = self.one("SELECT max(id) FROM entries") if entries > 10 * _LATELY else None
         after = newest[0] - _LATELY if newest else 0
-        most = int(entries * share) + 1
-        holding = {stem: self._holding(f'"{stem}"', entries, after, most) for stem in stems}
+        holding = {stem: self._holding(f'"{stem}"', entries, after) for stem in stems}
         return Frequencies(entries, words / max(entries, 1), holding)
 
-    def _holding(self, stem: str, entries: int, after: int, most: int) -> int:
+    def _holding(self, stem: str, entries: int, after: int) -> int:
         """How many entries hold a stem. Counting a common one takes as long as searching for it:
         in a large store the newest entries tell how many there are."""
         run = self._connection.execute
         if after:
             lately = int(run(_HOLDING_LATELY, (stem, after)).get)
             if lately >= _TELLING:
-                return min(lately * entries // _LATELY, most)
-        return int(run(_HOLDING, (stem, most)).get)
+                return lately * entries // _LATELY
+        return int(run(_HOLDING, (stem,)).get)
 
     def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")

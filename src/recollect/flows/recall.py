@@ -100,7 +100,7 @@ def recall(
     if not words:
         return Recalled(notes=("the question has no words to search for",))
     vector, notes = _vector(embedder, question.query)
-    known = [tx.frequencies(list(words), COMMON_SHARE) for tx in txs]
+    known = [tx.frequencies(list(words)) for tx in txs]
     asked = _asked(question.query, words, known, embedder if vector else None, now)
     found: list[_Found] = []
     filters = _filters(question)
@@ -113,6 +113,11 @@ def recall(
         found += [item for item in near if item.matched[2:4] not in question.without]
     best = _ranked(found, asked, question, now)
     return packed(_without_flood(best), question.limit, question.budget, notes)
+
+
+def words_missing(tx: Tx) -> bool:
+    """Whether nothing can be found before `things.rebuild` has indexed a space again."""
+    return search.words_missing(tx)
 
 
 def _vector(embedder: "flows.meaning.Embedder | None", query: str) -> tuple[bytes, tuple[str, ...]]:

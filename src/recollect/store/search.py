@@ -110,6 +110,7 @@ def _remove(tx: Tx, ids: Iterable[int]) -> None:
 WORDS_MISSING = "words"
 """The value in state that says: the words of this space are to be indexed again."""
 
+_WORDS_MISSING = f"SELECT 1 FROM state WHERE space = :space AND key = '{WORDS_MISSING}'"
 _TABLES = {
     "memory": ("memories", "id", "0", ""),
     "message": ("messages", "session", "seq", ""),
@@ -148,6 +149,11 @@ def remove_orphans(tx: Tx, source: str) -> None:
     )
     for one in rows:
         remove(tx, source, *one)
+
+
+def words_missing(tx: Tx) -> bool:
+    """Whether the words are to be indexed again: an early version kept them in another way."""
+    return tx.one(_WORDS_MISSING) is not None
 
 
 def set_status(tx: Tx, source: str, ref: str, status: str) -> None:
