@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
+from ..nouns import NamedTuple
 from .terms import plain_words, terms
 
 if TYPE_CHECKING:

@@ -1,12 +1,13 @@
 """Recall: candidates by words and by meaning from each space, one ranking, the best that fit."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .. import core, flows
 from ..core import fuse, rank, terms, tokens
 from ..db.database import Frequencies, Matched, Tx
 from ..errors import Unavailable
+from ..nouns import NamedTuple
 from ..store import memories, search
 from ..types import Hit, Recalled
 from . import hits
@@ -168,8 +169,7 @@ def _candidates(
     tx: Tx, asked: _Asked, filters: Mapping[str, Sequence[Any]], entries: int, limit: int
 ) -> list[_Found]:
     """What a space holds for the question: the best by words and the nearest by meaning."""
-    depth = fuse.BY_WORDS if entries > fuse.SMALL else 2 * fuse.BY_WORDS
-    depth = depth if asked.vector else max(WORDS_ALONE, 2 * limit)
+    depth = fuse.BY_WORDS if asked.vector else max(WORDS_ALONE, 2 * limit)
     matched = search.candidates(tx, asked.searched, depth, filters)
     near: dict[int, float] = {}
     if asked.vector:
