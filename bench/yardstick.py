@@ -122,14 +122,26 @@ class Notes:
 
 class EnglishNotes(Notes):
     """The same with words that the embedder knows: those of Python's own language reference, the
-    most common first, and numbered names as a project has them."""
+    most common first, and numbered names as a project has them. A question is about a note that
+    there is: four of its words, and another one."""
 
     def _vocabulary(self) -> list[str]:
         from collections import Counter
         from pydoc_data.topics import topics
 
+        self._told: list[list[str]] = []
         text = " ".join(topics[name] for name in sorted(topics))
         found = Counter(re.findall(r"[a-z]{3,}", text.lower()))
         common = [word for word, _ in found.most_common()]
         names = [f"{word}_{number}" for number in range(4) for word in common]
         return [*common, *names][:20_000]
+
+    def note(self) -> str:
+        told = self.words(self._random.randrange(8, 25))
+        if self._random.random() < 0.01:
+            self._told.append(told)
+        return " ".join(told)
+
+    def question(self) -> str:
+        told = self._random.choice(self._told)
+        return " ".join([*self._random.sample(told, 4), *self.words(1)])

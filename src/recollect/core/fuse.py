@@ -66,6 +66,7 @@ NEWEST = 5
 
 _SAME_THING = 0.5
 _ALMOST = 0.75
+_AS_MUCH = 0.85
 _COPY = 0.8
 _WINDOW = 6
 _SHORT = 100
@@ -319,8 +320,8 @@ def newest_first(
     and for each place that is outdated the place of what is newer.
 
     It is among the first hits, said by the same side, almost as good, with the same words of the
-    question in it. Who asks about a certain time does not ask for the newest. The candidates may
-    be the best of all.
+    question in it and almost as many. Who asks about a certain time does not ask for the newest.
+    The candidates may be the best of all.
     """
     found, outdated = list(scores), {}
     if not question.period:
@@ -354,6 +355,7 @@ def _lifted(
                 and (item.session != older.session or not item.session)
                 and (item.trusted or not older.trusted)
                 and _shared(question, item, older) >= _SAME_THING
+                and _held(question, item) >= _AS_MUCH * _held(question, older)
             ):
                 found[place] = max(found[place], nextafter(found[other], inf))
                 if times[place] > times[outdated.get(other, other)]:

@@ -25,7 +25,7 @@ _MATCH = (
 )
 _HOLDING = "SELECT count(*) FROM words WHERE words MATCH ?"
 _HOLDING_LATELY = f"{_HOLDING} AND rowid > ?"
-_LATELY, _TELLING = 2_000, 20
+_LATELY, _TELLING = 2_000, 5
 _THESE = (
     f"SELECT {MATCHED_COLUMNS}, held.stems, 0.0, NULL FROM entries e "
     "CROSS JOIN words held ON held.rowid = e.id WHERE e.id IN ({entries})"

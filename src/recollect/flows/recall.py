@@ -169,7 +169,8 @@ def _candidates(
     tx: Tx, asked: _Asked, filters: Mapping[str, Sequence[Any]], entries: int, limit: int
 ) -> list[_Found]:
     """What a space holds for the question: the best by words and the nearest by meaning."""
-    depth = fuse.BY_WORDS if asked.vector else max(WORDS_ALONE, 2 * limit)
+    depth = fuse.BY_WORDS if entries <= fuse.SMALL else fuse.BY_WORDS * 3 // 4
+    depth = depth if asked.vector else max(WORDS_ALONE, 2 * limit)
     matched = search.candidates(tx, asked.searched, depth, filters)
     near: dict[int, float] = {}
     if asked.vector:
@@ -202,21 +203,21 @@ def _by_meaning(
 
 
 def _found(tx: Tx, item: Matched, asked: _Asked, cosine: float) -> _Found:
-    is_message = item.source == "message"
-    role = item.kind
-    if not is_message:
-        role = "user" if item.label in ("system", "user") else "assistant"
+    entry, source, _, seq, kind, owner, label, at, stems, *_ = item
+    if source != "message":
+        kind = "user" if label in ("system", "user") else "assistant"
+        owner, seq = "", 1
     candidate = fuse.Candidate(
-        item.entry,
-        terms.counts(item.stems, asked.stems),
-        item.stems.count(" ") + 1,
+        entry,
+        terms.counts(stems, asked.stems),
+        stems.count(" ") + 1,
         cosine,
-        item.at,
-        item.owner if is_message else "",
-        item.seq - 1 if is_message else 0,
-        role,
-        item.label not in rank.UNTRUSTED,
-        item.stems,
+        at,
+        owner,
+        seq - 1,
+        kind,
+        label not in rank.UNTRUSTED,
+        stems,
     )
     return _Found(tx, item, candidate)
 
