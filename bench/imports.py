@@ -161,7 +161,7 @@ def main() -> int:
         return 2
     found = measures(sys.argv[1])
     print(table(found))
-    return 0 if found[0].holds else 1
+    return 0 if all(item.holds for item in found) else 1
 
 
 if __name__ == "__main__":

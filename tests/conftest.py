@@ -65,6 +65,11 @@ def postgres_server() -> Iterator[str]:
         admin = server.get_uri()
         with psycopg.connect(admin, autocommit=True) as connection:
             connection.execute("CREATE ROLE tester LOGIN CREATEDB PASSWORD 'tester'")
+        # An administrator makes pgvector available to all databases that come later.
+        with psycopg.connect(
+            admin.replace("/postgres?", "/template1?", 1), autocommit=True
+        ) as connection:
+            connection.execute("CREATE EXTENSION vector")
     yield admin.replace("postgres:@", "tester:tester@", 1)
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)

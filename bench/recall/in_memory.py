@@ -54,6 +54,7 @@ class InMemory(Retriever):
             sum(self._lengths) / total,
             fuse.speaker_of(question),
             dates.period(question, max(item.at for item in self._items)),
+            fuse.names_among(searched),
         )
         by_words = self._by_words(searched)
         vectors = [self._vectors[number] for number in by_words]

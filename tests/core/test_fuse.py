@@ -130,10 +130,12 @@ def test_a_newer_statement_about_something_else_does_not() -> None:
     assert order(ASKED, [old, other]) == [1, 2]
 
 
-def test_a_newer_statement_that_holds_less_of_what_is_asked_does_not() -> None:
+def test_a_newer_statement_about_another_number_does_not() -> None:
     asked = Question((4.0, 4.0, 3.0), 20.0)
-    whole, newer = candidate(1, (1, 1, 1), at=DAY), candidate(2, (1, 1, 0), at=90 * DAY)
-    assert order(asked, [whole, newer]) == [1, 2]
+    seventh, ninth = candidate(1, (1, 1, 1), at=DAY), candidate(2, (1, 1, 0), at=90 * DAY)
+    assert order(asked, [seventh, ninth]) == [2, 1]
+    numbered = asked._replace(names=fuse.names_among(["worker", "port", "w7"]))
+    assert order(numbered, [seventh, ninth]) == [1, 2]
 
 
 def test_a_newer_statement_by_the_other_side_does_not() -> None:

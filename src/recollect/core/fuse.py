@@ -66,7 +66,6 @@ NEWEST = 5
 
 _SAME_THING = 0.5
 _ALMOST = 0.75
-_AS_MUCH = 0.85
 _COPY = 0.8
 _WINDOW = 6
 _SHORT = 100
@@ -86,6 +85,8 @@ class Question(NamedTuple):
     speaker: str = ""
     period: tuple[int, int] | None = None
     """The time asked about, from the first moment to before the last (`dates.period`)."""
+    names: tuple[int, ...] = ()
+    """The places of terms that name one thing among many (`names_among`)."""
 
 
 class Candidate(NamedTuple):
@@ -127,6 +128,11 @@ def subject(question: str) -> list[str]:
     """The terms a question is about, without those that only ask, if others are left."""
     asked = query_terms(question)
     return [term for term in asked if term not in _asking()] or asked
+
+
+def names_among(terms: Sequence[str]) -> tuple[int, ...]:
+    """The places of terms with a digit: a port, a ticket, the seventh of many."""
+    return tuple([place for place, term in enumerate(terms) if not term.isalpha()])
 
 
 def weight(entries: int, holding: int, rarity: float) -> float:
@@ -320,8 +326,8 @@ def newest_first(
     and for each place that is outdated the place of what is newer.
 
     It is among the first hits, said by the same side, almost as good, with the same words of the
-    question in it and almost as many. Who asks about a certain time does not ask for the newest.
-    The candidates may be the best of all.
+    question in it and none of its names missing. Who asks about a certain time does not ask for
+    the newest. The candidates may be the best of all.
     """
     found, outdated = list(scores), {}
     if not question.period:
@@ -355,7 +361,7 @@ def _lifted(
                 and (item.session != older.session or not item.session)
                 and (item.trusted or not older.trusted)
                 and _shared(question, item, older) >= _SAME_THING
-                and _held(question, item) >= _AS_MUCH * _held(question, older)
+                and all(item.counts[name] or not older.counts[name] for name in question.names)
             ):
                 found[place] = max(found[place], nextafter(found[other], inf))
                 if times[place] > times[outdated.get(other, other)]:

@@ -80,7 +80,10 @@ def catch_up_a_little(space: Database, embedder: Embedder, now: int) -> None:
     for more, nor for others, and does not fail where nothing can be written."""
     batch = space.read(lambda tx: _batch(tx, A_LITTLE) if vectors.any_waiting(tx) else [])
     if batch:
-        found = embedder.embed([text for _, text in batch])
+        try:
+            found = embedder.embed([text for _, text in batch])
+        except Unavailable:
+            return  # the recall itself says that it goes by words
         space.note(lambda tx: _keep_first(tx, embedder.id, batch, found, now))
 
 

@@ -147,7 +147,8 @@ def _asked(
     )
     average = sum(one.entries * one.average for one in known) / max(entries, 1)
     period = core.dates.period(query, now)
-    ranking = fuse.Question(weights, average, fuse.speaker_of(query), period)
+    names = fuse.names_among(stems)
+    ranking = fuse.Question(weights, average, fuse.speaker_of(query), period, names)
     return _Asked(ranking, stems, rarer(stems, entries, holding), b"")
 
 
