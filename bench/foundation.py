@@ -152,10 +152,10 @@ def run(connection: apsw.Connection, statements: Statements) -> None:
         connection.execute(sql, bindings).fetchall()
 
 
-def _looked_up(tx: Tx, question: str) -> list[str]:
+def _looked_up(tx: Tx, question: str, by_meaning: bool) -> list[str]:
     stems = terms.query_stems(question)
     known = tx.frequencies(stems)
-    return recalling.rarer(stems, known.entries, known.holding)
+    return recalling.rarer(stems, known.entries, known.holding, by_meaning)
 
 
 def recall(count: int, embedder: str, bound: float) -> Ratio:
@@ -169,7 +169,10 @@ def recall(count: int, embedder: str, bound: float) -> Ratio:
         questions = [notes.question() for _ in range(40)]
         database = memory._project_space
         assert isinstance(database, SqliteDatabase)
-        asked = [database.read(partial(_looked_up, question=question)) for question in questions]
+        asked = [
+            database.read(partial(_looked_up, question=question, by_meaning=embedder != "off"))
+            for question in questions
+        ]
         with raw_store(database.path) as connection:
             sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 10"
 

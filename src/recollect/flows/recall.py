@@ -20,7 +20,7 @@ else:
 COMMON_SHARE = 0.1
 """A term held by more than this share of all entries says next to nothing about any."""
 
-COMMON_FROM = 20_000
+COMMON_FROM, COMMON_FROM_BY_WORDS = 20_000, 5_000
 ENOUGH = 4_000
 """In a store of at least so many entries the rarest terms are looked up until they promise this
 many candidates; more common ones only rank what was found, and are what a look-up costs most."""
@@ -149,12 +149,14 @@ def _asked(
     period = core.dates.period(query, now)
     names = fuse.names_among(stems)
     ranking = fuse.Question(weights, average, fuse.speaker_of(query), period, names)
-    return _Asked(ranking, stems, rarer(stems, entries, holding), b"")
+    return _Asked(ranking, stems, rarer(stems, entries, holding, embedder is not None), b"")
 
 
-def rarer(stems: Sequence[str], entries: int, holding: Mapping[str, int]) -> list[str]:
+def rarer(
+    stems: Sequence[str], entries: int, holding: Mapping[str, int], by_meaning: bool
+) -> list[str]:
     """The stems to look up: all of them in a small store, the rarest ones in a large one."""
-    if entries < COMMON_FROM:
+    if entries < (COMMON_FROM if by_meaning else COMMON_FROM_BY_WORDS):
         return list(stems)
     chosen: list[str] = []
     promised = 0
