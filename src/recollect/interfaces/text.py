@@ -67,7 +67,7 @@ def _recalled(recalled: Recalled) -> str:
     lines = [hit_line(hit) for hit in recalled]
     if recalled.left_out:
         lines.append(f"({recalled.left_out} more; {recalled.tokens} tokens shown)")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"({note})" for note in recalled.notes)])
 
 
 def hit_line(hit: Hit) -> str:
@@ -75,13 +75,17 @@ def hit_line(hit: Hit) -> str:
     origin = f"{hit.role}, " if hit.role else ""
     mark = "" if hit.status == "active" else f", {hit.status}"
     mark += f", {render.one_line(hit.freshness)}" if hit.freshness else ""
+    mark += f", newer: {hit.outdated_by}" if hit.outdated_by else ""
     against = hit.why.partition("contradicts ")[2]
     mark += f", contradicted by {against}" if against else ""
     head = (
         f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({origin}{render.moment(hit.at)[:10]}{mark})"
     )
-    body = "\n".join("       " + line for line in render.visible(hit.text).splitlines())
-    return f"{head}\n{body}"
+    lines = render.visible(hit.text).splitlines()
+    lines += [f"beside, {said.role}: {render.one_line(said.text, 200)}" for said in hit.around]
+    # Only who asks for them is told the signs, each with what it added.
+    lines += [f"why: {hit.why}"] if " +" in hit.why else []
+    return "\n".join([head, *("       " + line for line in lines)])
 
 
 def memory_lines(memory: Memory) -> list[str]:
