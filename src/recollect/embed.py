@@ -93,7 +93,7 @@ class HttpEmbedder:
         dims: int,
         *,
         key: str = "",
-        wait: float = 20.0,
+        wait: float = 3.0,
     ) -> None:
         if dims < 8 or dims % 8:
             raise InvalidInput(
@@ -129,14 +129,15 @@ class HttpEmbedder:
         found: list[bytes] = []
         for start in range(0, len(texts), _BATCH):
             batch = list(texts[start : start + _BATCH])
-            answer = self._ask({"model": self._model, "input": batch})
+            # Somebody waits for one text, a question; nobody for many.
+            answer = self._ask({"model": self._model, "input": batch}, self._wait + len(batch) - 1)
             vectors = self._vectors(answer)
             if len(vectors) != len(batch):
                 raise self._unusable(f"{len(vectors)} came for {len(batch)} texts")
             found += map(self._checked, vectors)
         return found
 
-    def _ask(self, question: Mapping[str, Any]) -> Any:
+    def _ask(self, question: Mapping[str, Any], wait: float) -> Any:
         import json
         from urllib.error import HTTPError
         from urllib.request import Request, urlopen
@@ -146,7 +147,7 @@ class HttpEmbedder:
             headers["Authorization"] = f"Bearer {self._key}"
         try:
             request = Request(self._url, json.dumps(question).encode(), headers)
-            with urlopen(request, timeout=self._wait) as reply:
+            with urlopen(request, timeout=wait) as reply:
                 return json.loads(reply.read())
         except HTTPError as error:
             said = error.read(_SHOWN).decode("utf-8", "replace")

@@ -385,10 +385,17 @@ class Failing:
         self._tx.remove_words(entry)
 
     def match(
-        self, stems: Sequence[str], limit: int, where: str, params: Params, *, exact: bool = True
+        self,
+        stems: Sequence[str],
+        limit: int,
+        where: str,
+        params: Params,
+        *,
+        exact: bool = True,
+        vectors: bool = False,
     ) -> list[Matched]:
         self._count()
-        return self._tx.match(stems, limit, where, params, exact=exact)
+        return self._tx.match(stems, limit, where, params, exact=exact, vectors=vectors)
 
     def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
         self._count()

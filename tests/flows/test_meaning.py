@@ -86,6 +86,14 @@ def test_the_older_of_two_statements_says_what_is_newer(mem: Mem, clock: Clock) 
     assert newer.outdated_by == ""
 
 
+def test_messages_can_be_asked_for_by_their_kind(mem: Mem) -> None:
+    mem.learn("Redis listens on port 6380", kind="reference")
+    mem.record("s", "Which port has Redis?")
+    assert [hit.kind for hit in mem.recall("redis port", kind=["message"])] == ["message"]
+    assert [hit.kind for hit in mem.recall("redis port", kind=["reference"])] == ["reference"]
+    assert len(mem.recall("redis port", kind=["message", "reference"])) == 2
+
+
 def test_neighbours_and_reasons_come_on_request(mem: Mem) -> None:
     for text in ("Good morning", "Which port has Redis?", "It is 6380"):
         mem.record("s", text)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import core, flows, hosts
 from ..errors import InvalidInput, NotFound, RecollectError, Unavailable
 from ..hosts import events
 from ..places import find_project, make_folder, own_folder, top_of, user_directory
 from ..types import Learned, Memory
-from .opened import Opened, new_id
+from .briefing import Briefing
+from .opened import new_id
 
 if TYPE_CHECKING:
     from ..hosts.events import Event
@@ -24,7 +25,7 @@ _LOOKED_AT = 50
 _CHECKPOINT_WINDOW = 1_000_000
 
 
-class Agents(Opened):
+class Agents(Briefing):
     """Hear, import, capture."""
 
     def hear(self, event: Event) -> flows.hooks.Answer:
@@ -49,8 +50,7 @@ class Agents(Opened):
     def _briefing(self, event: Event) -> str:
         """What the model sees: all of it when a session starts, or is heard of for the first time;
         then what each turn adds."""
-        build: Any = getattr(self, "briefing")  # noqa: B009 - the other half of Recollect has it
-        briefing = build(query=event.prompt, session=event.session)
+        briefing = self.briefing(query=event.prompt, session=event.session)
         if event.name != "session_start" and not briefing.begins:
             return str(briefing.turn)
         words = [str(briefing.text)]
@@ -65,7 +65,7 @@ class Agents(Opened):
             return ""
         # A subagent has a context of its own.
         session = f"{event.session}.{event.subagent}" if event.subagent else event.session
-        told = str(getattr(self, "_reminder")(session, files))  # noqa: B009 - see above
+        told = self._reminder(session, files)
         now = self._clock()
         return told if told and flows.hooks.is_first(self._project_space, event, now) else ""
 
@@ -131,7 +131,7 @@ class Agents(Opened):
 
     def _checkpoint(self, session: str) -> None:
         """How things stand, for after a compaction; a session that has no message yet has none."""
-        trees: Any = getattr(self, "_trees")()  # noqa: B009 - the other half of Recollect has it
+        trees = self._trees()
         now = self._clock()
         request = flows.window.Request(_CHECKPOINT_WINDOW)
 

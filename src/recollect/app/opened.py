@@ -75,6 +75,15 @@ class Opened:
         made = [flows.meaning.catch_up(one, embedder, now, tell=tell) for one in self._present()]
         return sum(made)
 
+    def _trees(self) -> flows.compact.Trees:
+        """How the working tree stands."""
+        if self.project.how != "git":
+            return flows.compact.Trees()
+        from .. import gitstate
+
+        state = gitstate.read(self.project.start)
+        return flows.compact.Trees(state.commits, state.status)
+
     def _space_of(self, layer: str) -> Database:
         return self._user_space if layer == "user" else self._project_space
 

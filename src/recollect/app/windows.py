@@ -140,11 +140,3 @@ class Windows(Opened):
         return self._project_space.write(
             lambda tx: flows.compact.keep(tx, loaded, plan, trees, now)
         )
-
-    def _trees(self) -> "flows.compact.Trees":
-        if self.project.how != "git":
-            return flows.compact.Trees()
-        from .. import gitstate
-
-        state = gitstate.read(self.project.start)
-        return flows.compact.Trees(state.commits, state.status)

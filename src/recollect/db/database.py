@@ -77,10 +77,18 @@ class Tx(Protocol):
         """Take an entry out of the word index."""
 
     def match(
-        self, stems: Sequence[str], limit: int, where: str, params: Params, *, exact: bool = True
+        self,
+        stems: Sequence[str],
+        limit: int,
+        where: str,
+        params: Params,
+        *,
+        exact: bool = True,
+        vectors: bool = False,
     ) -> list[Matched]:
         """The best entries `e` holding any of the stems and fulfilling the SQL `where`, with their
-        vectors; without `exact`, those among the best `limit` that fulfil it, which is quicker."""
+        `vectors` if wanted; without `exact`, those among the best `limit` that fulfil it, which is
+        quicker."""
 
     def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
         """Those of the entries `e` that fulfil the SQL `where`, without a score."""

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 SCHEMA = "recollect"
 _K1, _B = 1.2, 0.75
 _MATCH = f"""
-SELECT {MATCHED_COLUMNS}, e.stems, e.length, v.vector FROM entries e
-LEFT JOIN vectors v ON v.entry = e.id
+SELECT {MATCHED_COLUMNS}, e.stems, e.length, {{vector}} FROM entries e
 WHERE e.space = :space AND e.words @@ :question::tsquery {{where}}
 ORDER BY ts_rank(e.words, :question::tsquery) DESC, e.id LIMIT :pool
 """
+_VECTOR = "(SELECT v.vector FROM vectors v WHERE v.entry = e.id)"
 _NEAREST = """
 SELECT entry FROM vectors WHERE space = :space AND vector_dims(direction) = {dims}
 ORDER BY direction::vector({dims}) <=> :vector::vector({dims}) LIMIT :count
@@ -102,11 +102,20 @@ class PostgresTx:
         )
 
     def match(
-        self, stems: Sequence[str], limit: int, where: str, params: Params, *, exact: bool = True
+        self,
+        stems: Sequence[str],
+        limit: int,
+        where: str,
+        params: Params,
+        *,
+        exact: bool = True,
+        vectors: bool = False,
     ) -> list[Matched]:
         known = self.frequencies(stems)
         rows = self.run(
-            _MATCH.format(where=f"AND {where}" if where else ""),
+            _MATCH.format(
+                where=f"AND {where}" if where else "", vector=_VECTOR if vectors else "NULL"
+            ),
             {
                 **params,
                 "question": " | ".join(_quoted(stem) for stem in stems),

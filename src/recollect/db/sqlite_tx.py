@@ -19,10 +19,10 @@ _BEST_OF = (
     "WHERE words MATCH :match AND {where} ORDER BY score LIMIT :limit"
 )
 _MATCH = (
-    f"SELECT {MATCHED_COLUMNS}, held.stems, -w.score, v.vector FROM ({{best}}) w "
-    "CROSS JOIN entries e ON e.id = w.id CROSS JOIN words held ON held.rowid = w.id "
-    "LEFT JOIN vectors v ON v.entry = w.id"
+    f"SELECT {MATCHED_COLUMNS}, held.stems, -w.score, {{vector}} FROM ({{best}}) w "
+    "CROSS JOIN entries e ON e.id = w.id CROSS JOIN words held ON held.rowid = w.id"
 )
+_VECTOR = "(SELECT v.vector FROM vectors v WHERE v.entry = w.id)"
 _HOLDING = "SELECT count(*) FROM words WHERE words MATCH ?"
 _HOLDING_LATELY = f"{_HOLDING} AND rowid > ?"
 _LATELY, _TELLING = 2_000, 5
@@ -67,14 +67,22 @@ class SqliteTx:
         self._connection.execute("DELETE FROM words WHERE rowid = ?", (entry,))
 
     def match(
-        self, stems: Sequence[str], limit: int, where: str, params: Params, *, exact: bool = True
+        self,
+        stems: Sequence[str],
+        limit: int,
+        where: str,
+        params: Params,
+        *,
+        exact: bool = True,
+        vectors: bool = False,
     ) -> list[Matched]:
         question = " OR ".join(f'"{stem}"' for stem in stems)
         bound = {**params, "space": self.space, "match": question, "limit": limit}
+        vector = _VECTOR if vectors else "NULL"
         if where and exact:
-            sql = _MATCH.format(best=_BEST_OF.format(where=where))
+            sql = _MATCH.format(best=_BEST_OF.format(where=where), vector=vector)
         else:
-            sql = _MATCH.format(best=_BEST) + (f" WHERE {where}" if where else "")
+            sql = _MATCH.format(best=_BEST, vector=vector) + (f" WHERE {where}" if where else "")
         return list(map(Matched._make, self._connection.execute(sql, bound)))
 
     def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:

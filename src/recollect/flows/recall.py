@@ -9,7 +9,7 @@ from ..db.database import Frequencies, Matched, Tx
 from ..errors import Unavailable
 from ..nouns import NamedTuple
 from ..store import memories, search
-from ..types import Hit, Recalled
+from ..types import ROLES, Hit, Recalled
 from . import hits
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _candidates(
     """What a space holds for the question: the best by words and the nearest by meaning."""
     depth = fuse.BY_WORDS if entries <= fuse.SMALL else fuse.BY_WORDS * 3 // 4
     depth = depth if asked.vector else max(WORDS_ALONE, 2 * limit)
-    matched = search.candidates(tx, asked.searched, depth, filters)
+    matched = search.candidates(tx, asked.searched, depth, filters, bool(asked.vector))
     near: dict[int, float] = {}
     if asked.vector:
         held = {item.entry: item.vector for item in matched if item.vector}
@@ -287,7 +287,9 @@ def _filters(question: Question) -> dict[str, Sequence[Any]]:
         filters["status"] = (*_SEARCHED, "superseded")
         filters["until"] = (question.as_of,)
     if question.kinds:
-        filters["kind"] = question.kinds
+        # The entry of a message has its role for a kind.
+        roles = ROLES if "message" in question.kinds else ()
+        filters["kind"] = (*question.kinds, *roles)
     if question.layers:
         filters["layer"] = question.layers
     if question.tags or question.file:

@@ -78,11 +78,11 @@ class _Firing:
             self.deadline = self.began + PATIENCE_AT_END
         if event.name == "other" or (event.name == "tool_use" and not touched(event)):
             return str(about.reply(event))
-        from ..app.listening import Listening
+        from ..app.agents import Agents
         from ..opening import open_as
 
         hurried = {**self.environment, "RECOLLECT_LOCK_WAIT": LOCK_WAIT}
-        with open_as(Listening, self.cwd, hurried, incognito=False, origin="user") as memory:
+        with open_as(Agents, self.cwd, hurried, incognito=False, origin="user") as memory:
             if memory.settings.mode == "incognito":
                 self.outcome = ""
             answer = memory.hear(event)

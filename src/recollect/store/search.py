@@ -166,17 +166,21 @@ def set_status(tx: Tx, source: str, ref: str, status: str) -> None:
 
 
 def candidates(
-    tx: Tx, stems: Sequence[str], limit: int, filters: Mapping[str, Sequence[Any]]
+    tx: Tx,
+    stems: Sequence[str],
+    limit: int,
+    filters: Mapping[str, Sequence[Any]],
+    vectors: bool = False,
 ) -> list[Matched]:
-    """The best entries for the stems. `filters` maps a column to its allowed values, or
-    `since`/`until` to one time."""
+    """The best entries for the stems, with their `vectors` if wanted. `filters` maps a column to
+    its allowed values, or `since`/`until` to one time."""
     if not stems:
         return []
     where, params = _where(filters)
     # Most filters let the best matches through: look there first, search exactly only if not.
-    near = tx.match(stems, limit + limit // 8, where, params, exact=False)
+    near = tx.match(stems, limit + limit // 8, where, params, exact=False, vectors=vectors)
     if where and len(near) < limit:
-        near = tx.match(stems, limit, where, params)
+        near = tx.match(stems, limit, where, params, vectors=vectors)
     return _whole(near)[:limit]
 
 
