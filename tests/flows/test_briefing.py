@@ -268,9 +268,11 @@ def test_a_statement_made_from_tool_output_is_trusted_no_more_than_it(
 
 
 def test_a_memory_that_is_injected_often_and_never_helps_is_reported(mem: Mem) -> None:
-    idle = mem.learn("Never commit secrets", kind="policy")
-    useful = mem.learn("Never push to main", kind="policy")
+    mem.learn("Never commit secrets", kind="policy")
+    idle = mem.learn("login tests fail without the fake clock", kind="pitfall")
+    useful = mem.learn("the login page waits for Redis", kind="fact")
     for number in range(10):
         mem.briefing(session=f"s-{number}")
+    assert not mem.audit().useless, "where nobody gives feedback, silence says nothing"
     mem.feedback(useful.id, "helped")
     assert [(one.id, "10 times" in one.reason) for one in mem.audit().useless] == [(idle.id, True)]

@@ -49,7 +49,7 @@ class Audit(NamedTuple):
     changing: tuple[Problem, ...] = ()
     drift: tuple[Finding, ...] = ()
     useless: tuple[Problem, ...] = ()
-    """Put in front of a model often, and never said to have helped."""
+    """Chosen for a model often where feedback was given, and never said to have helped."""
     contradicting: tuple[Problem, ...] = ()
 
     @property
@@ -85,7 +85,7 @@ def audit(
         tuple(Problem(one.id, _pace(one)) for one in used if _changing(one)),
         tuple(lint(notes)),
         tuple(
-            Problem(one.id, f"injected {shown[one.id]} times, never said to have helped")
+            Problem(one.id, f"injected {shown[one.id]} times, never the one that helped")
             for one in used
             if shown and one.id in shown
         ),

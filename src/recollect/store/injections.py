@@ -64,9 +64,14 @@ def verdicts(tx: Tx, refs: Sequence[str]) -> dict[str, dict[str, int]]:
 
 
 def never_useful(tx: Tx, least: int, limit: int) -> list[Row]:
-    """Records that were injected at least so often and never helped: ref and how often."""
+    """Records that never helped, injected at least so often: ref and how often.
+
+    Only where silence says something: in sessions in which somebody gave a verdict on anything,
+    and not in the baseline, whose rules are always there and which nobody thanks for.
+    """
     return tx.run(
-        "SELECT ref, count(*) FROM injections WHERE space = :space GROUP BY ref "
+        "SELECT ref, count(*) FROM injections WHERE space = :space AND block <> 'A' AND session IN "
+        "(SELECT session FROM injections WHERE space = :space AND verdict <> '') GROUP BY ref "
         "HAVING count(*) >= :least AND sum(CASE WHEN verdict = 'helped' THEN 1 ELSE 0 END) = 0 "
         "ORDER BY count(*) DESC, ref LIMIT :limit",
         {"least": least, "limit": limit},
