@@ -433,6 +433,9 @@ def test_a_store_that_can_only_be_read_is_read(reachable: Path, log: bool) -> No
             assert memory.verify(archive=True).messages == 1
             with pytest.raises(recollect.StoreReadOnly, match="cannot be written"):
                 memory.learn("another fact")
+            told = memory.briefing(session="s")
+            assert "gearbox" in told.text
+            assert "the store cannot be written" in told.notes[0]
             diagnosis = memory.doctor()
             assert [check.ok for check in diagnosis.checks if check.name == "write and read"] == [
                 False

@@ -86,6 +86,47 @@ def test_without_room_for_anything_a_hook_ends_well_and_loses_nothing(
         assert memory.doctor().ok
 
 
+NOTE = "The build needs Redis on port 6380"
+
+
+@pytest.mark.parametrize("event", EVENTS[:2])
+def test_without_room_for_anything_what_is_known_is_still_told(
+    fire: Fire, project: Path, variables: dict[str, str], event: str
+) -> None:
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        memory.learn(NOTE, kind="policy")
+    assert NOTE in fire(event, "-c", NO_ROOM).stdout
+
+
+@pytest.mark.parametrize("event", EVENTS[:2])
+def test_while_others_keep_the_store_locked_a_briefing_is_given_and_doctor_tells(
+    fire: Fire, project: Path, variables: dict[str, str], event: str
+) -> None:
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        memory.learn(NOTE, kind="policy")
+    other = apsw.Connection(str(project / ".recollect" / "memory.db"))
+    other.execute("BEGIN IMMEDIATE")
+    assert NOTE in fire(event).stdout
+    other.close()
+    assert outcomes(project, variables)[0] == "store_busy"
+    with recollect.open(project, environment=variables) as memory:
+        (check,) = (check for check in memory.doctor().checks if "claude-code" in check.name)
+        assert "store_busy" in check.detail
+
+
+def test_a_request_that_cannot_be_left_does_not_cost_the_briefing(
+    fire: Fire, project: Path, variables: dict[str, str]
+) -> None:
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        memory.learn(NOTE, kind="policy")
+    mine = Path(own_folder(variables["RECOLLECT_HOME"], str(project)))
+    mine.mkdir(parents=True, exist_ok=True)
+    (mine / "catch-up").write_text("a file where the folder should be")
+    assert NOTE in fire("SessionStart").stdout
+    assert fire("PreCompact").stdout.startswith("Keep in the summary: ")
+    assert outcomes(project, variables) == ["EEXIST", "EEXIST"]
+
+
 def test_a_request_that_cannot_be_left_is_told_by_doctor(
     fire: Fire, project: Path, variables: dict[str, str]
 ) -> None:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from .. import core, flows, hosts
-from ..errors import InvalidInput, NotFound, RecollectError, Unavailable
+from ..errors import InvalidInput, NotFound, RecollectError, StoreError, Unavailable
 from ..hosts import events
 from ..places import find_project, make_folder, own_folder, top_of, user_directory
 from ..types import Learned, Memory
@@ -32,9 +32,9 @@ class Agents(Briefing):
         """What to answer to a hook; quick, whatever it finds."""
         if event.name in _WRITTEN:
             words = flows.hooks.compacting(event.session) if event.name == "before_compact" else ""
-            return self._catch_up_later(event)._replace(context=words)
+            return self._catch_up_later(event, flows.hooks.Answer(words))
         if event.name == "tool_use":
-            return flows.hooks.Answer(self._remind(event))
+            return self._remind(event)
         if event.name not in _SPOKEN or event.subagent:
             return flows.hooks.Answer()
         now = self._clock()
@@ -43,31 +43,37 @@ class Agents(Briefing):
         if event.name == "session_start":
             # Whatever earlier conversations left unread is read now.
             sweep = event._replace(transcript="", session="")
-            return self._catch_up_later(sweep)._replace(context=self._briefing(event))
-        notice = _notice(self._capture(event, now))
-        return flows.hooks.Answer(self._briefing(event), notice)
+            return self._catch_up_later(sweep, self._briefed(event))
+        try:
+            notice = _notice(self._capture(event, now))
+        except StoreError as trouble:
+            # It is captured from the transcript, later.
+            return self._briefed(event)._replace(trouble=trouble)
+        return self._briefed(event)._replace(notice=notice)
 
-    def _briefing(self, event: Event) -> str:
+    def _briefed(self, event: Event) -> flows.hooks.Answer:
         """What the model sees: all of it when a session starts, or is heard of for the first time;
         then what each turn adds."""
-        briefing = self.briefing(query=event.prompt, session=event.session)
+        briefing, trouble = self._brief(flows.brief.Ask(event.session, event.prompt))
         if event.name != "session_start" and not briefing.begins:
-            return str(briefing.turn)
+            return flows.hooks.Answer(str(briefing.turn), trouble=trouble)
         words = [str(briefing.text)]
         if event.source == "compact" and event.session:
             words.append(core.brief_text.after_compaction(event.session))
-        return "\n".join(filter(None, words))
+        return flows.hooks.Answer("\n".join(filter(None, words)), trouble=trouble)
 
-    def _remind(self, event: Event) -> str:
+    def _remind(self, event: Event) -> flows.hooks.Answer:
         """What applies to the files that a tool was used on; each memory once a session."""
         files = [path for name in events.touched(event) if (path := self._inside(name, event.cwd))]
         if not files or not event.session:
-            return ""
+            return flows.hooks.Answer()
         # A subagent has a context of its own.
         session = f"{event.session}.{event.subagent}" if event.subagent else event.session
-        told = self._reminder(session, files)
+        told, trouble = self._reminder(session, files)
         now = self._clock()
-        return told if told and flows.hooks.is_first(self._project_space, event, now) else ""
+        if told and not flows.hooks.is_first(self._project_space, event, now):
+            told = ""
+        return flows.hooks.Answer(told, trouble=trouble)
 
     def _inside(self, name: str, cwd: str) -> str:
         """A file's path from the root of its working tree; empty when it is elsewhere."""
@@ -84,9 +90,11 @@ class Agents(Briefing):
         ready = flows.capture.prepare(said, new_id)
         return self._project_space.write(lambda tx: flows.capture.keep(tx, ready, now))
 
-    def _catch_up_later(self, event: Event) -> flows.hooks.Answer:
+    def _catch_up_later(self, event: Event, answer: flows.hooks.Answer) -> flows.hooks.Answer:
+        """Have the transcript read beside the agent; a request that cannot be left does not cost
+        the answer."""
         if self.settings.mode == "incognito":
-            return flows.hooks.Answer()
+            return answer
         request = flows.hooks.Request(
             event.host,
             event.session,
@@ -94,8 +102,11 @@ class Agents(Briefing):
             event.name == "session_end",
             event.name == "before_compact",
         )
-        flows.hooks.ask(self._requests(), request)
-        return flows.hooks.Answer(work=True)
+        try:
+            flows.hooks.ask(self._requests(), request)
+        except OSError as trouble:
+            return answer._replace(trouble=trouble)
+        return answer._replace(work=True)
 
     def _requests(self) -> str:
         """Not in the project: what a repository brings along must not be read as requests."""

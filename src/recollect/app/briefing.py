@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from .. import flows
+from ..errors import StoreError
 from .looking import Looking
 from .opened import new_id
 
@@ -29,10 +30,20 @@ class Briefing(Looking):
         Example: recollect briefing
         Example: recollect briefing --session s-1 --query "fix the login test" --explain
         """
-        why_not = flows.brief.unwanted(self.settings.mode, query)
-        if why_not:
-            return flows.brief.EMPTY._replace(notes=(why_not,), explained=explain)
         ask = flows.brief.Ask(session, query, tuple(files))
+        briefing, trouble = self._brief(ask, budget)
+        if trouble:
+            notes = (*briefing.notes, f"that it was shown is not noted: {trouble.message}")
+            briefing = briefing._replace(notes=notes)
+        return briefing._replace(explained=explain)
+
+    def _brief(
+        self, ask: "flows.brief.Ask", budget: int = 0
+    ) -> tuple["flows.brief.Briefing", StoreError | None]:
+        """The briefing, and why it could not be written down that it was given, if so."""
+        why_not = flows.brief.unwanted(self.settings.mode, ask.query)
+        if why_not:
+            return flows.brief.EMPTY._replace(notes=(why_not,)), None
         now = self._clock()
         loaded = self._both(lambda txs: flows.brief.load(txs, ask, now))
         ids = [one.memory.id for one in loaded.candidates if one.memory.layer != "user"]
@@ -40,34 +51,40 @@ class Briefing(Looking):
         limit = budget or self.settings.briefing_budget
         withhold = self.settings.stale == "withhold"
         _, briefing = flows.brief.decide(loaded, ask, fresh, limit, withhold)
-        if session and self._project_space.present():
-            self._log_briefing(session, briefing, frozen=loaded.frozen is not None)
-        return briefing._replace(explained=explain)
+        if not (ask.session and self._project_space.present()):
+            return briefing, None
+        return briefing, self._log_briefing(ask.session, briefing, loaded.frozen is not None)
 
-    def _reminder(self, session: str, files: Sequence[str]) -> str:
+    def _reminder(self, session: str, files: Sequence[str]) -> tuple[str, StoreError | None]:
         """What applies to these files and was not shown in the session before; mostly nothing."""
         # That nothing applies is found out before anything else is loaded.
         if not self._both(lambda txs: any(flows.scoped.applies(tx, files) for tx in txs)):
-            return ""
+            return "", None
         if flows.brief.unwanted(self.settings.mode, ""):
-            return ""
+            return "", None
         ask = flows.brief.Ask(session, "", tuple(files))
         now = self._clock()
         loaded = self._both(lambda txs: flows.brief.load_for_files(txs, ask, now))
         if not loaded.candidates:
-            return ""
+            return "", None
         ids = [one.memory.id for one in loaded.candidates if one.memory.layer != "user"]
         fresh = self._freshness(ids)
         withhold = self.settings.stale == "withhold"
         _, told = flows.brief.decide(loaded, ask, fresh, self.settings.briefing_budget, withhold)
-        if told.items:
-            self._log_briefing(session, told, frozen=True)
-        return told.turn if loaded.frozen else told.text
+        trouble = self._log_briefing(session, told, frozen=True) if told.items else None
+        return told.turn if loaded.frozen else told.text, trouble
 
-    def _log_briefing(self, session: str, briefing: "flows.brief.Briefing", frozen: bool) -> None:
+    def _log_briefing(
+        self, session: str, briefing: "flows.brief.Briefing", frozen: bool
+    ) -> StoreError | None:
+        """Write down what was shown; what could be read is shown also when that fails."""
         now = self._clock()
-        if not frozen:
-            self._project_space.write(lambda tx: flows.brief.freeze(tx, session, briefing, now))
+        try:
+            if not frozen:
+                self._project_space.write(lambda tx: flows.brief.freeze(tx, session, briefing, now))
+        except StoreError as trouble:
+            return trouble
         rows = [(new_id("i"), item) for item in briefing.items]
         if rows:
             self._project_space.note(lambda tx: flows.brief.log(tx, session, now, rows, now))
+        return None

@@ -133,11 +133,15 @@ class PostgresDatabase:
             connection.execute(
                 "SELECT set_config('recollect.space', " + _literal(self.space) + ", true)"
             )
-            connection.execute(
-                "INSERT INTO spaces (id, kind, name, place, created) "
-                "VALUES (%s, %s, '', '', %s) ON CONFLICT (id) DO NOTHING",
-                (self.space, self._kind, time.time_ns() // 1000),
-            )
+            # A server that can only be read is not written to.
+            mine = (self.space,)
+            known = connection.execute("SELECT 1 FROM spaces WHERE id = %s", mine).fetchone()
+            if not known:
+                connection.execute(
+                    "INSERT INTO spaces (id, kind, name, place, created) "
+                    "VALUES (%s, %s, '', '', %s) ON CONFLICT (id) DO NOTHING",
+                    (self.space, self._kind, time.time_ns() // 1000),
+                )
 
     def _migrate(self, connection: psycopg.Connection[Row]) -> int:
         """All pending files in one transaction; whoever comes second finds the work done."""

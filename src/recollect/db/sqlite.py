@@ -19,10 +19,9 @@ import apsw
 
 from ..errors import (
     Refused,
-    StoreBusy,
+    StoreCorrupt,
     StoreError,
     StoreForeign,
-    StoreFull,
     StoreNewer,
     StoreReadOnly,
 )
@@ -39,6 +38,7 @@ _PRAGMAS = (
     "PRAGMA cache_size = -16000"
 )
 _NOTE_WAIT = 0.05
+_READ = "BEGIN"
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 _SAFE_WAL = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
 
@@ -81,7 +81,7 @@ class SqliteDatabase:
         if not getattr(self._local, "connection", None) and not self.present():
             # Looking creates nothing: a store that is not there yet is an empty one.
             return SqliteDatabase("", self.space).read(work)
-        return self._attempt("BEGIN", work)
+        return self._attempt(_READ, work)
 
     def write(self, work: Callable[[Tx], Result]) -> Result:
         return self._attempt("BEGIN IMMEDIATE", work)
@@ -91,7 +91,9 @@ class SqliteDatabase:
             return False
         try:
             self._attempt("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE", work, wait=_NOTE_WAIT)
-        except (StoreBusy, StoreFull, StoreReadOnly):
+        except (StoreCorrupt, StoreForeign, StoreNewer):
+            raise
+        except StoreError:
             return False
         finally:
             self._sync_fully_again()
@@ -127,7 +129,7 @@ class SqliteDatabase:
         return self._commit(begin, work)
 
     def _commit(self, begin: str, work: Callable[[Tx], Result]) -> Result:
-        connection = self._connect()
+        connection = self._connect(begin == _READ)
         connection.execute(begin)
         try:
             result = work(SqliteTx(connection, self.space))
@@ -138,7 +140,7 @@ class SqliteDatabase:
                 connection.execute("ROLLBACK")
             raise
 
-    def _connect(self) -> apsw.Connection:
+    def _connect(self, to_read: bool = False) -> apsw.Connection:
         if os.getpid() != self._pid:
             raise Refused(
                 "this store was opened before a fork and cannot be used in the child",
@@ -146,8 +148,12 @@ class SqliteDatabase:
                 hint="call recollect.open() again in the child process",
             )
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection and self.path and connection.readonly("main"):
+            # It does not see what others write: it serves one transaction.
+            self.close()
+            connection = None
         if connection is None:
-            connection = self._open()
+            connection = self._open(to_read)
             self._local.connection = connection
             self._local.file = self._file()
         elif self._local.file != self._file():
@@ -159,7 +165,7 @@ class SqliteDatabase:
             )
         return connection
 
-    def _open(self) -> apsw.Connection:
+    def _open(self, to_read: bool) -> apsw.Connection:
         if not self.path:
             # One memory for all threads, used in turns.
             if self._memory is None:
@@ -169,7 +175,15 @@ class SqliteDatabase:
         files.check(self.path, self._registry)
         if not self.present():
             self._make_place(os.path.dirname(self.path))
-        connection = self._new_connection()
+        try:
+            return self._prepared(self._new_connection())
+        except (apsw.IOError, apsw.CantOpenError, apsw.FullError):
+            # No room for what SQLite keeps beside the file, which may still be read.
+            if not to_read:
+                raise
+            return self._prepared(files.connect_to_read(self.path))
+
+    def _prepared(self, connection: apsw.Connection) -> apsw.Connection:
         try:
             self._prepare(connection)
         except BaseException:

@@ -118,6 +118,11 @@ def connect(path: str) -> apsw.Connection:
     folder = os.path.dirname(path) or "."
     if not os.path.exists(path) or (_can_write(path) and _can_write(folder)):
         return apsw.Connection(path)
+    return connect_to_read(path)
+
+
+def connect_to_read(path: str) -> apsw.Connection:
+    """Open a file that cannot be written, or that has no room beside it."""
     from urllib.parse import quote
 
     # Without a log to be read there is nothing that SQLite would have to write beside the file.

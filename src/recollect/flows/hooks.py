@@ -45,11 +45,13 @@ def compacting(session: str) -> str:
 
 class Answer(NamedTuple):
     """What an agent is told: context for its model, a notice for its user. `work` says that there
-    are transcripts to catch up with, which somebody should do beside the agent."""
+    are transcripts to catch up with, which somebody should do beside the agent; `trouble` what
+    could not be written down."""
 
     context: str = ""
     notice: str = ""
     work: bool = False
+    trouble: Exception | None = None
 
 
 def is_first(space: Database, event: Event, now: int) -> bool:

@@ -86,6 +86,8 @@ class _Firing:
             if memory.settings.mode == "incognito":
                 self.outcome = ""
             answer = memory.hear(event)
+        if answer.trouble:
+            self.outcome = _name(answer.trouble)
         if answer.work:
             _start_catching_up(self.cwd, self.environment)
         return str(about.reply(event, answer.context, answer.notice))
