@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.adapters.claude_sessions import MemorySessionStore
+from recollect.adapters.claude_sessions import HOST, MemorySessionStore
 from recollect.adapters.langgraph_store import MemoryStore
 from recollect.adapters.openai_session import MemorySession
+from recollect.app.shelves import Shelves
 
 from ..conftest import Clock
 
@@ -74,12 +75,11 @@ def test_turns_that_are_added_at_once_are_all_kept_in_one_order(mem: recollect.R
     session = MemorySession("s", mem)
 
     async def at_once() -> list[Any]:
-        await session.add_items([said("user", "first")])
         await asyncio.gather(*(session.add_items([said("user", f"m{n}")]) for n in range(20)))
         return await session.get_items()
 
     kept = run(at_once())
-    assert len(kept) == 21 and kept[0]["content"] == "first"
+    assert {item["content"] for item in kept} == {f"m{n}" for n in range(20)}
     archived = [text for _, text in words(mem, "openai-agents.s")]
     assert archived == [item["content"] for item in kept]
     assert run(session.get_items(0)) == run(session.get_items(-1)) == []
@@ -234,6 +234,32 @@ def test_a_mirrored_transcript_is_the_session_that_its_file_is(
         run(store.delete(key))
         assert run(store.load(key)) is None
         assert [item.id for item in mem.sessions()] == [item.id for item in mirrored]
+
+
+def test_processes_that_mirror_one_session_at_once_keep_their_entries_in_order(
+    mem: recollect.Recollect, project: Path, environment: dict[str, str]
+) -> None:
+    key: Any = {"project_key": "p", "session_id": "s"}
+
+    def entries(writer: int) -> list[Any]:
+        # Without a uuid they are told apart by their place alone.
+        return [{"type": "mode", "writer": writer, "at": at} for at in range(20)]
+
+    async def mirror(writer: int) -> None:
+        with recollect.open(project, environment=environment, origin="agent") as memory:
+            store = MemorySessionStore(memory)
+            for entry in entries(writer):
+                await store.append(key, [entry])
+
+    async def at_once() -> list[Any]:
+        await asyncio.gather(*(mirror(writer) for writer in range(4)))
+        return await MemorySessionStore(mem).load(key) or []
+
+    kept = run(at_once())
+    for writer in range(4):
+        assert [entry for entry in kept if entry["writer"] == writer] == entries(writer)
+    turns = [item.turn for item in Shelves(mem).below(HOST, ("p", "s"))]
+    assert sorted(turns) == list(range(1, 81))
 
 
 def test_a_program_that_opens_as_an_agent_does_not_speak_for_the_user(project: Path) -> None:

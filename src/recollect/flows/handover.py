@@ -13,7 +13,7 @@ from ..core.wire_shapes import opaque
 from ..db.database import Tx
 from ..errors import InvalidInput
 from ..hosts.naming import session_id
-from ..store import sessions, state
+from ..store import state
 from ..types import Json, Message
 from . import record, shelf
 
@@ -54,9 +54,9 @@ def add(
     tx: Tx, host: str, thread: str, given: Sequence[Given], about: record.NewSession, now: int
 ) -> None:
     """Keep the next turns of a thread."""
-    session = about._replace(id=session_of(host, thread, _part(tx, host, thread)))
     # Whoever adds to the same thread waits here: places are given one after the other.
-    sessions.hold(tx, session.id)
+    shelf.hold(tx, host, now)
+    session = about._replace(id=session_of(host, thread, _part(tx, host, thread)))
     there = shelf.last(tx, host, (thread,), 1)
     place = int(there[0].key) if there else 0
     puts: list[shelf.Put] = []
@@ -87,6 +87,7 @@ def turns(tx: Tx, host: str, thread: str, limit: int | None) -> list[Json]:
 
 def pop(tx: Tx, host: str, thread: str, now: int) -> Json:
     """Take back the newest turn; None when there is none."""
+    shelf.hold(tx, host, now)
     found = shelf.last(tx, host, (thread,), 1)
     if not found:
         return None
@@ -96,6 +97,7 @@ def pop(tx: Tx, host: str, thread: str, now: int) -> Json:
 
 def clear(tx: Tx, host: str, thread: str, now: int) -> None:
     """Take back all turns; what comes next is another conversation."""
+    shelf.hold(tx, host, now)
     if shelf.last(tx, host, (thread,), 1):
         shelf.clear(tx, host, (thread,), now)
         part = str(_part(tx, host, thread) + 1)
@@ -113,7 +115,7 @@ def mirror(
 
     One with the same uuid is the same record."""
     fresh: dict[str, Json] = {}
-    so_far = shelf.keys_so_far(tx, host)
+    so_far, _ = shelf.hold(tx, host, now)
     for entry in records:
         key = str(entry.get("uuid") or f"{so_far + len(fresh):012d}")
         if key not in fresh and shelf.get(tx, host, folder, key, now) is None:

@@ -18,6 +18,8 @@ from . import index
 Folder = tuple[str, ...]
 _LONGEST = 300
 _MOST_MATCHES = 1_000
+_NEW = secrets.safe(f"[0,{FOREVER}]")
+"""How many keys came so far, and the soonest that something is over."""
 
 
 class Put(NamedTuple):
@@ -49,7 +51,7 @@ class Kept(NamedTuple):
 def put(tx: Tx, shelf: str, puts: Sequence[Put], origin: str, now: int) -> None:
     """Keep values, each at its place."""
     label = trust.least((origin, "agent"))
-    turn, soonest = _state(tx, shelf)
+    turn, soonest = hold(tx, shelf, now)
     for item in puts:
         address = _address(shelf, item)
         there = documents.get(tx, address, hold=True)
@@ -125,24 +127,27 @@ def touch(tx: Tx, addresses: Sequence[str], now: int) -> None:
 
 def sweep(tx: Tx, shelf: str, now: int) -> int:
     """Take away what is over; gives how many there were."""
+    turn, _ = hold(tx, shelf, now)
     every = documents.below(tx, _type(shelf), "")
     over = [item for item in every if _is_over(item, now)]
     for document in over:
         documents.close(tx, document.address, now)
         search.remove(tx, "document", document.address)
     left = (item.fields["expires"] for item in every if not _is_over(item, now))
-    _set_state(tx, shelf, _state(tx, shelf)[0], min(left, default=FOREVER), now)
+    _set_state(tx, shelf, turn, min(left, default=FOREVER), now)
     return len(over)
 
 
-def keys_so_far(tx: Tx, shelf: str) -> int:
-    """How many keys the shelf ever had."""
-    return _state(tx, shelf)[0]
+def hold(tx: Tx, shelf: str, now: int) -> tuple[int, int]:
+    """Have the shelf to oneself until the commit: whoever looks before it puts waits here first.
+    Gives how many keys it ever had, and the soonest that something on it is over."""
+    turn, soonest = json.loads(state.hold(tx, _state(shelf), _NEW, now))
+    return int(turn), int(soonest)
 
 
 def is_due(tx: Tx, shelf: str, now: int) -> bool:
     """Whether something on the shelf may be over."""
-    return _state(tx, shelf)[1] <= now
+    return bool(json.loads(state.get(tx, _state(shelf)) or _NEW)[1] <= now)
 
 
 # ---------------------------------------------------------------- as documents
@@ -152,14 +157,12 @@ def _type(shelf: str) -> str:
     return f"kept:{shelf}"
 
 
-def _state(tx: Tx, shelf: str) -> tuple[int, int]:
-    """How many keys came so far, and the soonest that something is over."""
-    turn, soonest = json.loads(state.get(tx, f"shelf {shelf}") or f"[0,{FOREVER}]")
-    return int(turn), int(soonest)
+def _state(shelf: str) -> str:
+    return f"shelf {shelf}"
 
 
 def _set_state(tx: Tx, shelf: str, turn: int, soonest: int, now: int) -> None:
-    state.put(tx, f"shelf {shelf}", secrets.scrub_json([turn, soonest]).text, now)
+    state.put(tx, _state(shelf), secrets.scrub_json([turn, soonest]).text, now)
 
 
 def _is_over(document: Document, now: int) -> bool:

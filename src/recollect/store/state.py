@@ -27,6 +27,16 @@ def put(tx: Tx, key: str, value: SafeText, now: int) -> None:
     )
 
 
+def hold(tx: Tx, key: str, first: SafeText, now: int) -> str:
+    """One value, which is `first` at first; nobody else changes it before the commit."""
+    row = tx.one(
+        "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :first, :now) "
+        "ON CONFLICT (space, key) DO UPDATE SET updated = excluded.updated RETURNING value",
+        {"key": key, "first": first, "now": now},
+    )
+    return str(row[0]) if row else first
+
+
 def remove(tx: Tx, key: str) -> None:
     """Drop one value."""
     tx.run("DELETE FROM state WHERE space = :space AND key = :key", {"key": key})
