@@ -56,8 +56,9 @@ def measures(folder: str) -> list[Ratio]:
 
 
 def _open(place: str) -> recollect.Recollect:
-    variables = {"HOME": place, "RECOLLECT_HOME": os.path.join(place, "home")}
-    return recollect.open(place, environment=variables)
+    # Without vectors, which the yardstick has not either.
+    home = {"HOME": place, "RECOLLECT_HOME": os.path.join(place, "home")}
+    return recollect.open(place, environment={**home, "RECOLLECT_EMBEDDER": "off"})
 
 
 def _texts(folder: str) -> list[list[str]]:

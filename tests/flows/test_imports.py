@@ -234,12 +234,16 @@ def test_a_projects_own_transcripts_are_found(home: Path, tmp_path: Path) -> Non
 def test_all_go_each_to_its_own_project(home: Path, tmp_path: Path) -> None:
     environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
     with recollect.open(tmp_path / "work" / "two", environment=environment) as memory:
+        told: list[imports.Progress] = []
+        memory.progress = told.append
         done = memory.import_transcripts(all=True)
     assert done.messages == 3
+    assert [step.done for step in told if step.path == "meaning"] == [1, 1, 1]
     assert ["gone" in reason for reason in done.passed_over.values()] == [True]
     for name in ("one", "one/inner", "two"):
         with recollect.open(tmp_path / "work" / name, environment=environment) as memory:
             assert texts(memory) == [f"about {name}"]
+            assert (memory.stats().embedded, memory.stats().unembedded) == (1, 0)
 
 
 def test_an_unknown_file_or_agent_is_a_clear_error(

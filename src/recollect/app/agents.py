@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -122,7 +122,7 @@ class Agents(Briefing):
     def _afterwards(self, over: bool) -> None:
         if over:
             self._settle()
-        self._make_vectors(None)
+        self._make_vectors()
 
     def _answer_request(self, request: flows.hooks.Request) -> None:
         """One transcript that cannot be read must not keep the others from being read."""
@@ -174,11 +174,11 @@ class Agents(Briefing):
         passed: dict[str, str] = {}
         if path:
             found = list(_given(os.path.abspath(os.path.expanduser(path)), agent, passed))
-            return _together([self._read(item) for item in found], passed)
+            return _together(self._read_all(found), passed)
         if all:
             return self._import_all(agent, passed)
         found = [item for item in self._discover(agent) if self._is_ours(item)]
-        return _together([self._read(item) for item in found], passed)
+        return _together(self._read_all(found), passed)
 
     def _unread(self) -> int:
         """How many conversations of this project agents have written down and nobody read yet."""
@@ -217,6 +217,16 @@ class Agents(Briefing):
         folder = os.path.abspath(os.path.expanduser(path))
         return flows.setup.package(folder, plugin.files(command(), __version__), plugin.MANIFEST)
 
+    def _read_all(self, found: Iterable[Transcript]) -> list[flows.imports.Read]:
+        """Read transcripts, then make the vectors of what was new: there are too many for whoever
+        recalls first."""
+        done = [self._read(item) for item in found]
+        try:
+            self._make_vectors()
+        except Unavailable:
+            return done  # words find everything, and `doctor` says what is wrong with the embedder
+        return done
+
     def _read(self, transcript: Transcript) -> flows.imports.Read:
         how = flows.imports.Reading(self.settings.capture, new_id, self._clock, self.progress)
         try:
@@ -251,7 +261,7 @@ class Agents(Briefing):
                 memory = self.elsewhere(root)
                 with memory:
                     memory.progress = self.progress
-                    done += [memory._read(item) for item in items]
+                    done += memory._read_all(items)
             except RecollectError as error:
                 passed[root] = str(error)
         return _together(done, passed)

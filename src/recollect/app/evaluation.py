@@ -1,6 +1,6 @@
 """The operation that measures recall on the user's own history."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from .. import flows
@@ -47,9 +47,9 @@ class Evaluation(Memories):
         rankers: dict[str, flows.evaluate.Ranker] = {"words": flows.recall.recall}
         embedder = self._meaning()
         if embedder and gathered.asked:
-            self._make_vectors(None)
+            self._make_vectors()
             rankers["words and meaning"] = partial(flows.recall.recall, embedder=embedder)
-        tell = self._telling_questions(len(gathered.asked) * len(rankers))
+        tell = self._telling("questions", len(gathered.asked) * len(rankers))
         now = self._clock()
         return self._both(lambda txs: flows.evaluate.ask(txs, gathered, rankers, wanted, now, tell))
 
@@ -58,16 +58,3 @@ class Evaluation(Memories):
 
         found = Git(top_of(self.project.start) or self.project.root).commits()
         return [Commit(hash, at * _SECOND, subject, files) for hash, at, subject, files in found]
-
-    def _telling_questions(self, total: int) -> Callable[[int], object] | None:
-        """How to tell whoever watches how many questions were asked."""
-        if self.progress is None:
-            return None
-        done, report = 0, self.progress
-
-        def tell(more: int) -> None:
-            nonlocal done
-            done += more
-            report(flows.imports.Progress("questions", done, total, done))
-
-        return tell

@@ -66,14 +66,31 @@ class Opened:
             self._embedder = self.embedder_of(self.settings)
         return self._embedder
 
-    def _make_vectors(self, tell: Callable[[int], object] | None) -> int:
+    def _make_vectors(self) -> int:
         """Make all vectors that are missing; says how many."""
         embedder = self._meaning()
         if embedder is None:
             return 0
         now = self._clock()
-        made = [flows.meaning.catch_up(one, embedder, now, tell=tell) for one in self._present()]
-        return sum(made)
+        spaces = self._present()
+        tell = None
+        if self.progress:
+            lag = sum(space.read(flows.meaning.coverage).unembedded for space in spaces)
+            tell = self._telling("meaning", lag)
+        return sum(flows.meaning.catch_up(one, embedder, now, tell=tell) for one in spaces)
+
+    def _telling(self, what: str, total: int) -> Callable[[int], object] | None:
+        """How to tell whoever watches how far a long work is."""
+        if self.progress is None:
+            return None
+        done, report = 0, self.progress
+
+        def tell(more: int) -> None:
+            nonlocal done
+            done += more
+            report(flows.imports.Progress(what, done, max(total, done), done))
+
+        return tell
 
     def _trees(self) -> flows.compact.Trees:
         """How the working tree stands."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from .. import flows
 from ..core import render
@@ -96,23 +96,9 @@ class Upkeep(Agents):
             total = sum(space.read(flows.things.count) for space in spaces)
             tell = self._telling("words", total)
             indexed = sum(flows.things.rebuild(space, tell) for space in spaces)
+        made = self._make_vectors()
         embedder = self._meaning()
-        lag = sum(space.read(flows.meaning.coverage).unembedded for space in spaces)
-        made = self._make_vectors(self._telling("meaning", lag))
         return flows.meaning.Rebuilt(indexed, made, embedder.id if embedder else "")
-
-    def _telling(self, what: str, total: int) -> Callable[[int], object] | None:
-        """How to tell whoever watches how far a long work is."""
-        if self.progress is None:
-            return None
-        done, report = 0, self.progress
-
-        def tell(more: int) -> None:
-            nonlocal done
-            done += more
-            report(flows.imports.Progress(what, done, max(total, done), done))
-
-        return tell
 
     def backup(self, path: str) -> flows.survey.BackedUp:
         """Write a whole copy of the project's store to a new file, safely while others write.

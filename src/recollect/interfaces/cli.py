@@ -13,7 +13,7 @@ from typing import Any
 
 from ..app import OPERATIONS, SHORT, class_for
 from ..core import render
-from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Unavailable
+from ..errors import EXIT_STATUS, InvalidInput, RecollectError
 from . import arguments, schema
 
 _GROUPS = (
@@ -236,18 +236,7 @@ def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
     with memory:
         if sys.stderr and sys.stderr.isatty():
             memory.progress = show_progress
-        done = getattr(memory, operation.method)(**values)
-        if operation.method == "import_transcripts":
-            _make_vectors(memory)
-        return done
-
-
-def _make_vectors(memory: Any) -> None:
-    """After an import there are too many for whoever recalls first."""
-    try:
-        memory.rebuild(missing=True)
-    except Unavailable:
-        return  # words find everything, and `doctor` says what is wrong with the embedder
+        return getattr(memory, operation.method)(**values)
 
 
 def show_progress(progress: Any) -> None:
