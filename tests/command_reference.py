@@ -20,10 +20,11 @@ def page() -> str:
     ]
     for command in OPERATIONS:
         operation = schema.operation(command)
-        required = " ".join(item.name.upper() for item in operation.parameters if item.required)
+        places = [(item.name.upper(), item.required) for item in arguments.by_place(operation)]
+        said = "".join(f" {name}" if required else f" [{name}]" for name, required in places)
         lines += [
             "",
-            f"## `recollect {command}{' ' + required if required else ''}`",
+            f"## `recollect {command}{said}`",
             "",
             operation.summary,
         ]

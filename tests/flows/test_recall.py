@@ -158,3 +158,10 @@ def test_text_that_no_engine_likes_is_kept_and_found(mem: Mem) -> None:
     stored = mem.session("s-1").messages[0]
     assert stored.message.content == strange
     mem.verify(archive=True)
+
+
+def test_a_kind_that_is_none_is_said_rather_than_finding_nothing(mem: Mem) -> None:
+    mem.learn("The port is 2222", kind="reference")
+    with pytest.raises(recollect.InvalidInput, match="'referense' is not a kind"):
+        mem.recall("port", kind=["referense"])
+    assert mem.recall("port", kind=["reference", "episode", "user"])

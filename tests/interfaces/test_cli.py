@@ -129,8 +129,17 @@ def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
 def test_the_overview_names_every_command(run: Run) -> None:
     overview = run().stdout
     assert overview == run("--help").stdout
-    for command in OPERATIONS:
-        assert f"recollect {command} " in overview
+    for command in (*OPERATIONS, "demo", "hook", "mcp"):
+        assert f"\n  {command} " in overview
+
+
+def test_help_of_a_command_is_its_help(run: Run) -> None:
+    assert run("help", "session", "trim").stdout == run("session", "trim", "--help").stdout
+    assert run("help", "mcp").stdout.startswith("usage: recollect mcp")
+
+
+def test_help_says_what_may_be_said_without_its_name(run: Run) -> None:
+    assert "usage: recollect import [PATH] [options]" in run("import", "--help").stdout
 
 
 def test_help_examples_can_be_parsed() -> None:
@@ -227,7 +236,7 @@ def test_redacted_types_are_named_once(run: Run) -> None:
         (("record", "s", "{not json}"), '{"role": "user", "content"'),
         (("record", "s", '{"a":' * 20_000), "not valid JSON"),
         (("learn", "x", "--detail", '{"a":' * 20_000), "must be a JSON object"),
-        (("list", "--limit", "-1"), "limit must be a whole number from 0"),
+        (("list", "--limit", "-1"), "limit must be a whole number, 0 or more"),
         (("list", "--limit", "9" * 20), "limit must be a whole number"),
         (("session", "show", "s", "--first", "9", "--last", "3"), "no messages 9 to 3"),
         (("session", "show", "s", "--first", "9"), "no messages 9 to"),

@@ -295,3 +295,12 @@ def test_the_token_is_made_once_and_is_private(tmp_path: Path) -> None:
     assert http_token(variables) == (token, path)
     assert len(token) >= 32
     assert Path(path).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_port_that_cannot_be_had_is_a_clear_error(memory: recollect.Recollect) -> None:
+    server = mcp.make_server(memory)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        with pytest.raises(recollect.Unavailable, match="in use"):
+            http.serve(server, memory, taken.getsockname()[1])
+    with pytest.raises(recollect.Unavailable, match="up to 65535"):
+        http.serve(server, memory, 99_999)

@@ -17,7 +17,7 @@ _VARIABLE_KEYWORDS = 0x08
 _LARGEST = 2**63 - 1
 _WANTED = {
     "str": "a text",
-    "int": "a whole number from 0 to 9223372036854775807",
+    "int": "a whole number, 0 or more",
     "float": "a number",
     "bool": "true or false",
     "Sequence[str]": "a list of texts",

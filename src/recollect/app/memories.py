@@ -5,7 +5,7 @@ from typing import TypedDict, Unpack
 
 from .. import flows
 from ..errors import InvalidInput, NotFound
-from ..types import KINDS, LAYERS, STATUSES, Json, Learned, Memory, Recalled
+from ..types import KINDS, LAYERS, ROLES, STATUSES, Json, Learned, Memory, Recalled
 from .looking import Looking
 from .opened import new_id
 
@@ -48,7 +48,7 @@ class MemoryFields(TypedDict, total=False):
 class RecallFilters(TypedDict, total=False):
     """Which records may answer, and how much of them.
 
-    kind: only these kinds of memory, or message (repeat for several)
+    kind: only these kinds of memory, or message, episode, procedure (repeat for several)
     layer: only these layers: session, task, project, user (repeat for several)
     tags: only memories with all these tags (repeat for several)
     file: only memories that apply to this path
@@ -72,6 +72,11 @@ class RecallFilters(TypedDict, total=False):
     as_of: str
     around: int
     explain: bool
+
+
+_OTHERS = ("message", "episode", "procedure")
+_FOUND = (*KINDS, *_OTHERS, *ROLES, "scratch", "notes", "continuity", "task", "ledger", "handoff")
+"""What a hit can be."""
 
 
 class Memories(Looking):
@@ -136,7 +141,7 @@ class Memories(Looking):
             query=query,
             limit=limit or self.settings.recall_limit,
             budget=budget or self.settings.recall_budget,
-            kinds=tuple(filters.get("kind", ())),
+            kinds=_among("kind", tuple(filters.get("kind", ())), _FOUND),
             layers=_among("layer", tuple(filters.get("layer", ())), LAYERS),
             statuses=_among("status", tuple(filters.get("status", ())), STATUSES)
             or flows.recall.Question._field_defaults["statuses"],

@@ -82,8 +82,9 @@ class Upkeep(Agents):
         return flows.survey.stats(self._project_space, self._user_space, self._clock())
 
     def rebuild(self, missing: bool = False) -> flows.meaning.Rebuilt:
-        """Make the search index again from what is stored: words, then meaning. Nothing else
-        changes, and everything is found meanwhile.
+        """Make the search index again from what is stored: words, then meaning.
+
+        Nothing else changes, and everything is found meanwhile.
 
         missing: only the vectors that are not made yet
 

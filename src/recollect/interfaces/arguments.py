@@ -30,8 +30,7 @@ FROM_STDIN = ("message", "content", "text")
 def parse(operation: Operation, words: Sequence[str]) -> dict[str, Any]:
     """The values that were given, by parameter; `EVERYWHERE` among them."""
     options = {flag: item for item in (*operation.parameters, *EVERYWHERE) for flag in flags(item)}
-    required = [item for item in operation.parameters if item.required]
-    named = required or [item for item in operation.parameters if item.type == "str"][:1]
+    named = by_place(operation)
     values: dict[str, Any] = {}
     loose: list[str] = []
     rest = list(words)
@@ -62,10 +61,16 @@ def parse(operation: Operation, words: Sequence[str]) -> dict[str, Any]:
         raise _wrong(operation, f"{extra!r} is one word too many: quote what belongs together")
     for parameter, value in zip(named, loose, strict=False):
         _put(values, operation, parameter, value)
-    missing = [item.name for item in required if item.name not in values]
+    missing = [item.name for item in named if item.required and item.name not in values]
     if missing and not values.get("help"):
         raise _wrong(operation, f"{missing[0]} is missing")
     return values
+
+
+def by_place(operation: Operation) -> list[Parameter]:
+    """The parameters whose names need not be said: all that are required, or else the first text."""
+    required = [item for item in operation.parameters if item.required]
+    return required or [item for item in operation.parameters if item.type == "str"][:1]
 
 
 def flags(parameter: Parameter) -> tuple[str, ...]:
@@ -123,24 +128,27 @@ def help_text(operation: Operation) -> str:
     """What `recollect COMMAND --help` prints."""
     required = [item for item in operation.parameters if item.required]
     optional = [item for item in operation.parameters if not item.required]
-    usage = " ".join(["recollect", operation.words, *(item.name.upper() for item in required)])
+    places = [item.name.upper() for item in by_place(operation)]
+    places = places if required else [f"[{name}]" for name in places]
+    usage = " ".join(["recollect", operation.words, *places])
     lines = [f"usage: {usage} [options]", "", operation.summary, ""]
     for item in required:
         piped = item.name in FROM_STDIN and "stdin" not in item.help
-        lines += _described(item.name.upper(), item.help + ("; - reads stdin" if piped else ""))
+        lines += described(item.name.upper(), item.help + ("; - reads stdin" if piped else ""))
     lines += ["", "options:"] if required else ["options:"]
     for item in (*optional, *EVERYWHERE):
         flag = flags(item)[-1]
         shown = flag if item.type == "bool" else f"{flag} {flag[2:].upper().replace('-', '_')}"
-        lines += _described(shown, item.help)
+        lines += described(shown, item.help)
     if operation.examples:
         lines += ["", "examples:", *(f"  {example}" for example in operation.examples)]
     return "\n".join(lines)
 
 
-def _described(name: str, text: str) -> list[str]:
+def described(name: str, text: str, start: int = 24) -> list[str]:
+    """A name and what is said of it, side by side, within the terminal."""
     from textwrap import wrap
 
-    start = f"  {name:<24} "
-    lines = wrap(text, max(min(columns(), 100) - len(start), 30)) or [""]
-    return [start + lines[0], *(" " * len(start) + line for line in lines[1:])]
+    head = f"  {name:<{start}} "
+    lines = wrap(text, max(min(columns(), 100) - len(head), 30)) or [""]
+    return [head + lines[0], *(" " * len(head) + line for line in lines[1:])]

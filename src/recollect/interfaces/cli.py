@@ -96,9 +96,15 @@ _GROUPS = (
         "Notes for the work at hand",
         ("scratch store", "scratch retrieve", "scratch search", "scratch list", "scratch delete"),
     ),
-    ("Agents", ("plugin", "import", "capture list", "capture undo")),
-    ("The store", ("init", "stats", "verify", "eval", "rebuild", "backup", "adopt", "doctor")),
+    ("Agents", ("init", "import", "hook", "mcp", "plugin", "capture list", "capture undo")),
+    ("The store", ("doctor", "stats", "verify", "eval", "rebuild", "backup", "adopt")),
 )
+_SERVED = {
+    "demo": "See what it does, in a minute.",
+    "hook": "What agents run when something happens; `init` tells them to.",
+    "mcp": "Serve the memory to an agent over the Model Context Protocol.",
+}
+"""Commands that are no operations."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -147,7 +153,9 @@ def _drop_output() -> None:
 
 
 def _run(words: list[str], as_json: bool) -> int:
-    if not words or words[0] in ("-h", "--help", "help"):
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
+    if not words or words[0] in ("-h", "--help"):
         print(overview())
         return 0
     if words[0] == "--version":
@@ -213,7 +221,7 @@ def _no_command(words: list[str]) -> InvalidInput:
         )
     from difflib import get_close_matches
 
-    near = get_close_matches(said, group or [*OPERATIONS, *SHORT, "demo", "hook", "help"], 1)
+    near = get_close_matches(said, group or [*OPERATIONS, *SHORT, *_SERVED, "help"], 1)
     meant = f"; did you mean {near[0]!r}?" if near else ""
     return InvalidInput(
         f"there is no command {said!r}{meant}" if said else "no command was given",
@@ -275,10 +283,11 @@ def _complain(error: RecollectError, as_json: bool) -> None:
 
 def overview() -> str:
     """What `recollect --help` prints."""
-    lines = ["recollect: the memory that coding agents share", ""]
-    lines += ["  recollect demo               see what it does, in a minute"]
-    for title, commands in _GROUPS:
+    lines = ["recollect: the memory that coding agents share"]
+    for title, commands in (("Begin here", ("demo",)), *_GROUPS):
         lines += ["", title]
-        lines += [f"  recollect {name:<18} {schema.summary(name)}" for name in commands]
+        for name in commands:
+            about = _SERVED.get(name) or schema.summary(name)
+            lines += arguments.described(name, about, start=20)
     lines += ["", "Each command has --help with examples, --json, --project PATH and --incognito."]
     return "\n".join(lines)

@@ -6,9 +6,11 @@ own directory, because any process on the machine can reach a port.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from hmac import compare_digest
+from socket import create_server, socket
 from typing import Any
 
 from mcp.server.lowlevel import Server
@@ -16,15 +18,17 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from ..app import Recollect
 from ..app.connections import http_token
+from ..errors import Unavailable
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]
 PATH = "/mcp"
+_HERE = "127.0.0.1"
 
 
 def application(server: Server[Any], token: str) -> App:
     """The server as an ASGI application that lets nobody in without the token."""
-    names = ("127.0.0.1", "localhost", "[::1]")
+    names = (_HERE, "localhost", "[::1]")
     allowed = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=[f"{name}:*" for name in names],
@@ -55,6 +59,22 @@ def serve(server: Server[Any], memory: Recollect, port: int) -> int:
     import uvicorn
 
     token, path = http_token(memory.environment)
-    print(f"http://127.0.0.1:{port}{PATH} (bearer token in {path})", file=sys.stderr)
-    uvicorn.run(application(server, token), host="127.0.0.1", port=port, log_level="warning")
+    listening = _listening(port)
+    print(f"http://{_HERE}:{port}{PATH} (bearer token in {path})", file=sys.stderr)
+    config = uvicorn.Config(application(server, token), log_level="warning")
+    uvicorn.Server(config).run([listening])
     return 0
+
+
+def _listening(port: int) -> socket:
+    """The port, ours before anybody is told of it."""
+    try:
+        return create_server((_HERE, port))
+    except (OSError, OverflowError) as error:
+        number = getattr(error, "errno", 0)
+        reason = os.strerror(number) if number else "a port is a number up to 65535"
+        raise Unavailable(
+            f"the port cannot be listened on: {reason}",
+            where=f"{_HERE}:{port}",
+            hint="name another one with --port",
+        ) from error
