@@ -299,8 +299,10 @@ def test_the_token_is_made_once_and_is_private(tmp_path: Path) -> None:
 
 def test_a_port_that_cannot_be_had_is_a_clear_error(memory: recollect.Recollect) -> None:
     server = mcp.make_server(memory)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        with pytest.raises(recollect.Unavailable, match="in use"):
-            http.serve(server, memory, taken.getsockname()[1])
-    with pytest.raises(recollect.Unavailable, match="up to 65535"):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(recollect.Unavailable, match="in use"),
+    ):
+        http.serve(server, memory, taken.getsockname()[1])
+    with pytest.raises(recollect.InvalidInput, match="to 65535"):
         http.serve(server, memory, 99_999)

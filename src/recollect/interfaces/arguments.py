@@ -68,7 +68,7 @@ def parse(operation: Operation, words: Sequence[str]) -> dict[str, Any]:
 
 
 def by_place(operation: Operation) -> list[Parameter]:
-    """The parameters whose names need not be said: all that are required, or else the first text."""
+    """The parameters whose names need not be said: the required ones, or else the first text."""
     required = [item for item in operation.parameters if item.required]
     return required or [item for item in operation.parameters if item.type == "str"][:1]
 

@@ -18,7 +18,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from ..app import Recollect
 from ..app.connections import http_token
-from ..errors import Unavailable
+from ..errors import InvalidInput, Unavailable
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]
@@ -68,13 +68,13 @@ def serve(server: Server[Any], memory: Recollect, port: int) -> int:
 
 def _listening(port: int) -> socket:
     """The port, ours before anybody is told of it."""
+    if not 0 < port <= 65535:
+        raise InvalidInput("a port is a number from 1 to 65535", where="--port")
     try:
         return create_server((_HERE, port))
-    except (OSError, OverflowError) as error:
-        number = getattr(error, "errno", 0)
-        reason = os.strerror(number) if number else "a port is a number up to 65535"
+    except OSError as error:
         raise Unavailable(
-            f"the port cannot be listened on: {reason}",
+            f"the port cannot be listened on: {os.strerror(error.errno or 0)}",
             where=f"{_HERE}:{port}",
             hint="name another one with --port",
         ) from error
