@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 
 from ..nouns import NamedTuple
 from ..types import FOREVER, PRIORITIES, Memory
-from .brief_text import STABLE, TURN, Item, LeftOut, Plan
+from .brief_text import HISTORY, STABLE, TURN, Item, LeftOut, Plan
 from .claims import is_stale, mark
 from .fit import Wanted, fitted
 from .render import moment as iso
@@ -43,7 +43,7 @@ CAPS: Mapping[str, int] = {
     "Code Patterns": 10,
     "Avoid These": 10,
     "Applicable Skills": 3,
-    "Related History": 3,
+    HISTORY: 3,
 }
 """So many items of a section are shown at most; the baseline has no such limit."""
 
@@ -305,7 +305,7 @@ def _of_pointer(pointer: Pointer) -> Wanted:
         pointer.address.removeprefix("memory://"),
         pointer.address,
         "D",
-        "Related History",
+        HISTORY,
         pointer.kind,
         pointer.text,
         pointer.label,

@@ -41,7 +41,7 @@ SECTIONS = (
     "Code Patterns",
     "Avoid These",
     "Applicable Skills",
-    "Related History",
+    HISTORY := "Related History",
 )
 """The headings, in their order."""
 
@@ -140,9 +140,11 @@ def longest_footer() -> str:
 
 
 def line(item: Item) -> str:
-    """An item on one line: the user's words as they are, all others quoted with their origin."""
+    """An item on one line: the user's words as they are, all others quoted with their origin.
+
+    What was said in a conversation is quoted whoever said it: it was never meant as a rule."""
     mark = f"; {item.mark}" if item.mark else ""
-    if item.label == "user":
+    if item.label == "user" and item.section != HISTORY:
         note = f" ({_plain(item.note)})" if item.note else ""
         return f"- [{item.address}] {item.kind}{mark}: {_plain(item.text)}{note}"
     note = f" ({quoted(item.note)})" if item.note else ""

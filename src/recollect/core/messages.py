@@ -122,6 +122,16 @@ def said(message: Message) -> str:
     )
 
 
+def typed(message: Message) -> str:
+    """The words of a message without those that the archive marks as pasted."""
+    words = said(message)
+    kept, at = [], 0
+    for start, end in (message.extra or {}).get("pasted", ()):
+        kept.append(words[at:start])
+        at = end
+    return "\n".join([*kept, words[at:]]).strip()
+
+
 def text_of(message: Message) -> str:
     """The searchable text: words, reasoning, images by reference, calls with their arguments."""
     parts = [text for block in blocks_of(message.content) if (text := block_text(block))]

@@ -239,7 +239,8 @@ def _episodes(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Poi
 
 
 def _sessions(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Pointer]:
-    """Other sessions in which the same was spoken of; what tools said is not repeated."""
+    """Other sessions in which the same was spoken of; what tools said, or a person pasted, is not
+    repeated."""
     asked = terms.query_terms(ask.query)
     best: dict[str, activate.Pointer] = {}
     for match in matches:
@@ -248,7 +249,10 @@ def _sessions(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Poi
         row = store.sessions.message(tx, match.ref, match.seq)
         if row is None or match.ref in best or row.label in _UNTRUSTED:
             continue
-        text = messages.text_of(messages.message_from_body(json.loads(row.body)))
+        message = messages.message_from_body(json.loads(row.body))
+        text = messages.typed(message) if row.label == "user" else messages.text_of(message)
+        if not text:
+            continue
         share = _strength_of_match(match, asked)
         address = messages.address_of(row.session, row.seq, row.seq)
         said = rank.snippet(text, asked, 120)
