@@ -43,7 +43,10 @@ class Project(NamedTuple):
 
 def find_project(path: str) -> Project:
     """The project that a directory belongs to."""
-    start = os.path.realpath(path)
+    try:
+        start = os.path.realpath(path)
+    except ValueError:  # a null byte, or half of a surrogate pair
+        start = ""
     if not os.path.isdir(start):
         raise InvalidInput(
             "the project's path is not a directory",

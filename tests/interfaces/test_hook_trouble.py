@@ -7,15 +7,19 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 import recollect
+from recollect import flows
 from recollect.app import firings
 from recollect.db.sqlite_errors import translated
+from recollect.hosts.events import Event
 from recollect.places import own_folder
 
 EVENTS = ("UserPromptSubmit", "SessionStart", "Stop", "PreCompact", "SessionEnd")
@@ -44,7 +48,7 @@ def variables(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def fire(project: Path, variables: dict[str, str]) -> Fire:
-    def call(event: str, *words: str) -> subprocess.CompletedProcess[str]:
+    def call(event: str, *words: str, **more: Any) -> subprocess.CompletedProcess[str]:
         payload = {
             "session_id": "s1",
             "transcript_path": str(project / "none.jsonl"),
@@ -52,11 +56,12 @@ def fire(project: Path, variables: dict[str, str]) -> Fire:
             "hook_event_name": event,
             "prompt_id": os.urandom(4).hex(),
             "prompt": RULE,
+            **more,
         }
         done = subprocess.run(
             [sys.executable, *(words or ("-m", "recollect", "hook"))],
             cwd=project, env=variables, input=json.dumps(payload),
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, encoding="utf-8", timeout=60,
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, "")
         # Before a compaction Claude Code takes plain words, and nothing else, for an answer.
@@ -194,6 +199,73 @@ def test_a_hook_that_never_gets_its_payload_gives_up_by_itself(
         assert hook.stdout
         assert hook.stdout.read() == b""
     assert outcomes(project, variables) == ["too_late"]
+
+
+@pytest.mark.parametrize("more", [{"PYTHONIOENCODING": "latin-1"}, {"PYTHONIOENCODING": "ascii"}])
+def test_the_answer_is_utf8_in_every_locale(
+    fire: Fire, project: Path, variables: dict[str, str], more: dict[str, str]
+) -> None:
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        memory.learn("Prices are shown with “€” — never “EUR”", kind="policy")
+    variables.update(more)
+    done = fire("SessionStart")
+    assert "“€” — never" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+
+
+def test_bytes_that_are_no_text_do_not_cost_the_answer(
+    fire: Fire, project: Path, variables: dict[str, str]
+) -> None:
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        memory.learn(RULE, kind="policy")
+    payload = json.dumps({
+        "session_id": "s1", "cwd": str(project), "hook_event_name": "UserPromptSubmit",
+        "prompt_id": "p", "prompt": "what about this:",
+    })  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "recollect", "hook"],
+        cwd=project, env=variables, capture_output=True, timeout=60,
+        input=payload.encode().replace(b"this:", b"this: \xff\xfe"),
+    )  # fmt: skip
+    assert RULE in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+
+
+@pytest.mark.parametrize("piece", ["A must be B. ", "`\"'«", "必须", "\n> "])
+def test_a_prompt_of_many_megabytes_is_answered_without_reading_it_all(
+    project: Path, variables: dict[str, str], piece: str
+) -> None:
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        memory.learn(RULE, kind="policy")
+        heard = Event(
+            "claude-code", "user_prompt", "UserPromptSubmit", "claude-code.s1",
+            prompt=piece * (10_000_000 // len(piece)),
+        )  # fmt: skip
+        began = time.process_time()
+        answer = memory.hear(heard)
+        assert time.process_time() - began < 2
+    assert RULE in answer.context
+    assert answer.notice == ""
+
+
+def test_a_directory_that_cannot_be_one_is_told_by_the_log(
+    fire: Fire, project: Path, variables: dict[str, str]
+) -> None:
+    for cwd in ("a\0b", "\ud83d", str(project / "gone")):
+        assert fire("Stop", cwd=cwd).stdout == ""
+    assert outcomes(project, variables) == ["invalid_input"] * 3
+
+
+def test_a_clock_that_was_set_back_does_not_silence_hooks(
+    project: Path, variables: dict[str, str]
+) -> None:
+    now = [1_800_000_000_000_000]
+    heard = Event("gemini", "user_prompt", "BeforeAgent", "gemini.s1", prompt="go on")
+    with recollect.open(project, environment=variables, clock=lambda: now[0]) as memory:
+        memory.init()
+        first = flows.hooks.is_first
+        space = memory._project_space
+        assert first(space, heard, now[0])
+        assert not first(space, heard, now[0] + 1_000_000)
+        assert first(space, heard, now[0] - 3_600_000_000)
 
 
 def test_the_log_names_what_the_system_said() -> None:

@@ -23,6 +23,8 @@ _SPOKEN = ("session_start", "user_prompt")
 _WRITTEN = ("stop", "before_compact", "session_end")
 _LOOKED_AT = 50
 _CHECKPOINT_WINDOW = 1_000_000
+_LONGEST_PROMPT = 200_000
+"""Characters. Of what is longer a hook looks at both ends; nobody typed all of it."""
 
 
 class Agents(Briefing):
@@ -54,7 +56,7 @@ class Agents(Briefing):
     def _briefed(self, event: Event) -> flows.hooks.Answer:
         """What the model sees: all of it when a session starts, or is heard of for the first time;
         then what each turn adds."""
-        briefing, trouble = self._brief(flows.brief.Ask(event.session, event.prompt))
+        briefing, trouble = self._brief(flows.brief.Ask(event.session, _ends(event.prompt)))
         if event.name != "session_start" and not briefing.begins:
             return flows.hooks.Answer(str(briefing.turn), trouble=trouble)
         words = [str(briefing.text)]
@@ -84,6 +86,8 @@ class Agents(Briefing):
     def _capture(self, event: Event, now: int) -> list[Learned]:
         if not (self.settings.capture and event.typed and event.session):
             return []
+        if len(event.prompt) > _LONGEST_PROMPT:
+            return []  # whoever reads the transcript has the time
         if not core.capture.capture(event.prompt):
             return []
         said = flows.capture.Said(event.prompt, event.session, now)
@@ -304,6 +308,13 @@ def _cwd_in(transcript: Transcript) -> str:
         return next((cwd for item in items if (cwd := getattr(item, "cwd", ""))), "")
     except RecollectError:
         return ""
+
+
+def _ends(prompt: str) -> str:
+    """A prompt that can be looked at while somebody waits."""
+    if len(prompt) <= _LONGEST_PROMPT:
+        return prompt
+    return f"{prompt[: _LONGEST_PROMPT // 2]}\n{prompt[-_LONGEST_PROMPT // 2 :]}"
 
 
 def _roots(root: str, start: str) -> tuple[str, ...]:

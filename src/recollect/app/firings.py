@@ -34,8 +34,8 @@ def note(cwd: str, environment: Mapping[str, str], firing: Firing) -> None:
         project = find_project(cwd or ".")
         if os.path.isdir(project.folder):
             folder = own_folder(folder, project.root)
-    except RecollectError:
-        pass
+    except (RecollectError, OSError):
+        pass  # the directory is gone, or the name of none
     path = os.path.join(folder, _NAME)
     make_folder(folder)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

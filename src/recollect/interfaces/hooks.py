@@ -43,7 +43,8 @@ def main(words: Sequence[str] = ()) -> int:
     try:
         reply = firing.answer(sys.stdin.buffer.read(LONGEST_PAYLOAD))
         if reply:
-            sys.stdout.write(reply + "\n")
+            # Whatever the locale says: JSON is UTF-8.
+            sys.stdout.buffer.write(f"{reply}\n".encode("utf-8", "replace"))
             sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - an agent must never see us fail
         firing.outcome = _name(error)
@@ -63,7 +64,7 @@ class _Firing:
         self.deadline = self.began + PATIENCE
 
     def answer(self, raw: bytes) -> str:
-        payload = json.loads(raw)
+        payload = json.loads(raw.decode(json.detect_encoding(raw), "replace"))
         if not isinstance(payload, dict):
             raise ValueError("a payload is a JSON object")
         from .. import hosts

@@ -29,11 +29,14 @@ def put(tx: Tx, source: str, position: SafeText, now: int) -> None:
 
 
 def claim(tx: Tx, subject: str, mark: str, now: int, window: int) -> bool:
-    """Whether this mark is new for its subject: false when the same came within the window."""
+    """Whether this mark is new for its subject: false when the same came within the window.
+
+    What came later than now came before the clock was set back."""
     row = tx.one(
         "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :mark, :now) "
         "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated "
-        "WHERE state.value <> excluded.value OR state.updated < :before RETURNING key",
-        {"key": subject, "mark": mark, "now": now, "before": now - window},
+        "WHERE state.value <> excluded.value OR state.updated < :before OR state.updated > :after "
+        "RETURNING key",
+        {"key": subject, "mark": mark, "now": now, "before": now - window, "after": now + window},
     )
     return row is not None
