@@ -10,6 +10,9 @@ import pytest
 import recollect
 from recollect.db import migrate
 from recollect.db.sqlite import APPLICATION_ID, SqliteDatabase
+from recollect.flows.imports import Progress
+from recollect.flows.recall import words_missing
+from recollect.hosts.events import Event
 
 FOLDER = Path(migrate.__file__).parent / "migrations"
 
@@ -160,10 +163,13 @@ def test_a_backup_is_whole_while_others_write(
         assert copy.doctor().ok
 
 
-def test_what_an_early_version_indexed_in_another_way_is_found_again(tmp_path: Path) -> None:
-    """Its words were in a table that cannot be read back."""
+@pytest.fixture
+def early(tmp_path: Path) -> dict[str, str]:
+    """The variables to open a store with that an early version indexed in another way: its words
+    were in a table that cannot be read back."""
     environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
-    with recollect.open(tmp_path, environment=environment) as memory:
+    with recollect.open(tmp_path, environment=environment, origin="user") as memory:
+        memory.learn("Never restart Redis by hand", kind="policy")
         memory.learn("Redis listens on port 6380", kind="reference")
         memory.record("s", "the gearbox needs oil")
         path = memory.project.database
@@ -180,7 +186,32 @@ def test_what_an_early_version_indexed_in_another_way_is_found_again(tmp_path: P
     ):
         connection.execute(statement).fetchall()
     connection.close()
-    with recollect.open(tmp_path, environment=environment) as memory:
-        assert [hit.text for hit in memory.recall("redis port")] == ["Redis listens on port 6380"]
+    return environment
+
+
+def test_what_an_early_version_indexed_in_another_way_is_found_again(
+    tmp_path: Path, early: dict[str, str]
+) -> None:
+    told: list[Progress] = []
+    with recollect.open(tmp_path, environment=early) as memory:
+        memory.progress = told.append
+        found = memory.recall("redis port")
+        assert found[0].text == "Redis listens on port 6380"
+        assert found.notes == ("3 records of an earlier version were indexed again first",)
+        assert [(one.done, one.total) for one in told if one.path == "words"] == [(2, 3), (3, 3)]
         assert [hit.role for hit in memory.recall("gearbox oil")] == ["user"]
         assert memory.stats().unembedded == 0
+
+
+def test_a_hook_briefs_without_an_index_and_has_it_made_beside_the_agent(
+    tmp_path: Path, early: dict[str, str]
+) -> None:
+    start = Event("claude-code", "session_start", "SessionStart", "s1", str(tmp_path))
+    with recollect.open(tmp_path, environment=early) as memory:
+        answer = memory.hear(start)
+        assert "Never restart Redis by hand" in answer.context
+        assert answer.work
+        assert memory._project_space.read(words_missing), "it has no time for that"
+        memory.catch_up()
+        assert not memory._project_space.read(words_missing)
+        assert not memory.recall("redis port").notes

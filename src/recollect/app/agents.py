@@ -119,11 +119,12 @@ class Agents(Briefing):
         return os.path.join(folder, "catch-up")
 
     def catch_up(self) -> int:
-        """Read what hooks asked for, learn from conversations that are over, make the vectors
-        that are missing; returns at once when others are at it already."""
+        """Read what hooks asked for, learn from conversations that are over, make what is missing
+        of the index; returns at once when others are at it already."""
         return flows.hooks.catch_up(self._requests(), self._answer_request, self._afterwards)
 
     def _afterwards(self, over: bool) -> None:
+        self._index_again()
         if over:
             self._settle()
         self._make_vectors()

@@ -155,12 +155,13 @@ class Memories(Looking):
             explain=filters.get("explain", False),
         )
         embedder = self._meaning()
-        for space in self._present():
-            if space.read(flows.recall.words_missing):
-                flows.things.rebuild(space)
-            if embedder and embedder.local:
+        indexed = self._index_again()
+        if embedder and embedder.local:
+            for space in self._present():
                 flows.meaning.catch_up_a_little(space, embedder, now)
         found = self._both(lambda txs: flows.recall.recall(txs, question, now, embedder))
+        if indexed:
+            found.notes += (f"{indexed} records of an earlier version were indexed again first",)
         self._note_recalls(flows.hits.memory_ids(found), now)
         unchecked = [hit.id for hit in found if hit.freshness]
         return flows.recall.marked(found, self._freshness(unchecked)) if unchecked else found

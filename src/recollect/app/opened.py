@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -65,6 +65,18 @@ class Opened:
         if self._embedder is None and self.settings.embedder != "off":
             self._embedder = self.embedder_of(self.settings)
         return self._embedder
+
+    def _index_again(self) -> int:
+        """Index what an earlier version indexed in another way; says how much it was."""
+        waiting = [one for one in self._present() if one.read(flows.recall.words_missing)]
+        return self._index(waiting) if waiting else 0
+
+    def _index(self, spaces: Sequence[Database]) -> int:
+        """Index everything in these spaces by its words; says how much it was."""
+        tell = None
+        if self.progress:
+            tell = self._telling("words", sum(one.read(flows.things.count) for one in spaces))
+        return sum(flows.things.rebuild(one, tell) for one in spaces)
 
     def _make_vectors(self) -> int:
         """Make all vectors that are missing; says how many."""

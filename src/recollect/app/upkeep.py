@@ -91,12 +91,7 @@ class Upkeep(Agents):
         Example: recollect rebuild
         Example: recollect rebuild --missing
         """
-        spaces = self._present()
-        indexed = 0
-        if not missing:
-            total = sum(space.read(flows.things.count) for space in spaces)
-            tell = self._telling("words", total)
-            indexed = sum(flows.things.rebuild(space, tell) for space in spaces)
+        indexed = 0 if missing else self._index(self._present())
         made = self._make_vectors()
         embedder = self._meaning()
         return flows.meaning.Rebuilt(indexed, made, embedder.id if embedder else "")
