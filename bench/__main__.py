@@ -18,6 +18,7 @@ from .yardstick import Ratio, report
 
 BENCHES: Mapping[str, Callable[[], Iterable[Ratio]]] = {
     "learn": foundation.learn,
+    "grown": foundation.grown,
     "append": foundation.append,
     "writers": writers.measures,
     "cold": foundation.cold,

@@ -25,6 +25,7 @@ from recollect.db.sqlite import _PRAGMAS, SqliteDatabase
 from recollect.flows import learn as learning
 from recollect.flows import recall as recalling
 from recollect.flows import record as recording
+from recollect.flows import revise
 from recollect.store.sessions import NewSession
 
 from .yardstick import (
@@ -223,6 +224,43 @@ def cold(count: int = 10_000) -> Iterator[Ratio]:
 
 def learn() -> Iterator[Ratio]:
     yield from durable("durable learn", lambda memory, text: memory.learn(text), 0.7)
+
+
+def learned(count: int, bound: float) -> Ratio:
+    """A `learn` in a warm process, against FTS5 taking the same words and answering those of them
+    by which we look for neighbours: it must not grow with all that was ever learned."""
+    notes = EnglishNotes()
+    with TemporaryDirectory() as folder, opened(folder, "off") as memory:
+        fill(memory, count, notes)
+        database = memory._project_space
+        assert isinstance(database, SqliteDatabase)
+        path = f"{folder}/raw.db"
+        shutil.copy(database.path, path)
+        with raw_store(path) as connection:
+
+            def raw(pair: tuple[list[str], list[str]]) -> None:
+                held, asked = pair
+                connection.execute("INSERT INTO words (stems) VALUES (?)", (" ".join(held),))
+                question = " OR ".join(f'"{stem}"' for stem in asked)
+                sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 6"
+                connection.execute(sql, (question,)).fetchall()
+
+            def ours() -> float:
+                return _median(memory.learn, [notes.note() for _ in range(30)])
+
+            def theirs() -> float:
+                held = [terms.query_stems(notes.note()) for _ in range(30)]
+                asked = [database.read(partial(revise.rarest, stems=stems)) for stems in held]
+                return _median(raw, list(zip(held, asked, strict=True)))
+
+            mine, yardstick = paired(ours, theirs, 7)
+    name = f"learn at {count:,} memories"
+    return line(name, 1000 * mine, 1000 * yardstick, "ms CPU", ("at most", bound))
+
+
+def grown() -> Iterator[Ratio]:
+    for memories in (1_000, 10_000, 40_000, 100_000):
+        yield learned(memories, 10.0)
 
 
 def append() -> Iterator[Ratio]:

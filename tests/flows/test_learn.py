@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import recollect
+from recollect.core import terms
+from recollect.flows import revise
 from recollect.types import KINDS
 
 from ..conftest import Clock
@@ -143,3 +145,19 @@ def test_listing_filters_and_pages(mem: Mem) -> None:
     assert [memory.text for memory in mem.list(limit=2, offset=1)] == newest[1:3]
     with pytest.raises(recollect.InvalidInput):
         mem.list(kind="rumour")
+
+
+def test_another_value_is_found_by_rare_words_among_very_common_ones(
+    mem: recollect.Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revise, "PROMISED", 5)
+    monkeypatch.setattr(revise, "LARGE", 20)
+    for number in range(30):
+        mem.learn(f"the build server number {number} needs the staging database, version 14")
+    old = mem.learn("the build server for releases needs the staging cache, version 14")
+    new = mem.learn("the build server for releases needs the staging cache, version 16")
+    assert (new.action, new.memory.root) == ("revised", old.memory.root)
+    # The look-up is as small as it was meant to be.
+    stems = terms.query_stems(new.memory.text)
+    asked = mem._project_space.read(lambda tx: revise.rarest(tx, stems))
+    assert len(asked) == revise.RAREST < len(stems)

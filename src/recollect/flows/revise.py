@@ -15,7 +15,13 @@ from ..types import FOREVER, ORIGINS, Link, Memory
 
 LOOKED_AT = 6
 ENOUGH_SHARED = 0.25
-MOST_WORDS = 12
+MOST_WORDS = 16
+"""Of a long text, so many words from its beginning are looked up."""
+
+LARGE, RAREST, PROMISED = 2_000, 4, 1_000
+"""With so many entries, at least so many of the rarest words are looked up, and more until they
+promise so many candidates: what says the same, the opposite or another value lacks fewer of them
+than that, and common words would cost as much as all that was ever learned."""
 
 
 class Neighbours(NamedTuple):
@@ -58,9 +64,24 @@ def _may_be_related(memory: memories.Stated, subject: str, words: frozenset[str]
 def _candidates(tx: Tx, row: memories.MemoryRow) -> list[memories.Stated]:
     asked = terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS]
     filters = {"source": ("memory",), "status": ("active", "proposed"), "layer": (row.layer,)}
-    matches = search.candidates(tx, asked, LOOKED_AT, filters)
+    matches = search.candidates(tx, rarest(tx, asked), LOOKED_AT, filters)
     alike = [m.ref for m in matches if (m.kind, m.owner) == (row.kind, row.owner)]
     return memories.stated(tx, alike)
+
+
+def rarest(tx: Tx, stems: Sequence[str]) -> list[str]:
+    """The stems by which neighbours are looked up: in a large store, those that tell most."""
+    if tx.frequencies(()).entries < LARGE:
+        return list(stems)
+    holding = tx.frequencies(stems).holding
+    chosen: list[str] = []
+    promised = 0
+    for stem in sorted(filter(holding.get, stems), key=holding.__getitem__):
+        if promised >= PROMISED and len(chosen) >= RAREST:
+            break
+        chosen.append(stem)
+        promised += holding[stem]
+    return chosen
 
 
 def _may_replace(row: memories.MemoryRow, memory: memories.Stated) -> bool:
