@@ -10,6 +10,7 @@ import pytest
 import recollect
 from recollect.db import migrate
 from recollect.db.sqlite import APPLICATION_ID, SqliteDatabase
+from recollect.flows.hooks import Answer
 from recollect.flows.imports import Progress
 from recollect.flows.recall import words_missing
 from recollect.hosts.events import Event
@@ -203,15 +204,20 @@ def test_what_an_early_version_indexed_in_another_way_is_found_again(
         assert memory.stats().unembedded == 0
 
 
-def test_a_hook_briefs_without_an_index_and_has_it_made_beside_the_agent(
+def test_a_hook_has_the_store_upgraded_and_indexed_beside_the_agent(
     tmp_path: Path, early: dict[str, str]
 ) -> None:
     start = Event("claude-code", "session_start", "SessionStart", "s1", str(tmp_path))
     with recollect.open(tmp_path, environment=early) as memory:
+        space = memory._project_space
+        assert memory.hear(start) == Answer(work=True)
+        assert not space.current(), "there was no time for that"
+        memory.stats()
+        assert space.current()
         answer = memory.hear(start)
         assert "Never restart Redis by hand" in answer.context
         assert answer.work
-        assert memory._project_space.read(words_missing), "it has no time for that"
+        assert space.read(words_missing), "there was no time for that either"
         memory.catch_up()
-        assert not memory._project_space.read(words_missing)
+        assert not space.read(words_missing)
         assert not memory.recall("redis port").notes

@@ -35,17 +35,19 @@ class Agents(Briefing):
         if event.name in _WRITTEN:
             words = flows.hooks.compacting(event.session) if event.name == "before_compact" else ""
             return self._catch_up_later(event, flows.hooks.Answer(words))
+        heard = ("tool_use",) if event.subagent else (*_SPOKEN, "tool_use")
+        if event.name not in heard:
+            return flows.hooks.Answer()
+        if not all(space.current() for space in self._present()):
+            # Upgrading a store takes its time: the agent goes on without memory meanwhile.
+            return self._catch_up_later(_sweep(event), flows.hooks.Answer())
         if event.name == "tool_use":
             return self._remind(event)
-        if event.name not in _SPOKEN or event.subagent:
-            return flows.hooks.Answer()
         now = self._clock()
         if not flows.hooks.is_first(self._project_space, event, now):
             return flows.hooks.Answer()
         if event.name == "session_start":
-            # Whatever earlier conversations left unread is read now.
-            sweep = event._replace(transcript="", session="")
-            return self._catch_up_later(sweep, self._briefed(event))
+            return self._catch_up_later(_sweep(event), self._briefed(event))
         try:
             notice = _notice(self._capture(event, now))
         except StoreError as trouble:
@@ -270,6 +272,11 @@ class Agents(Briefing):
             except RecollectError as error:
                 passed[root] = str(error)
         return _together(done, passed)
+
+
+def _sweep(event: Event) -> Event:
+    """A request to read whatever earlier conversations left unread."""
+    return event._replace(transcript="", session="")
 
 
 def _together(

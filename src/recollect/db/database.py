@@ -125,6 +125,10 @@ class Database(Protocol):
     def present(self) -> bool:
         """Whether the store is there; a look must not create it."""
 
+    def current(self) -> bool:
+        """Whether the store can be used at once: one of an earlier version is upgraded first, which
+        takes its time. This look does not upgrade it."""
+
     def read(self, work: Callable[[Tx], Result]) -> Result:
         """Run work that changes nothing, on one consistent state."""
 

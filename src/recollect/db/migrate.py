@@ -13,6 +13,10 @@ LATEST = len(MIGRATIONS)
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
 
+class Outdated(Exception):
+    """The store is of an earlier version, and whoever looks at it has no time for an upgrade."""
+
+
 def pending(version: int, engine: str) -> list[str]:
     """The scripts that lead from `version` to the latest."""
     return [_read(name, engine) for name in MIGRATIONS[version:]]

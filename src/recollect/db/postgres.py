@@ -47,6 +47,16 @@ class PostgresDatabase:
     def present(self) -> bool:
         return True
 
+    def current(self) -> bool:
+        self._local.hurried = True
+        try:
+            self.read(lambda tx: None)
+        except migrate.Outdated:
+            return False
+        finally:
+            self._local.hurried = False
+        return True
+
     def read(self, work: Callable[[Tx], Result]) -> Result:
         return self._attempt(work, read_only=True)
 
@@ -120,6 +130,8 @@ class PostgresDatabase:
             "SELECT to_regclass('recollect.migrations') IS NOT NULL"
         ).fetchone()
         version = _version(connection) if known and known[0] else 0
+        if 0 < version < migrate.LATEST and getattr(self._local, "hurried", False):
+            raise migrate.Outdated
         if version < migrate.LATEST:
             version = self._migrate(connection)
         if version > migrate.LATEST:

@@ -77,6 +77,16 @@ class SqliteDatabase:
     def _file(self) -> tuple[int, int] | None:
         return files.identity(self.path, self._registry) if self.path else None
 
+    def current(self) -> bool:
+        self._local.hurried = True
+        try:
+            self.read(lambda tx: None)
+        except migrate.Outdated:
+            return False
+        finally:
+            self._local.hurried = False
+        return True
+
     def read(self, work: Callable[[Tx], Result]) -> Result:
         if not getattr(self._local, "connection", None) and not self.present():
             # Looking creates nothing: a store that is not there yet is an empty one.
@@ -209,6 +219,8 @@ class SqliteDatabase:
         connection.execute(_PRAGMAS)
         if version > 0:
             self._check(connection)
+        if 0 < version < migrate.LATEST and getattr(self._local, "hurried", False):
+            raise migrate.Outdated
         if version < migrate.LATEST:
             self._migrate(connection)
         elif self.path and connection.pragma("journal_mode") == "delete":
