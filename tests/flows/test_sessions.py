@@ -65,6 +65,32 @@ def test_slash_commands_go_through_the_same_parser(mem: Mem, tmp_path: Path) -> 
             run_slash(mem, wrong)
 
 
+def test_slash_commands_about_memory_say_what_chats_are_used_to(mem: Mem) -> None:
+    mem.learn("Integration tests need Redis on port 6380", kind="policy")
+    for command in ("/memory search integration tests", "/memory view", "/memory list"):
+        assert "Redis on port 6380" in run_slash(mem, command), command
+    assert run_slash(mem, "/memory enqueue") == run_slash(mem, "/consolidate")
+    assert "indexed 1 record" in run_slash(mem, "/memory rebuild")
+    with pytest.raises(recollect.InvalidInput, match="one more word"):
+        run_slash(mem, "/memory")
+    for deleting in ("/memory clear", "/memory reset"):
+        with pytest.raises(recollect.Refused, match="nothing is deleted from a chat"):
+            run_slash(mem, deleting)
+
+
+def test_the_beginning_of_an_id_means_the_conversation_not_its_subagents(mem: Mem) -> None:
+    for session in ("claude-code.77af-9b", "claude-code.77af-9b.agent-1", "claude-code.77b0"):
+        mem.record(session, f"hello from {session}")
+    meant = {
+        "claude-code.77a": "claude-code.77af-9b",
+        "claude-code.77af-9b.a": "claude-code.77af-9b.agent-1",
+    }
+    for said, session in meant.items():
+        assert mem.session(said).messages[0].session == session
+    with pytest.raises(recollect.InvalidInput, match="several records"):
+        mem.session("claude-code.77")
+
+
 # ---------------------------------------------------------------- lists of messages
 
 CHAT: list[dict[str, Any]] = [

@@ -294,7 +294,7 @@ def test_a_long_session_says_what_is_not_shown(run: Run, project: Path) -> None:
     (project / "talk.jsonl").write_text(lines)
     assert run("session", "import", "talk.jsonl", "--session", "s").returncode == 0
     out = run("session", "show", "s", "--first", "1", "--last", "1002").stdout
-    assert out.endswith("(2 more; --first 1001 shows them)\n")
+    assert out.endswith("(2 more: memory://session/s/messages/1001-1002)\n")
 
 
 def test_control_sequences_are_shown_and_not_obeyed(run: Run) -> None:

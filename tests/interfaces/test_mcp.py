@@ -178,11 +178,91 @@ def test_records_are_resources_that_can_be_listed_and_read(memory: recollect.Rec
         return listed, templates, texts, part
 
     listed, templates, texts, part = talk(memory, work)
-    assert [item.uri for item in listed] == [learned.address, "memory://session/s-1"]
-    assert "The build uses make." in texts[0]
-    assert "Why does the build fail?" in texts[1]
+    assert [item.uri for item in listed] == [
+        "memory://root",
+        "memory://root/MEMORY.md",
+        learned.address,
+        "memory://session/s-1",
+    ]
+    for text in texts[:3]:
+        assert "The build uses make." in text
+    assert "Why does the build fail?" in texts[3]
     assert "Why does the build fail?" in part.contents[0].text
     assert "memory://session/{session}" in [item.uri_template for item in templates]
+
+
+def test_a_message_is_read_to_its_last_word(memory: recollect.Recollect) -> None:
+    memory.record("s-1", "word " * 500 + "the end")
+
+    async def work(client: Client) -> Any:
+        read: list[Any] = [
+            (await client.read_resource(f"memory://session/s-1{part}")).contents[0]
+            for part in ("", "/messages/1-1")
+        ]
+        return [content.text for content in read]
+
+    session, message = talk(memory, work)
+    assert "the end" not in session
+    assert "memory://session/s-1/messages/1" in session
+    assert message.endswith("the end")
+
+
+def test_a_procedure_in_use_is_a_skill_to_read(
+    project: Path, tmp_path: Path, memory: recollect.Recollect
+) -> None:
+    with recollect.open(project, environment=dict(memory.environment), origin="user") as person:
+        person.learn_procedure("release", "How we release", steps=["tag", "push"])
+    memory.learn_procedure("rollback", "Not agreed on yet", steps=["revert"])
+    memory.start_task("Ship it")
+
+    async def work(client: Client) -> Any:
+        uris = [item.uri for item in (await client.list_resources()).resources]
+        skill: Any = (await client.read_resource(uris[0])).contents[0]
+        with pytest.raises(MCPError, match="no such record"):
+            await client.read_resource("memory://root/skills/rollback/SKILL.md")
+        return uris, skill.text
+
+    uris, skill = talk(memory, work)
+    assert uris == ["memory://root/skills/release/SKILL.md", "memory://task/ship-it"]
+    assert skill.startswith("---\nname: release\n")
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"operation": "store", "key": "bug", "content": "the eval"}, "the eval"),
+        ({"operation": "recall_sessions", "query": "parser", "max_results": 1}, "parser"),
+        ({"operation": "session search", "arguments": {"query": "parser"}}, "parser"),
+        ({"operation": "add_discovery", "fact": "Config is YAML"}, "created"),
+        ({"operation": "ltm_stats"}, "memories"),
+        ({"operation": "prune_ltm", "max_age_days": 90}, "applied"),
+    ],
+)
+def test_operations_go_by_several_names_and_their_values_may_stand_beside(
+    memory: recollect.Recollect, asked: dict[str, Any], found: str
+) -> None:
+    memory.record("s-1", "the parser fails on tabs")
+
+    async def work(client: Client) -> Any:
+        return await client.call_tool("memory_operations", asked)
+
+    result = talk(memory, work, full=True)
+    assert not result.is_error, result.content[0].text
+    assert found in result.content[0].text
+
+
+def test_a_list_costs_few_tokens(memory: recollect.Recollect) -> None:
+    memory.learn("The build uses make.", kind="reference")
+    memory.record_episode("Fix the login", outcome="success")
+
+    async def work(client: Client) -> Any:
+        episodes = await client.call_tool("memory_episode", {"action": "list"})
+        memories = await client.call_tool("memory_operations", {"operation": "list"})
+        return [done.structured_content["items"][0] for done in (episodes, memories)]
+
+    episode, kept = talk(memory, work, full=True)
+    assert set(episode) == {"address", "goal", "outcome", "at", "status"}
+    assert set(kept) == {"address", "kind", "text", "status", "label", "first_seen"}
 
 
 @pytest.mark.parametrize(
@@ -221,7 +301,7 @@ def test_prompts_are_the_slash_commands(memory: recollect.Recollect) -> None:
         return names, *(content.text for content in said)
 
     names, found, listed = talk(memory, work)
-    assert names == ["recall", "briefing", "memory"]
+    assert names == ["recall", "briefing", "memory", "session"]
     assert "The build uses make." in found
     assert "The build uses make." in listed
 

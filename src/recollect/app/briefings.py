@@ -6,7 +6,6 @@ from typing import Literal, NamedTuple, overload
 from .. import flows
 from ..errors import InvalidInput
 from ..types import Hit
-from .briefing import Briefing
 from .opened import new_id
 from .tending import Tending
 
@@ -20,7 +19,7 @@ class TaskBriefing(NamedTuple):
     skills: tuple[Hit, ...]
 
 
-class Briefings(Briefing, Tending):
+class Briefings(Tending):
     """Before-task, verify."""
 
     def before_task(self, goal: str, phase: str = "", files: Sequence[str] = ()) -> TaskBriefing:

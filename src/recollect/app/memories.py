@@ -6,7 +6,7 @@ from typing import TypedDict, Unpack
 from .. import flows
 from ..errors import InvalidInput, NotFound
 from ..types import KINDS, LAYERS, ROLES, STATUSES, Json, Learned, Memory, Recalled
-from .looking import Looking
+from .briefing import Briefing
 from .opened import new_id
 
 
@@ -79,7 +79,7 @@ _FOUND = (*KINDS, *_OTHERS, *ROLES, "scratch", "notes", "continuity", "task", "l
 """What a hit can be."""
 
 
-class Memories(Looking):
+class Memories(Briefing):
     """Learn, recall, show and list."""
 
     def learn(self, text: str, kind: str = "fact", **fields: Unpack[MemoryFields]) -> Learned:
@@ -180,18 +180,28 @@ class Memories(Looking):
         Example: recollect show memory://session/s-1/messages/10-20
         """
         self._write_recalls()
-        shown = self._both(lambda txs: flows.look.show_first(txs, address))
+        if address.removeprefix("memory://").partition("/")[0] == "root":
+            shown = self._root(address)
+        else:
+            shown = self._both(lambda txs: flows.look.show_first(txs, address))
         if shown is None:
-            raise NotFound(
-                "there is no such record",
-                where=address,
-                hint="`recollect list` and `recollect session list` show what there is",
-            )
+            raise NotFound("there is no such record", where=address, hint=_where_it_is(address))
         if shown.memory and self._freshness([shown.memory.id]):
             id = shown.memory.id
             said = self._project_space.read(lambda tx: flows.follow.last_seen(tx, id))
             shown = shown._replace(claims=said)
         return shown
+
+    def _root(self, address: str) -> "flows.look.Shown | None":
+        place = flows.look.parsed(address)
+        if not place.path:
+            text = self.briefing().text
+        elif place.path == "MEMORY.md":
+            text = self._both(flows.root.memory_md)
+        else:
+            text = self._both(lambda txs: flows.root.skill_md(txs, place.path.split("/")[1]))
+        made = flows.root.document(place, text)
+        return flows.look.Shown(document=made) if made else None
 
     def list(
         self,
@@ -230,6 +240,24 @@ class Memories(Looking):
         )
         found.sort(key=lambda memory: (-memory.first_seen, memory.id))
         return tuple(found[offset : offset + limit])
+
+
+_MAKERS = {
+    "notes": "`recollect notes set` writes it",
+    "continuity": "`recollect continuity` makes it",
+    "task": "`recollect task list` shows what there is",
+    "handoff": "`recollect handoff list` shows what there is",
+    "ledger": "`recollect ledger AGENT` writes one",
+    "scratch": "`recollect scratch list` shows what there is",
+    "session": "`recollect session list` shows what there is",
+    "root": "it is made of what was learned: `recollect list`, `recollect procedure list`",
+}
+
+
+def _where_it_is(address: str) -> str:
+    """What to do where nothing stands at an address."""
+    kind = address.removeprefix("memory://").partition("/")[0]
+    return _MAKERS.get(kind) or "`recollect list` and `recollect session list` show what there is"
 
 
 def _among(name: str, values: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from . import record as record
     from . import relate as relate
     from . import revise as revise
+    from . import root as root
     from . import scoped as scoped
     from . import scratch as scratch
     from . import sessions as sessions

@@ -40,6 +40,8 @@ class Shown(NamedTuple):
     procedure: procedures.Shown | None = None
     left_out: int = 0
     claims: tuple[follow.Checked, ...] = ()
+    whole: bool = False
+    """Whether messages were asked for by their numbers: they are shown to the last word."""
 
 
 def show_first(txs: Sequence[Tx], address: str) -> Shown | None:
@@ -48,19 +50,26 @@ def show_first(txs: Sequence[Tx], address: str) -> Shown | None:
         # What a framework put on a shelf lies under that framework's names, letter for letter.
         found = (documents.get(tx, address) for tx in txs)
         return next((Shown(document=document) for document in found if document), None)
-    place = urls.parse(address if "://" in address else f"memory://{address}")
+    place = parsed(address)
     return next(filter(None, (show(tx, place) for tx in txs)), None)
+
+
+def parsed(address: str) -> urls.Address:
+    """An address, or what stands behind `memory://` in one."""
+    return urls.parse(address if "://" in address else f"memory://{address}")
 
 
 def show(tx: Tx, address: urls.Address) -> Shown | None:
     """The record at an address; None when this space has none."""
     if address.kind == "memory":
         return _memory(tx, address.name)
-    if address.kind in ("session", "messages"):
+    if address.kind == "session":
+        return session_page(tx, address.name, 0, 0)
+    if address.kind == "messages":
         session = sessions.get(tx, _session_id(tx, address.name))
         if session is None:
             return None
-        return _page(tx, session, address.first or 1, address.last or session.messages)
+        return _page(tx, session, address.first, address.last)._replace(whole=True)
     if address.kind in ("episode", "procedure"):
         return _experience(tx, address)
     document = documents.get(tx, urls.format(address))
@@ -114,8 +123,10 @@ def _session_id(tx: Tx, name: str) -> str:
         newest = sessions.latest(tx, 1)
         return chosen or (newest[0].id if newest else name)
     ids = sessions.starting_with(tx, name)
-    _unambiguous(name, ids)
-    return ids[0] if ids else name
+    # A subagent's session has its parent's id in front: whoever begins both means the parent.
+    first = min(ids, key=len, default=name)
+    _unambiguous(name, [id for id in ids if id == first or not id.startswith(f"{first}.")])
+    return first
 
 
 def _unambiguous(name: str, ids: list[str]) -> None:

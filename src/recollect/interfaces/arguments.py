@@ -27,8 +27,9 @@ FROM_STDIN = ("message", "content", "text")
 """Parameters for which `-` stands for what comes in on standard input."""
 
 
-def parse(operation: Operation, words: Sequence[str]) -> dict[str, Any]:
-    """The values that were given, by parameter; `EVERYWHERE` among them."""
+def parse(operation: Operation, words: Sequence[str], join: bool = False) -> dict[str, Any]:
+    """The values that were given, by parameter; `EVERYWHERE` among them. With `join`, words that
+    are too many belong to the only one that is taken by its place."""
     options = {flag: item for item in (*operation.parameters, *EVERYWHERE) for flag in flags(item)}
     named = by_place(operation)
     values: dict[str, Any] = {}
@@ -56,6 +57,8 @@ def parse(operation: Operation, words: Sequence[str]) -> dict[str, Any]:
                 raise _wrong(operation, f"{flag} needs a value")
             value = rest.pop(0)
         _put(values, operation, parameter, value)
+    if join and len(named) == 1 and loose:
+        loose = [" ".join(loose)]
     if len(loose) > len(named):
         extra = loose[len(named)]
         raise _wrong(operation, f"{extra!r} is one word too many: quote what belongs together")

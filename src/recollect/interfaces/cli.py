@@ -13,7 +13,7 @@ from typing import Any
 
 from ..app import OPERATIONS, SHORT, class_for
 from ..core import render
-from ..errors import EXIT_STATUS, InvalidInput, RecollectError
+from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
 from . import arguments, schema
 
 _GROUPS = (
@@ -177,7 +177,7 @@ def _run(words: list[str], as_json: bool) -> int:
         return answer(words[1:])
     command, rest = command_of(words)
     operation = schema.operation(command)
-    given = arguments.parse(operation, rest)
+    given = arguments.parse(operation, rest, join=words[0] == "memory")
     if given.get("help"):
         print(arguments.help_text(operation))
         return 0
@@ -204,12 +204,35 @@ def command_of(words: list[str]) -> tuple[str, list[str]]:
         taken = 2 if words[0] == "--project" else 1
         rest += words[:taken]
         words = words[taken:]
+    if words[:1] == ["memory"]:
+        words = _in_chats(words[1:])
     for length in (2, 1):
         command = " ".join(words[:length])
         command = SHORT.get(command, command)
         if len(words) >= length and command in OPERATIONS:
             return command, rest + words[length:]
     raise _no_command(words)
+
+
+_CHATS = {"search": "recall", "view": "briefing", "enqueue": "consolidate"}
+"""What chats call some commands: `/memory search`."""
+
+
+def _in_chats(words: list[str]) -> list[str]:
+    """What `/memory …` means: a command without its first word, mostly."""
+    said = words[0] if words else ""
+    if said in ("clear", "reset"):
+        raise Refused(
+            f"{said} would delete everything, and nothing is deleted from a chat",
+            where=f"memory {said}",
+            hint="`recollect archive ID` hides a memory; to start anew, delete .recollect",
+        )
+    if not said:
+        some = ("list", *_CHATS, "show", "stats", "prune", "confirm", "capture list")
+        raise InvalidInput(
+            "memory needs one more word", where="memory", hint=f"such as: {', '.join(some)}"
+        )
+    return [_CHATS.get(said, said), *words[1:]]
 
 
 def _no_command(words: list[str]) -> InvalidInput:

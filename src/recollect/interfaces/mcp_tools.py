@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..app import OPERATIONS, Recollect
+from ..app import OPERATIONS, SHORT, Recollect
 from ..core import render
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Refused
 from ..types import KINDS
 from . import schema
 
@@ -197,24 +197,20 @@ def call(memory: Recollect, name: str, arguments: Mapping[str, Any], full: bool)
     missing = [one for one, about in known.items() if about.required and one not in values]
     if unknown or missing:
         wrong = f"{unknown[0]} is not a parameter" if unknown else f"{missing[0]} is missing"
+        needed = ", ".join(one for one, about in known.items() if about.required)
+        more = ", ".join(one for one, about in known.items() if not about.required)
         raise InvalidInput(
-            f"{wrong} of {words}", where=name, hint=f"parameters: {', '.join(known) or 'none'}"
+            f"{words}: {wrong}",
+            where=name,
+            hint=f"it needs: {needed or 'nothing'}" + (f"; it may have: {more}" if more else ""),
         )
-    for given, value in values.items():
-        _check(known[given], value, name)
     return shaped(getattr(memory, operation.method)(**values))
 
 
 def _asked(name: str, arguments: Mapping[str, Any], full: bool) -> tuple[str, dict[str, Any]]:
     """The operation that a call means, and its values."""
     if full and name == EVERYTHING:
-        words = str(arguments.get("operation", ""))
-        if words not in OPERATIONS or words in _PERSONS_ONLY:
-            raise InvalidInput(f"there is no operation {words!r} here", where=name)
-        values = arguments.get("arguments") or {}
-        if not isinstance(values, dict):
-            raise InvalidInput("arguments must be an object", where=name)
-        return words, values
+        return _any_operation(arguments)
     tool = next((tool for tool in TOOLS if tool.name == name), None)
     if tool is None or not (actions := _actions(tool)):
         raise InvalidInput(f"there is no tool {name!r}", where=name)
@@ -229,26 +225,41 @@ def _asked(name: str, arguments: Mapping[str, Any], full: bool) -> tuple[str, di
     return actions[action], values
 
 
-_EXPECTED: Mapping[str, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "float": (int, float),
-    "bool": (bool,),
-    "json": (dict,),
-    "list": (list, str),
+_ALSO = {
+    **{method: words for words, method in OPERATIONS.items() if method not in OPERATIONS},
+    **SHORT,
+    "ltm_stats": "stats",
+    "prune_ltm": "prune",
 }
+"""Other names of operations: those of the library, and those that models know from elsewhere."""
 
 
-def _check(parameter: schema.Parameter, value: Any, where: str) -> None:
-    right = isinstance(value, _EXPECTED[parameter.type])
-    if parameter.name == "message":
-        right = isinstance(value, (str, dict))
-    if not right or (isinstance(value, bool) and parameter.type != "bool"):
-        wanted = {"str": "a text", "list": "a list of texts", "json": "an object"}
-        raise InvalidInput(
-            f"{parameter.name} must be {wanted.get(parameter.type, 'a ' + parameter.type)}",
-            where=where,
+def _any_operation(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """What `memory_operations` is asked to do; its values may also stand beside the operation."""
+    asked = str(arguments.get("operation", ""))
+    words = _ALSO.get(asked, asked)
+    if words in _PERSONS_ONLY:
+        raise Refused(
+            "only a person can do this", where=asked, hint=f"at a terminal: recollect {words}"
         )
+    if words not in OPERATIONS:
+        from difflib import get_close_matches
+
+        known = [name for name in (*OPERATIONS, *_ALSO) if name not in _PERSONS_ONLY]
+        near = get_close_matches(asked, known, 3, 0.5)
+        raise InvalidInput(
+            f"there is no operation {asked!r}",
+            where=EVERYTHING,
+            hint=f"near: {', '.join(near)}" if near else "the tool's schema lists them all",
+        )
+    values = arguments.get("arguments") or {}
+    if not isinstance(values, dict):
+        raise InvalidInput("arguments must be an object", where=EVERYTHING)
+    beside = {key: arguments[key] for key in arguments if key not in ("operation", "arguments")}
+    values = {**beside, **values}
+    if words.startswith("scratch ") and "name" not in values and "key" in values:
+        values["name"] = values.pop("key")
+    return words, values
 
 
 _HIT = ("address", "kind", "text", "score", "trust", "status", "at", "session", "role")
@@ -266,15 +277,41 @@ def shaped(result: Any) -> dict[str, Any]:
     if isinstance(plain, dict) and {"memory", "action"} <= plain.keys():
         kept = {key: plain[key] for key in ("id", "address", "action", "notes", "redacted")}
         return {**kept, "status": plain["memory"]["status"]}
-    return plain if isinstance(plain, dict) else {"items": plain}
+    if isinstance(plain, list):
+        return {"items": [_listed(item) for item in plain]}
+    return dict(plain)
+
+
+_LISTED = {
+    "digest": ("address", "kind", "text", "status", "label", "scope", "tags", "first_seen"),
+    "synopsis": ("address", "goal", "outcome", "at", "status", "synopsis"),
+    "window_from": ("address", "name", "agent", "status", "messages", "last_active"),
+}
+"""What is said of a memory, an episode and a session in a list, each known by a field it has."""
+
+
+def _listed(item: Any) -> Any:
+    """One of many, without what only its own reader wants: `show` has it."""
+    sign = next((sign for sign in _LISTED if isinstance(item, dict) and sign in item), "")
+    kept = _LISTED.get(sign, ())
+    return {key: item[key] for key in kept if item[key]} if kept else item
 
 
 def resources(memory: Recollect) -> Sequence[tuple[str, str, str]]:
-    """Address, name and description of what can be read: memories, then conversations."""
+    """Address, name and description of what can be read: the whole, its parts, conversations."""
     found = [
         (item.address, f"{item.kind} {item.id}", render.one_line(item.text, 120))
         for item in memory.list(limit=100)
     ]
+    if found:
+        found.insert(0, ("memory://root", "root", "what a session would start with"))
+        found.insert(1, ("memory://root/MEMORY.md", "MEMORY.md", "every memory in force, by kind"))
+    for one in memory.procedures(limit=100):
+        if one.status == "active":
+            place = f"memory://root/skills/{one.name}/SKILL.md"
+            found.append((place, f"skill {one.name}", render.one_line(one.description, 120)))
+    for task in memory.tasks(limit=20):
+        found.append((task.address, f"task {task.slug}", render.one_line(task.title, 120)))
     for session in memory.sessions(limit=20):
         about = render.one_line(session.name, 100) or "a conversation"
         found.append((session.address, f"session {session.id}", about))
@@ -283,12 +320,15 @@ def resources(memory: Recollect) -> Sequence[tuple[str, str, str]]:
 
 TEMPLATES = (
     ("memory://{id}", "a memory", "a memory with its history"),
-    ("memory://session/{session}", "a conversation", "a session with its first messages"),
+    ("memory://session/{session}", "a conversation", "a session with its newest messages"),
     (
         "memory://session/{session}/messages/{range}",
         "messages",
         "messages of a session; the range is FIRST-LAST",
     ),
+    ("memory://root/skills/{name}/SKILL.md", "a skill", "a procedure in use, as a skill"),
+    ("memory://task/{slug}", "a task", "a task that survives conversations"),
+    ("memory://task/{slug}/{page}", "a page of a task", "its plan, reports and deliverables"),
     ("memory://scratch/{name}", "a scratch note", "a note of the work at hand"),
 )
 """Address template, name and description."""

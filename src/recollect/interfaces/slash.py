@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from ..app import OPERATIONS
 from ..core import render
 from ..errors import InvalidInput
 from . import arguments, cli, schema
@@ -21,12 +20,10 @@ def run_slash(memory: Recollect, text: str) -> str:
         words = shlex.split(text.strip().removeprefix("/"))
     except ValueError as error:
         raise InvalidInput(f"the command is not complete: {error}", where=text) from None
-    if words[:1] == ["memory"] and " ".join(words[:2]) not in OPERATIONS:
-        # Memories are what the command line speaks of when it names nothing else.
-        words = words[1:]
     command, rest = cli.command_of(words)
     operation = schema.operation(command)
-    given = arguments.parse(operation, rest)
+    # Nobody quotes what they ask in a chat.
+    given = arguments.parse(operation, rest, join=True)
     if given.get("help"):
         return arguments.help_text(operation)
     if given.get("project") or given.get("incognito"):

@@ -132,17 +132,29 @@ def _shown(shown: Any) -> str:
             ]
         return "\n".join(lines)
     if shown.session:
-        lines = [_session_line(shown.session), *map(_message_line, shown.messages)]
-        if shown.left_out:
-            after = shown.messages[-1].seq + 1
-            lines.append(f"({shown.left_out} more; --first {after} shows them)")
-        return "\n".join(lines)
+        return _conversation(shown)
     if shown.document:
         return _document(shown.document)
     from . import text_work
 
     kind = "episode" if shown.episode else "procedure"
     return text_work.SHOWN[f"{kind} show"](getattr(shown, kind))
+
+
+def _conversation(shown: Any) -> str:
+    """A session with some of its messages: a line each, or to the last word."""
+    messages, place = shown.messages, f"{shown.session.address}/messages"
+    lines = [_session_line(shown.session)]
+    lines += map(_whole_message if shown.whole else _message_line, messages)
+    if messages and messages[0].seq > 1 and not shown.whole:
+        lines.append(f"(earlier ones: {place}/1-{messages[0].seq - 1})")
+    if shown.left_out:
+        after = messages[-1].seq + 1
+        lines.append(f"({shown.left_out} more: {place}/{after}-{after + shown.left_out - 1})")
+    cut = next((one.seq for one in messages if _message_line(one).endswith("…")), 0)
+    if cut and not shown.whole:
+        lines.append(f"(to the last word: recollect show {place}/{cut})")
+    return "\n".join(lines)
 
 
 def _session_line(session: Session) -> str:
@@ -158,6 +170,15 @@ def _message_line(stored: Stored) -> str:
     message = stored.message
     calls = "".join(f" [{call.name}]" for call in message.calls)
     return f"{stored.seq:>5}  {message.role}{calls}: {render.one_line(content(message), 300)}"
+
+
+def _whole_message(stored: Stored) -> str:
+    message = stored.message
+    calls = "".join(f" [{call.name}]" for call in message.calls)
+    said = render.visible(content(message)).replace("\n", "\n       ")
+    return (
+        f"{stored.seq:>5}  {message.role}{calls}, {render.moment(message.at)[:16]}:\n       {said}"
+    )
 
 
 def content(message: Any) -> str:

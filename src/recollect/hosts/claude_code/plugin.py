@@ -45,13 +45,23 @@ solution, workflow, decision, pattern, preference, reference or fact.
 """,
     ),
 }
+_COMMANDS = {
+    "memory": (
+        "Look at and tend this project's memory",
+        "list | search WORDS | view | stats | show ID | prune | capture list | …",
+    ),
+    "session": (
+        "Look at this project's past conversations",
+        "list | show [ID] | search WORDS | switch ID | trim | export FILE",
+    ),
+}
 _COMMAND = """\
 ---
-description: Look at and tend this project's memory
-argument-hint: list | recall "words" | stats | capture list | …
+description: {about}
+argument-hint: "{hint}"
 ---
 
-Run `{program} $ARGUMENTS` and show what it prints. `{program} --help` lists the commands.
+Run `{program} {name} $ARGUMENTS` and show what it prints. `{program} --help` lists all commands.
 """
 
 
@@ -69,8 +79,11 @@ def files(command: Command, version: str) -> Mapping[str, str]:
         MANIFEST: json.dumps(manifest, indent=2) + "\n",
         "hooks/hooks.json": HOOKS.install("", command),
         ".mcp.json": MCP.install("", command),
-        "commands/memory.md": _COMMAND.replace("{program}", program),
     }
+    for name, (about, hint) in _COMMANDS.items():
+        found[f"commands/{name}.md"] = _COMMAND.format(
+            about=about, hint=hint, program=program, name=name
+        )
     for name, (description, body) in _SKILLS.items():
         head = f"---\nname: {name}\ndescription: {description}\nlicense: MIT\n---\n\n"
         found[f"skills/{name}/SKILL.md"] = head + body.replace("{program}", program)

@@ -1,0 +1,78 @@
+"""The documents below `memory://root`: made from the store whenever they are read.
+
+    memory://root                          what a session would start with
+    memory://root/MEMORY.md                every memory in force, by kind
+    memory://root/skills/<name>/SKILL.md   a procedure in use, as a skill
+
+They are quoted like a briefing: what is not the user's own stays data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import core, store
+from ..db.database import Tx
+from ..types import FOREVER, KINDS, Document, Memory
+from . import procedures
+
+MOST_MEMORIES = 1000
+
+
+def memory_md(txs: Sequence[Tx]) -> str:
+    """Every memory in force, by kind, newest first."""
+    where = {"status": "active"}
+    held = [one for tx in txs for one in store.memories.listing(tx, where, MOST_MEMORIES + 1)]
+    lines = ["# Memory", "", core.brief_text.RULES]
+    for kind in KINDS:
+        inside = [_line(memory) for memory in held[:MOST_MEMORIES] if memory.kind == kind]
+        lines += ["", f"## {kind.capitalize()}", "", *inside] if inside else []
+    if len(held) > MOST_MEMORIES:
+        lines += ["", "There are more; `recollect recall` finds them."]
+    return "\n".join(lines) if held else ""
+
+
+def _line(memory: Memory) -> str:
+    return core.brief_text.line(
+        core.brief_text.Item(
+            memory.id,
+            memory.address,
+            memory.layer,
+            "",
+            memory.kind,
+            memory.text,
+            memory.label,
+            core.render.moment(memory.valid_from)[:10],
+            note=f"for {', '.join(memory.scope)}" if memory.scope else "",
+        )
+    )
+
+
+def skill_md(txs: Sequence[Tx], name: str) -> str:
+    """A procedure in use as a skill; one that waits for a person's word is none yet."""
+    rows = [store.procedures.named(tx, name) for tx in txs]
+    used = [row for row in rows if row is not None and row.status == "active"]
+    return core.skills.to_skill_md(procedures.procedure_of(used[0])) if used else ""
+
+
+def document(address: core.urls.Address, text: str) -> Document | None:
+    """The text as a document at its address; none when there is nothing in it."""
+    if not text:
+        return None
+    title = address.path.rpartition("/")[2] or "root"
+    return Document(
+        core.urls.format(address),
+        1,
+        "root",
+        title,
+        text,
+        {},
+        "project",
+        "",
+        "active",
+        "system",
+        "system",
+        (),
+        0,
+        FOREVER,
+    )
