@@ -58,7 +58,7 @@ def measures(folder: str) -> list[Ratio]:
 def _open(place: str) -> recollect.Recollect:
     # Without vectors, which the yardstick has not either.
     home = {"HOME": place, "RECOLLECT_HOME": os.path.join(place, "home")}
-    return recollect.open(place, environment={**home, "RECOLLECT_EMBEDDER": "off"})
+    return recollect.open(place, environment={**home, "RECOLLECT_EMBEDDER": "off"}, origin="user")
 
 
 def _texts(folder: str) -> list[list[str]]:

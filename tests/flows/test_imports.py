@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -199,7 +200,8 @@ def test_only_what_was_captured_can_be_undone_as_such(mem: recollect.Recollect) 
 def test_capturing_can_be_switched_off(project: Path, tmp_path: Path) -> None:
     (project / "recollect.toml").write_text("capture = false\n")
     path = write(tmp_path / "s1.jsonl", line(1, "All migrations must be reversible."))
-    with recollect.open(project, environment={"RECOLLECT_HOME": str(tmp_path / "h")}) as memory:
+    environment = {"RECOLLECT_HOME": str(tmp_path / "h")}
+    with recollect.open(project, environment=environment, origin="user") as memory:
         assert memory.import_transcripts(str(path)).captured == ()
 
 
@@ -244,6 +246,88 @@ def test_all_go_each_to_its_own_project(home: Path, tmp_path: Path) -> None:
         with recollect.open(tmp_path / "work" / name, environment=environment) as memory:
             assert texts(memory) == [f"about {name}"]
             assert (memory.stats().embedded, memory.stats().unembedded) == (1, 0)
+
+
+RULE = "All migrations must be reversible."
+
+
+def test_a_transcript_that_lies_in_the_project_is_an_import(mem: recollect.Recollect) -> None:
+    """It may have come with the repository, and whoever wrote it could write any role into it."""
+    path = write(Path(mem.project.root) / "s1.jsonl", line(1, RULE))
+    done = mem.import_transcripts(str(path))
+    assert (done.messages, done.captured) == (1, ())
+    assert [item.origin for item in mem.session("claude-code.s1").messages] == ["import"]
+
+
+def test_an_agent_cannot_give_its_own_file_for_the_users_words(
+    project: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home-of-agents"
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    folder = home / ".claude" / "projects" / "w"
+    folder.mkdir(parents=True)
+    made_up = write(tmp_path / "s1.jsonl", line(1, RULE))
+    real = write(folder / "s2.jsonl", line(2, "Every endpoint must be documented.", "s2"))
+    with recollect.open(project, environment=environment, origin="agent") as memory:
+        assert memory.import_transcripts(str(made_up)).captured == ()
+        assert [item.origin for item in memory.session("claude-code.s1").messages] == ["import"]
+        assert memory.list() == ()
+        assert len(memory.import_transcripts(str(real)).captured) == 1
+
+
+def test_what_the_archive_refuses_does_not_keep_the_rest_out(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}
+    answer = {"type": "assistant", "message": {"role": "assistant", "content": [call]}}
+    again = [{**line(number, ""), **answer} for number in (2, 4)]
+    records = [line(1, "one"), again[0], line(3, "three"), again[1], line(5, "five")]
+    path = write(tmp_path / "s1.jsonl", *records)
+    done = mem.import_transcripts(str(path))
+    assert (done.messages, done.transcripts[0].error) == (4, "")
+    (why,) = done.transcripts[0].damaged
+    assert "'t1' is used twice" in why
+    assert mem.import_transcripts(str(path)).messages == 0
+
+
+def test_a_file_whose_name_is_no_text_is_read_like_others(home: Path, tmp_path: Path) -> None:
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    (there,) = home.glob(".claude/projects/*one/one.jsonl")
+    os.rename(there, os.fsencode(there.parent) + b"/\xff\xfe.jsonl")
+    with recollect.open(tmp_path / "work" / "one", environment=environment) as memory:
+        assert memory.import_transcripts().messages == 1
+        assert memory.import_transcripts().messages == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(4096)])
+def test_a_broken_store_of_one_agent_does_not_keep_the_others_out(
+    home: Path, tmp_path: Path, content: bytes
+) -> None:
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    store = home / ".local" / "share" / "opencode" / "opencode.db"
+    store.parent.mkdir(parents=True)
+    store.write_bytes(content)
+    with recollect.open(tmp_path / "work" / "one", environment=environment) as memory:
+        done = memory.import_transcripts()
+        assert done.messages == 1
+        assert "not an OpenCode store" in done.passed_over["opencode"]
+        assert memory.init(yes=True).past == 0
+
+
+def test_a_link_in_a_repository_does_not_bring_in_what_lies_elsewhere(
+    home: Path, tmp_path: Path
+) -> None:
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    secret = tmp_path / "diary.md"
+    secret.write_text("# aider chat started at 2026-03-01 10:00:00\n\n#### my diary\n")
+    root = tmp_path / "work" / "one"
+    (root / ".aider.chat.history.md").symlink_to(secret)
+    for folder, name in ((".specstory/history", "a.md"), (".clio/sessions", "a.json")):
+        (root / folder).mkdir(parents=True)
+        (root / folder / name).symlink_to(secret)
+    with recollect.open(root, environment=environment) as memory:
+        memory.import_transcripts()
+        assert texts(memory) == ["about one"]
 
 
 def test_an_unknown_file_or_agent_is_a_clear_error(

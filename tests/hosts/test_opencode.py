@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -135,6 +136,55 @@ def test_one_session_can_be_picked_out_of_many(tmp_path: Path) -> None:
     path = database(tmp_path / "opencode.db")
     assert read("opencode", path, session="ses_1").entries
     assert read("opencode", path, session="ses_2").found == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "drop table part; create view part as select 1 id, 2 message_id, 'ses_1' session_id, 3 data",
+        "drop table session; create view session as with recursive n(x) as (select 1 union all"
+        " select x + 1 from n) select x id, 0 parent_id, '' directory, '' title, 0 time_created,"
+        " 0 time_updated from n",
+    ],
+)
+def test_a_view_that_could_count_without_end_is_refused(tmp_path: Path, change: str) -> None:
+    path = database(tmp_path / "opencode.db")
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(change)
+    with pytest.raises(InvalidInput, match="is not a table"):
+        read("opencode", path)
+
+
+def test_rows_of_any_kind_are_survived(tmp_path: Path) -> None:
+    path = database(tmp_path / "opencode.db")
+    before = read("opencode", path).messages
+    with closing(sqlite3.connect(path)) as db:
+        for data in (None, 5, b"\xff", "[" * 100_000, "[1]", '{"type": 5, "state": 3}'):
+            db.execute("insert into part values ('z', 'msg_1', 'ses_1', ?)", (data,))
+        db.execute("insert into part values (?, 7, 'ses_1', cast(x'7b22ff' as text))", (b"\xff",))
+        db.execute("insert into session values (?, 5, 6, 7, 8, 9)", (b"\xff",))
+        db.commit()
+    assert read("opencode", path).messages == before
+
+
+def test_a_folder_is_not_left_and_what_is_no_file_in_it_is_passed_over(tmp_path: Path) -> None:
+    store = tmp_path / "storage"
+    for name in ("session/p", "message/ses_1", "part/msg_1"):
+        (store / name).mkdir(parents=True)
+    outside = tmp_path / "elsewhere"
+    outside.mkdir()
+    (outside / "m.json").write_text('{"id": "msg_1", "role": "user"}')
+    for number, name in enumerate(("ses_1", "../../elsewhere", "a\0b", "", ".")):
+        about = {"id": name, "directory": "/w/p"}
+        (store / "session/p" / f"{number}.json").write_text(json.dumps(about))
+    (store / "message/ses_1/m.json").write_text('{"id": "msg_1", "role": "user"}')
+    part = {"id": "prt_1", "type": "text", "text": "fix the build"}
+    (store / "part/msg_1/1.json").write_text(json.dumps(part))
+    (store / "part/msg_1/2.json").mkdir()
+    (store / "part/msg_1/3.json").symlink_to("nowhere")
+    os.mkfifo(store / "part/msg_1/4.json")
+    told = read("opencode", store)
+    assert [words(message) for message in told.messages] == ["fix the build"]
 
 
 def test_a_store_of_an_unknown_shape_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 import tracemalloc
 from pathlib import Path
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, NotFound, Unavailable
 from recollect.hosts import messages, stream
+from recollect.hosts.disk import head
+from recollect.hosts.sniffing import sniff
 from recollect.hosts.stream import Entry, Mark, moment
 
 from .reading import SAMPLES, read, words, write
@@ -202,25 +205,77 @@ def test_a_compressed_rollout_without_the_library_says_what_to_install(
         read("codex", path)
 
 
-def test_a_compressed_rollout_is_unpacked_and_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = (SAMPLES / "codex-0.166.0.rollout.jsonl").read_bytes()
+class Damaged(Exception):
+    """What the library raises."""
+
+
+@pytest.fixture
+def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """What a compressed file turns out to hold."""
+    inside: list[bytes] = []
+
+    class Reading(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if not inside:
+                raise Damaged("unknown frame")
+            return super().read(size)
 
     class Decompressor:
-        def copy_stream(self, packed: IO[bytes], copy: io.BytesIO) -> None:
-            assert packed.read() == b"packed"
-            copy.write(plain)
+        def stream_reader(self, packed: IO[bytes], read_across_frames: bool) -> Reading:
+            assert packed.read() == b"packed" and read_across_frames
+            return Reading(b"".join(inside))
 
     library = ModuleType("zstandard")
     library.ZstdDecompressor = Decompressor  # type: ignore[attr-defined]
+    library.ZstdError = Damaged  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "compression", None)
     monkeypatch.setitem(sys.modules, "zstandard", library)
+    return inside
+
+
+def test_a_compressed_rollout_is_unpacked_and_read(tmp_path: Path, unpacked: list[bytes]) -> None:
+    unpacked.append((SAMPLES / "codex-0.166.0.rollout.jsonl").read_bytes())
     path = tmp_path / "rollout-1.jsonl.zst"
     path.write_bytes(b"packed")
     told = read("codex", path)
     assert told.entries == read("codex", SAMPLES / "codex-0.166.0.rollout.jsonl").entries
     assert read("codex", path, told.cursor).entries == []
+
+
+def test_a_damaged_or_endless_compressed_file_is_refused(
+    tmp_path: Path, unpacked: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rollout-1.jsonl.zst"
+    path.write_bytes(b"packed")
+    with pytest.raises(InvalidInput, match="cannot be unpacked: unknown frame"):
+        read("codex", path)
+    monkeypatch.setattr(stream, "LARGEST_UNPACKED", 3 << 20)
+    unpacked.append(bytes(4 << 20))
+    with pytest.raises(InvalidInput, match="when it is unpacked"):
+        read("codex", path)
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.zst", "t.md", "t.json"])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(Unavailable, match="not a file"):
+        read("codex", tmp_path / name)
+    assert list(head(str(tmp_path / name))) == []
+    if not name.endswith("zst"):
+        with pytest.raises(Unavailable, match="not a file"):
+            sniff(str(tmp_path / name))
+
+
+def test_a_device_in_place_of_a_file_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").symlink_to("/dev/zero")
+    with pytest.raises(Unavailable, match="not a file"):
+        read("claude-code", tmp_path / "t.jsonl")
+
+
+def test_a_long_first_record_is_looked_at_whole(tmp_path: Path) -> None:
+    record = {"message": "x" * 1_000_000, "cwd": "/w"}
+    path = write(tmp_path / "t.jsonl", [record, {"cwd": "/later"}])
+    assert list(head(str(path))) == [record]
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ class Agents(Briefing):
 
         found = [Transcript(request.host, request.path)]
         if not os.path.isfile(request.path):
-            found = [item for item in self._discover(request.host) if self._is_ours(item)]
+            found = [item for item in self._discover(request.host, {}) if self._is_ours(item)]
         for transcript in found:
             self._read(transcript)
         if request.checkpoint and request.session:
@@ -181,15 +181,26 @@ class Agents(Briefing):
         passed: dict[str, str] = {}
         if path:
             found = list(_given(os.path.abspath(os.path.expanduser(path)), agent, passed))
-            return _together(self._read_all(found), passed)
+            return _together(self._read_all(found, self._foreign(found)), passed)
         if all:
             return self._import_all(agent, passed)
-        found = [item for item in self._discover(agent) if self._is_ours(item)]
+        found = [item for item in self._discover(agent, passed) if self._is_ours(item)]
         return _together(self._read_all(found), passed)
+
+    def _foreign(self, named: Sequence[Transcript]) -> frozenset[str]:
+        """Those of the named transcripts that anybody could have written: what lies in the project
+        may have come with it, and an agent may name what it wrote itself."""
+        root = os.path.join(os.path.realpath(self.project.root), "")
+        paths = {item.path for item in named}
+        found = {path for path in paths if os.path.realpath(path).startswith(root)}
+        if self.origin != "user":
+            kept = (self._discover(host, {}, True) for host in {item.host for item in named})
+            found |= paths - {item.path for items in kept for item in items}
+        return frozenset(found)
 
     def _unread(self) -> int:
         """How many conversations of this project agents have written down and nobody read yet."""
-        found = [item for item in self._discover("") if self._is_ours(item)]
+        found = [item for item in self._discover("", {}) if self._is_ours(item)]
         return self._project_space.read(lambda tx: flows.imports.unread(tx, found))
 
     def captures(self, limit: int = 50) -> tuple[Memory, ...]:
@@ -224,30 +235,41 @@ class Agents(Briefing):
         folder = os.path.abspath(os.path.expanduser(path))
         return flows.setup.package(folder, plugin.files(command(), __version__), plugin.MANIFEST)
 
-    def _read_all(self, found: Iterable[Transcript]) -> list[flows.imports.Read]:
+    def _read_all(
+        self, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
+    ) -> list[flows.imports.Read]:
         """Read transcripts, then make the vectors of what was new: there are too many for whoever
         recalls first."""
-        done = [self._read(item) for item in found]
+        done = [self._read(item, item.path in foreign) for item in found]
         try:
             self._make_vectors()
         except Unavailable:
             return done  # words find everything, and `doctor` says what is wrong with the embedder
         return done
 
-    def _read(self, transcript: Transcript) -> flows.imports.Read:
-        how = flows.imports.Reading(self.settings.capture, new_id, self._clock, self.progress)
+    def _read(self, transcript: Transcript, foreign: bool = False) -> flows.imports.Read:
+        how = flows.imports.Reading(
+            self.settings.capture, new_id, self._clock, self.progress, foreign
+        )
         try:
             return flows.imports.read(self._project_space, transcript, how)
-        except (InvalidInput, NotFound, Unavailable) as error:
+        except (InvalidInput, NotFound, Unavailable, OSError) as error:
             return flows.imports.Read(transcript.host, transcript.path, error=str(error))
 
-    def _discover(self, agent: str, everywhere: bool = False) -> Iterator[Transcript]:
+    def _discover(
+        self, agent: str, passed: dict[str, str], everywhere: bool = False
+    ) -> Iterator[Transcript]:
+        """The transcripts on this machine. An agent whose files cannot be looked through is passed
+        over: that must not keep the others from being read."""
         home = self.environment.get("HOME") or os.path.expanduser("~")
         roots = () if everywhere else _roots(self.project.root, self.project.start)
         for host in (agent,) if agent else hosts.HOSTS:
             reader = hosts.transcripts(host)
-            if hasattr(reader, "discover"):
-                yield from reader.discover(home, roots, self.environment)
+            try:
+                if hasattr(reader, "discover"):
+                    yield from reader.discover(home, roots, self.environment)
+            except (InvalidInput, NotFound, Unavailable, OSError) as error:
+                passed[host] = str(error)
 
     def _is_ours(self, transcript: Transcript) -> bool:
         """Whether it tells of this project, not of a repository that lies inside of it."""
@@ -256,7 +278,7 @@ class Agents(Briefing):
 
     def _import_all(self, agent: str, passed: dict[str, str]) -> flows.imports.Imported:
         places: dict[str, list[Transcript]] = {}
-        for item in self._discover(agent, everywhere=True):
+        for item in self._discover(agent, passed, everywhere=True):
             cwd = item.cwd or _cwd_in(item)
             if os.path.isdir(cwd):
                 places.setdefault(find_project(cwd).root, []).append(item)
@@ -302,7 +324,7 @@ def _given(path: str, agent: str, passed: dict[str, str]) -> Iterator[Transcript
     for file in [path] if whole else files(path, ""):
         try:
             yield transcript(agent or hosts.sniff(file), file)
-        except (InvalidInput, OSError) as error:
+        except (InvalidInput, Unavailable, OSError) as error:
             if whole:
                 raise
             passed[file] = getattr(error, "message", str(error))

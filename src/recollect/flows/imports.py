@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .. import hosts
@@ -18,7 +18,7 @@ from ..db.database import Database, Tx
 from ..errors import InvalidInput
 from ..hosts.stream import Entry, Found, Item, Mark, Skipped, Transcript
 from ..store import cursors, links, sessions
-from ..types import Json, Learned, Link
+from ..types import Json, Learned, Link, SafeText
 from . import capture, learn, record
 
 BATCH_MESSAGES = 200
@@ -67,6 +67,8 @@ class Reading(NamedTuple):
     new_id: Callable[[str], str]
     clock: Callable[[], int]
     tell: Callable[[Progress], object] | None = None
+    foreign: bool = False
+    """Whether anybody could have written it, and any role into it: then it is an import."""
 
 
 class _Held(NamedTuple):
@@ -113,7 +115,8 @@ def unread(tx: Tx, found: Iterable[Transcript]) -> int:
 
 
 def _source(transcript: Transcript) -> str:
-    return f"{transcript.host}:{transcript.path}#{transcript.session}"
+    source = f"{transcript.host}:{transcript.path}#{transcript.session}"
+    return source.encode("utf-8", "backslashreplace").decode()  # a file's name may be any bytes
 
 
 class _Import:
@@ -161,6 +164,8 @@ class _Import:
         self._news[found.session] = self._about[found.session]
 
     def _hold(self, entry: Entry) -> None:
+        if self._how.foreign:
+            entry = entry._replace(origin="import")
         try:
             prepared = record.prepare(
                 record.Incoming(entry.message, entry.origin, entry.pasted), self._how.clock()
@@ -183,29 +188,41 @@ class _Import:
             return
         now = self._how.clock()
 
-        def work(tx: Tx) -> _Saved:
-            done = self._write(tx, now)
-            if position is not None:
-                cursors.put(tx, self._source, position, now)
-            return done
-
-        done = self._space.write(work)
-        before = self._saved
-        self._saved = _Saved(
-            before.new + done.new, before.known + done.known, (*before.captured, *done.captured)
-        )
+        self._saved = _added(self._saved, self._keep(self._held, position, now))
         self._held, self._size, self._news = [], 0, {}
         if mark and self._how.tell:
             path = self._transcript.path
             self._how.tell(Progress(path, mark.done, mark.total, self._saved.new))
 
-    def _write(self, tx: Tx, now: int) -> _Saved:
-        """All that is held, session by session; pure but for the transaction: it may run again."""
-        keys = [held.prepared.key for held in self._held if held.prepared.key]
+    def _keep(self, waiting: Sequence[_Held], position: SafeText | None, now: int) -> _Saved:
+        """Save them together with the cursor. One that the archive refuses (its call has the id of
+        another) is damage, and must not keep the others out."""
+
+        def work(tx: Tx) -> _Saved:
+            done = self._write(tx, waiting, now)
+            if position is not None:
+                cursors.put(tx, self._source, position, now)
+            return done
+
+        try:
+            return self._space.write(work)
+        except InvalidInput as error:
+            if not waiting:
+                raise
+            if len(waiting) == 1:
+                self._damaged[error.message] += 1
+                return self._keep((), position, now)
+        half = len(waiting) // 2
+        first = self._keep(waiting[:half], None, now)
+        return _added(first, self._keep(waiting[half:], position, now))
+
+    def _write(self, tx: Tx, waiting: Sequence[_Held], now: int) -> _Saved:
+        """What waits, session by session; pure but for the transaction: it may run again."""
+        keys = [held.prepared.key for held in waiting if held.prepared.key]
         known = sessions.known_keys(tx, keys)
         fresh: dict[str, list[_Held]] = {}
         count = 0
-        for held in self._held:
+        for held in waiting:
             key = held.prepared.key
             if not key or key not in known:
                 known.add(key)
@@ -220,7 +237,7 @@ class _Import:
             sessions.describe(tx, session, _columns(found))
             if found.parent and found.parent != session:
                 _link(tx, session, found.parent, now)
-        return _Saved(count, len(self._held) - count, tuple(captured))
+        return _Saved(count, len(waiting) - count, tuple(captured))
 
     def _record(self, tx: Tx, session: str, prepared: list[record.Prepared]) -> None:
         found = self._about.get(session, Found(session))
@@ -231,6 +248,10 @@ class _Import:
         times = [item.at for item in prepared]
         sessions.create(tx, new, min(times))
         record.record(tx, new, prepared, max(times))
+
+
+def _added(one: _Saved, two: _Saved) -> _Saved:
+    return _Saved(one.new + two.new, one.known + two.known, (*one.captured, *two.captured))
 
 
 def _columns(found: Found) -> dict[str, str]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..types import Json, Message
-from .disk import transcript
+from .disk import stays, transcript
 from .naming import session_id
 from .shapes import IMPORT, as_number, as_text, entries, title_of
 from .stream import Found, Item, Transcript, digest, follow, moment
@@ -33,7 +33,11 @@ def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "")
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
     """The history file in each root."""
     paths = [(root, os.path.join(root, NAME)) for root in roots]
-    return [transcript(HOST, path, cwd=root) for root, path in paths if os.path.isfile(path)]
+    return [
+        transcript(HOST, path, cwd=root)
+        for root, path in paths
+        if os.path.isfile(path) and stays(path, root)
+    ]
 
 
 class _Reader:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from ..types import Json
-from .disk import files, first, transcript
+from .disk import files, first, stays, transcript
 from .messages import listed, stem
 from .naming import session_id
 from .shapes import as_dict, as_list, title_of, usage_of
@@ -32,6 +32,7 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
         transcript(HOST, path, cwd=root)
         for root in roots
         for path in files(os.path.join(root, ".clio", "sessions"), ".json")
+        if stays(path, root)
     ]
 
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from ..types import Json
-from .stream import Transcript, record_of
+from .stream import LONGEST_LINE, Transcript, open_file, record_of
 
 _HEAD = 256 * 1024
 
@@ -32,6 +32,11 @@ def files(folder: str, *endings: str) -> Iterator[str]:
                 yield os.path.join(base, name)
 
 
+def stays(path: str, root: str) -> bool:
+    """Whether a file below a root is really there: a repository can bring a link to anywhere."""
+    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))
+
+
 def within(path: str, roots: tuple[str, ...]) -> bool:
     """Whether a directory is one of the roots or below one; without roots, always."""
     return not roots or any(
@@ -40,17 +45,16 @@ def within(path: str, roots: tuple[str, ...]) -> bool:
 
 
 def head(path: str) -> Iterator[dict[str, Json]]:
-    """The first whole records of a JSON Lines file."""
+    """The first records of a JSON Lines file, each whole: a prompt with a picture in it is long."""
     try:
-        with open(path, "rb") as stream:
-            lines = stream.read(_HEAD).splitlines()
+        with open_file(path) as stream:
+            while stream.tell() < _HEAD and (line := stream.readline(LONGEST_LINE)):
+                try:
+                    yield record_of(line)
+                except ValueError:
+                    continue
     except OSError:
         return
-    for line in lines:
-        try:
-            yield record_of(line)
-        except ValueError:
-            continue
 
 
 def transcript(host: str, path: str, session: str = "", cwd: str = "") -> Transcript:

@@ -35,7 +35,9 @@ def sniff(path: str) -> str:
 
 
 def _markdown(path: str) -> str:
-    with open(path, "rb") as stream:
+    from .stream import open_lines
+
+    with open_lines(path) as stream:
         start = stream.read(_MARKDOWN)
     if b"# aider chat started at" in start:
         return "aider"

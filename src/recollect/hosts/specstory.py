@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..types import Json, Message
-from .disk import files, transcript
+from .disk import files, stays, transcript
 from .messages import stem
 from .naming import session_id
 from .shapes import IMPORT, as_number, as_text, entries, title_of
@@ -37,6 +37,7 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
         transcript(HOST, path, cwd=root)
         for root in roots
         for path in files(os.path.join(root, ".specstory", "history"), ".md")
+        if stays(path, root)
     ]
 
 

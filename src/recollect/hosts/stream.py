@@ -16,8 +16,10 @@ This module knows lines, offsets and fingerprints. It does not know any agent's 
 from __future__ import annotations
 
 import codecs
+import errno
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, NamedTuple, Protocol
 
@@ -26,6 +28,7 @@ from ..types import Json, Message
 
 LONGEST_LINE = 64 * 1024 * 1024
 LARGEST_DOCUMENT = 256 * 1024 * 1024
+LARGEST_UNPACKED = 4 * 1024 * 1024 * 1024
 LINES_PER_MARK = 2_000
 BYTES_PER_MARK = 8 * 1024 * 1024
 _CURSOR_VERSION = 1
@@ -217,11 +220,27 @@ def open_lines(path: str) -> IO[bytes]:
     try:
         if path.endswith(".zst"):
             return _unpacked(path)
-        return open(path, "rb")
+        return open_file(path)
     except FileNotFoundError as error:
         raise NotFound("there is no such transcript", where=path) from error
     except OSError as error:
         raise Unavailable(f"cannot be read: {error.strerror}", where=path) from error
+
+
+def open_file(path: str) -> IO[bytes]:
+    """A file's bytes. A pipe or a device in its place would be waited for, or read, for ever."""
+    return open(path, "rb", opener=_only_files)
+
+
+def _only_files(path: str, flags: int) -> int:
+    handle = os.open(path, flags | os.O_NONBLOCK)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return handle
+    os.close(handle)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    raise OSError(errno.EINVAL, "it is not a file", path)
 
 
 def _unpacked(path: str) -> IO[bytes]:
@@ -230,7 +249,7 @@ def _unpacked(path: str) -> IO[bytes]:
 
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     try:
-        with open(path, "rb") as packed:
+        with open_file(path) as packed:
             _unpack(packed, copy, path)
     except BaseException:
         copy.close()
@@ -240,6 +259,24 @@ def _unpacked(path: str) -> IO[bytes]:
 
 
 def _unpack(packed: IO[bytes], copy: IO[bytes], path: str) -> None:
+    stream, damage = _unpacking(packed, path)
+    try:
+        while chunk := stream.read(1 << 20):
+            copy.write(chunk)
+            if copy.tell() > LARGEST_UNPACKED:
+                raise InvalidInput(
+                    f"it has more than {LARGEST_UNPACKED // 1024**3} GB when it is unpacked",
+                    where=path,
+                    hint="Run `unzstd` on it if it is really that long, and import the result.",
+                )
+    except EOFError:
+        return  # still being written: its whole lines are there
+    except damage as error:
+        raise InvalidInput(f"it cannot be unpacked: {error}", where=path) from error
+
+
+def _unpacking(packed: IO[bytes], path: str) -> tuple[IO[bytes], type[Exception]]:
+    """What reads the text inside, and the error that tells of damage."""
     try:
         from compression import zstd  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
@@ -251,11 +288,9 @@ def _unpack(packed: IO[bytes], copy: IO[bytes], path: str) -> None:
                 where=path,
                 hint="Install the `zstandard` package beside recollect, or run `unzstd` on it.",
             ) from error
-        zstandard.ZstdDecompressor().copy_stream(packed, copy)
-        return
-    with zstd.open(packed) as stream:
-        while chunk := stream.read(1 << 20):
-            copy.write(chunk)
+        reading = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+        return reading, zstandard.ZstdError
+    return zstd.open(packed), zstd.ZstdError
 
 
 def _resume(

@@ -27,11 +27,23 @@ from ..shapes import (
     usage_of,
     without_own_answers,
 )
-from ..stream import Found, Item, Mark, Skipped, Transcript, digest, follow, moment, record_of
+from ..stream import (
+    Found,
+    Item,
+    Mark,
+    Skipped,
+    Transcript,
+    digest,
+    follow,
+    moment,
+    open_file,
+    record_of,
+)
 
 HOST = "claude-code"
 _REQUESTS_KEPT = 16
 _QUEUE_KEPT = 32
+_SIDECAR = 1024 * 1024
 _SYSTEM_SOURCES = ("system", "loop_wakeup", "schedule_wakeup", "poll_event")
 _NOT_TYPED = re.compile(
     r"\s*(?:<(?:local-command-|bash-std|task-notification|teammate-message|channel\b|"
@@ -264,8 +276,8 @@ class _Reader:
 
     def _sidecar(self) -> dict[str, Json]:
         try:
-            with open(self.path.removesuffix(".jsonl") + ".meta.json", "rb") as stream:
-                return record_of(stream.read())
+            with open_file(self.path.removesuffix(".jsonl") + ".meta.json") as stream:
+                return record_of(stream.read(_SIDECAR))
         except (OSError, ValueError):
             return {}
 

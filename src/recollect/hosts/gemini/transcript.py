@@ -34,12 +34,14 @@ from ..stream import (
     document_of,
     follow,
     moment,
+    open_file,
     record_of,
     whole,
 )
 
 HOST = "gemini"
 _KEPT = 64
+_LONGEST_PATH = 4096
 _NUDGE = "System: Please continue."
 
 
@@ -181,7 +183,7 @@ def _output(result: Json) -> str:
 def _is_document(path: str) -> bool:
     """Whether the file is one JSON object over many lines: the old form, whatever its name."""
     try:
-        with open(path, "rb") as stream:
+        with open_file(path) as stream:
             start = stream.read(64).lstrip()
     except OSError:
         return False
@@ -205,7 +207,7 @@ def _project_hash(root: str) -> str:
 
 def _project_root(folder: str) -> str:
     try:
-        with open(os.path.join(folder, ".project_root"), encoding="utf-8") as stream:
-            return stream.read().strip()
+        with open_file(os.path.join(folder, ".project_root")) as stream:
+            return stream.read(_LONGEST_PATH).decode().strip()
     except (OSError, UnicodeDecodeError):
         return ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...errors import InvalidInput, NotFound
@@ -18,7 +19,17 @@ from ...types import Json, Message, ToolCall
 from ..disk import first, names, transcript, within
 from ..naming import session_id
 from ..shapes import as_dict, as_number, as_text, entries, title_of, without_own_answers
-from ..stream import Found, Item, Mark, Skipped, Transcript, digest, document_of, moment
+from ..stream import (
+    Found,
+    Item,
+    Mark,
+    Skipped,
+    Transcript,
+    digest,
+    document_of,
+    moment,
+    open_file,
+)
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,8 +44,10 @@ def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "")
     told = store.sessions(session)
     for done, about in enumerate(told, 1):
         name = as_text(about.get("id"))
+        if not name:
+            continue
         messages = list(store.messages(name))
-        mark = digest(json.dumps([about, messages], sort_keys=True))
+        mark = digest(json.dumps([about, messages], sort_keys=True, default=repr))
         if seen.get(name) != mark:
             yield from _session(about, messages)
             seen[name] = mark
@@ -194,21 +207,31 @@ class _Database:
         from contextlib import closing
 
         query = f"SELECT {columns} FROM {table} WHERE {where} ORDER BY {order}"
+        kind = "SELECT type FROM sqlite_master WHERE name = ?"
         try:
             with closing(self._open()) as connection:
+                # A view could count without end.
+                if connection.execute(kind, (table,)).fetchone() not in (("table",), None):
+                    raise self._unknown(f"{table} is not a table")
                 return connection.execute(query, (value,)).fetchall()
         except sqlite3.Error as error:
-            raise InvalidInput(
-                f"not an OpenCode store that we know: {error}",
-                where=self.path,
-                hint="`opencode export` writes the session as JSON, which can be imported.",
-            ) from error
+            raise self._unknown(str(error)) from error
+
+    def _unknown(self, why: str) -> InvalidInput:
+        return InvalidInput(
+            f"not an OpenCode store that we know: {why}",
+            where=self.path,
+            hint="`opencode export` writes the session as JSON, which can be imported.",
+        )
 
     def _open(self) -> sqlite3.Connection:
         import sqlite3
         from urllib.parse import quote
 
-        return sqlite3.connect(f"file:{quote(os.path.realpath(self.path))}?mode=ro", uri=True)
+        place = f"file:{quote(os.path.realpath(self.path))}?mode=ro"
+        connection = sqlite3.connect(place, uri=True)
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        return connection
 
 
 class _Folder:
@@ -234,10 +257,12 @@ class _Folder:
 
     def _objects(self, *folder: str) -> list[dict[str, Json]]:
         base = os.path.join(self.path, *folder)
+        if not all(map(_is_name, folder)):
+            return []
         found = []
         for name in names(base):
             if name.endswith(".json"):
-                with open(os.path.join(base, name), "rb") as stream:
+                with suppress(OSError), open_file(os.path.join(base, name)) as stream:
                     found.append(_object(stream.read()))
         return found
 
@@ -267,9 +292,14 @@ class _Export:
             yield {**about, "id": own, "parts": named}
 
 
-def _object(data: str | bytes) -> dict[str, Json]:
+def _is_name(part: str) -> bool:
+    """Whether an id can be the name of a file or folder, and lead nowhere else."""
+    return part not in ("", ".", "..") and not {"/", "\\", "\0"} & set(part)
+
+
+def _object(data: Json) -> dict[str, Json]:
     """A stored JSON object; an unreadable one is an empty one, which says nothing."""
     try:
         return as_dict(json.loads(data))
-    except ValueError:
+    except (ValueError, TypeError, RecursionError):
         return {}
