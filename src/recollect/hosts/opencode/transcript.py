@@ -206,13 +206,13 @@ class _Database:
         import sqlite3
         from contextlib import closing
 
+        if table != "sqlite_master":
+            kinds = self._rows("type", "sqlite_master", "name = ?", table, "type")
+            if kinds not in ([], [("table",)]):  # a view could count without end
+                raise self._unknown(f"{table} is not a table")
         query = f"SELECT {columns} FROM {table} WHERE {where} ORDER BY {order}"
-        kind = "SELECT type FROM sqlite_master WHERE name = ?"
         try:
             with closing(self._open()) as connection:
-                # A view could count without end.
-                if connection.execute(kind, (table,)).fetchone() not in (("table",), None):
-                    raise self._unknown(f"{table} is not a table")
                 return connection.execute(query, (value,)).fetchall()
         except sqlite3.Error as error:
             raise self._unknown(str(error)) from error
