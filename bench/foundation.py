@@ -235,7 +235,7 @@ def learned(count: int, bound: float) -> Ratio:
         database = memory._project_space
         assert isinstance(database, SqliteDatabase)
         path = f"{folder}/raw.db"
-        shutil.copy(database.path, path)
+        memory.backup(path)
         with raw_store(path) as connection:
 
             def raw(pair: tuple[list[str], list[str]]) -> None:

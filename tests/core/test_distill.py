@@ -19,6 +19,7 @@ from recollect.core.distill_steps import (
 )
 from recollect.core.episodes import from_json
 from recollect.core.lessons import procedure_lesson
+from recollect.core.lifecycle import faded
 from recollect.core.skills import KnownError, from_skill_md, to_skill_md
 
 from .records import (
@@ -106,6 +107,40 @@ def test_a_known_pattern_gains_evidence_instead() -> None:
     assert (step.memory, step.sources) == ("m-1", ("e-4", "e-5"))
     assert step.confidence > known.confidence
     validate(found, told, [known])
+
+
+@pytest.mark.parametrize("status", ["active", "archived"])
+def test_a_lesson_that_faded_comes_back_when_it_is_needed_again(status: str) -> None:
+    told = endpoint_episodes()
+    [learned] = plan(told[:3], [], NOW).steps
+    assert isinstance(learned, Learn)
+    for before, revives in ((NOW - 1, True), (NOW, status == "active")):
+        known = kept("m-1", learned)._replace(status=status, last_reinforced=before)
+        known = known._replace(detail=faded(known.detail, NOW))
+        found = plan(told, [known], NOW)
+        [step] = found.steps
+        assert isinstance(step, Reinforce), "no twin"
+        assert (step.memory, step.sources, step.revives) == ("m-1", ("e-4", "e-5"), revives)
+        validate(found, told, [known])
+
+
+def test_a_lesson_that_somebody_archived_does_not_come_back_and_gets_no_twin() -> None:
+    told = endpoint_episodes()
+    [learned] = plan(told[:3], [], NOW).steps
+    assert isinstance(learned, Learn)
+    found = plan(told, [kept("m-1", learned)._replace(status="archived", last_reinforced=0)], NOW)
+    assert found.steps == ()
+    assert found.left_out[0].reason == "m-1 says so, and somebody archived it"
+
+
+def test_a_lesson_in_use_counts_before_one_that_faded() -> None:
+    told = endpoint_episodes()
+    [learned] = plan(told[:3], [], NOW).steps
+    assert isinstance(learned, Learn)
+    faded = kept("m-1", learned)._replace(status="archived", last_reinforced=0)
+    [step] = plan(told, [faded, kept("m-2", learned)], NOW).steps
+    assert isinstance(step, Reinforce)
+    assert step.memory == "m-2"
 
 
 def test_a_pattern_that_somebody_wrote_gains_evidence_too() -> None:

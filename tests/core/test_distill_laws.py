@@ -25,6 +25,7 @@ from recollect.core.distill_steps import (
     Step,
 )
 from recollect.core.episodes import Episode
+from recollect.core.lifecycle import faded
 from recollect.core.trust import least
 from recollect.errors import InvalidInput
 from recollect.types import ORIGINS, Memory
@@ -177,10 +178,12 @@ def applied(found: Plan, known: list[Memory]) -> list[Memory]:
             by_id[step.memory] = old._replace(
                 evidence=(*old.evidence, *step.sources),
                 confidence=step.confidence,
-                last_reinforced=NOW,
+                last_reinforced=NOW if step.revives else old.last_reinforced,
+                status="active" if step.revives else old.status,
             )
         elif isinstance(step, Archive):
-            by_id[step.memory] = by_id[step.memory]._replace(status="archived")
+            old = by_id[step.memory]
+            by_id[old.id] = old._replace(status="archived", detail=faded(old.detail, NOW))
         elif isinstance(step, (Merge, Promote)):
             main = step.keep if isinstance(step, Merge) else step.memory
             for other in step.others:
@@ -213,7 +216,7 @@ KNOWN = [
     memory("m-1", label="agent", sources=("x",)),
     memory("m-2", label="agent"),
     memory("m-3", label="agent", layer="session", owner="s-1"),
-    memory("m-4", status="archived"),
+    memory("m-4", status="superseded"),
 ]
 MERGE = Merge("m-1", ("m-2",), 0.8, ("x",), (), (), 2, 0, 0, "agent", "same")
 
@@ -239,6 +242,10 @@ MERGE = Merge("m-1", ("m-2",), 0.8, ("x",), (), (), 2, 0, 0, "agent", "same")
         (
             Reinforce("m-1", ("e-6",), 0.9, "agent", "more"),
             "less trusted does not make a memory surer",
+        ),
+        (
+            Reinforce("m-1", ("e-6",), 0.8, "agent", "more", revives=True),
+            "less trusted does not make a memory surer, nor revive it",
         ),
         (MERGE._replace(others=("m-1",)), "a memory is named twice"),
         (MERGE._replace(others=()), "nothing is merged into it"),

@@ -161,6 +161,39 @@ def test_a_resolved_error_becomes_a_pitfall_and_an_unresolved_one_does_not(mem: 
     assert hit.id == pitfall.id
 
 
+@pytest.mark.parametrize("origin", ["user", "tool"])
+def test_a_pitfall_that_expired_is_revived_when_the_error_comes_up_again(
+    project: Path, environment: dict[str, str], clock: Clock, origin: str
+) -> None:
+    def stumble(memory: Mem, goal: str, line: int) -> str:
+        error = f"KeyError: no name in line {line} => read the settings once, in time {line}"
+        return memory.record_episode(goal, "success", errors=[error]).address
+
+    with recollect.open(project, clock=clock, environment=environment, origin=origin) as memory:
+        stumble(memory, "Fix the build", 3)
+        memory.consolidate()
+        (before,) = memory.list(kind="pitfall")
+        clock.advance(days=1000)
+        memory.consolidate()
+        (gone,) = memory.list(kind="pitfall", status="archived")
+        assert (gone.id, gone.detail["faded"]) == (before.id, "2029-06-17")
+        again = stumble(memory, "Fix the release", 77)
+        (line,) = [one for one in memory.consolidate().lines if one.what == before.id]
+        assert "taken back out of the archive" in line.reason
+        assert not memory.list(kind="pitfall", status="archived")
+        (back,) = memory.list(kind="pitfall")
+        assert (back.id, back.status, back.label) == (before.id, before.status, before.label)
+        assert back.detail == before.detail
+        assert back.last_reinforced > gone.last_reinforced
+        assert again in back.evidence
+        assert back.id in [one.id for one in memory.links(again, relation=["example_of"]).reached]
+        memory.undo_consolidation()
+        (gone_again,) = memory.list(kind="pitfall", status="archived")
+        assert gone_again == gone
+        memory.archive(memory.restore(gone.id).id)
+        assert memory.consolidate().left_out[0].reason.endswith("somebody archived it")
+
+
 def test_what_is_derived_is_trusted_as_the_least_trusted_of_its_sources(
     project: Path, environment: dict[str, str], clock: Clock
 ) -> None:

@@ -16,7 +16,7 @@ from .distill_checks import LEAST_CONFIDENCE, MOST_DEPTH, depth_of, validate
 from .distill_steps import Archive, Learn, LeftOut, Plan, Reinforce, Step, ref
 from .episodes import Episode, ErrorSeen
 from .lessons import pattern_lesson, pitfall_lesson, signature
-from .lifecycle import weak_ones
+from .lifecycle import FADED, weak_ones
 from .meaning import Meaning, Vectors
 from .reconcile import contradictions, merges, promotions
 from .troubles import SLIPS
@@ -47,13 +47,16 @@ def plan(
     those of the words in `vocabulary`. Without either, words and files decide.
     """
     told = sorted(episodes, key=lambda episode: (episode.at, episode.id))
+    memories = list(memories)
     known = sorted(filter(_in_use, memories), key=lambda memory: memory.id)
     left_out = [
         LeftOut((one.id,), f"derived {depth_of(one)} times over") for one in told if _too_deep(one)
     ]
-    steps: list[Step] = [*_pitfalls(told, known, left_out)]
+    # What faded is still known: when it comes up again it comes back, and gets no twin.
+    lessons = sorted(filter(_is_lesson, memories), key=_in_use_first)
+    steps: list[Step] = [*_pitfalls(told, lessons, left_out)]
     meaning = Meaning(vectors) if vectors else None
-    steps += _patterns(told, known, left_out, similarity, meaning)
+    steps += _patterns(told, lessons, left_out, similarity, meaning)
     touched = {step.memory for step in steps if isinstance(step, Reinforce)}
     for promoted in promotions(known, touched):
         steps.append(promoted)
@@ -78,6 +81,16 @@ def vocabulary(episodes: Iterable[Episode]) -> dict[str, str]:
 
 def _in_use(memory: Memory) -> bool:
     return memory.valid_to == FOREVER and memory.status in ("active", "proposed")
+
+
+def _is_lesson(memory: Memory) -> bool:
+    asleep = memory.valid_to == FOREVER and memory.status == "archived"
+    return memory.kind in ("pitfall", "pattern") and (asleep or _in_use(memory))
+
+
+def _in_use_first(memory: Memory) -> tuple[bool, str]:
+    """Of two that say the same, the first one counts."""
+    return not _in_use(memory), memory.id
 
 
 def _too_deep(episode: Episode) -> bool:
@@ -108,15 +121,22 @@ def evidence_of(memory: Memory) -> set[str]:
     return {ref(one) for one in (*memory.evidence, *memory.sources)}
 
 
-def _more_evidence(memory: Memory, episodes: Sequence[Episode], why: str) -> Iterator[Reinforce]:
+def _more_evidence(
+    memory: Memory, episodes: Sequence[Episode], why: str, left_out: list[LeftOut]
+) -> Iterator[Reinforce]:
     """Evidence that the memory does not have yet; only what is as trusted makes it surer."""
     have = evidence_of(memory)
     new = [episode for episode in episodes if episode.id not in have]
-    if new:
+    sources = tuple(dict.fromkeys(episode.id for episode in new))
+    if new and not _in_use(memory) and FADED not in memory.detail:
+        left_out.append(LeftOut(sources, f"{memory.id} says so, and somebody archived it"))
+    elif new:
         trusted = [one for one in new if least((one.label, memory.label)) == memory.label]
-        sources = tuple(dict.fromkeys(episode.id for episode in new))
         confidence = _confidence(trusted, memory.confidence)
-        yield Reinforce(memory.id, sources, confidence, memory.label, why)
+        # An old story that is read only now does not bring back what faded since.
+        revives = _in_use(memory) or any(one.at > memory.last_reinforced for one in trusted)
+        revives = bool(trusted) and revives
+        yield Reinforce(memory.id, sources, confidence, memory.label, why, revives)
 
 
 # ---------------------------------------------------------------- pitfalls
@@ -133,12 +153,15 @@ def _pitfalls(
         for error in () if _too_deep(episode) else episode.resolved:
             mark = signature(error.type, error.message, error.resolution)
             seen.setdefault(mark, []).append((episode, error))
-    known = {_mark(memory): memory for memory in memories if memory.kind == "pitfall"}
+    known: dict[str, Memory] = {}
+    for memory in memories:
+        if memory.kind == "pitfall":
+            known.setdefault(_mark(memory), memory)
     for mark, cases in seen.items():
         told = [episode for episode, _ in cases]
         sources = tuple(dict.fromkeys(episode.id for episode in told))
         if mark in known:
-            yield from _more_evidence(known[mark], told, "the error came up again")
+            yield from _more_evidence(known[mark], told, "the error came up again", left_out)
         elif cases[0][1].type in SLIPS and len(sources) < FEWEST:
             left_out.append(LeftOut(sources, f"a slip with a tool ({cases[0][1].type}), seen once"))
         else:
@@ -211,7 +234,8 @@ def _patterns(
             left_out.append(LeftOut(tuple(one.id for one in members), told))
     for memory in memories:
         if memory.id in supported:
-            yield from _more_evidence(memory, supported[memory.id], "tasks of the same sort")
+            more = supported[memory.id]
+            yield from _more_evidence(memory, more, "tasks of the same sort", left_out)
 
 
 class _KnownPatterns:

@@ -5,7 +5,7 @@ than `core.distill` made it. It does not repair anything: a plan that breaks a l
 whole, and the error names the step and the law.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ..errors import InvalidInput
 from ..types import FOREVER, LAYERS, RELATIONS, Memory
@@ -114,7 +114,7 @@ def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
 def _reinforce(
     step: Reinforce, told: Mapping[str, Episode], known: Mapping[str, Memory]
 ) -> Iterator[str]:
-    if missing := [*_there((step.memory,), known)]:
+    if missing := [*_there((step.memory,), known, ("active", "proposed", "archived"))]:
         yield from missing
         return
     memory = known[step.memory]
@@ -126,11 +126,10 @@ def _reinforce(
         yield "evidence does not change a label"
     if not memory.confidence <= step.confidence <= 1.0:
         yield "confidence only rises"
-    trusted = (told[source].label for source in step.sources)
-    if step.confidence > memory.confidence and not any(
-        least((label, memory.label)) == memory.label for label in trusted
-    ):
-        yield "evidence that is less trusted does not make a memory surer"
+    labels = (told[source].label for source in step.sources)
+    trusted = any(least((label, memory.label)) == memory.label for label in labels)
+    if (step.confidence > memory.confidence or step.revives) and not trusted:
+        yield "evidence that is less trusted does not make a memory surer, nor revive it"
 
 
 def _promote(step: Promote, known: Mapping[str, Memory]) -> Iterator[str]:
@@ -181,7 +180,11 @@ def _connect(step: Connect, known: Mapping[str, Memory]) -> Iterator[str]:
     yield from _there((step.source, step.target), known)
 
 
-def _there(names: Iterable[str], known: Mapping[str, Memory]) -> Iterator[str]:
+def _there(
+    names: Iterable[str],
+    known: Mapping[str, Memory],
+    statuses: Collection[str] = ("active", "proposed"),
+) -> Iterator[str]:
     """What is wrong with the memories that a step names."""
     listed = list(names)
     if len(set(listed)) < len(listed):
@@ -189,5 +192,5 @@ def _there(names: Iterable[str], known: Mapping[str, Memory]) -> Iterator[str]:
     for name in listed:
         if name not in known:
             yield f"there is no memory {name}"
-        elif known[name].valid_to != FOREVER or known[name].status not in ("active", "proposed"):
+        elif known[name].valid_to != FOREVER or known[name].status not in statuses:
             yield f"the memory {name} is not in use any more"

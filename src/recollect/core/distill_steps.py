@@ -25,13 +25,16 @@ class Learn(NamedTuple):
 
 
 class Reinforce(NamedTuple):
-    """More evidence for a memory that is there; its label stays. `sources` are episode ids."""
+    """More evidence for a memory that is there; its label stays. `sources` are episode ids.
+    If it `revives`, some of it is new and as trusted as the memory: that keeps a memory alive, and
+    brings an archived one back."""
 
     memory: str
     sources: tuple[str, ...]
     confidence: float
     label: str
     reason: str
+    revives: bool = False
 
 
 class Promote(NamedTuple):

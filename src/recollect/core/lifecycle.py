@@ -8,16 +8,20 @@ store.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..errors import InvalidInput
 from ..nouns import NamedTuple
-from ..types import FOREVER, Memory
+from ..types import FOREVER, Json, Memory
 from .rank import DAY, strength
 from .trust import NOTE_DAYS
 
 WEAK = 0.1
 """Below this strength a memory is archived."""
+
+FADED = "faded"
+"""The detail that says on which day a memory was archived by itself: such a one comes back when it
+is needed again. What a person archived does not."""
 
 MAX_AGE_DAYS = 90
 MIN_CONFIDENCE = 0.3
@@ -87,6 +91,18 @@ def prune_plan(
         if reasons:
             plan.append(Archiving(memory.id, "; ".join(reasons)))
     return plan
+
+
+def faded(detail: Mapping[str, Json], now: int) -> dict[str, Json]:
+    """The details of a memory that is archived because it faded."""
+    from .lossless import iso
+
+    return {**detail, FADED: iso(now)[:10]}
+
+
+def awake(detail: Mapping[str, Json]) -> dict[str, Json]:
+    """The details of a memory that did not fade, or not any more."""
+    return {name: value for name, value in detail.items() if name != FADED}
 
 
 def _in_use(memory: Memory) -> bool:

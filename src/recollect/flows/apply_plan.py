@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from ..core import secrets
+from ..core import lifecycle, secrets, trust
 from ..core.distill_steps import Archive, Connect, Learn, Merge, Promote, Reinforce, Step
 from ..db.database import Tx
 from ..store import episodes, links, memories, search, undos
@@ -94,7 +94,9 @@ def apply_step(changes: Changes, step: Step, draft: learn.Prepared | None, now: 
         case Merge():
             return _merge(changes, step, now)
         case Archive():
-            changes.update("memories", (step.memory,), {"status": "archived"})
+            detail = lifecycle.faded(_get(changes, step.memory).detail, now)
+            values = {"status": "archived", "detail": secrets.scrub_json(detail).text}
+            changes.update("memories", (step.memory,), values)
         case Connect():
             changes.link(step.source, step.relation, step.target, step.reason, now)
     return ""
@@ -112,13 +114,15 @@ def _reinforce(changes: Changes, step: Reinforce, now: int) -> str:
     memory = _get(changes, step.memory)
     more = [f"memory://{source}" for source in step.sources]
     values: dict[str, Json] = {"evidence": _packed([*memory.evidence, *more])}
-    if step.confidence > memory.confidence:
-        # Only evidence that is as trusted makes a memory surer, and only that keeps it alive.
+    if step.revives:
         values |= {
             "confidence": step.confidence,
             "reinforcement": memory.reinforcement + len(step.sources),
             "last_reinforced": now,
         }
+        if memory.status == "archived":
+            values["status"] = trust.admit(memory.kind, memory.label)
+            values["detail"] = secrets.scrub_json(lifecycle.awake(memory.detail)).text
     changes.update("memories", (memory.id,), values)
     for source in step.sources:
         changes.link(source, "example_of", memory.id, step.reason, now)

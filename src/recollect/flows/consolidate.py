@@ -299,7 +299,9 @@ def diff(plan: Plan, loaded: Loaded) -> Iterator[Line]:
             case Reinforce():
                 old = texts[step.memory]
                 told = f"{old.text} (confidence {old.confidence:.2f} -> {step.confidence:.2f})"
-                yield Line("~", step.memory, told, step.reason)
+                back = old.status == "archived" and step.revives
+                reason = f"{step.reason}: it is taken back out of the archive" if back else ""
+                yield Line("~", step.memory, told, reason or step.reason)
             case Promote():
                 told = f"{texts[step.memory].text} ({texts[step.memory].layer} -> {step.layer})"
                 yield Line("~", step.memory, told, step.reason)

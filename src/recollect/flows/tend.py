@@ -146,7 +146,7 @@ def set_status(tx: Tx, id: str, status: str, now: int) -> Memory:
     allowed = ("active", "proposed") if status == "archived" else ("archived",)
     if memory.status not in allowed:
         raise InvalidInput(f"the memory is {memory.status}", where=memory.address)
-    changes: dict[str, Json] = {}
+    changes: dict[str, Json] = {"detail": secrets.scrub_json(lifecycle.awake(memory.detail)).text}
     if status == "active":
         status = trust.admit(memory.kind, memory.label)
         changes["last_reinforced"] = now
@@ -192,7 +192,9 @@ def prune(tx: Tx, max_age_days: float, min_confidence: float, apply: bool, now: 
         offset += PAGE
     if apply:
         for item in plan:
-            memories.update(tx, item.id, {"status": "archived"})
+            detail = lifecycle.faded(_read(tx, item.id).detail, now)
+            packed = secrets.scrub_json(detail).text
+            memories.update(tx, item.id, {"status": "archived", "detail": packed})
             search.set_status(tx, "memory", item.id, "archived")
     return Pruned(tuple(plan), apply)
 
