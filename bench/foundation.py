@@ -260,7 +260,7 @@ def learned(count: int, bound: float) -> Ratio:
 
 def grown() -> Iterator[Ratio]:
     for memories in (1_000, 10_000, 40_000, 100_000):
-        yield learned(memories, 10.0)
+        yield learned(memories, 3.0)
 
 
 def append() -> Iterator[Ratio]:
