@@ -78,6 +78,15 @@ def test_slash_commands_about_memory_say_what_chats_are_used_to(mem: Mem) -> Non
             run_slash(mem, deleting)
 
 
+def test_a_session_has_one_status_wherever_it_is_shown(mem: Mem, clock: Clock) -> None:
+    mem.record("s-1", "hello")
+    for later, status in ((0, "active"), (2 * 3_600_000_000, "idle")):
+        clock.now += later
+        (listed,) = mem.sessions()
+        found = [listed, mem.session("s-1").session, mem.show("memory://session/s-1").session]
+        assert {one.status for one in found if one} == {status}
+
+
 def test_the_beginning_of_an_id_means_the_conversation_not_its_subagents(mem: Mem) -> None:
     for session in ("claude-code.77af-9b", "claude-code.77af-9b.agent-1", "claude-code.77b0"):
         mem.record(session, f"hello from {session}")

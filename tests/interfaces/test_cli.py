@@ -381,3 +381,14 @@ def test_the_demo_tells_a_story_in_which_the_second_conversation_profits(
     assert "make redis-test" in " ".join(second.split())
     assert "intact" in second
     assert os.listdir(project) == []
+
+
+def test_an_import_says_when_there_is_nothing_new_or_nothing_at_all(
+    run: Run, project: Path
+) -> None:
+    assert "no transcript was read" in run("import").stdout
+    talk = project / "talk.jsonl"
+    talk.write_text(json.dumps({"role": "user", "content": "hello"}) + "\n")
+    words = ("import", str(talk), "--agent", "messages")
+    assert "1 new message in 1 session from 1 transcript" in run(*words).stdout
+    assert run(*words).stdout.strip() == "nothing new in 1 transcript"

@@ -188,7 +188,7 @@ def test_doctor_says_which_agents_are_connected(opened: Memory) -> None:
     with opened() as memory:
         memory.init(agent=["codex"], yes=True)
         told = {check.name: check for check in memory.doctor().checks}
-    assert "current; never heard of" in told["agent codex"].detail
+    assert "connected (hooks, mcp), no hook was heard yet" in told["agent codex"].detail
     assert "not connected" in told["agent cursor"].detail
     assert "0 of 6 hooks are approved: run /hooks" in told["agent codex"].detail
     assert told["agent cursor"].ok and not told["agent codex"].ok
@@ -218,7 +218,7 @@ def test_doctor_reads_what_the_user_approved_in_codex(
         memory.init(agent=["codex"], scope=scope, yes=True)
         approve(home, scope, project)
         told = {check.name: check for check in memory.doctor().checks}["agent codex"]
-        assert (told.ok, "current, trusted" in told.detail) == (True, True)
+        assert (told.ok, "connected (hooks, mcp), trusted" in told.detail) == (True, True)
         memory.init(agent=["codex"], scope=scope, remove=True, yes=True)
         assert "approved" not in {c.name: c.detail for c in memory.doctor().checks}["agent codex"]
 
@@ -253,6 +253,41 @@ def test_doctor_reads_what_the_user_approved_in_gemini(
         assert said()[0]
         noted.write_text("not JSON")
         assert not said()[0]
+
+
+def test_doctor_reads_whether_claude_code_trusts_the_folder(
+    home: Path, project: Path, opened: Memory
+) -> None:
+    noted = home / ".claude.json"
+
+    def said(entry: object) -> tuple[bool, str]:
+        told = json.loads(noted.read_text())
+        noted.write_text(json.dumps(told | {"projects": {str(project.parent): entry}}))
+        found = {check.name: check for check in memory.doctor().checks}["agent claude-code"]
+        return found.ok, found.detail
+
+    with opened() as memory:
+        memory.init(agent=["claude-code"], yes=True)
+        assert said({}) == (True, "connected (hooks, mcp), no hook was heard yet")
+        ok, detail = said({"hasTrustDialogAccepted": False})
+        assert not ok and "accept its trust dialog" in detail
+        ok, detail = said({"hasTrustDialogAccepted": True})
+        assert ok and "trusted" in detail
+        for odd in ("[]", '{"projects": 7}', '{"projects": {"/": 7}}'):
+            noted.write_text(odd)
+            memory.doctor()
+
+
+def test_doctor_says_which_part_is_missing_and_which_file_is_broken(
+    home: Path, opened: Memory
+) -> None:
+    with opened() as memory:
+        memory.init(agent=["cursor"], yes=True)
+        (home / ".cursor" / "mcp.json").write_text("{ broken")
+        told = {check.name: check for check in memory.doctor().checks}["agent cursor"]
+    assert not told.ok
+    assert "connected (hooks; no mcp" in told.detail
+    assert f"{home / '.cursor' / 'mcp.json'}: not valid JSON" in told.detail
 
 
 def past(home: Path, project: Path, count: int) -> None:
@@ -304,7 +339,8 @@ def test_a_person_sees_the_difference_and_is_asked(
     assert process.wait() == 0, told
     os.close(primary)
     assert b"Change 2 files as shown?" in told
-    assert b"+" in told and b"beforeSubmitPrompt" in told
+    assert told.count(b"beforeSubmitPrompt") == 1, "the difference is shown once"
+    assert (b"backups: " in told) == written
     assert ("recollect" in (home / ".cursor" / "mcp.json").read_text()) == written
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from .. import flows, hosts
 from ..errors import InvalidInput
+from ..hosts.settings import Trust
 from ..places import Project, make_folder, own_folder, user_directory, write_once
 from . import firings
 
@@ -44,9 +45,13 @@ def connect(
         wanted or flows.setup.detected(there), there, command(), remove=remove
     )
     if stamp:
-        backups = os.path.join(user_directory(environment), "backups", "agents")
-        flows.setup.apply(changes, backups, stamp.replace(":", ""))
+        flows.setup.apply(changes, backups(environment), stamp.replace(":", ""))
     return tuple(changes)
+
+
+def backups(environment: Mapping[str, str]) -> str:
+    """The folder that keeps agents' settings as they were before we changed them."""
+    return os.path.join(user_directory(environment), "backups", "agents")
 
 
 def http_token(environment: Mapping[str, str]) -> tuple[str, str]:
@@ -87,45 +92,68 @@ def checks(project: Project, environment: Mapping[str, str]) -> list[flows.surve
         ]
         here = agent in flows.setup.detected(where(project, environment, "user"))
         if here or agent in seen or any(change.state != "missing" for change in places):
-            told = _check(agent, places, [item for item in fired if item.host == agent])
-            found.append(_with_trust(told, agent, project, environment))
+            heard = [item for item in fired if item.host == agent][-_RECENT:]
+            trusts = _trusts(agent, project, environment)
+            found.append(_check(agent, places, heard, trusts))
     return found
 
 
-def _with_trust(
-    told: flows.survey.Check, agent: str, project: Project, environment: Mapping[str, str]
-) -> flows.survey.Check:
-    """What was found, and whether the user approved our hooks where the agent asks for that."""
+def _trusts(agent: str, project: Project, environment: Mapping[str, str]) -> list[Trust]:
+    """Whether the user approved our hooks, where the agent asks for that."""
+    found = []
     for scope in ("user", "project"):
         try:
-            trust = flows.setup.trust(agent, where(project, environment, scope))
+            found.append(flows.setup.trust(agent, where(project, environment, scope)))
         except InvalidInput:
             continue  # the file that cannot be read is told of already
-        if trust and not trust.complete:
-            said = f"{trust.approved} of {trust.wanted} hooks are approved: {trust.step}"
-            told = told._replace(ok=False, detail=f"{told.detail}\n{said}")
-        elif trust:
-            told = told._replace(detail=told.detail.replace("current", "current, trusted", 1))
-    return told
+    return [trust for trust in found if trust]
 
 
 def _check(
-    agent: str, places: list[flows.setup.Change], fired: list[firings.Firing]
+    agent: str,
+    places: list[flows.setup.Change],
+    heard: list[firings.Firing],
+    trusts: list[Trust],
 ) -> flows.survey.Check:
-    states = {change.state for change in places} - {"missing"}
-    told = ", ".join(sorted(states)) if states else "not connected (recollect init)"
-    recent = fired[-_RECENT:]
-    failed = [item for item in recent if item.outcome != "ok"]
-    if recent:
-        spent = sorted(item.milliseconds for item in recent)[len(recent) // 2]
-        told += f"; last seen {recent[-1].at[:19]}, {spent} ms in the middle"
-    elif states:
-        told += "; never heard of yet"
+    """One line of what is, and a line more for each thing to be done."""
+    failed = [item for item in heard if item.outcome != "ok"]
+    told = [_connected(places, bool(heard))]
+    if trusts and all(trust.complete for trust in trusts):
+        told.append("trusted")
+    if heard:
+        spent = sorted(item.milliseconds for item in heard)[len(heard) // 2]
+        told += [f"last seen {heard[-1].at[:19]}", f"{spent} ms a hook"]
+    elif not told[0].startswith("not connected"):
+        told.append("no hook was heard yet")
+    todo = []
+    if any(change.state == "stale" for change in places):
+        todo.append("written by another installation of recollect: run recollect init again")
     if failed:
         kinds = ", ".join(sorted({item.outcome for item in failed}))
-        told += f"\n{len(failed)} of the last {len(recent)} hooks failed: {kinds}"
-    wrong = [change.error for change in places if change.error]
-    told += "".join(f"\n{error}" for error in wrong)
+        todo.append(f"{len(failed)} of the last {len(heard)} hooks failed: {kinds}")
+    # An agent whose hooks we hear runs them, whatever it noted.
+    unsure = [one for one in trusts if not one.complete and not (heard and not one.approved)]
+    todo += [f"{one.approved} of {one.wanted} hooks are approved: {one.step}" for one in unsure]
+    wrong = [f"{change.path}: {change.error}" for change in places if change.error]
     # A failure that was followed by a success is history; the last one is what counts.
-    ok = not wrong and "stale" not in states and not (recent and recent[-1].outcome != "ok")
-    return flows.survey.Check(f"agent {agent}", ok, told)
+    ok = not (wrong or unsure or (heard and heard[-1].outcome != "ok"))
+    ok = ok and all(change.state != "stale" for change in places)
+    return flows.survey.Check(f"agent {agent}", ok, "\n".join([", ".join(told), *todo, *wrong]))
+
+
+_PARTS = {"both": ("hooks", "mcp"), "plugin": ("hooks",)}
+
+
+def _connected(places: list[flows.setup.Change], heard: bool) -> str:
+    """Which of our two parts an agent has, in your settings or the project's."""
+    states: dict[str, set[str]] = {}
+    for change in places:
+        for part in _PARTS.get(change.what, (change.what,)):
+            states.setdefault(part, set()).add(change.state)
+    there = [part for part, found in states.items() if found & {"current", "stale"}]
+    if len(there) == len(states):
+        return f"connected ({', '.join(there)})"
+    if there:
+        missing = ", ".join(part for part in states if part not in there)
+        return f"connected ({', '.join(there)}; no {missing}: recollect init adds it)"
+    return "connected by a plugin" if heard else "not connected (recollect init)"

@@ -190,7 +190,7 @@ class Memories(Briefing):
             id = shown.memory.id
             said = self._project_space.read(lambda tx: flows.follow.last_seen(tx, id))
             shown = shown._replace(claims=said)
-        return shown
+        return flows.look.seen(shown, self._clock())
 
     def _root(self, address: str) -> "flows.look.Shown | None":
         place = flows.look.parsed(address)

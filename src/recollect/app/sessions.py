@@ -108,7 +108,7 @@ class Sessions(Opened):
                 where=session,
                 hint="`recollect session list` shows what there is",
             )
-        return shown
+        return flows.look.seen(shown, self._clock())
 
     def recall_sessions(
         self, query: str, max_sessions: int = 10, max_results: int = 5, mode: str = "ranked"

@@ -64,6 +64,7 @@ class Upkeep(Agents):
             imported,
             remove,
             os.path.exists(self.project.database),
+            connections.backups(self.environment),
         )
 
     def _make_project(self) -> bool:

@@ -176,7 +176,14 @@ def latest(tx: Tx, limit: int, status: str, now: int) -> list[Session]:
         found = sessions.latest(tx, limit, "active", until=quiet)
     else:
         found = sessions.latest(tx, limit, status, since=quiet if status == "active" else 0)
-    return [
-        one._replace(status="idle") if one.status == "active" and one.last_active < quiet else one
-        for one in found
-    ]
+    return [_seen(one, now) for one in found]
+
+
+def seen(shown: Shown, now: int) -> Shown:
+    """What is shown, with the status that its session has by now."""
+    return shown._replace(session=_seen(shown.session, now)) if shown.session else shown
+
+
+def _seen(session: Session, now: int) -> Session:
+    idle = session.status == "active" and session.last_active < now - IDLE
+    return session._replace(status="idle") if idle else session

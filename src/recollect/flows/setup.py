@@ -67,6 +67,9 @@ class Initialised(NamedTuple):
     imported: Imported | None = None
     removing: bool = False
     exists: bool = True
+    backups: str = ""
+    """Where the files lie as they were before they were changed."""
+    declined: bool = False
 
     @property
     def ok(self) -> bool:
@@ -143,7 +146,7 @@ def trust(agent: str, where: Where) -> Trust | None:
     noted = _text(about.trust_file(where.home, where.environment))
     places = about.places(where.home, where.project, where.environment)
     found = [
-        about.trust(noted, place.path, _text(place.path), where.scope)
+        about.trust(noted, place.path, _text(place.path), where.scope, where.project)
         for place in places
         if place.scope == where.scope and place.what != "mcp"
     ]
@@ -151,7 +154,7 @@ def trust(agent: str, where: Where) -> Trust | None:
 
 
 def apply(changes: Sequence[Change], backups: str, stamp: str) -> None:
-    """Carry out a plan. What stood in a file before is kept in the folder of backups."""
+    """Carry out a plan. What stood in a file before is kept in a folder of its own."""
     for change in changes:
         if not change.pending:
             continue

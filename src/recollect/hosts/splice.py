@@ -134,7 +134,7 @@ def _added(text: str, node: Node, member: str, depth: int) -> str:
     before = node.children[-2].comma + 1 if len(node.children) > 1 else node.start + 1
     gap = text[before : last.begin]
     # A comment before the last member is not ours to repeat: only the spacing is.
-    spacing = gap if not gap.strip() else "\n" + "  " * (depth + 1)
+    spacing = gap or " " if not gap.strip() else "\n" + "  " * (depth + 1)
     end = last.node.end
     return f"{text[:end]},{spacing}{member}{text[end:]}"
 

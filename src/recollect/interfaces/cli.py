@@ -15,6 +15,7 @@ from ..app import OPERATIONS, SHORT, class_for
 from ..core import render
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
 from . import arguments, schema
+from .screen import columns
 
 _GROUPS = (
     ("Remember and find", ("learn", "recall", "show", "list", "for-file", "history")),
@@ -273,8 +274,13 @@ def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
 def show_progress(progress: Any) -> None:
     """One line that is written over and over while a long work goes on."""
     part = 100 * progress.done // max(progress.total, 1)
-    line = f"{part:>3} %  {progress.messages} new  {render.one_line(progress.path, 60)}"
-    print(f"\r\033[K{line}", end="" if part < 100 else "\r\033[K", file=sys.stderr, flush=True)
+    start = f"{part:>3} %  {progress.messages} new  "
+    room = max(columns() - len(start) - 1, 10)
+    path = render.one_line(progress.path)
+    # The end of a path says more than its beginning.
+    shown = path if len(path) <= room else "…" + path[1 - room :]
+    last = part >= 100
+    print(f"\r\033[K{start}{shown}", end="\r\033[K" if last else "", file=sys.stderr, flush=True)
 
 
 def _value(name: str, value: Any) -> Any:

@@ -16,15 +16,20 @@ def asked(done: Any, given: Mapping[str, Any], again: Callable[[dict[str, Any]],
         return done
     waiting = [change for change in done.changes if change.pending]
     more: dict[str, Any] = {}
+    declined = False
     if waiting and not done.applied:
         print("\n".join(difference(change) for change in waiting))
-        if _agrees(f"Change {len(waiting)} files as shown? A backup is kept. [y/N] "):
+        number = render.counted(len(waiting), "file")
+        if _agrees(f"Change {number} as shown? A backup is kept. [y/N] "):
             more["yes"] = True
-    if done.past and _agrees(f"Import {done.past} past conversations of this project? [y/N] "):
+        else:
+            declined = True
+    number = render.counted(done.past, "past conversation")
+    if done.past and _agrees(f"Import {number} of this project? [y/N] "):
         more["import_"] = True
     if not more:
-        return done
-    last = again(more)
+        return done._replace(declined=declined)
+    last = again(more)._replace(declined=declined)
     # What was made or written a moment ago is still what this command did.
     if done.applied:
         last = last._replace(changes=done.changes, applied=True)
@@ -35,6 +40,7 @@ def _agrees(question: str) -> bool:
     try:
         return input(question).strip().lower() in ("y", "yes")
     except EOFError:
+        print()
         return False
 
 

@@ -207,11 +207,40 @@ def _memories(memories: Sequence[Memory]) -> str:
 def _sessions(sessions: Sequence[Session]) -> str:
     if not sessions:
         return "no sessions yet; `recollect record` starts one"
+    short = _short_ids([item.id for item in sessions]) if sys.stdout.isatty() else {}
     rows = (
-        (item.id, item.status, str(item.messages), render.moment(item.last_active)[:16], item.name)
+        (
+            short.get(item.id, item.id),
+            item.status,
+            str(item.messages),
+            render.moment(item.last_active)[:16],
+            item.name,
+        )
         for item in sessions
+        if not short or item.id in short
     )
-    return table(("ID", "STATUS", "MESSAGES", "LAST ACTIVE", "NAME"), rows)
+    shown = table(("ID", "STATUS", "MESSAGES", "LAST ACTIVE", "NAME"), rows)
+    others = len(sessions) - len(short) if short else 0
+    hidden = f"\n({render.counted(others, 'session')} of subagents; --json lists them)"
+    return shown + (hidden if others else "")
+
+
+def _short_ids(ids: Sequence[str]) -> dict[str, str]:
+    """For people at a terminal: so much of agents' long ids as tells them apart, like a commit's;
+    without those of subagents, which have their conversation's id in front."""
+    own = [id for id in ids if not any(id.startswith(f"{one}.") for one in ids)]
+    short = [_short(id) for id in own]
+    return {
+        id: start if short.count(start) == 1 else id for id, start in zip(own, short, strict=True)
+    }
+
+
+def _short(id: str) -> str:
+    """`codex.019efedf-a8dc-…` is `codex.019efedf`; other names are whole."""
+    agent, dot, rest = id.partition(".")
+    digits = rest.partition("-")[0]
+    is_hex = len(digits) == 8 and all(digit in "0123456789abcdef" for digit in digits)
+    return f"{agent}.{digits}" if dot and is_hex else id
 
 
 def _documents(documents: Sequence[Document]) -> str:

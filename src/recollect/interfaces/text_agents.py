@@ -15,10 +15,18 @@ _MOST_LISTED = 20
 
 def _imported(done: Any) -> str:
     read = [item for item in done.transcripts if not item.error]
-    lines = [
-        f"{_number(done.messages, 'new message')} ({done.known} were there) in "
-        f"{_number(done.sessions, 'session')} from {_number(len(read), 'transcript')}"
-    ]
+    told = _number(len(read), "transcript")
+    if done.messages or done.known:
+        before = f" ({done.known} were there before)" if done.known else ""
+        said = f"{_number(done.messages, 'new message')}{before} in "
+        lines = [f"{said}{_number(done.sessions, 'session')} from {told}"]
+    elif read:
+        lines = [f"nothing new in {told}"]
+    else:
+        lines = [
+            "no transcript was read; `recollect import --all` looks for those of every project,",
+            "`recollect import PATH` reads a file or a folder",
+        ]
     lines += _counted("bookkeeping", [item.skipped for item in read])
     lines += _counted("DAMAGED", [item.damaged for item in read])
     problems = {item.path: item.error for item in done.transcripts if item.error}
@@ -67,11 +75,17 @@ def _initialised(done: Any) -> str:
     if not done.changes:
         lines.append("no agent was found in your home; --agent NAME connects one that is elsewhere")
     waiting = [change for change in done.changes if change.pending and not done.applied]
-    if waiting and not done.checked:
+    if waiting and done.declined:
+        lines.append("nothing was written to agents' settings")
+    elif waiting and not done.checked:
         from .setup import difference
 
         lines += ["", *(difference(change) for change in waiting), ""]
-        lines.append("nothing was written; --yes does so (the same command again, with --yes)")
+        lines.append("nothing was written; the same command with --yes does it")
+    elif waiting and not done.removing:
+        lines.append("`recollect init` connects what is missing or stale")
+    if done.applied and any(change.pending and change.before for change in done.changes):
+        lines.append(f"backups: {done.backups}")
     if done.removing:
         lines.append(f"the memory stays: {done.database}")
         return "\n".join(lines)
@@ -92,7 +106,7 @@ def _initialised(done: Any) -> str:
 
 def _state(change: Any, done: Any) -> str:
     if change.error:
-        return f"BAD  {change.agent}: {render.visible(change.error)} ({change.path})"
+        return f"BAD  {change.agent}: {change.path}: {render.visible(change.error)}"
     state = change.state
     if done.applied and change.pending:
         state = "removed" if done.removing else "written"

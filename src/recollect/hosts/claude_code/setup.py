@@ -6,11 +6,12 @@ What a prompt waits for has a short time limit; what happens after an answer run
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 
 from ...types import Json
-from ..settings import NO_ENV, Command, Hooks, Place, json_setting
+from ..settings import NO_ENV, Command, Hooks, Place, Trust, json_setting, own_handlers
 
 
 def group(
@@ -58,3 +59,28 @@ def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Pl
         Place(os.path.join(moved or home, ".claude.json"), "mcp", "user", MCP),
         Place(os.path.join(project, ".mcp.json"), "mcp", "project", MCP),
     )
+
+
+_ACCEPTED = "hasTrustDialogAccepted"
+
+
+def trust_file(home: str, env: Mapping[str, str] = NO_ENV) -> str:
+    """Where Claude Code notes in which folders the user trusts it."""
+    return os.path.join(env.get("CLAUDE_CONFIG_DIR") or home, ".claude.json")
+
+
+def trust(noted: str, path: str, text: str, scope: str, project: str) -> Trust:
+    """Whether the trust dialog of the project, or of a folder around it, was accepted. A project
+    that Claude Code has not seen yet is not told of."""
+    try:
+        folders = json.loads(noted or "{}").get("projects")
+    except (ValueError, AttributeError):
+        folders = None
+    around = [project]
+    while (above := os.path.dirname(around[-1])) != around[-1]:
+        around.append(above)
+    known = folders if isinstance(folders, dict) else {}
+    said = [known[place].get(_ACCEPTED) for place in around if isinstance(known.get(place), dict)]
+    wanted = len(own_handlers(text)) if any(one is not None for one in said) else 0
+    step = "start Claude Code in the project and accept its trust dialog"
+    return Trust(wanted if any(said) else 0, wanted, step)

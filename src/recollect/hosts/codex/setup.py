@@ -62,7 +62,7 @@ def trust_file(home: str, env: Mapping[str, str] = NO_ENV) -> str:
     return os.path.join(env.get("CODEX_HOME") or os.path.join(home, ".codex"), "config.toml")
 
 
-def trust(noted: str, path: str, text: str, scope: str) -> Trust:
+def trust(noted: str, path: str, text: str, scope: str, project: str) -> Trust:
     """How many of our hooks in a file are approved: `[hooks.state."<path>:<event>:<n>:<n>"]`."""
     import tomllib
 

@@ -59,13 +59,13 @@ def trust_file(home: str, env: Mapping[str, str] = NO_ENV) -> str:
     return os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini", "trusted_hooks.json")
 
 
-def trust(noted: str, path: str, text: str, scope: str) -> Trust:
+def trust(noted: str, path: str, text: str, scope: str, project: str) -> Trust:
     """How many of our hooks in a project's file are approved; the user's own need no approval."""
     own = own_handlers(text)
     if scope == "user":
         return Trust(len(own), len(own))
     try:
-        approved = json.loads(noted or "{}").get(os.path.dirname(os.path.dirname(path)), [])
+        approved = json.loads(noted or "{}").get(project, [])
     except (ValueError, AttributeError):
         approved = []
     hooks = json.loads(text)["hooks"] if own else {}
