@@ -156,6 +156,34 @@ def test_a_file_of_another_shape_is_refused(text: str) -> None:
         claude_code.HOOKS.install(text, COMMAND)
 
 
+def test_groups_of_no_known_shape_are_left_as_they_are() -> None:
+    odd = '[null, 5, {"hooks": null}, {"hooks": 5}, {"hooks": [null, {"command": 7}]}, {}]'
+    text = f'{{"hooks": {{"Stop": {odd}}}}}'
+    written = claude_code.HOOKS.install(text, COMMAND)
+    assert claude_code.HOOKS.status(written, COMMAND) == "current"
+    assert claude_code.HOOKS.remove(written) == text
+
+
+@pytest.mark.parametrize(
+    "history", ['[{"n": 1}, {"n": 2}]', "[1, /* two */ 2,]", '"a"', "{}", "[" * 120 + "]" * 120]
+)
+def test_what_nobody_looks_into_is_read_as_a_whole_and_the_same(history: str) -> None:
+    text = f'{{"history": {history}, // more\n "hooks": {{"Stop": []}}}}'
+    looked = splice.parse(text, ("hooks",))
+    assert looked.value["hooks"] == {"Stop": []}
+    assert text[looked.children[0].node.start : looked.children[0].node.end] == history
+    if len(history) < 100:
+        whole = splice.parse(text)
+        assert (looked.value, looked.end) == (whole.value, whole.end)
+        assert looked.children[1] == whole.children[1]
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "[1 2]", "9" * 5_000, "{'a': 1}"])
+def test_what_is_not_json_is_refused_also_where_nobody_looks(value: str) -> None:
+    with pytest.raises(InvalidInput):
+        splice.parse(f'{{"history": {value}, "hooks": {{}}}}', ("hooks",))
+
+
 def test_only_our_handler_is_taken_out_of_a_shared_group() -> None:
     ours = {"type": "command", "command": hook_command(COMMAND)}
     theirs = {"type": "command", "command": "lint"}

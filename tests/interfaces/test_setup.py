@@ -148,6 +148,29 @@ def test_a_linked_file_stays_a_link(home: Path, opened: Memory, tmp_path: Path) 
     assert "recollect" in real.read_text()
 
 
+def test_a_link_that_a_repository_brings_is_not_written_through(
+    home: Path, project: Path, opened: Memory, tmp_path: Path
+) -> None:
+    (project / ".mcp.json").symlink_to(tmp_path / "anywhere.json")
+    (project / ".claude").symlink_to(home / ".claude")
+    before = files(home)
+    with opened() as memory:
+        done = memory.init(agent=["claude-code"], scope="project", yes=True)
+    assert ["leads out of the project" in change.error for change in done.changes] == [True, True]
+    assert not (tmp_path / "anywhere.json").exists()
+    assert files(home) == before
+
+
+def test_what_is_no_file_is_not_waited_for(home: Path, opened: Memory) -> None:
+    for name, make in ((".cursor/mcp.json", os.mkfifo), (".cursor/hooks.json", os.mkdir)):
+        (home / name).unlink()
+        make(home / name)
+    with opened() as memory:
+        done = memory.init(agent=["cursor"], yes=True)
+        assert all("cannot be read" in change.error for change in done.changes)
+        assert not memory.doctor().ok
+
+
 def test_only_the_wanted_scope_is_written(home: Path, project: Path, opened: Memory) -> None:
     before = files(home)
     with opened() as memory:

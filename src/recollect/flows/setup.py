@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 from .. import hosts
 from ..errors import Conflict, InvalidInput, Refused
+from ..hosts.disk import stays
 from ..hosts.settings import Command, Place, Trust
+from ..hosts.stream import open_file
 from .imports import Imported
 
 NEXT_STEP = {
@@ -108,16 +110,20 @@ def plan(agents: Sequence[str], where: Where, command: Command, remove: bool) ->
                 hint=f"one of: {', '.join(hosts.HOOKED)}",
             )
     return [
-        _change(agent, place, command, remove)
+        _change(agent, place, command, remove, where.project)
         for agent in agents
         for place in hosts.setup(agent).places(where.home, where.project, where.environment)
         if place.scope == where.scope
     ]
 
 
-def _change(agent: str, place: Place, command: Command, remove: bool) -> Change:
+def _change(agent: str, place: Place, command: Command, remove: bool, project: str) -> Change:
     before = ""
     try:
+        if place.scope == "project" and not stays(place.path, project):
+            raise Refused(
+                "a link leads out of the project", hint="Remove the link; nothing was changed."
+            )
         before = _text(place.path)
         state = place.setting.status(before, command)
         after = place.setting.remove(before) if remove else place.setting.install(before, command)
@@ -128,8 +134,8 @@ def _change(agent: str, place: Place, command: Command, remove: bool) -> Change:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return file.read()
+        with open_file(path) as file:
+            return file.read().decode()
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:

@@ -91,6 +91,7 @@ def json_setting(
     server: Callable[[Command], dict[str, Json]] | None = None,
 ) -> Setting:
     """A setting in a JSON file: hooks under `hooks`, a server under `servers`, or both."""
+    keys = ("hooks", servers)
 
     def install(text: str, command: Command) -> str:
         if status(text, command) == "current":
@@ -105,18 +106,17 @@ def json_setting(
     def remove(text: str) -> str:
         if not text.strip():
             return text
-        found = _own_places(splice.parse(text), bool(hooks), servers)
-        while found:
-            before, text = text, splice.drop(text, found[-1])
+        # From the last to the first: what is dropped leaves the places before it as they are.
+        for place in reversed(_own_places(splice.parse(text, keys), bool(hooks), servers)):
+            before, text = text, splice.drop(text, place)
             if not text or (hooks and _only_beside(before, text, hooks)):
                 return ""
-            found = _own_places(splice.parse(text), bool(hooks), servers)
         return text
 
     def status(text: str, command: Command) -> str:
         if not text.strip():
             return "missing"
-        root = splice.parse(text).value
+        root = splice.parse(text, keys).value
         wanted: list[Json] = []
         have: list[Json] = []
         if hooks:
@@ -136,7 +136,7 @@ def json_setting(
 
 def _with_hooks(text: str, hooks: Hooks, line: str) -> str:
     groups = {event: splice.render(group(line)) for event, group in hooks.events.items()}
-    if text.strip() and splice.child(splice.parse(text), "hooks") is not None:
+    if text.strip() and splice.child(splice.parse(text, ("hooks",)), "hooks") is not None:
         for event, group in groups.items():
             text = splice.append(text, ("hooks", event), group)
         return text
@@ -152,12 +152,10 @@ def _with_hooks(text: str, hooks: Hooks, line: str) -> str:
 
 def _only_beside(before: str, after: str, hooks: Hooks) -> bool:
     """Whether a file that began with our hooks holds nothing else than what we put beside them."""
-    began = splice.parse(before).children[0]
-    return (
-        bool(hooks.beside)
-        and began.key == "hooks"
-        and splice.parse(after).value == dict(hooks.beside)
-    )
+    if not hooks.beside:
+        return False
+    began = splice.parse(before, ()).children[0]
+    return began.key == "hooks" and splice.parse(after, ()).value == dict(hooks.beside)
 
 
 def _own_places(root: splice.Node, hooks: bool, servers: str) -> list[tuple[str | int, ...]]:
@@ -169,7 +167,7 @@ def _own_places(root: splice.Node, hooks: bool, servers: str) -> list[tuple[str 
         return found
     for event, groups in _as_dict(_as_dict(root.value).get("hooks")).items():
         for place, group in enumerate(groups if isinstance(groups, list) else ()):
-            handlers = _as_dict(group).get("hooks", [group])
+            handlers = _handlers(group)
             own = [n for n, h in enumerate(handlers) if is_own_command(_as_dict(h).get("command"))]
             if own and len(own) == len(handlers):
                 found.append(("hooks", event, place))
@@ -183,19 +181,27 @@ def own_handlers(text: str) -> list[tuple[str, int, int]]:
     if not text.strip():
         return []
     found: list[tuple[str, int, int]] = []
-    for event, groups in _as_dict(_as_dict(splice.parse(text).value).get("hooks")).items():
+    for event, groups in _as_dict(
+        _as_dict(splice.parse(text, ("hooks",)).value).get("hooks")
+    ).items():
         for group, held in enumerate(groups if isinstance(groups, list) else ()):
-            for place, handler in enumerate(_as_dict(held).get("hooks", [held])):
+            for place, handler in enumerate(_handlers(held)):
                 if is_own_command(_as_dict(handler).get("command")):
                     found.append((event, group, place))
     return found
+
+
+def _handlers(group: Json) -> list[Json]:
+    """The handlers of a group; some agents list handlers without one."""
+    inside = _as_dict(group).get("hooks", [group])
+    return inside if isinstance(inside, list) else []
 
 
 def _own_hooks(root: Json) -> list[Json]:
     own: list[Json] = []
     for event, groups in _as_dict(_as_dict(root).get("hooks")).items():
         for group in groups if isinstance(groups, list) else ():
-            for handler in _as_dict(group).get("hooks", [group]):
+            for handler in _handlers(group):
                 if is_own_command(_as_dict(handler).get("command")):
                     own.append((event, group))
     return own

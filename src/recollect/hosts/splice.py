@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ..errors import InvalidInput
@@ -45,9 +45,12 @@ class Child(NamedTuple):
     comma: int
 
 
-def parse(text: str) -> Node:
-    """The text's value with all places; InvalidInput names line and column of a mistake."""
-    node = _value(text, _skip(text, 0), 0)
+def parse(text: str, into: Collection[str] | None = None) -> Node:
+    """The text's value with all places; InvalidInput names line and column of a mistake.
+
+    `into` are the members of the file that somebody wants to look into. Of the others only their
+    own place is known: an agent's history of megabytes is read as fast as JSON can be."""
+    node = _value(text, _skip(text, 0), 0, into)
     end = _skip(text, node.end)
     if end != len(text):
         raise _mistake(text, end, "something follows the end")
@@ -71,7 +74,7 @@ def append(text: str, path: Sequence[str], value: str) -> str:
 
 def drop(text: str, path: Sequence[str | int]) -> str:
     """Take a member or element out; the inverse of what put it there. The root goes to ""."""
-    node = parse(text)
+    node = parse(text, [step for step in path[:1] if isinstance(step, str)])
     chain = [node]
     places = []
     for step in path:
@@ -100,7 +103,7 @@ def render(value: Json) -> str:
 def _insert(text: str, path: Sequence[str], value: str, *, in_array: bool) -> str:
     if not text.strip():
         return _nested(path, value, in_array) + "\n"
-    node = parse(text)
+    node = parse(text, path[:1])
     for depth, key in enumerate(path):
         if not isinstance(node.value, dict):
             where = ".".join(path[:depth]) or "the file"
@@ -173,19 +176,37 @@ def _emptied(text: str, parent: Node) -> str:
     return text[:start] + (kept if kept.strip() else "") + text[end:]
 
 
-def _value(text: str, at: int, depth: int) -> Node:
+def _value(text: str, at: int, depth: int, into: Collection[str] | None = None) -> Node:
     if depth > _DEEPEST:
         raise _mistake(text, at, "nested too deeply")
     opening = text[at : at + 1]
     if opening in ("{", "["):
-        return _container(text, at, depth, is_object=opening == "{")
+        return _container(text, at, depth, into, is_object=opening == "{")
     match = _STRING.match(text, at) or _BARE.match(text, at)
     if not match:
         raise _mistake(text, at, "a value is missing or malformed")
     return Node(_literal(text, match), at, match.end())
 
 
-def _container(text: str, start: int, depth: int, *, is_object: bool) -> Node:
+def _plain(text: str, at: int) -> Node:
+    """A value that nobody looks into; what plain JSON does not allow is read our own way."""
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return _value(text, at, 1)
+    return Node(value, at, end)
+
+
+def _no_number(name: str) -> Json:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
+
+
+def _container(
+    text: str, start: int, depth: int, into: Collection[str] | None = None, *, is_object: bool
+) -> Node:
     closing = "}" if is_object else "]"
     children: list[Child] = []
     at = _skip(text, start + 1)
@@ -200,7 +221,8 @@ def _container(text: str, start: int, depth: int, *, is_object: bool) -> Node:
             if text[at : at + 1] != ":":
                 raise _mistake(text, at, "a colon is missing")
             at = _skip(text, at + 1)
-        node = _value(text, at, depth + 1)
+        wanted = into is None or not is_object or key in into
+        node = _value(text, at, depth + 1) if wanted else _plain(text, at)
         at = _skip(text, node.end)
         comma = at if text[at : at + 1] == "," else -1
         children.append(Child(key, begin, node, comma))
