@@ -15,6 +15,7 @@ from skills_ref.validator import validate
 
 import recollect
 from recollect.core.skills import from_skill_md
+from recollect.interfaces import text
 
 from ..conftest import Clock
 
@@ -105,6 +106,30 @@ def test_a_procedure_with_a_record_is_a_valid_skill(mem: Mem, tmp_path: Path) ->
         loaded = other.load_procedure(str(tmp_path / "add-endpoint"))
         assert (loaded.successes, loaded.failures) == (1, 1)
         assert loaded.procedure == mem.procedure("add-endpoint").procedure
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("license: MIT", ""),
+        ("compatibility: needs git", ""),
+        ("allowed-tools: [Read, Grep]", ""),
+        ("disable-model-invocation: true", "disable-model-invocation"),
+        ("compatibility: [git, jq]", "compatibility"),
+        (f"compatibility: {'x' * 501}", "compatibility"),
+    ],
+)
+def test_a_foreign_skill_goes_out_as_it_came_and_what_a_strict_reader_refuses_is_said(
+    mem: Mem, tmp_path: Path, field: str, said: str
+) -> None:
+    (tmp_path / "SKILL.md").write_text(
+        f"---\nname: lint\ndescription: Lint it\n{field}\n---\n\n## Steps\n1. Run the linter\n"
+    )
+    mem.load_procedure(str(tmp_path / "SKILL.md"))
+    done = mem.export_procedure("lint", str(tmp_path / "out"))
+    assert from_skill_md(done.text) == from_skill_md((tmp_path / "SKILL.md").read_text())
+    assert bool(done.notes) == bool(validate(tmp_path / "out" / "lint")) == bool(said)
+    assert said in text.show("procedure export", done)
 
 
 def test_the_skills_of_our_plugin_are_valid(mem: Mem, tmp_path: Path) -> None:

@@ -119,13 +119,14 @@ class Procedures(Memories):
         """
         shown = self.procedure(name)
         text = core.skills.to_skill_md(shown.procedure)
+        notes = tuple(filter(None, [core.skills.beyond_convention(shown.procedure)]))
         if not folder:
-            return flows.procedures.Exported(shown.name, text)
+            return flows.procedures.Exported(shown.name, text, notes=notes)
         place = os.path.join(os.path.abspath(os.path.expanduser(folder)), shown.name)
         os.makedirs(place, exist_ok=True)
         path = os.path.join(place, "SKILL.md")
         write_private(path, text)
-        return flows.procedures.Exported(shown.name, text, path)
+        return flows.procedures.Exported(shown.name, text, path, notes)
 
     def load_procedure(self, path: str) -> "flows.procedures.Shown":
         """Read a procedure from a SKILL.md; one that an agent loads waits for a person's accept.

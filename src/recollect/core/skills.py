@@ -15,7 +15,8 @@ from ..errors import InvalidInput
 from .frontmatter import Value, read, split, write
 from .urls import check_slug, slugify
 
-LONGEST_DESCRIPTION = 1024
+LONGEST_DESCRIPTION, LONGEST_COMPATIBILITY = 1024, 500
+CONVENTION = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 
 PREREQUISITES, STEPS = "Prerequisites", "Steps"
 ERRORS, EXIT = "Common Errors & Fixes", "Exit Criteria"
@@ -87,6 +88,16 @@ def to_skill_md(procedure: Procedure) -> str:
     for heading, body in _in_order(procedure):
         parts.append(f"## {heading}\n{body}" if body else f"## {heading}")
     return "\n\n".join(parts) + "\n"
+
+
+def beyond_convention(procedure: Procedure) -> str:
+    """Why a strict reader could refuse the skill; empty if it cannot. Such fields are some agent's
+    own (whether its model may use the skill unasked, say): to drop one could do harm."""
+    own = [key for key in procedure.extra if key not in CONVENTION]
+    compatibility = procedure.extra.get("compatibility", "")
+    if not isinstance(compatibility, str) or len(compatibility) > LONGEST_COMPATIBILITY:
+        own.append("compatibility (a text of at most 500 characters)")
+    return f"not of the Agent Skills convention, kept as it was: {', '.join(own)}" if own else ""
 
 
 def _fields(procedure: Procedure) -> dict[str, Value]:

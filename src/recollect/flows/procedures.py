@@ -40,11 +40,13 @@ class Shown(NamedTuple):
 
 
 class Exported(NamedTuple):
-    """A procedure as a skill: its text, and the file it was written to, if it was."""
+    """A procedure as a skill: its text, the file it was written to, if it was, and why not every
+    reader may take it."""
 
     name: str
     text: str
     path: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def described(name: str, description: str, parts: Mapping[str, Sequence[str]]) -> skills.Procedure:
@@ -215,6 +217,10 @@ def listing(tx: Tx, limit: int) -> list[Shown]:
 def procedure_of(row: procedures.ProcedureRow) -> skills.Procedure:
     """What a row says, as a skill with its counts."""
     body = json.loads(row.body)
+    extra = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in body["extra"].items()
+    }
     return skills.Procedure(
         row.name,
         row.description,
@@ -227,7 +233,7 @@ def procedure_of(row: procedures.ProcedureRow) -> skills.Procedure:
         tuple(skills.Section(*one) for one in body["sections"]),
         row.successes,
         row.failures,
-        body["extra"],
+        extra,
     )
 
 

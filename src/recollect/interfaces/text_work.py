@@ -122,7 +122,9 @@ def _counted(shown: Any) -> str:
 
 
 def _exported(done: Any) -> str:
-    return f"wrote {done.path}" if done.path else render.visible(done.text).rstrip()
+    if not done.path:
+        return render.visible(done.text).rstrip()
+    return "\n".join([f"wrote {done.path}", *(f"  {note}" for note in done.notes)])
 
 
 def _link(link: Any) -> str:
