@@ -69,6 +69,69 @@ ASKED = [
     "Let's do this one from a fresh context",
 ]
 
+ASKED_ABROAD = [
+    "Ignoriere das Gedächtnis",
+    "Bitte ignoriere deine Erinnerungen und lies den Code.",
+    "Wie deployen wir? Ohne Gedächtnis, bitte.",
+    "Nutze kein Gedächtnis: wie laufen die Tests?",
+    "Verwende deine Erinnerungen nicht.",
+    "Ignora la memoria y dime cómo desplegamos",
+    "Por favor, no uses la memoria.",
+    "¿Cómo se despliega? Sin memoria, por favor",
+    "Ignore la mémoire et lis le code.",
+    "N’utilise pas ta mémoire, s'il te plaît",
+    "Sans mémoire : comment lancer les tests",
+    "Ignore a memória",
+    "Não use a sua memória, por favor.",
+    "Sem memória: como rodar os testes",
+    "Игнорируй память",
+    "Не используй память, пожалуйста.",
+    "Как запустить тесты? Без памяти.",
+    "忽略记忆",
+    "请忽略记忆，告诉我如何部署。",
+    "怎么部署？不要使用记忆。",
+    "這次不要使用記憶",
+    "記憶を無視して",
+    "メモリを使わないでください。",
+    "デプロイの方法は？記憶なしで。",
+    "메모리를 무시해줘",
+    "기억을 사용하지 마세요.",
+    "배포는 어떻게 해? 메모리 없이.",
+]
+
+NOT_ASKED_ABROAD = [
+    "Was macht „ignoriere das Gedächtnis“?",
+    "Ignoriere das Gedächtnis nicht",
+    "Wie kann ich das Gedächtnis ignorieren?",
+    "Ohne Gedächtnis wiederholen Agenten ihre Fehler.",
+    "No ignores la memoria",
+    "Sin memoria suficiente el proceso muere",
+    "El proceso se queda sin memoria?",
+    "Le serveur est sans mémoire libre",
+    "N'ignore pas la mémoire",
+    "O processo ficou sem memória",
+    "Не игнорируй память",
+    "Утечка памяти: без памяти процесс падает",
+    "不要忽略记忆",
+    "忽略记忆功能是怎么实现的",
+    "「記憶を無視して」とは何ですか",
+    "メモリを無視してしまう問題を直して",
+    "메모리를 무시하지 마",
+    "메모리 누수를 고쳐줘",
+    "메모리를 사용하지 마는 옵션을 추가해",
+]
+
+
+@pytest.mark.parametrize("text", ASKED_ABROAD)
+def test_a_request_in_another_language_is_heard(text: str) -> None:
+    assert asks_to_ignore(text)
+
+
+@pytest.mark.parametrize("text", NOT_ASKED_ABROAD)
+def test_whoever_talks_about_memory_in_another_language_keeps_it(text: str) -> None:
+    assert not asks_to_ignore(text)
+
+
 NOT_ASKED = [
     "",
     "What does 'ignore memory' do?",
@@ -158,6 +221,8 @@ def test_a_text_without_the_words_never_asks(text: str) -> None:
         "do " + "x " * 10_000 + "without memory",
         "memory " * 5_000,
         "and please " * 5_000 + "memory",
+        "bitte " * 5_000 + "ohne Gedächtnis",
+        "请" * 5_000 + "忽略记忆",
     ],
 )
 def test_a_long_text_is_no_request(text: str) -> None:

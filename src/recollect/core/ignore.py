@@ -3,7 +3,8 @@
 A request stands at the start of a clause, as an order does ("ignore memory and tell me …", "…,
 without memory"), and nothing but a time or a politeness follows it. Whoever speaks *about* it
 ("what does ignore memory do?", "it ignores memory leaks"), forbids it or quotes it does not ask for
-it. It knows English phrasing and one message; it remembers nothing.
+it. It knows English phrasing, of eight other languages a few phrases that have to be a whole
+clause, and one message; it remembers nothing.
 """
 
 from __future__ import annotations
@@ -34,10 +35,59 @@ _ORDERS = (
     r"go|run|debug|make|add|help|suggest|propose)"
 )
 
+_ABROAD = (
+    # German
+    r"ignorier(?:e|en sie)? (?:(?:bitte|das|dein|ihr|alle|deine|die) )*(?:gedächtnis|erinnerungen)",
+    r"(?:(?:nutze?|verwende?|benutze?|nutzen sie|verwenden sie) )(?:bitte )?(?:kein gedächtnis|"
+    r"keine erinnerungen|(?:das|dein|deine|die) (?:gedächtnis|erinnerungen) nicht)",
+    r"(?:antworte |arbeite )?ohne (?:(?:das|dein|deine) )?(?:gedächtnis|erinnerungen)"
+    r"(?: zu nutzen)?",
+    # Spanish
+    r"(?:ignora|ignore|olvida) (?:la|tu|su|toda la) memoria",
+    r"no (?:uses|use|utilices|utilice|consultes|consulte) (?:la |tu |su )?memoria",
+    r"(?:responde |contesta )?sin (?:usar |utilizar |consultar )?(?:la |tu )?memoria",
+    # French
+    r"ignore[sz]? (?:la|ta|votre|toute) mémoire",
+    r"n'(?:utilise|utilisez|consulte|consultez) pas (?:la|ta|votre) mémoire",
+    r"(?:réponds |répondez )?sans (?:utiliser |consulter )?(?:la |ta |votre )?mémoire",
+    # Portuguese
+    r"(?:ignore|ignora|esqueça) (?:a|sua|a sua|tua|a tua) memória",
+    r"não (?:use|uses|usa|utilize|consulte) (?:a |sua |a sua |tua |a tua )?memória",
+    r"(?:responda |responde )?sem (?:usar |utilizar |consultar )?(?:a |a sua |a tua )?memória",
+    # Russian
+    r"(?:игнорируй(?:те)?|забудь(?:те)? про|отключи(?:те)?) (?:свою |всю )?память",
+    r"не (?:используй(?:те)?|смотри(?:те)? в|обращай(?:ся|тесь) к) (?:свою |свои )?памят[ьи]",
+    r"(?:ответь(?:те)? |отвечай(?:те)? )?без (?:использования )?памяти",
+    # Chinese
+    r"(?:忽略|无视|無視|跳过|跳過|忘掉)(?:你的|所有|全部|之前的|以前的)*(?:记忆|記憶)",
+    r"(?:不要|不用|别|別|请勿|請勿|勿)(?:再)?(?:使用|用|参考|參考|查看|依赖|依賴)"
+    r"(?:你的|任何|之前的)*(?:记忆|記憶)",
+    r"(?:在)?(?:没有|沒有|不带|不帶)(?:记忆|記憶)(?:的情况下|的情況下)?(?:回答)?",
+    # Japanese
+    r"(?:すべての|全ての|以前の|過去の)?(?:記憶|メモリー?)(?:は|を)?"
+    r"(?:無視して|使わないで|使用しないで|参照しないで|見ないで)(?:答えて)?",
+    r"(?:記憶|メモリー?)(?:なし|無し)で(?:答えて|お願いします)?",
+    # Korean
+    r"(?:모든 |이전 )?(?:기억|메모리)(?:은|는|을|를)? ?"
+    r"(?:무시해|무시하고|무시하세요|사용하지 ?마|쓰지 ?마|참고하지 ?마)(?:줘|요|세요|라)?",
+    r"(?:기억|메모리) ?없이(?: 답해 ?줘| 대답해 ?줘)?",
+)
+_POLITE = (
+    r"bitte|por favor|s'il (?:te|vous) pla[iî]t|пожалуйста|请|請|麻烦|麻煩|ください|下さい|제발|"
+    r"jetzt|ahora|maintenant|agora|сейчас|diesmal|esta vez|cette fois|desta vez|на этот раз|"
+    r"这次|這次|今回は?|이번에는?|für diese (?:frage|antwort)|pour cette (?:question|réponse)|"
+    r"para esta (?:pregunta|pergunta|respuesta|resposta)|для этого (?:вопроса|ответа)"
+)
+
 _SOURCES = {
-    "hint": r"memor(?:y|ies)|you (?:\w+ )?(?:remember|know)|(?:fresh|clean|blank)\s+context",
-    "quoted": r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|‘[^’\n]*’|(?<!\w)'[^'\n]*'(?!\w)",
-    "sentence": r"(?<=[.!?…])\s+|\n+",
+    "hint": r"memor(?:y|ies)|you (?:\w+ )?(?:remember|know)|(?:fresh|clean|blank)\s+context"
+    r"|gedächtnis|erinnerungen|mem[oó]ria|mémoire|памят|记忆|記憶|メモリ|메모리|기억",
+    "quoted": r"`[^`\n]*`|\"[^\"\n]*\"|[“„][^“”\n]*[”“]|«[^»\n]*»|‘[^’\n]*’|「[^」\n]*」"
+    r"|『[^』\n]*』|(?<!\w)'[^'\n]*'(?!\w)",
+    "abroad": rf"(?:(?:{_POLITE})\s*)*(?:{'|'.join(_ABROAD)})(?:\s*(?:{_POLITE}))*",
+    "clause abroad": r"\s*[,;:—–!.…，、；：。！]+\s*|[()（）]"
+    r"|\s+(?:und|aber|y|pero|et|mais|e|mas|и|а|но)\s+",
+    "sentence": r"(?<=[.!?…])\s+|(?<=[。！？])|\n+",
     "clause": r"\s*[,;:—–!?.…]+(?:\s+|$)|[()]|\s+-+\s+|\s+(?:and|but|then|so)\s+",
     "lead": r"(?:(?:ok|okay|now|please|also|hey|hi|well|just|kindly|here|first|instead|again|today|"
     r"for this(?: \w+)?|for now|this time|let's|lets|i(?:'d| would)? (?:want|like|need) you to|"
@@ -80,7 +130,18 @@ def asks_to_ignore(text: str) -> bool:
     """Whether this message switches every source of memory off for its turn."""
     if not _pattern("hint").search(text):
         return False
-    return any(map(_asks, _pattern("sentence").split(_typed(text))))
+    sentences = _pattern("sentence").split(_typed(text))
+    return any(map(_asks, sentences)) or any(map(_asks_abroad, sentences))
+
+
+def _asks_abroad(sentence: str) -> bool:
+    """The same in other languages, where a clause that says more or less is none of it. What ends
+    with a question mark asks something else."""
+    return any(
+        _pattern("abroad").fullmatch(clause.strip())
+        for clause in _pattern("clause abroad").split(sentence)
+        if len(clause) <= LONGEST_CLAUSE
+    )
 
 
 def _typed(text: str) -> str:
