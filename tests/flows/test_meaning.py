@@ -11,6 +11,7 @@ import recollect
 from recollect.db.postgres import PostgresDatabase
 from recollect.embed import StaticEmbedder
 from recollect.errors import ConfigError
+from recollect.store import vectors
 
 from ..conftest import Clock
 from ..test_embed import serving
@@ -74,6 +75,52 @@ def test_postgresql_finds_the_nearest_by_its_own_index(mem: Mem) -> None:
             lambda tx: tx.run("SELECT indexdef FROM pg_indexes WHERE tablename = 'vectors'")
         )
         assert any("hnsw" in row[0] for row in names)
+
+
+def test_pgvector_that_comes_later_is_used_after_a_rebuild(
+    project: Path, tmp_path: Path, postgres_url: str
+) -> None:
+    import psycopg
+
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "RECOLLECT_DATABASE": postgres_url}
+    administrator = postgres_url.replace("tester:tester@", "postgres:@", 1)
+
+    def administer(*statements: str) -> None:
+        with psycopg.connect(administrator, autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    def near(memory: Mem) -> list[str]:
+        return [hit.text for hit in memory.recall("the animal doctor and our dog")]
+
+    with recollect.open(project, environment=environment) as memory:
+        memory.stats()
+        administer("DROP EXTENSION vector CASCADE")  # as if it had never been there
+    with recollect.open(project, environment=environment) as memory:
+        space = memory._project_space
+        memory.learn("The vet saw our puppy on Monday")
+        memory.record("s", "The vet sees puppies in the morning")
+        memory.recall("anything that makes the vectors")
+        assert not space.read(lambda tx: tx.finds_nearest)
+        assert space.read(vectors.blocks)
+        before = near(memory)
+        assert len(before) == 2
+        administer("CREATE EXTENSION vector")
+        problem, _ = [check for check in memory.doctor().checks if "pgvector" in check.detail]
+        assert not problem.ok
+        assert "recollect rebuild --missing" in problem.detail
+        late = recollect.open(project, environment=environment)
+        late.stats()  # a connection that knows the tables without it
+        assert memory.rebuild(missing=True).embedded == 0
+        assert space.read(lambda tx: tx.finds_nearest)
+        assert not space.read(vectors.blocks)
+        assert near(memory) == before
+        assert memory.doctor().ok
+        with late:
+            late.record("s", "Our puppy likes the vet")
+            late.recall("anything that makes the vectors")
+            assert not late._project_space.read(lambda tx: tx.finds_nearest)
+        assert sorted(near(memory)) == sorted([*before, "Our puppy likes the vet"])
 
 
 def test_the_older_of_two_statements_says_what_is_newer(mem: Mem, clock: Clock) -> None:

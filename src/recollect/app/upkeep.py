@@ -92,6 +92,8 @@ class Upkeep(Agents):
         Example: recollect rebuild
         Example: recollect rebuild --missing
         """
+        for space in self._present():
+            space.refit()
         indexed = 0 if missing else self._index(self._present())
         made = self._make_vectors()
         embedder = self._meaning()

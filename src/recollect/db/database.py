@@ -139,6 +139,9 @@ class Database(Protocol):
         """Run work that may be lost (how often something was used): never waits long, never
         fails its caller; says whether it was kept."""
 
+    def refit(self) -> None:
+        """Make use of what the engine can do by now and could not when the tables were made."""
+
     def backup(self, target: str) -> int:
         """Write a whole copy to a new file while others go on; gives its size in bytes."""
 

@@ -31,6 +31,23 @@ if TYPE_CHECKING:
     import psycopg
 
 _MIGRATION_LOCK = 0x5245434F
+# If the server has pgvector and this role may create it, HNSW finds the nearest vectors.
+_USE_PGVECTOR = """
+DO $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') THEN
+    CREATE EXTENSION IF NOT EXISTS vector;
+  END IF;
+EXCEPTION WHEN insufficient_privilege THEN
+  RAISE NOTICE 'pgvector is there, but this role may not create it';
+END $$;
+DO $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector') THEN
+    ALTER TABLE vectors ADD COLUMN IF NOT EXISTS direction vector;
+  END IF;
+END $$
+"""
 
 
 class PostgresDatabase:
@@ -173,7 +190,20 @@ class PostgresDatabase:
                     "INSERT INTO migrations (version, name, at) VALUES (%s, %s, %s)",
                     (number, migrate.MIGRATIONS[number - 1], time.time_ns() // 1000),
                 )
+            connection.execute(_USE_PGVECTOR)
             return max(version, migrate.LATEST)
+
+    def refit(self) -> None:
+        driver = _driver()
+        try:
+            connection = self._connect()
+            if not self._local.finds_nearest:
+                connection.execute(_USE_PGVECTOR)
+                self._local.finds_nearest = _finds_nearest(connection)
+        except driver.errors.InsufficientPrivilege:
+            return  # the tables are another role's; `health` says what could be better
+        except driver.Error as error:
+            raise self._translated(error) from error
 
     def backup(self, target: str) -> int:
         from .copy import copy_space
@@ -190,6 +220,12 @@ class PostgresDatabase:
                 row = tx.one("SELECT current_setting(:name)", {"name": name})
                 if not row or row[0] not in ("on", "remote_apply", "remote_write"):
                     problems.append(f"{name} is {row[0] if row else '?'}: a crash can lose writes")
+            pgvector = tx.one("SELECT 1 FROM pg_extension WHERE extname = 'vector'")
+            if pgvector and not tx.finds_nearest:
+                problems.append(
+                    "pgvector came after the tables: the role that owns them should run "
+                    "`recollect rebuild --missing`"
+                )
             role = tx.one(
                 "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
             )
@@ -237,7 +273,7 @@ class PostgresDatabase:
 
 
 def _finds_nearest(connection: psycopg.Connection[Row]) -> bool:
-    """Whether pgvector was there when the tables were made."""
+    """Whether the tables make use of pgvector."""
     row = connection.execute(
         "SELECT count(*) FROM pg_attribute "
         "WHERE attrelid = 'vectors'::regclass AND attname = 'direction'"

@@ -319,6 +319,9 @@ class SqliteDatabase:
         files.make_private(self.path)
         return result
 
+    def refit(self) -> None:
+        return  # everything that SQLite can do it could from the beginning
+
     def backup(self, target: str) -> int:
         if not self.present():
             raise Refused("there is nothing to copy yet", where=self.path)

@@ -112,6 +112,8 @@ def catch_up(
     With another embedder than last time all are made anew. `tell` hears of each batch."""
     if space.read(vectors.embedder) != embedder.id:
         space.write(lambda tx: _begin(tx, embedder.id, now))
+    while space.read(lambda tx: tx.finds_nearest and vectors.blocks(tx)):
+        space.write(_hand_over)
     made = 0
     while not most or made < most:
         done = _one_batch(space, embedder, min(BATCH, most - made if most else BATCH))
@@ -123,6 +125,15 @@ def catch_up(
     if space.read(vectors.with_dead):
         space.write(_without_dead)
     return made
+
+
+def _hand_over(tx: Tx) -> None:
+    """Tell the engine of the vectors in the last block, made before it could find them itself."""
+    block = vectors.last(tx)
+    alive = vectors.in_block(tx, block) if block.entries else {}
+    if alive:
+        tx.point(list(alive.items()))
+    vectors.dissolve(tx, block)
 
 
 def _one_batch(space: Database, embedder: Embedder, most: int) -> int:
@@ -225,14 +236,13 @@ def cosines(question: bytes, held: Mapping[int, bytes]) -> dict[int, float]:
 
 def nearest(tx: Tx, question: bytes, count: int) -> dict[int, float]:
     """The entries nearest to the question, with their cosines, best first."""
-    if tx.finds_nearest:
-        entries = tx.nearest(question, count)
-    else:
-        blocks = [block for block in vectors.blocks(tx) if block.entries]
-        scores = core.nearest.scan(question, [block.planes for block in blocks])
-        numbers = array("q")
-        for block in blocks:
-            numbers += block.entries
-        entries = [numbers[place] for place in core.nearest.best(scores, count)]
+    entries = tx.nearest(question, count) if tx.finds_nearest else []
+    # An engine that finds them itself may not know all of them yet: the others are in blocks.
+    blocks = [block for block in vectors.blocks(tx) if block.entries]
+    scores = core.nearest.scan(question, [block.planes for block in blocks])
+    numbers = array("q")
+    for block in blocks:
+        numbers += block.entries
+    entries += [numbers[place] for place in core.nearest.best(scores, count)]
     found = cosines(question, vectors.of(tx, list(dict.fromkeys(entries))))
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))

@@ -190,6 +190,13 @@ def replace_block(tx: Tx, block: Block) -> None:
         set_block(tx, block)
 
 
+def dissolve(tx: Tx, block: Block) -> None:
+    """Take a block away and leave its vectors, which the engine itself knows by now."""
+    place = {"block": block.block}
+    tx.run("UPDATE vectors SET block = 0 WHERE space = :space AND block = :block", place)
+    tx.run("DELETE FROM blocks WHERE space = :space AND block = :block", place)
+
+
 def _block(number: int, entries: bytes, planes: bytes) -> Block:
     from array import array
 

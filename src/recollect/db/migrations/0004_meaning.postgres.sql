@@ -50,19 +50,3 @@ BEGIN
       'WITH CHECK (space = current_setting(''recollect.space'', true))', name);
   END LOOP;
 END $$;
-
--- With pgvector, if the server has it and this role may create it, HNSW finds the nearest.
-DO $$
-BEGIN
-  IF EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') THEN
-    CREATE EXTENSION IF NOT EXISTS vector;
-  END IF;
-EXCEPTION WHEN insufficient_privilege THEN
-  RAISE NOTICE 'pgvector is there, but this role may not create it';
-END $$;
-DO $$
-BEGIN
-  IF EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector') THEN
-    ALTER TABLE vectors ADD COLUMN direction vector;
-  END IF;
-END $$;
