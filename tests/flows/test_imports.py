@@ -84,7 +84,8 @@ def test_a_growing_transcript_is_followed_to_its_end(
         grown.write_bytes(whole[:length])
         mem.import_transcripts(str(grown), agent="claude-code")
     grown.write_bytes(whole)
-    mem.import_transcripts(str(grown), agent="claude-code")
+    last = mem.import_transcripts(str(grown), agent="claude-code")
+    assert last.sessions == 1
     pieces = said(mem)
     mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
     assert mem.import_transcripts(str(SAMPLES / PARALLEL)).messages == 0

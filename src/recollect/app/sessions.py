@@ -6,7 +6,7 @@ from typing import Any, TypedDict, Unpack
 
 from .. import flows
 from ..db.database import Tx
-from ..errors import Conflict, NotFound
+from ..errors import Conflict
 from ..places import branch_of, private_file
 from ..types import Json, Message, Recorded, Session
 from .opened import Opened
@@ -103,11 +103,7 @@ class Sessions(Opened):
             lambda tx: flows.look.session_page(tx, session, first, last)
         )
         if shown is None:
-            raise NotFound(
-                "there is no such session",
-                where=session,
-                hint="`recollect session list` shows what there is",
-            )
+            raise flows.look.none_such(session)
         return flows.look.seen(shown, self._clock())
 
     def recall_sessions(

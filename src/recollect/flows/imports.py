@@ -130,6 +130,7 @@ class _Import:
         self._about: dict[str, Found] = {}
         self._news: dict[str, Found] = {}
         self._held: list[_Held] = []
+        self._spoken: dict[str, None] = {}
         self._size = 0
         self._skipped: Counter[str] = Counter()
         self._damaged: Counter[str] = Counter()
@@ -149,7 +150,7 @@ class _Import:
         return Read(
             self._transcript.host,
             self._transcript.path,
-            tuple(self._about),
+            tuple({**self._about, **self._spoken}),
             new,
             known,
             dict(self._skipped),
@@ -178,6 +179,7 @@ class _Import:
             said = capture.Said(messages.said(entry.message), entry.session, prepared.at)
             statements = capture.prepare(said, self._how.new_id)
         self._held.append(_Held(entry.session, prepared, statements))
+        self._spoken[entry.session] = None
         self._size += len(prepared.body)
         if len(self._held) >= BATCH_MESSAGES or self._size >= BATCH_CHARACTERS:
             self._save(None)

@@ -107,12 +107,16 @@ def existing(tx: Tx, name: str) -> Session:
     """The session with this id or beginning of one; `current` is the one last switched to."""
     session = sessions.get(tx, _session_id(tx, name))
     if session is None:
-        raise NotFound(
-            "there is no such session",
-            where=name,
-            hint="`recollect session list` shows what there is",
-        )
+        raise none_such(name)
     return session
+
+
+def none_such(name: str) -> NotFound:
+    """There is no session of that name, or none at all."""
+    if name == CURRENT:
+        return NotFound("there are no sessions yet", hint="`recollect import` reads agents' own")
+    hint = "`recollect session list` shows what there is"
+    return NotFound("there is no such session", where=name, hint=hint)
 
 
 def _session_id(tx: Tx, name: str) -> str:

@@ -126,6 +126,8 @@ def main(words: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return status
     except KeyboardInterrupt:
+        if sys.stderr and sys.stderr.isatty():
+            print(file=sys.stderr)  # what was on its way ends its line
         return 130
     except BrokenPipeError:
         # The reader went away (`| head`): nothing is wrong, and nobody is left to tell.

@@ -199,14 +199,14 @@ def _recorded(recorded: Recorded) -> str:
 
 def _memories(memories: Sequence[Memory]) -> str:
     if not memories:
-        return 'nothing is remembered of that; keep something with: recollect learn "…"'
+        return 'nothing is remembered here; keep something with: recollect learn "…"'
     rows = ((item.id, item.kind, item.layer, item.status, item.text) for item in memories)
     return table(("ID", "KIND", "LAYER", "STATUS", "TEXT"), rows)
 
 
 def _sessions(sessions: Sequence[Session]) -> str:
     if not sessions:
-        return "no sessions yet; `recollect record` starts one"
+        return "no sessions yet; `recollect import` reads those of your agents"
     short = _short_ids([item.id for item in sessions]) if sys.stdout.isatty() else {}
     rows = (
         (
