@@ -167,6 +167,13 @@ CODEX_KEYS = {"continue", "stopReason", "suppressOutput", "systemMessage"}
 CODEX_SPECIFIC = {"SessionStart", "UserPromptSubmit", "PostToolUse"}
 
 
+def test_where_nothing_can_be_shown_to_the_user_alone_the_model_is_told() -> None:
+    parsed = event(cursor("beforeSubmitPrompt", prompt="fix it"))
+    reply = json.loads(hosts.hooks("cursor").reply(parsed, CONTEXT, "1 memory kept"))
+    told = '<recollect-memory block="notice">\n1 memory kept\n</recollect-memory>'
+    assert reply["additional_context"] == f"{CONTEXT}\n{told}"
+
+
 @pytest.mark.parametrize(("host", "payload"), ALL)
 @pytest.mark.parametrize("context", ["", CONTEXT])
 @pytest.mark.parametrize("notice", ["", "1 memory kept"])

@@ -114,7 +114,9 @@ def test_a_rule_in_a_prompt_is_captured_shown_and_can_be_undone(
     fire: Fire, project: Path, opened: Callable[[], recollect.Recollect]
 ) -> None:
     done = fire(prompt(project, f"Fix the build. {RULE}"))
-    shown = json.loads(done.stdout)["systemMessage"]
+    reply = json.loads(done.stdout)
+    assert "hookSpecificOutput" not in reply, "the model has just heard it from the user"
+    shown = reply["systemMessage"]
     with opened() as memory:
         (held,) = memory.captures()
         assert (held.text, held.kind, held.origin, held.status) == (

@@ -48,12 +48,13 @@ class Agents(Briefing):
             return flows.hooks.Answer()
         if event.name == "session_start":
             return self._catch_up_later(_sweep(event), self._briefed(event))
+        # What the user says now need not be told to the model again: the briefing comes first.
+        answer = self._briefed(event)
         try:
-            notice = _notice(self._capture(event, now))
+            return answer._replace(notice=_notice(self._capture(event, now)))
         except StoreError as trouble:
             # It is captured from the transcript, later.
-            return self._briefed(event)._replace(trouble=trouble)
-        return self._briefed(event)._replace(notice=notice)
+            return answer._replace(trouble=trouble)
 
     def _briefed(self, event: Event) -> flows.hooks.Answer:
         """What the model sees: all of it when a session starts, or is heard of for the first time;

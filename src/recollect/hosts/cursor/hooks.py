@@ -1,7 +1,8 @@
 """Cursor's hook payloads and replies. It waits for a JSON object, also when we have no word.
 
-Context can be given when a conversation starts and with each prompt. After a stop the only
-answer would be a follow-up prompt, and we never put words into the user's mouth.
+Context can be given when a conversation starts and with each prompt. Nothing can be shown to the
+user alone, so a notice goes to the model, in a block of ours. After a stop the only answer would be
+a follow-up prompt, and we never put words into the user's mouth.
 """
 
 from __future__ import annotations
@@ -34,8 +35,13 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
         body: dict[str, Json] = {}
         if event.name == "user_prompt":
             body["continue"] = True
-        if context and event.name in ("session_start", "user_prompt"):
-            body["additional_context"] = context
+        told = "\n".join(filter(None, (context, _told(notice))))
+        if told and event.name in ("session_start", "user_prompt"):
+            body["additional_context"] = told
         return body
 
     return fitted(context, notice, shape) or "{}"
+
+
+def _told(notice: str) -> str:
+    return f'<recollect-memory block="notice">\n{notice}\n</recollect-memory>' if notice else ""

@@ -25,7 +25,7 @@ const tell = (payload) =>
     child.stdin.end(JSON.stringify({ host: "opencode", ...payload }))
   })
 
-export const Recollect = async ({ directory, worktree }) => {
+export const Recollect = async ({ client, directory, worktree }) => {
   const cwd = worktree && worktree !== "/" ? worktree : directory
   const started = new Map() // session -> why its next prompt starts with a briefing ("" if not)
   const subagents = new Set()
@@ -35,6 +35,12 @@ export const Recollect = async ({ directory, worktree }) => {
     cwd,
     ...more,
   })
+
+  // What was noted of the user's words is shown to them, never to the model alone.
+  const show = (message) =>
+    client?.tui
+      ?.showToast({ body: { title: "Recollect", message, variant: "info", duration: 10000 } })
+      ?.catch?.(() => {})
 
   return {
     event: async ({ event }) => {
@@ -59,6 +65,7 @@ export const Recollect = async ({ directory, worktree }) => {
       answers.push(
         await tell(about("user_prompt", session, { prompt, turn_id: output.message.id })),
       )
+      for (const answer of answers) if (answer.notice) show(answer.notice)
       const text = answers.map((answer) => answer.context).filter(Boolean).join("\n\n")
       if (!text) return
       output.parts.unshift({
