@@ -12,6 +12,7 @@ import recollect
 from recollect.core.tokens import count_text
 
 from ..conftest import Clock
+from .test_windows import call
 
 Mem = recollect.Recollect
 
@@ -276,3 +277,12 @@ def test_a_memory_that_is_injected_often_and_never_helps_is_reported(mem: Mem) -
     assert not mem.audit().useless, "where nobody gives feedback, silence says nothing"
     mem.feedback(useful.id, "helped")
     assert [(one.id, "10 times" in one.reason) for one in mem.audit().useless] == [(idle.id, True)]
+
+
+def test_a_prompt_without_a_subject_is_not_joined_by_history(mem: Mem) -> None:
+    mem.record("s-1", "ok, go on and continue with the parser rewrite")
+    mem.record("s-1", call("c1", "Bash", command="continue the parser rewrite in src/parser.py"))
+    for nothing in ("ok", "go on", "continue", "yes, continue"):
+        assert mem.briefing(query=nothing).text == "", nothing
+    (told,) = mem.briefing(query="how is the parser rewrite going?").items
+    assert told.address == "memory://session/s-1/messages/1-1"

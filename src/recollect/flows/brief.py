@@ -191,9 +191,20 @@ def _matched(tx: Tx, matches: Sequence[Matched], query: str) -> list[tuple[Memor
 
 def _strength_of_match(match: Matched, asked: Sequence[str]) -> float:
     """From 0 to 1: rare words count by BM25, and all words by how many of them are there."""
-    held = frozenset(match.stems.split())
-    share = len([term for term in asked if terms.stem(term) in held]) / len(asked)
+    share = _held(match, asked) / len(asked)
     return 0.5 * rank.words_score(match.score) + 0.5 * share
+
+
+def _is_about(match: Matched, asked: Sequence[str]) -> bool:
+    """Whether what was said long ago speaks of what is asked now: it shares two words at least,
+    and most of them. One word (“ok”, “go on”) is no subject."""
+    held = _held(match, asked)
+    return held >= 2 and 2 * held > len(asked)
+
+
+def _held(match: Matched, asked: Sequence[str]) -> int:
+    held = frozenset(match.stems.split())
+    return len([term for term in asked if terms.stem(term) in held])
 
 
 def _skills(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Skill]:
@@ -229,7 +240,7 @@ def _episodes(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Poi
     for match in matches:
         told = store.episodes.sketch(tx, match.ref) if match.source == "episode" else None
         own = bool(ask.session) and match.owner == ask.session
-        if told is None or own or told.label in _UNTRUSTED:
+        if told is None or own or told.label in _UNTRUSTED or not _is_about(match, asked):
             continue
         share = _strength_of_match(match, asked)
         said = rank.snippet(told.text, asked, 120)
@@ -246,11 +257,15 @@ def _sessions(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Poi
     for match in matches:
         if match.source != "message" or match.ref == ask.session or match.kind not in _SPOKEN:
             continue
+        if not _is_about(match, asked):
+            continue
         row = store.sessions.message(tx, match.ref, match.seq)
         if row is None or match.ref in best or row.label in _UNTRUSTED:
             continue
         message = messages.message_from_body(json.loads(row.body))
-        text = messages.typed(message) if row.label == "user" else messages.text_of(message)
+        # A call with its arguments says nothing to whoever reads one line of it.
+        spoken = message._replace(calls=())
+        text = messages.typed(message) if row.label == "user" else messages.text_of(spoken)
         if not text:
             continue
         share = _strength_of_match(match, asked)
