@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 import recollect
 from recollect.app import OPERATIONS
 from recollect.core import tokens
-from recollect.interfaces import http, mcp, mcp_tools
+from recollect.interfaces import http, mcp, mcp_tools, schema
 
 Talk = Callable[[Client], Awaitable[Any]]
 TOKEN = "a-token-for-the-test"
@@ -113,6 +113,9 @@ def test_tools_are_few_short_and_always_in_the_same_order(memory: recollect.Reco
     ]
 
 
+_PLACES = ("path", "folder")
+
+
 def test_the_full_profile_offers_every_operation_but_a_persons(
     memory: recollect.Recollect,
 ) -> None:
@@ -128,6 +131,8 @@ def test_the_full_profile_offers_every_operation_but_a_persons(
     names, done, refused = talk(memory, work, full=True)
     assert set(OPERATIONS) - set(names) == set(OPERATIONS) & mcp_tools._PERSONS_ONLY
     assert not {"init", "confirm", "import", "backup", "plugin"} & set(names)
+    paths = [w for w in names for p in schema.operation(w).parameters if p.name in _PLACES]
+    assert paths == ["for-file"], "a model reaches no files through its memory"
     assert done.structured_content["text"] == "v"
     assert refused.is_error
 

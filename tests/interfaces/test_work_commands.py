@@ -50,9 +50,12 @@ def test_each_command_says_what_it_did(say: Say, project: Path) -> None:
     assert "1. Read the spec" in say("procedure", "show", "add-endpoint")
     assert "worked 1 times" in say("procedure", "use", "add-endpoint")
     assert "version 2" in say("procedure", "revise", "add-endpoint", "--step", "Write it")
-    assert "name: add-endpoint" in say("procedure", "export", "add-endpoint")
-    say("procedure", "export", "add-endpoint", "--folder", str(project / "skills"))
-    say("procedure", "load", str(project / "skills" / "add-endpoint"))
+    skill = say("procedure", "export", "add-endpoint")
+    assert "name: add-endpoint" in skill
+    refused = EXIT_STATUS["refused"]
+    say("procedure", "export", "add-endpoint", "--folder", str(project / "skills"), status=refused)
+    (project / "SKILL.md").write_text(skill)
+    say("procedure", "load", str(project / "SKILL.md"))
     # Only a person at a terminal accepts.
     say("procedure", "accept", "add-endpoint", status=EXIT_STATUS["refused"])
     formats = Path(__file__).parent.parent / "fixtures" / "formats"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
 from .. import core, flows
+from ..errors import Refused
 from ..places import write_private
 from ..types import Json, Learned
 from .memories import Memories
@@ -122,6 +123,12 @@ class Procedures(Memories):
         notes = tuple(filter(None, [core.skills.beyond_convention(shown.procedure)]))
         if not folder:
             return flows.procedures.Exported(shown.name, text, notes=notes)
+        if shown.status != "active":
+            raise Refused(
+                f"the procedure is {shown.status}: as a skill it would be followed",
+                where=shown.name,
+                hint="a person accepts it with `recollect procedure accept`",
+            )
         place = os.path.join(os.path.abspath(os.path.expanduser(folder)), shown.name)
         os.makedirs(place, exist_ok=True)
         path = os.path.join(place, "SKILL.md")

@@ -61,7 +61,9 @@ class Tending(Memories):
         Example: recollect archive m-4k9w2c
         """
         now = self._clock()
-        return self._tend(id, lambda tx: flows.tend.set_status(tx, id, "archived", now))
+        return self._tend(
+            id, lambda tx: flows.tend.set_status(tx, id, "archived", self.origin, now)
+        )
 
     def restore(self, id: str) -> Memory:
         """Take a memory back out of the archive.
@@ -71,7 +73,7 @@ class Tending(Memories):
         Example: recollect restore m-4k9w2c
         """
         now = self._clock()
-        return self._tend(id, lambda tx: flows.tend.set_status(tx, id, "active", now))
+        return self._tend(id, lambda tx: flows.tend.set_status(tx, id, "active", self.origin, now))
 
     def feedback(self, id: str, verdict: str, session: str = "") -> "flows.tend.Judged":
         """Say what came of a memory that was used; it counts in ranking.

@@ -10,6 +10,7 @@ from ..db.database import Tx
 from ..errors import InvalidInput
 from ..places import make_folder, write_private
 from ..types import Document, Hit
+from .briefings import may_be_shown
 from .opened import new_id
 from .tasks import Tasks
 
@@ -117,7 +118,7 @@ class Work(Tasks):
         by_hand = core.worknotes.parse_continuity(on_file or "")
         words = doing or (by_hand.doing if edited else "") or _objective(self.notes().notes)
         hits = self.recall(words, limit=20, budget=4000) if words else ()
-        known = [hit for hit in hits if hit.id.startswith(("m-", "e-", "p-"))]
+        known = [hit for hit in hits if hit.id.startswith(("m-", "e-", "p-")) and may_be_shown(hit)]
         avoid = [hit for hit in known if hit.kind == "pitfall"][:_MOST_NAMED]
         relevant = [hit for hit in known if hit.kind != "pitfall"][:_MOST_NAMED]
         text = core.worknotes.render_continuity(words, _named(relevant), _named(avoid), by_hand)
@@ -271,7 +272,10 @@ def _belongs(key: str, session: str) -> bool:
 
 
 def _named(hits: Sequence[Hit]) -> "list[Reference]":
-    return [core.worknotes.Reference(hit.id, hit.text) for hit in hits]
+    by = {"user": "", "system": ""}
+    return [
+        core.worknotes.Reference(hit.id, hit.text, by.get(hit.trust, hit.trust)) for hit in hits
+    ]
 
 
 def _read(path: str) -> str | None:

@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ..errors import InvalidInput
+from .brief_text import quoted
 
 MOST_LINES = 20
 MOST_BULLETS = 3
@@ -199,10 +200,12 @@ def _history() -> re.Pattern[str]:
 
 
 class Reference(NamedTuple):
-    """A record by its id, with a title to recognise it by."""
+    """A record by its id, with a title to recognise it by; `by` says who stated it, if it was not
+    the user: such a title is quoted."""
 
     id: str
     title: str
+    by: str = ""
 
 
 class ByHand(NamedTuple):
@@ -233,7 +236,7 @@ def render_continuity(
         (_RELEVANT, memories, by_hand.relevant),
         (_AVOID, mistakes, by_hand.avoid),
     ):
-        lines = [f"- [{one.id}] {_title(one.title)}".rstrip() for one in listed.values()]
+        lines = [f"- [{one.id}] {_named(one)}".rstrip() for one in listed.values()]
         lines += [f"- {line}" for line in own]
         if lines:
             parts.append("\n".join((f"## {heading}", *lines)))
@@ -255,6 +258,11 @@ def parse_continuity(text: str) -> ByHand:
         else:
             more.append(part.strip())
     return ByHand(doing, tuple(lists[_RELEVANT]), tuple(lists[_AVOID]), tuple(more))
+
+
+def _named(one: Reference) -> str:
+    title = _title(one.title)
+    return f"by {one.by}: {quoted(title)}" if one.by else title
 
 
 def _title(text: str) -> str:

@@ -97,12 +97,9 @@ def correct(
     """Put another text in a memory's place; the old one stays in its history."""
     old = open_memory(tx, id)
     new = prepared.row
-    if ORIGINS.index(new.label) > ORIGINS.index(old.label):
-        raise Refused(
-            f"what comes from the {new.label} cannot change what the {old.label} stated",
-            where=old.address,
-            hint="learn it as a memory of its own; a person can decide between them",
-        )
+    _check_trust(
+        old, new.label, "learn it as a memory of its own; a person can decide between them"
+    )
     if new.digest == old.digest:
         raise InvalidInput(
             "the memory says that already",
@@ -140,9 +137,19 @@ def replaced(tx: Tx, old: Memory, row: memories.MemoryRow, now: int) -> Memory:
     return memory
 
 
-def set_status(tx: Tx, id: str, status: str, now: int) -> Memory:
+def _check_trust(memory: Memory, origin: str, hint: str) -> None:
+    if ORIGINS.index(origin) > ORIGINS.index(memory.label):
+        raise Refused(
+            f"what comes from the {origin} cannot change what the {memory.label} stated",
+            where=memory.address,
+            hint=hint,
+        )
+
+
+def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
     """Archive a memory, or take it back out of the archive: to be confirmed, if it has to be."""
     memory = open_memory(tx, id)
+    _check_trust(memory, origin, "ask the user to run the command at a terminal")
     allowed = ("active", "proposed") if status == "archived" else ("archived",)
     if memory.status not in allowed:
         raise InvalidInput(f"the memory is {memory.status}", where=memory.address)

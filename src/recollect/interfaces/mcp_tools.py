@@ -31,6 +31,7 @@ memory_learn, one statement each, with its kind.
 _PERSONS_ONLY = frozenset(
     {
         *("init", "plugin", "backup", "adopt", "import", "session import", "session export"),
+        *("episode load", "pattern load", "procedure load", "procedure export", "notes lint"),
         *("confirm", "capture undo"),
     }
 )

@@ -74,6 +74,7 @@ def hit_line(hit: Hit) -> str:
     """One hit: what it says, and where it is from."""
     origin = f"{hit.role}, " if hit.role else ""
     mark = "" if hit.status == "active" else f", {hit.status}"
+    mark += "" if hit.role or hit.trust in ("user", "system") else f", by {hit.trust}"
     mark += f", {render.one_line(hit.freshness)}" if hit.freshness else ""
     mark += f", newer: {hit.outdated_by}" if hit.outdated_by else ""
     against = hit.why.partition("contradicts ")[2]
@@ -85,7 +86,9 @@ def hit_line(hit: Hit) -> str:
     lines += [f"beside, {said.role}: {render.one_line(said.text, 200)}" for said in hit.around]
     # Only who asks for them is told the signs, each with what it added.
     lines += [f"why: {hit.why}"] if " +" in hit.why else []
-    return "\n".join([head, *("       " + line for line in lines)])
+    # What was said in a conversation, or stated by anybody but the user, is a quotation.
+    lead = "       " if hit.trust in ("user", "system") and not hit.role else "     > "
+    return "\n".join([head, *(lead + line for line in lines)])
 
 
 def memory_lines(memory: Memory) -> list[str]:
