@@ -235,6 +235,30 @@ def test_what_our_own_tools_answered_is_left_out_but_the_call_stays(tmp_path: Pa
     assert [c.name for c in told.messages[0].calls] == ["mcp__recollect__memory_recall", "Read"]
 
 
+@pytest.mark.parametrize(
+    ("name", "command", "ours"),
+    [
+        ("mcp__plugin_recollect_recollect__memory_recall", "", True),
+        ("mcp__plugin_other_recollect_like__x", "", False),
+        ("Bash", 'recollect recall "tabs" --json', True),
+        ("Bash", "cd /w/p && /opt/venv/bin/recollect show m-1", True),
+        ("Bash", "recollect recall tabs; cat notes.txt", False),
+        ("Bash", "grep -r recollect .", False),
+        ("Bash", "pip install recollect", False),
+    ],
+)
+def test_what_we_answered_is_left_out_however_we_were_asked(
+    tmp_path: Path, name: str, command: str, ours: bool
+) -> None:
+    told = tell(
+        tmp_path,
+        assistant(call("t1", name, command=command)),
+        user([result("t1", "Always use tabs.")]),
+    )
+    (answer,) = [words(message) for message in told.messages if message.role == "tool"]
+    assert answer == ("[an answer of recollect, left out]" if ours else "Always use tabs.")
+
+
 def test_a_fork_gives_its_copies_back_to_the_parent_under_their_first_key(tmp_path: Path) -> None:
     parent = read("claude-code", write(tmp_path / "s-1.jsonl", [user("first", uuid="u1")]))
     copied = user("first", uuid="other", sessionId="s-2")

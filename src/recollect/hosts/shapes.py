@@ -6,13 +6,16 @@ knows beside them. Nothing here trusts a type: what an agent wrote may be anythi
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ..core.capture import pasted
 from ..core.messages import own_message, said
 from ..errors import InvalidInput
-from ..types import Json, Message
+from ..types import Json, Message, ToolCall
 from .stream import Entry
 
 if TYPE_CHECKING:
@@ -88,8 +91,29 @@ def _typed(text: str, spans: Iterable[tuple[int, int]]) -> bool:
 
 def is_own_tool(name: str) -> bool:
     """Whether a tool is one of ours, under any host's spelling of an MCP tool's name."""
-    head = name.lower().removeprefix("mcp").lstrip("_")
+    head = name.lower().removeprefix("mcp").lstrip("_").removeprefix("plugin_")
     return head == OWN_SERVER or head.startswith((f"{OWN_SERVER}_", f"{OWN_SERVER}."))
+
+
+def _is_own_call(call: ToolCall) -> bool:
+    """Whether a call asks us: by a tool of ours, or by our command alone in a shell."""
+    if is_own_tool(call.name):
+        return True
+    if OWN_SERVER not in call.arguments:
+        return False
+    try:
+        given = as_dict(json.loads(call.arguments))
+    except (ValueError, RecursionError):
+        return False
+    line = given.get("command", given.get("cmd"))
+    line = line[-1] if isinstance(line, list) and line else line
+    return isinstance(line, str) and bool(_own_command().match(line))
+
+
+@cache
+def _own_command() -> re.Pattern[str]:
+    """`recollect recall …`, also after a `cd`; what else a line does has an answer worth keeping."""
+    return re.compile(r"\s*(?:cd\s[^;&|\n]{1,300}&&\s*)?(?:[^\s;&|]*/)?recollect\s[^;&|\n]*\Z")
 
 
 def without_own_answers(messages: list[Message], state: dict[str, Json]) -> list[Message]:
@@ -100,7 +124,7 @@ def without_own_answers(messages: list[Message], state: dict[str, Json]) -> list
     open_calls = state.setdefault("own_calls", [])
     kept = []
     for message in messages:
-        open_calls.extend(call.id for call in message.calls if is_own_tool(call.name))
+        open_calls.extend(call.id for call in message.calls if _is_own_call(call))
         if message.role == "tool" and message.call_id in open_calls:
             open_calls.remove(message.call_id)
             message = message._replace(content=LEFT_OUT, extra=None)
