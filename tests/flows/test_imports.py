@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 import recollect
 from recollect.flows import imports
@@ -72,6 +73,18 @@ def test_a_lost_cursor_does_not_double_anything(mem: recollect.Recollect) -> Non
     again = mem.import_transcripts(str(SAMPLES / PARALLEL))
     assert (again.messages, again.known) == (0, len(archive))
     assert said(mem) == archive
+
+
+def test_a_compressed_rollout_is_read_like_a_plain_one(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    plain = (SAMPLES / "codex-0.166.0.rollout.jsonl").read_bytes()
+    packed = tmp_path / "rollout-2026-11-15T07-36-51-01a1de23-326c-7201-abe0-b8c049ba2d21.jsonl.zst"
+    packed.write_bytes(zstandard.ZstdCompressor().compress(plain))
+    done = mem.import_transcripts(str(packed))
+    assert (done.messages, done.sessions) == (4, 1)
+    again = mem.import_transcripts(str(SAMPLES / "codex-0.166.0.rollout.jsonl"))
+    assert (again.messages, again.known) == (0, 4)
 
 
 def test_a_growing_transcript_is_followed_to_its_end(

@@ -112,7 +112,7 @@ def _is_own_call(call: ToolCall) -> bool:
 
 @cache
 def _own_command() -> re.Pattern[str]:
-    """`recollect recall …`, also after a `cd`; what else a line does has an answer worth keeping."""
+    """`recollect recall …`, also after a `cd`; what a line does besides is worth keeping."""
     return re.compile(r"\s*(?:cd\s[^;&|\n]{1,300}&&\s*)?(?:[^\s;&|]*/)?recollect\s[^;&|\n]*\Z")
 
 
