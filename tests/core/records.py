@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from recollect.core.distill_steps import Learn, Plan, Step
@@ -13,38 +14,15 @@ from recollect.types import FOREVER, KINDS, Memory, Message, ToolCall
 DAY = 86_400_000_000
 NOW = 1_790_000_000_000_000
 
-EPISODE = json.loads("""
-{
-  "id": "ep-2026-01-06-001",
-  "task_id": "task-042",
-  "timestamp": "2026-01-06T10:30:00Z",
-  "duration_seconds": 342,
-  "agent": "eng-001-backend",
-  "context": {
-    "phase": "development",
-    "goal": "Implement POST /api/todos endpoint",
-    "constraints": ["No third-party deps", "< 200ms response"],
-    "files_involved": ["src/routes/todos.ts", "src/db/todos.ts"]
-  },
-  "action_log": [
-    {"t": 0, "action": "read_file", "target": "openapi.yaml"},
-    {"t": 5, "action": "write_file", "target": "src/routes/todos.ts"},
-    {"t": 120, "action": "run_test", "result": "fail", "error": "missing return type"},
-    {"t": 140, "action": "edit_file", "target": "src/routes/todos.ts"},
-    {"t": 180, "action": "run_test", "result": "pass"}
-  ],
-  "outcome": "success",
-  "errors_encountered": [
-    {
-      "type": "TypeScript compilation",
-      "message": "Missing return type annotation",
-      "resolution": "Added explicit :void to route handler"
-    }
-  ],
-  "artifacts_produced": ["src/routes/todos.ts", "tests/todos.test.ts"],
-  "git_commit": "abc123"
-}
-""")
+FORMATS = Path(__file__).parent.parent / "fixtures" / "formats"
+
+
+def example(name: str) -> Any:
+    """An example of a format, as its description gives it."""
+    return json.loads((FORMATS / name).read_text(encoding="utf-8"))
+
+
+EPISODE = example("episode.json")
 
 
 def episode(id: str, goal: str, **fields: Any) -> Episode:

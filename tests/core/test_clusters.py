@@ -20,15 +20,10 @@ from recollect.core.clusters import (
 )
 from recollect.core.meaning import Meaning
 
+from .records import ENDPOINTS
+
 law = settings(deadline=None, max_examples=150)
 
-ENDPOINTS = [
-    "Implement POST /api/todos endpoint",
-    "Add GET /api/users endpoint",
-    "Create DELETE /api/orders endpoint",
-    "Implement PUT /api/items endpoint with validation",
-    "Add PATCH /api/todos endpoint",
-]
 FORMS = [
     "Implement login form validation",
     "Add validation to signup form",

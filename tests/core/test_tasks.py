@@ -44,7 +44,7 @@ from recollect.core.tasks import (
 )
 from recollect.errors import InvalidInput
 
-from .records import DAY, NOW, memory
+from .records import DAY, NOW, example, memory
 
 law = settings(deadline=None, max_examples=150)
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -56,40 +56,8 @@ anything = st.recursive(
 
 unknown = st.dictionaries(texts.map("x-{}".format), anything, max_size=3)
 
-LEDGER = json.loads("""
-{
-  "agent_id": "eng-001-backend",
-  "last_checkpoint": "2026-01-06T10:00:00Z",
-  "tasks_completed": 12,
-  "current_task": "task-042",
-  "state": {
-    "files_modified": ["src/routes/todos.ts"],
-    "uncommitted_changes": true,
-    "last_git_commit": "abc123"
-  },
-  "context": {
-    "tech_stack": ["express", "typescript", "sqlite"],
-    "patterns_learned": ["sem-001", "sem-005"],
-    "current_goal": "Implement CRUD for todos"
-  }
-}
-""")
-HANDOFF = json.loads("""
-{
-  "id": "handoff-001",
-  "from_agent": "eng-001-backend",
-  "to_agent": "qa-001-testing",
-  "timestamp": "2026-01-06T11:00:00Z",
-  "context": {
-    "what_was_done": "Implemented POST /api/todos endpoint",
-    "artifacts": ["src/routes/todos.ts"],
-    "git_state": "commit abc123",
-    "needs_testing": ["unit tests for validation", "contract tests"],
-    "known_issues": [],
-    "relevant_patterns": ["sem-001"]
-  }
-}
-""")
+LEDGER = example("ledger.json")
+HANDOFF = example("handoff.json")
 
 
 # ---------------------------------------------------------------- tasks

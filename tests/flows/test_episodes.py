@@ -11,39 +11,11 @@ import recollect
 from recollect.types import Message, ToolCall
 
 from ..conftest import Clock
+from ..core.records import example
 
 Mem = recollect.Recollect
 
-GIVEN: dict[str, Any] = {
-    "id": "ep-2026-01-06-001",
-    "task_id": "task-042",
-    "timestamp": "2026-01-06T10:30:00Z",
-    "duration_seconds": 342,
-    "agent": "eng-001-backend",
-    "context": {
-        "phase": "development",
-        "goal": "Implement POST /api/todos endpoint",
-        "constraints": ["No third-party deps", "< 200ms response"],
-        "files_involved": ["src/routes/todos.ts", "src/db/todos.ts"],
-    },
-    "action_log": [
-        {"t": 0, "action": "read_file", "target": "openapi.yaml"},
-        {"t": 5, "action": "write_file", "target": "src/routes/todos.ts"},
-        {"t": 120, "action": "run_test", "result": "fail", "error": "missing return type"},
-        {"t": 140, "action": "edit_file", "target": "src/routes/todos.ts"},
-        {"t": 180, "action": "run_test", "result": "pass"},
-    ],
-    "outcome": "success",
-    "errors_encountered": [
-        {
-            "type": "TypeScript compilation",
-            "message": "Missing return type annotation",
-            "resolution": "Added explicit :void to route handler",
-        }
-    ],
-    "artifacts_produced": ["src/routes/todos.ts", "tests/todos.test.ts"],
-    "git_commit": "abc123",
-}
+GIVEN: dict[str, Any] = example("episode.json")
 
 
 def say(mem: Mem, session: str) -> None:

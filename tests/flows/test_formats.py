@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from skills_ref.validator import validate
@@ -18,14 +17,9 @@ from recollect.core.skills import from_skill_md
 from recollect.interfaces import text
 
 from ..conftest import Clock
+from ..core.records import FORMATS, example
 
 Mem = recollect.Recollect
-FORMATS = Path(__file__).parent.parent / "fixtures" / "formats"
-
-
-def example(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((FORMATS / name).read_text(encoding="utf-8"))
-    return found
 
 
 def test_the_example_episode_loads_from_its_file_and_comes_back(mem: Mem) -> None:

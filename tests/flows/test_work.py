@@ -13,39 +13,12 @@ import recollect
 from recollect.core.worknotes import RULES
 
 from ..conftest import Clock
+from ..core.records import example
 
 Mem = recollect.Recollect
 
-LEDGER: dict[str, Any] = {
-    "agent_id": "eng-001-backend",
-    "last_checkpoint": "2026-01-06T10:00:00Z",
-    "tasks_completed": 12,
-    "current_task": "task-042",
-    "state": {
-        "files_modified": ["src/routes/todos.ts"],
-        "uncommitted_changes": True,
-        "last_git_commit": "abc123",
-    },
-    "context": {
-        "tech_stack": ["express", "typescript", "sqlite"],
-        "patterns_learned": ["sem-001", "sem-005"],
-        "current_goal": "Implement CRUD for todos",
-    },
-}
-HANDOFF: dict[str, Any] = {
-    "id": "handoff-001",
-    "from_agent": "eng-001-backend",
-    "to_agent": "qa-001-testing",
-    "timestamp": "2026-01-06T11:00:00Z",
-    "context": {
-        "what_was_done": "Implemented POST /api/todos endpoint",
-        "artifacts": ["src/routes/todos.ts"],
-        "git_state": "commit abc123",
-        "needs_testing": ["unit tests for validation", "contract tests"],
-        "known_issues": [],
-        "relevant_patterns": ["sem-001"],
-    },
-}
+LEDGER: dict[str, Any] = example("ledger.json")
+HANDOFF: dict[str, Any] = example("handoff.json")
 
 
 # ---------------------------------------------------------------- notes and continuity

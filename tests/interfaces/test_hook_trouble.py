@@ -37,16 +37,6 @@ Fire = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def variables(tmp_path: Path) -> dict[str, str]:
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "RECOLLECT_HOME": str(tmp_path / "home"),
-        "PYTHONPATH": str(Path(recollect.__file__).parent.parent),
-    }
-
-
-@pytest.fixture
 def fire(project: Path, variables: dict[str, str]) -> Fire:
     def call(event: str, *words: str, **more: Any) -> subprocess.CompletedProcess[str]:
         payload = {

@@ -34,16 +34,6 @@ CODEX = recorded("codex-0.166.0.hook-stdin.jsonl")
 
 
 @pytest.fixture
-def variables(tmp_path: Path) -> dict[str, str]:
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "RECOLLECT_HOME": str(tmp_path / "home"),
-        "PYTHONPATH": str(Path(recollect.__file__).parent.parent),
-    }
-
-
-@pytest.fixture
 def fire(project: Path, variables: dict[str, str]) -> Fire:
     """Runs the hook with a payload, as an agent would."""
 

@@ -17,6 +17,7 @@ anything does, is not known here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..errors import InvalidInput
@@ -190,3 +191,11 @@ def _is_id(name: str) -> bool:
 def _refusal(problem: str, text: str, hint: str = "") -> InvalidInput:
     shown = text if len(text) <= 80 else text[:77] + "…"
     return InvalidInput(problem, where=shown if shown.isprintable() else ascii(shown), hint=hint)
+
+
+def only(name: str, ids: Sequence[str]) -> str:
+    """The one id that begins so, or nothing; InvalidInput when somebody has to say more."""
+    if len(ids) > 1:
+        hint = ", ".join(ids[:5])
+        raise InvalidInput(f"several records begin with {name!r}", where=name, hint=hint)
+    return ids[0] if ids else ""

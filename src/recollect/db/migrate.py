@@ -7,6 +7,8 @@ that was released never changes. This module decides what is pending; engines ru
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 MIGRATIONS = ("0001_tables", "0002_search", "0003_message_keys", "0004_meaning")
 LATEST = len(MIGRATIONS)
@@ -15,6 +17,19 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
 class Outdated(Exception):
     """The store is of an earlier version, and whoever looks at it has no time for an upgrade."""
+
+
+def is_current(local: Any, read: Callable[[Callable[[Any], None]], None]) -> bool:
+    """Whether a store can be read without an upgrade; `local.hurried` tells the engine to raise
+    `Outdated` rather than to make one."""
+    local.hurried = True
+    try:
+        read(lambda tx: None)
+    except Outdated:
+        return False
+    finally:
+        local.hurried = False
+    return True
 
 
 def pending(version: int, engine: str) -> list[str]:

@@ -65,14 +65,7 @@ class PostgresDatabase:
         return True
 
     def current(self) -> bool:
-        self._local.hurried = True
-        try:
-            self.read(lambda tx: None)
-        except migrate.Outdated:
-            return False
-        finally:
-            self._local.hurried = False
-        return True
+        return migrate.is_current(self._local, self.read)
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
         return self._attempt(work, read_only=True)

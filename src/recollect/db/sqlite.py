@@ -78,14 +78,7 @@ class SqliteDatabase:
         return files.identity(self.path, self._registry) if self.path else None
 
     def current(self) -> bool:
-        self._local.hurried = True
-        try:
-            self.read(lambda tx: None)
-        except migrate.Outdated:
-            return False
-        finally:
-            self._local.hurried = False
-        return True
+        return migrate.is_current(self._local, self.read)
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
         if not getattr(self._local, "connection", None) and not self.present():

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .. import core
 from ..core import archive, capture
 from ..db.database import Tx
-from ..errors import InvalidInput, NotFound
+from ..errors import NotFound
 from ..store import memories, search
 from ..types import Learned, Memory
 from . import learn
@@ -61,12 +61,9 @@ def listing(tx: Tx, limit: int) -> list[Memory]:
 
 def undo(tx: Tx, id: str) -> Memory:
     """Take a captured memory out of use. It stays searchable, and said again it is back."""
-    names = [id] if memories.get(tx, id) else memories.starting_with(tx, id)
-    if len(names) > 1:
-        raise InvalidInput(
-            f"several records begin with {id!r}", where=id, hint=", ".join(names[:5])
-        )
-    memory = memories.get(tx, names[0]) if names else None
+    memory = memories.get(tx, id)
+    if memory is None:
+        memory = memories.get(tx, core.urls.only(id, memories.starting_with(tx, id)))
     if memory is None or MARK not in memory.detail:
         raise NotFound(
             "there is no captured memory with this id",

@@ -265,10 +265,7 @@ def existing(tx: Tx, name: str) -> episodes.EpisodeRow:
     name = name.removeprefix(urls.SCHEME)
     row = episodes.get(tx, name) or episodes.get(tx, address_id(name))
     if row is None and name.startswith("e-"):
-        ids = episodes.starting_with(tx, name)
-        if len(ids) > 1:
-            raise InvalidInput(f"several episodes begin with {name!r}", hint=", ".join(ids[:5]))
-        row = episodes.get(tx, ids[0]) if ids else None
+        row = episodes.get(tx, urls.only(name, episodes.starting_with(tx, name)))
     if row is None:
         raise NotFound(
             "there is no such episode", where=name, hint="`recollect episode list` shows them"

@@ -83,21 +83,19 @@ def _experience(tx: Tx, address: urls.Address) -> Shown | None:
 
     kept = store.episodes if address.kind == "episode" else store.procedures
     ids = kept.starting_with(tx, address.name)
-    _unambiguous(address.name, [] if address.name in ids else ids)
-    if not ids:
+    id = address.name if address.name in ids else urls.only(address.name, ids)
+    if not id:
         return None
     if address.kind == "episode":
-        return Shown(episode=episodes.shown(episodes.existing(tx, ids[0])))
-    row = store.procedures.get(tx, ids[0])
+        return Shown(episode=episodes.shown(episodes.existing(tx, id)))
+    row = store.procedures.get(tx, id)
     return Shown(procedure=procedures.shown(row)) if row else None
 
 
 def _memory(tx: Tx, name: str) -> Shown | None:
     memory = memories.get(tx, name)
     if memory is None:
-        ids = memories.starting_with(tx, name)
-        _unambiguous(name, ids)
-        memory = memories.get(tx, ids[0]) if ids else None
+        memory = memories.get(tx, urls.only(name, memories.starting_with(tx, name)))
     if memory is None:
         return None
     return Shown(memory=memory, versions=tuple(memories.versions(tx, memory.root)))
@@ -129,15 +127,8 @@ def _session_id(tx: Tx, name: str) -> str:
     ids = sessions.starting_with(tx, name)
     # A subagent's session has its parent's id in front: whoever begins both means the parent.
     first = min(ids, key=len, default=name)
-    _unambiguous(name, [id for id in ids if id == first or not id.startswith(f"{first}.")])
+    urls.only(name, [id for id in ids if id == first or not id.startswith(f"{first}.")])
     return first
-
-
-def _unambiguous(name: str, ids: list[str]) -> None:
-    if len(ids) > 1:
-        raise InvalidInput(
-            f"several records begin with {name!r}", where=name, hint=", ".join(ids[:5])
-        )
 
 
 def listing(tx: Tx, where: Mapping[str, str], limit: int, at: int = 0) -> list[Memory]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..core import secrets, skills, trust
+from ..core import secrets, skills, trust, urls
 from ..db.database import Tx
 from ..errors import Conflict, InvalidInput, NotFound, Refused
 from ..store import procedures, search
@@ -178,10 +178,7 @@ def existing(tx: Tx, name: str, hold: bool = False) -> procedures.ProcedureRow:
     name = name.removeprefix("memory://")
     row = procedures.named(tx, name, hold)
     if row is None and name.startswith("p-"):
-        ids = procedures.starting_with(tx, name)
-        if len(ids) > 1:
-            raise InvalidInput(f"several procedures begin with {name!r}", hint=", ".join(ids[:5]))
-        found = procedures.get(tx, ids[0]) if ids else None
+        found = procedures.get(tx, urls.only(name, procedures.starting_with(tx, name)))
         row = procedures.named(tx, found.name, hold) if found else None
     if row is None:
         raise NotFound(

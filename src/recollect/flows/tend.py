@@ -42,10 +42,7 @@ def open_memory(tx: Tx, id: str) -> Memory:
     id = id.removeprefix(urls.SCHEME)
     memory = memories.get(tx, id)
     if memory is None:
-        ids = memories.starting_with(tx, id)
-        if len(ids) > 1:
-            raise InvalidInput(f"several memories begin with {id!r}", hint=", ".join(ids[:5]))
-        memory = memories.get(tx, ids[0]) if ids else None
+        memory = memories.get(tx, urls.only(id, memories.starting_with(tx, id)))
     if memory is None:
         raise NotFound(
             "there is no such memory", where=id, hint="`recollect list` shows what there is"

@@ -141,6 +141,23 @@ def fitted(context: str, notice: str, shape: Callable[[str, str], dict[str, Json
         room -= len(reply) - LONGEST_REPLY
 
 
+def claude_reply(event: Event, context: str, notice: str) -> str:
+    """The reply in Claude Code's form, which other agents have taken over."""
+
+    def shape(context: str, notice: str) -> dict[str, Json]:
+        body: dict[str, Json] = {}
+        if context:
+            body["hookSpecificOutput"] = {
+                "hookEventName": event.host_event,
+                "additionalContext": context,
+            }
+        if notice:
+            body["systemMessage"] = notice
+        return body
+
+    return fitted(context, notice, shape)
+
+
 def shortened(text: str, room: int) -> str:
     """The text in at most so many characters, ending at a line and with its last tag closed."""
     if len(text) <= room:

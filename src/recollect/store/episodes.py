@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..db.database import Row, Tx, placeholders
 from ..types import Json, SafeText
-from .rows import columns, values
+from .rows import Sketch, columns, ids_from, set_columns, values
 
 MOST_AT_ONCE = 500
 
@@ -50,26 +50,13 @@ def put(tx: Tx, row: EpisodeRow) -> None:
 
 def update(tx: Tx, episode: str, changes: Mapping[str, Json]) -> None:
     """Set columns of one episode."""
-    sets = ", ".join(f"{name} = :{name}" for name in changes)
-    tx.run(
-        f"UPDATE episodes SET {sets} WHERE space = :space AND id = :episode",
-        {**changes, "episode": episode},
-    )
+    set_columns(tx, "episodes", episode, changes)
 
 
 def get(tx: Tx, episode: str) -> EpisodeRow | None:
     """One episode by its id."""
     row = tx.one(f"{_SELECT} AND id = :id", {"id": episode})
     return EpisodeRow(*row) if row else None
-
-
-class Sketch(NamedTuple):
-    """What showing a hit needs of an episode."""
-
-    text: str
-    status: str
-    label: str
-    at: int
 
 
 def sketch(tx: Tx, episode: str) -> Sketch | None:
@@ -97,12 +84,7 @@ def get_many(tx: Tx, ids: list[str]) -> dict[str, EpisodeRow]:
 
 def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
     """Ids that begin with the prefix."""
-    rows = tx.run(
-        "SELECT id FROM episodes WHERE space = :space AND id >= :low AND id < :high "
-        "ORDER BY id LIMIT :limit",
-        {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
-    )
-    return [row[0] for row in rows]
+    return ids_from(tx, "episodes", prefix, limit)
 
 
 def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[EpisodeRow]:

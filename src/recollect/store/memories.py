@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from ..db.database import Row, Tx, placeholders
 from ..nouns import NamedTuple
 from ..types import FOREVER, Json, Memory, SafeText
-from .rows import columns, load, values
+from .rows import columns, ids_from, load, set_columns, values
 
 _COLUMNS = Memory._fields
 _SELECT = f"SELECT {columns(_COLUMNS)} FROM memories WHERE space = :space"
@@ -77,11 +77,7 @@ def insert(tx: Tx, row: MemoryRow) -> bool:
 
 def update(tx: Tx, memory: str, changes: Mapping[str, Json]) -> None:
     """Set columns of one version; JSON columns take JSON text."""
-    sets = ", ".join(f"{name} = :{name}" for name in changes)
-    tx.run(
-        f"UPDATE memories SET {sets} WHERE space = :space AND id = :memory",
-        {**changes, "memory": memory},
-    )
+    set_columns(tx, "memories", memory, changes)
 
 
 def get(tx: Tx, memory: str) -> Memory | None:
@@ -173,12 +169,7 @@ def versions(tx: Tx, root: str) -> list[Memory]:
 
 def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
     """Ids that begin with the prefix, so that a person need not type a whole one."""
-    rows = tx.run(
-        "SELECT id FROM memories WHERE space = :space AND id >= :low AND id < :high "
-        "ORDER BY id LIMIT :limit",
-        {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
-    )
-    return [row[0] for row in rows]
+    return ids_from(tx, "memories", prefix, limit)
 
 
 def valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memory]:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..db.database import Tx
 from ..types import FOREVER, Json, SafeText
-from .rows import columns, values
+from .rows import Sketch, columns, ids_from, set_columns, values
 
 
 class ProcedureRow(NamedTuple):
@@ -44,11 +44,7 @@ def insert(tx: Tx, row: ProcedureRow) -> bool:
 
 def update(tx: Tx, procedure: str, changes: Mapping[str, Json]) -> None:
     """Set columns of one version."""
-    sets = ", ".join(f"{name} = :{name}" for name in changes)
-    tx.run(
-        f"UPDATE procedures SET {sets} WHERE space = :space AND id = :procedure",
-        {**changes, "procedure": procedure},
-    )
+    set_columns(tx, "procedures", procedure, changes)
 
 
 def named(tx: Tx, name: str, hold: bool = False) -> ProcedureRow | None:
@@ -68,12 +64,7 @@ def get(tx: Tx, procedure: str) -> ProcedureRow | None:
 
 def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
     """Ids that begin with the prefix."""
-    rows = tx.run(
-        "SELECT id FROM procedures WHERE space = :space AND id >= :low AND id < :high "
-        "ORDER BY id LIMIT :limit",
-        {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
-    )
-    return [row[0] for row in rows]
+    return ids_from(tx, "procedures", prefix, limit)
 
 
 def versions(tx: Tx, root: str) -> list[ProcedureRow]:
@@ -98,15 +89,6 @@ def proven(tx: Tx, limit: int) -> list[ProcedureRow]:
         {"limit": limit},
     )
     return [ProcedureRow(*row) for row in rows]
-
-
-class Sketch(NamedTuple):
-    """What showing a hit needs of a procedure."""
-
-    text: str
-    status: str
-    label: str
-    at: int
 
 
 def sketch(tx: Tx, procedure: str) -> Sketch | None:

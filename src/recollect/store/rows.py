@@ -1,9 +1,22 @@
-"""How rows become nouns and nouns become parameters: JSON in TEXT columns, and nothing else."""
+"""How rows become nouns and nouns become parameters, JSON in TEXT columns, and what can be done
+with every table that has ids."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from ..db.database import Tx
+from ..nouns import NamedTuple
+
+
+class Sketch(NamedTuple):
+    """What showing a hit needs of an episode or a procedure."""
+
+    text: str
+    status: str
+    label: str
+    at: int
 
 
 def load(text: str) -> Any:
@@ -28,3 +41,22 @@ def columns(names: Iterable[str]) -> str:
 def values(names: Iterable[str]) -> str:
     """`:a, :b, :c` for an INSERT."""
     return ", ".join(f":{name}" for name in names)
+
+
+def set_columns(tx: Tx, table: str, id: str, changes: Mapping[str, Any]) -> None:
+    """Set columns of the row with this id; JSON columns take JSON text."""
+    sets = ", ".join(f"{name} = :{name}" for name in changes)
+    tx.run(
+        f"UPDATE {table} SET {sets} WHERE space = :space AND id = :its_id",
+        {**changes, "its_id": id},
+    )
+
+
+def ids_from(tx: Tx, table: str, prefix: str, limit: int) -> list[str]:
+    """Ids that begin with the prefix, so that a person need not type a whole one."""
+    rows = tx.run(
+        f"SELECT id FROM {table} WHERE space = :space AND id >= :low AND id < :high "
+        "ORDER BY id LIMIT :limit",
+        {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
+    )
+    return [row[0] for row in rows]

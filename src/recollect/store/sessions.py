@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..db.database import Row, Tx, placeholders
 from ..types import FOREVER, Json, SafeText, Session
-from .rows import load
+from .rows import ids_from, load
 
 _SESSION = (
     "s.id, s.name, s.agent, s.cwd, s.branch, s.status, s.created, s.last_active, s.next_seq, "
@@ -173,12 +173,7 @@ def get(tx: Tx, session: str) -> Session | None:
 
 def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
     """Ids that begin with the prefix, so that a person need not type a whole one."""
-    rows = tx.run(
-        "SELECT id FROM sessions WHERE space = :space AND id >= :low AND id < :high "
-        "ORDER BY id LIMIT :limit",
-        {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
-    )
-    return [row[0] for row in rows]
+    return ids_from(tx, "sessions", prefix, limit)
 
 
 def latest(

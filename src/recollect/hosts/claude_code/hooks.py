@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...types import Json
-from ..events import LONGEST_REPLY, Event, event_from, fitted, shortened
+from ..events import LONGEST_REPLY, Event, claude_reply, event_from, shortened
 
 HOST = "claude-code"
 EVENTS = {
@@ -47,16 +47,6 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
     """The JSON that Claude Code takes for this event, or nothing; plain words for a compaction."""
     if event.plain:
         return shortened(context, LONGEST_REPLY)
-
-    def shape(context: str, notice: str) -> dict[str, Json]:
-        body: dict[str, Json] = {}
-        if context and event.name in _TAKES_CONTEXT:
-            body["hookSpecificOutput"] = {
-                "hookEventName": event.host_event,
-                "additionalContext": context,
-            }
-        if notice and event.name not in _SILENT:
-            body["systemMessage"] = notice
-        return body
-
-    return fitted(context, notice, shape)
+    takes_context = event.name in _TAKES_CONTEXT
+    takes_notice = event.name not in _SILENT
+    return claude_reply(event, context if takes_context else "", notice if takes_notice else "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...types import Json
-from ..events import Event, event_from, fitted
+from ..events import Event, claude_reply, event_from
 
 HOST = "codex"
 EVENTS = {
@@ -36,16 +36,6 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
 
 def reply(event: Event, context: str = "", notice: str = "") -> str:
     """The JSON that Codex takes for this event, or nothing."""
-
-    def shape(context: str, notice: str) -> dict[str, Json]:
-        body: dict[str, Json] = {}
-        if context and event.host_event in _TAKES_CONTEXT:
-            body["hookSpecificOutput"] = {
-                "hookEventName": event.host_event,
-                "additionalContext": context,
-            }
-        if notice and event.host_event in _TAKES_NOTICE:
-            body["systemMessage"] = notice
-        return body
-
-    return fitted(context, notice, shape)
+    takes_context = event.host_event in _TAKES_CONTEXT
+    takes_notice = event.host_event in _TAKES_NOTICE
+    return claude_reply(event, context if takes_context else "", notice if takes_notice else "")
