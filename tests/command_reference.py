@@ -12,11 +12,13 @@ def page() -> str:
     lines = [
         "# Commands",
         "",
-        "Every command takes `--json`, `--project PATH` and `--incognito`. `recollect demo` tells a story on",
-        "a throw-away store. "
+        "Every command takes `--json`, `--project PATH` and `--incognito`; `recollect help COMMAND` tells of one.",
+        "`recollect demo` tells a story on a throw-away store, `recollect hook` is what agents run, and",
+        "`recollect mcp` [serves the memory](../how-to/mcp.md). "
         + ", ".join(f"`{short}`" for short in SHORT)
-        + " may be said without",
-        "`scratch`.",
+        + " may be said",
+        "without `scratch`. `recollect memory …` takes what chats say: `memory search WORDS` is `recall`,",
+        "`memory view` is `briefing`, `memory enqueue` is `consolidate`; any other command means itself.",
     ]
     for command in OPERATIONS:
         operation = schema.operation(command)

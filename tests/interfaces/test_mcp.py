@@ -84,6 +84,21 @@ def test_over_pipes_nothing_but_the_protocol_is_spoken(project: Path, tmp_path: 
         assert [item.origin for item in memory.list()] == ["agent"]
 
 
+@pytest.mark.parametrize(
+    ("named", "environment", "place"),
+    [
+        ("/w/p", {"CLAUDE_PROJECT_DIR": "/w/q"}, "/w/p"),
+        ("", {"CLAUDE_PROJECT_DIR": "/w/q"}, "/w/q"),
+        ("${workspaceFolder}", {"CLAUDE_PROJECT_DIR": "/w/q"}, "/w/q"),
+        ("${workspaceFolder}", {}, None),
+    ],
+)
+def test_the_project_is_named_by_the_command_the_host_or_the_place(
+    named: str, environment: dict[str, str], place: str | None
+) -> None:
+    assert mcp._place(named, environment) == place
+
+
 def test_what_an_agent_states_as_a_rule_is_only_proposed(memory: recollect.Recollect) -> None:
     async def work(client: Client) -> Any:
         return await client.call_tool("memory_learn", {"text": "Never deploy.", "kind": "policy"})

@@ -284,7 +284,8 @@ class Agents(Briefing):
             if os.path.isdir(cwd):
                 places.setdefault(find_project(cwd).root, []).append(item)
             else:
-                passed[item.path] = f"its project is gone: {cwd}" if cwd else "no project named"
+                gone = f"its project is gone: {cwd}"
+                passed[item.path] = gone if cwd else "it does not say of which project it is"
         done = []
         for root, items in sorted(places.items()):
             try:

@@ -38,7 +38,11 @@ def connect(
 ) -> tuple[flows.setup.Change, ...]:
     """What agents' settings would become; with a stamp, it is written, and backups bear it."""
     if scope not in ("user", "project"):
-        raise InvalidInput(f"{scope!r} is not a scope", where="scope", hint="user or project")
+        raise InvalidInput(
+            f"{scope!r} is not a scope",
+            where="scope",
+            hint="user or project; another directory is named with --project",
+        )
     there = where(project, environment, scope)
     wanted = (agents,) if isinstance(agents, str) else tuple(agents)
     changes = flows.setup.plan(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import anyio
@@ -64,7 +64,7 @@ def main(words: Sequence[str]) -> int:
     if given.get("help"):
         print(arguments.help_text(USAGE))
         return 0
-    place = given.get("project") or os.environ.get("CLAUDE_PROJECT_DIR") or None
+    place = _place(given.get("project", ""), os.environ)
     memory = open_memory(place, incognito=given.get("incognito", False), origin="agent")
     server = make_server(memory, full=given.get("full", False))
     if given.get("http"):
@@ -73,6 +73,12 @@ def main(words: Sequence[str]) -> int:
         return serve(server, memory, given.get("port", 8765))
     anyio.run(_over_stdio, server)
     return 0
+
+
+def _place(named: str, environment: Mapping[str, str]) -> str | None:
+    """The project: as named, unless a host left its variable unfilled; or as the host says."""
+    said = "" if named.startswith("${") else named
+    return said or environment.get("CLAUDE_PROJECT_DIR") or None
 
 
 async def _over_stdio(server: Server[Any]) -> None:

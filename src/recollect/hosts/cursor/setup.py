@@ -14,7 +14,10 @@ def _handler(seconds: int) -> Callable[[str], dict[str, Json]]:
 
 
 def _server(command: Command) -> dict[str, Json]:
-    return {"command": command[0], "args": [*command[1:], "mcp"]}
+    """Cursor starts servers of the user's own settings in the home directory, and puts the folder
+    that is open into their arguments: without it all projects would share one memory."""
+    place = ["--project", "${workspaceFolder}"]
+    return {"command": command[0], "args": [*command[1:], "mcp", *place]}
 
 
 HOOKS = json_setting(
