@@ -359,3 +359,16 @@ def test_every_directory_on_the_way_to_the_users_memory_is_private(
         memory.learn("a fact", layer="user")
     for place in (home, home.parent, home.parent.parent):
         assert place.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_pipe_where_git_keeps_a_file_is_not_waited_for(tmp_path: Path) -> None:
+    """An archive that somebody unpacks can hold anything below `.git`."""
+    root = tmp_path / "unpacked"
+    linked = root / ".git" / "worktrees" / "one"
+    linked.mkdir(parents=True)
+    for place in (root / ".git" / "HEAD", root / ".git" / "config", linked / "gitdir"):
+        os.mkfifo(place)
+    assert find_project(str(root)).root == str(root)
+    assert branch_of(str(root)) == ""
+    with recollect.open(root, environment={"RECOLLECT_HOME": str(tmp_path / "h")}) as memory:
+        assert memory.import_transcripts().messages == 0

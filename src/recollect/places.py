@@ -20,6 +20,7 @@ FOLDER = ".recollect"
 _INIT_MARK = "project"
 _MOST_DIRECTORIES = 5_000
 _LONGEST_NAME = 200
+_LARGEST_CONFIG = 1024 * 1024
 
 
 class Project(NamedTuple):
@@ -74,7 +75,7 @@ def _git_directory(directory: str) -> str:
 
 
 def _repository(directory: str, git_directory: str, start: str) -> Project:
-    common = _first_line(os.path.join(git_directory, "commondir"))
+    common = first_line(os.path.join(git_directory, "commondir"))
     common = os.path.realpath(os.path.join(git_directory, common))
     root = _root_of(common)
     if root == git_directory:
@@ -91,7 +92,7 @@ def _leads_back(directory: str, git_directory: str, common: str, root: str) -> b
     """Whether a repository knows of the directory."""
     if git_directory == common:
         return root == directory
-    back = _first_line(os.path.join(git_directory, "gitdir"))
+    back = first_line(os.path.join(git_directory, "gitdir"))
     return (
         os.path.dirname(git_directory) == os.path.join(common, "worktrees")
         and os.path.realpath(os.path.join(git_directory, back)) == os.path.join(directory, ".git")
@@ -120,9 +121,11 @@ def _root_of(common: str) -> str:
 
 def _configured_worktree(config: str) -> str:
     """`core.worktree`, which git writes for submodules and separate git directories."""
+    if not os.path.isfile(config):  # a pipe in its place would be waited for
+        return ""
     try:
         with open(config, encoding="utf-8", errors="replace") as file:
-            lines = file.read().splitlines()
+            lines = file.read(_LARGEST_CONFIG).splitlines()
     except OSError:
         return ""
     section = ""
@@ -136,13 +139,14 @@ def _configured_worktree(config: str) -> str:
 
 def _pointer(file_path: str) -> str:
     """The directory that a `.git` file points to."""
-    line = _first_line(file_path)
+    line = first_line(file_path)
     if not line.startswith("gitdir:"):
         return ""
     return os.path.realpath(os.path.join(os.path.dirname(file_path), line[7:].strip()))
 
 
-def _first_line(path: str) -> str:
+def first_line(path: str) -> str:
+    """The first line of a small file; empty when there is none, or something else in its place."""
     if not os.path.isfile(path):
         return ""
     try:
@@ -174,11 +178,7 @@ def branch_of(start: str) -> str:
         git_directory = entry if os.path.isdir(entry) else _pointer(entry)
         if not git_directory:
             continue
-        try:
-            with open(os.path.join(git_directory, "HEAD"), encoding="utf-8") as file:
-                head = file.read().strip()
-        except OSError:
-            return ""
+        head = first_line(os.path.join(git_directory, "HEAD"))
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else ""
     return ""
 
@@ -295,7 +295,7 @@ class Stores:
             ids = os.listdir(self._folder)
         except FileNotFoundError:
             return False
-        return any(_first_line(os.path.join(self._folder, id)) == path for id in ids)
+        return any(first_line(os.path.join(self._folder, id)) == path for id in ids)
 
 
 def own_folder(user: str, root: str) -> str:

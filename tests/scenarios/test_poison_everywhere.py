@@ -153,6 +153,10 @@ def test_what_others_stated_is_quoted_or_left_out_before_a_task_and_in_continuit
         assert len(told) == 3
         assert all('] by agent: "agent ' in line for line in told)
         assert not any("tool " in line for line in lines)
+    with recollect.open(project, environment=environment, origin="user") as memory:
+        memory.continuity("fix the registry of the build")
+        (kept,) = memory.recall("registry of the build", kind=["continuity"])
+        assert kept.trust == "agent"
 
 
 def test_a_recall_quotes_line_by_line_what_the_user_did_not_state(

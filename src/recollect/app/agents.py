@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .. import core, flows, hosts
 from ..errors import InvalidInput, NotFound, RecollectError, StoreError, Unavailable
 from ..hosts import events
-from ..places import find_project, make_folder, own_folder, top_of, user_directory
+from ..places import find_project, first_line, make_folder, own_folder, top_of, user_directory
 from ..types import Learned, Memory
 from .briefing import Briefing
 from .opened import new_id
@@ -356,11 +356,8 @@ def _roots(root: str, start: str) -> tuple[str, ...]:
     found = {root: None, start: None}
     linked = os.path.join(root, ".git", "worktrees")
     for name in names(linked):
-        try:
-            with open(os.path.join(linked, name, "gitdir"), encoding="utf-8") as file:
-                found[os.path.dirname(file.read().strip())] = None
-        except OSError:
-            continue
+        if gitdir := first_line(os.path.join(linked, name, "gitdir")):
+            found[os.path.dirname(gitdir)] = None
     return tuple(found)
 
 

@@ -126,6 +126,7 @@ class Work(Tasks):
         new = flows.work.Written(flows.work.CONTINUITY, "continuity", "Continuity", text)
         # Anybody may have written a file: what it holds is trusted as such.
         label = "tool" if edited or any(by_hand[1:]) else self.origin
+        label = core.trust.least((label, *(hit.trust for hit in (*relevant, *avoid))))
         held = self._project_space.write(
             lambda tx: flows.work.write(tx, new, self.origin, now, label)
         )

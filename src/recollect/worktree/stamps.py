@@ -69,9 +69,11 @@ def index_stamp(root: str) -> str:
 
 def _linked(entry: str) -> str:
     """The git directory that a `.git` file of a linked worktree points to."""
+    if not os.path.isfile(entry):
+        return entry
     try:
         with open(entry, encoding="utf-8", errors="replace") as file:
-            line = file.readline()
+            line = file.readline(4096)
     except OSError:
         return entry
     return os.path.join(os.path.dirname(entry), line.removeprefix("gitdir:").strip())
