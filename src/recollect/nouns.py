@@ -35,7 +35,7 @@ else:
 
     def _replace(self, /, **changes):
         """A new one with other values in some fields."""
-        made = self._make(map(changes.pop, self._fields, self))
+        made = tuple.__new__(type(self), map(changes.pop, self._fields, self))
         if changes:
             raise ValueError(f"Got unexpected field names: {list(changes)!r}")
         return made

@@ -159,6 +159,47 @@ def test_batches_are_small_and_the_cursor_is_saved_with_them(
     assert mem.import_transcripts(str(path)).known == 0
 
 
+def test_small_transcripts_are_written_together(
+    mem: recollect.Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        record = {**line(number, f"message {number}"), "sessionId": f"s{number}"}
+        write(tmp_path / f"s{number}.jsonl", record)
+    writes = []
+    plain = mem._project_space.write
+
+    def counted(work: Any) -> Any:
+        writes.append(work)
+        return plain(work)
+
+    monkeypatch.setattr(mem._project_space, "write", counted)
+    done = mem.import_transcripts(str(tmp_path))
+    assert sum("imports" in work.__module__ for work in writes) == 1
+    assert [item.messages for item in done.transcripts] == [1] * 5
+
+
+def test_a_message_that_is_refused_does_not_keep_other_transcripts_away(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    """A call id that a session has seen before shows only when it is written."""
+
+    def call(number: int, session: str) -> dict[str, Any]:
+        used = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
+        told = {**line(number, ""), "type": "assistant", "sessionId": session}
+        return {**told, "message": {"role": "assistant", "content": [used]}}
+
+    write(tmp_path / "a.jsonl", {**line(1, "first"), "sessionId": "a"})
+    write(tmp_path / "b.jsonl", call(2, "b"), call(3, "b"))
+    write(tmp_path / "c.jsonl", {**line(4, "last"), "sessionId": "c"})
+    read = {
+        Path(item.path).stem: item for item in mem.import_transcripts(str(tmp_path)).transcripts
+    }
+    (damage,) = read["b"].damaged
+    assert "toolu_1" in damage
+    assert [item.messages for item in read.values()] == [1, 1, 1]
+    assert all(mem.import_transcripts(str(tmp_path)).messages == 0 for _ in range(2))
+
+
 def test_what_was_skipped_is_said_and_why(mem: recollect.Recollect, tmp_path: Path) -> None:
     path = write(tmp_path / "s1.jsonl", line(1, "hello"), {"type": "mode", "sessionId": "s1"})
     with path.open("a") as file:
@@ -370,8 +411,8 @@ def test_a_transcript_needs_no_other_cursor_than_its_own(
     """Two sessions of one database are read independently of each other."""
     how = imports.Reading(False, lambda prefix: prefix, mem._clock)
     path = str(write(tmp_path / "s1.jsonl", line(1, "hello")))
-    one = imports.read(mem._project_space, Transcript("claude-code", path, "a"), how)
-    two = imports.read(mem._project_space, Transcript("claude-code", path, "b"), how)
+    (one,) = imports.read(mem._project_space, [Transcript("claude-code", path, "a")], how)
+    (two,) = imports.read(mem._project_space, [Transcript("claude-code", path, "b")], how)
     assert (one.messages, two.messages, two.known) == (1, 0, 1)
 
 

@@ -141,8 +141,7 @@ class Agents(Briefing):
         found = [Transcript(request.host, request.path)]
         if not os.path.isfile(request.path):
             found = [item for item in self._discover(request.host, {}) if self._is_ours(item)]
-        for transcript in found:
-            self._read(transcript)
+        self._read(found)
         if request.checkpoint and request.session:
             self._checkpoint(request.session)
         if request.ended and request.session:
@@ -241,21 +240,20 @@ class Agents(Briefing):
     ) -> list[flows.imports.Read]:
         """Read transcripts, then make the vectors of what was new: there are too many for whoever
         recalls first."""
-        done = [self._read(item, item.path in foreign) for item in found]
+        done = self._read(found, foreign)
         try:
             self._make_vectors()
         except Unavailable:
             return done  # words find everything, and `doctor` says what is wrong with the embedder
         return done
 
-    def _read(self, transcript: Transcript, foreign: bool = False) -> flows.imports.Read:
+    def _read(
+        self, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
+    ) -> list[flows.imports.Read]:
         how = flows.imports.Reading(
             self.settings.capture, new_id, self._clock, self.progress, foreign
         )
-        try:
-            return flows.imports.read(self._project_space, transcript, how)
-        except (InvalidInput, NotFound, Unavailable, OSError) as error:
-            return flows.imports.Read(transcript.host, transcript.path, error=str(error))
+        return flows.imports.read(self._project_space, found, how)
 
     def _discover(
         self, agent: str, passed: dict[str, str], everywhere: bool = False

@@ -134,9 +134,20 @@ def typed(message: Message) -> str:
 
 def text_of(message: Message) -> str:
     """The searchable text: words, reasoning, images by reference, calls with their arguments."""
-    parts = [text for block in blocks_of(message.content) if (text := block_text(block))]
-    parts += [f"{call.name} {arguments_text(call.arguments)}".rstrip() for call in message.calls]
-    return "\n".join(parts)
+    return "\n".join(texts_of(message))
+
+
+def texts_of(message: Message) -> list[str]:
+    """The same in its parts."""
+    if isinstance(message.content, str):
+        parts = [message.content] if message.content else []
+    else:
+        parts = [text for block in message.content if (text := block_text(block))]
+    if message.calls:
+        parts += [
+            f"{call.name} {arguments_text(call.arguments)}".rstrip() for call in message.calls
+        ]
+    return parts
 
 
 def arguments_text(arguments: str) -> str:
@@ -284,8 +295,10 @@ def _encodable(text: str) -> str:
 
 def own_message(message: Message) -> Message | None:
     """The message with our own injections taken out; None when nothing else was in it."""
-    calls = tuple(call._replace(arguments=_encodable(call.arguments)) for call in message.calls)
     content = _own_content(message.content, message.role)
+    calls = message.calls
+    if not all(call.arguments.isascii() for call in calls):
+        calls = tuple(call._replace(arguments=_encodable(call.arguments)) for call in calls)
     if content == message.content and calls == message.calls:
         return message
     words_left = content.strip() if isinstance(content, str) else content

@@ -202,72 +202,73 @@ _PASSWORD_OPTION = r"[^\n|;]{0,200}?\s-p[ =]?[\"']?([^\s\"'-][^\s\"']{2,64})"
 CONTEXTS = (
     (
         "webhook",
-        b"hook",
+        "hook",
         r"hook(?:s\.slack\.com/[a-z]{4,12}/|s\.zapier\.com/hooks/catch/|s/|(?:b2)?/(?:send\?key=)?)"
         r"([\w%@/-]{20,})",
     ),
-    ("signed-url", b"sig", r"(?i)(?<=[?&-])sig(?:nature)?=([\w%/+=-]{40,})"),
-    ("device-token", b"thingsboard.", r"thingsboard\.(?:cloud|io)/api/v1/(\w{20})(?=/)"),
+    ("signed-url", "sig=", r"(?i)(?<=[?&-])sig=([\w%/+=-]{40,})"),
+    ("signed-url", "signature=", r"(?i)(?<=[?&-])signature=([\w%/+=-]{40,})"),
+    ("device-token", "thingsboard.", r"thingsboard\.(?:cloud|io)/api/v1/(\w{20})(?=/)"),
     (
         "url-password",
-        b"://",
+        "://",
         # A user that was redacted holds a colon of its own.
         r"://(?:[^\s:/@'\"`<>\\\[]|\[REDACTED:[\w-]{1,40}\]){0,99}:([^\s/?'\"`<>\\]{1,256})@"
         r"(?!sha256:)[\w[$%.-]",
     ),
-    ("bearer-token", b"bearer", r"(?i)(?<!\w)bearer[ :]\s{0,4}([\w.~+/=-]{16,})"),
-    ("basic-auth", b"basic ", r"(?i)(?<!\w)basic\s{1,4}([\w+/]{8,}={0,2})"),
+    ("bearer-token", "bearer", r"(?i)(?<!\w)bearer[ :]\s{0,4}([\w.~+/=-]{16,})"),
+    ("basic-auth", "basic ", r"(?i)(?<!\w)basic\s{1,4}([\w+/]{8,}={0,2})"),
     (
         "authorization",
-        b"authorization",
+        "authorization",
         r"(?i)authorization(?:\\*[\"']\s{0,4}[:=,]|\s{0,4}[:=])\s{0,4}\\*[\"']?"
         r"(?:[a-z][\w-]{1,15} {1,4})?(?=[^\s\"']{0,64}\d)([^\s\"'\\,;$<{(][^\s\"'\\,;]{7,})",
     ),
     (
         "password",
-        b"curl ",
+        "curl ",
         r"(?i)curl [^\n|]{0,120}?(?:\\\n[^\n|]{0,120}?)?(?:-u|--user)[ =]{1,4}[\"']?(?:"
         r"[^\s:\"'$]{0,64}:(?!(?:pass(?:word)?|test)\b)([^\s\"']{3,128})|([^\s:\"'$]{8,128}):[\"'\s])",
     ),
-    ("password", b"psexec", "(?i)psexec" + _PASSWORD_OPTION),
-    ("password", b"sshpass", "(?i)sshpass" + _PASSWORD_OPTION),
-    ("password", b"mysql", "(?i)mysql" + _PASSWORD_OPTION),
-    ("password", b"docker login", "(?i)docker login" + _PASSWORD_OPTION),
-    ("password", b"redis-cli", "(?i)redis-cli" + _PASSWORD_OPTION.replace("-p", "-a")),
+    ("password", "psexec", "(?i)psexec" + _PASSWORD_OPTION),
+    ("password", "sshpass", "(?i)sshpass" + _PASSWORD_OPTION),
+    ("password", "mysql", "(?i)mysql" + _PASSWORD_OPTION),
+    ("password", "docker login", "(?i)docker login" + _PASSWORD_OPTION),
+    ("password", "redis-cli", "(?i)redis-cli" + _PASSWORD_OPTION.replace("-p", "-a")),
     (
         "passphrase",
-        b"pass",
+        "pass",
         r"(?i)pass(?:word|wort|phrase|code|wd)[ \t]{0,4}[:=][ \t]{0,4}"
         r"((?:[a-z]{2,12}[ -]){3,9}[a-z]{2,12})(?=[ \t]{0,9}(?:[\r\n]|\Z))",
     ),
-    ("password", b"user id=", r"(?i)user id=" + _CONNECTION),
-    ("password", b"uid=", r"(?i)uid=" + _CONNECTION),
+    ("password", "user id=", r"(?i)user id=" + _CONNECTION),
+    ("password", "uid=", r"(?i)uid=" + _CONNECTION),
     (
         "password",
-        b"identified",
+        "identified",
         r"(?i)identified\s{1,4}(?:with\s\S{1,40}\s)?by\s{1,4}'([^'\n]{4,128})'",
     ),
     (
         "password",
-        b"credential(",
+        "credential(",
         r"(?i)credential\(\s{0,9}\"[^\"\n]{0,99}\"\s{0,9},\s{0,9}\"([^\"\n]{4,99})\"",
     ),
-    ("password", b":5432:", r":5432:[\w*-]{1,64}:[\w.*-]{1,64}:([^\s:]{3,128})(?!\S)"),
-    ("vault-key", b"unseal", r"unseal\s{1,4}([\w+/]{40,}={0,2})"),
-    ("reporter-id", b"reporter_id", r"(?i)reporter_id\W{1,4}([\da-f]{64})"),
-    ("sidekiq-key", b"contribsys", r"(?i)contribsys__com\W{1,4}([\da-f]{8}:[\da-f]{8})\b"),
-    ("token", b"wandb login", r"wandb login(?:\s--?\w+)?\s{1,4}(\w{40})"),
-    ("token", b"snyk auth", r"snyk auth\s{1,4}(\w[\w-]{35})"),
-    ("token", b"authtoken ", r"authtoken\s{1,4}(\w{40,})"),
+    ("password", ":5432:", r":5432:[\w*-]{1,64}:[\w.*-]{1,64}:([^\s:]{3,128})(?!\S)"),
+    ("vault-key", "unseal", r"unseal\s{1,4}([\w+/]{40,}={0,2})"),
+    ("reporter-id", "reporter_id", r"(?i)reporter_id\W{1,4}([\da-f]{64})"),
+    ("sidekiq-key", "contribsys", r"(?i)contribsys__com\W{1,4}([\da-f]{8}:[\da-f]{8})\b"),
+    ("token", "wandb login", r"wandb login(?:\s--?\w+)?\s{1,4}(\w{40})"),
+    ("token", "snyk auth", r"snyk auth\s{1,4}(\w[\w-]{35})"),
+    ("token", "authtoken ", r"authtoken\s{1,4}(\w{40,})"),
     (
         "password-hash",
-        b"$",
+        "$",
         r"(?<![\w$])(\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|sha1)\$[\w./$,=+-]{20,}"
         r"|\$krb5\w{2,9}\$[\w./$,=+*@:-]{20,})",
     ),
     (
         "password-hash",
-        b"pbkdf2",
+        "pbkdf2",
         r"(pbkdf2[_:]sha\d{1,3}[$:]\d{3,9}[$:][\w./+]{4,64}[$:][\w./+=]{20,})",
     ),
 )
@@ -308,16 +309,16 @@ def _by_head() -> tuple[dict[bytes, list[int]], tuple[int, ...]]:
 def prefixes_in(runs: str) -> list[Prefix]:
     """The prefixes that stand in runs of token characters, at the beginning of a word."""
     shadow = runs.encode("ascii", "replace")
-    if b"\\" in shadow:  # the letter of an escaped line end does not belong to the word
+    if "\\" in runs:  # the letter of an escaped line end does not belong to the word
         for escape in (b"\\n", b"\\r", b"\\t"):
             shadow = shadow.replace(escape, b"  ")
     table, anywhere = _by_head()
-    numbers = [*anywhere]
-    for head in {word[:_HEAD] for word in shadow.translate(_WORDS).split()}:
-        if head in table:
-            numbers += table[head]
-    numbers.sort()
-    return [prefix for number in numbers if (prefix := prefixes()[number])[0] in runs]
+    heads = {word[:_HEAD] for word in shadow.translate(_WORDS).split()}
+    numbers = sorted(
+        [*anywhere, *(number for head in heads & table.keys() for number in table[head])]
+    )
+    known = prefixes()
+    return [known[number] for number in numbers if known[number][0] in runs]
 
 
 @cache

@@ -18,8 +18,10 @@ def compiled(pattern: str, flags: int = re.ASCII) -> re.Pattern[str]:
 
 
 @cache
-def compiled_bytes(pattern: bytes) -> re.Pattern[bytes]:
-    return re.compile(pattern)
+def bounded(prefix: str, pattern: str) -> re.Pattern[str]:
+    """The prefix and, as a group, what follows. No letter or digit on either side, but for the
+    letter of an escaped line end (`\\n`)."""
+    return compiled(rf"(?:(?<![^\W_])|(?<=\\[nrt])){re.escape(prefix)}({pattern})(?![^\W_])")
 
 
 def has(pattern: str, value: str) -> bool:

@@ -5,8 +5,8 @@ with a value. What is a secret in such a place is asked of `core.secret_formats`
 `core.secret_rules`; what becomes of it is the business of `core.secrets`.
 
 Text without secrets costs little, because the search runs over an ASCII shadow of the text (one
-byte a character, so that offsets agree), and a pattern is tried only where a fixed text was found
-(`core.secret_hints`). No place is looked at more than a bounded number of times.
+character for each, so that offsets agree), and a pattern is tried only where a fixed text was found
+(`core.glance`). No place is looked at more than a bounded number of times.
 """
 
 from __future__ import annotations
@@ -16,7 +16,22 @@ from collections.abc import Iterator, Sequence
 
 from recollect.core import secret_formats as formats
 from recollect.core import secret_rules as rules
-from recollect.core.secret_hints import Hints, Places, all_of
+from recollect.core.glance import (
+    BLOCK_HINTS,
+    COOKIE_HINT,
+    HIDDEN,
+    HINTS,
+    MANIFEST_HINT,
+    NAME_ENDS,
+    NAME_REST,
+    SIGNS,
+    UNSEEN,
+    Places,
+    all_of,
+    glance,
+    places_of,
+    tokens_among,
+)
 
 Span = tuple[int, int, str]
 """Start, end, type."""
@@ -49,6 +64,8 @@ def spans(text: str) -> list[Span]:
     Where rules overlap, all that any of them covers goes, under the name of the most telling rule.
     """
     found = [(start, end, rank, type_) for rank, (start, end, type_) in enumerate(_found(text))]
+    if not found:
+        return []
     merged: list[tuple[int, int, int, str]] = []
     for start, end, rank, type_ in sorted(found):
         if merged and start < merged[-1][1]:
@@ -61,31 +78,37 @@ def spans(text: str) -> list[Span]:
 
 def _found(text: str) -> Iterator[Span]:
     """Everything that looks like a secret, the most telling rules first."""
-    shadow = text.encode("ascii", "replace")
+    shadow, classes = _shadow_and_classes(text)
     lower = shadow.lower()
-    classes = shadow.translate(_CLASSES)
-    places = _HINTS.places(lower)
+    seen = glance(text)
+    places = places_of(lower, seen.clues.union(SIGNS) if seen else HINTS)
     if places:
         yield from _key_blocks(text, places)
-    if _RUN in classes:
+    if _RUN in classes and (not seen or tokens_among(shadow, seen.clues)):
         yield from _tokens(text, classes)
-    if _QUOTE_INSIDE in classes or _LINE_END in classes:
-        yield from _broken_tokens(text, classes)
-    if not text.isascii():
+    yield from _broken_tokens(text, classes)
+    if HIDDEN in seen.clues if seen else not text.isascii():
         yield from _interspersed(text)
     if places:
         yield from _manifests(text, places)
         yield from _in_contexts(text, places)
         yield from _assigned(text, lower, places)
         yield from _cookies(text, places)
-    if b"|" in lower and b"--" in lower:
+    if "|" in text and "--" in text:
         yield from _tables(text)
+
+
+def _shadow_and_classes(text: str) -> tuple[str, str]:
+    """The text in ASCII, and the class of each of its characters."""
+    shadow = text.encode("ascii", "replace")
+    classes = shadow.translate(_CLASSES).decode("ascii")
+    return text if text.isascii() else shadow.decode("ascii"), classes
 
 
 def _in_contexts(text: str, places: Places) -> Iterator[Span]:
     """What stands in a place of a command, a header or an address where secrets stand."""
     for type_, hint, pattern in formats.CONTEXTS:
-        for match in _matches(pattern, text, places.get(hint, ())):
+        for match in _matches(pattern, text, places[hint]) if hint in places else ():
             group = match.lastindex or 0
             if rules.is_secret_in(type_, match[group]):
                 yield *match.span(group), type_
@@ -103,25 +126,19 @@ def _matches(pattern: str, text: str, places: Sequence[int]) -> Iterator[re.Matc
 # ---------------------------------------------------------------------------------------------
 # Tokens
 
-_RUN = b"a" * 18
+_RUN = "a" * 18
 _BEFORE_RUN = 11  # a prefix with its dots, and an escaped line end in front of it
 _TELLING = r"\d|[a-z][A-Z]|[A-Z][a-z]|A(?:KI|SI|BI|CC)A[A-Z]{16}"
-_QUOTE_INSIDE = b"aaqaaaa"
-_LINE_END = b"a" * 12 + b"n"
+_QUOTE_INSIDE = "aaqaaaa"
+_LINE_END = "a" * 12 + "n"
 _BREAK = (
     r"[`'\"␀\u00ad\u200b-\u200d\u2060\ufeff](?=[\w~-]{4})"
     r"|(?:\\?\r?\n|(?:\\r)?\\n|\\)[ \t>]{0,40}(?=[\w-]{4})(?=[A-Za-z_-]{0,24}\d)"
 )
 _REACH = 400
-_GAP = -1
 
 
-def _bounded(pattern: str) -> re.Pattern[str]:
-    """No letter or digit on either side, but for the letter of an escaped line end (`\\n`)."""
-    return rules.compiled(r"(?:(?<![^\W_])|(?<=\\[nrt]))" + pattern + r"(?![^\W_])")
-
-
-def _tokens(text: str, classes: bytes) -> Iterator[Span]:
+def _tokens(text: str, classes: str) -> Iterator[Span]:
     """Tokens that name their issuer.
 
     Each has a long run of token characters, or ends in one: only those runs, a small part of most
@@ -131,7 +148,7 @@ def _tokens(text: str, classes: bytes) -> Iterator[Span]:
     start = classes.find(_RUN)
     while start >= 0:
         chunk = classes[start : start + 120]
-        end = start + len(chunk) - len(chunk.lstrip(b"a"))
+        end = start + len(chunk) - len(chunk.lstrip("a"))
         runs.add(text[max(0, start - _BEFORE_RUN) : end])
         start = classes.find(_RUN, end)
     telling = rules.compiled(_TELLING).search
@@ -139,7 +156,7 @@ def _tokens(text: str, classes: bytes) -> Iterator[Span]:
     if not long:
         return
     for prefix, type_, body in formats.prefixes_in(long):
-        regex, at = _bounded(re.escape(prefix) + f"({body})"), text.find(prefix)
+        regex, at = rules.bounded(prefix, body), text.find(prefix)
         while at >= 0:
             match = regex.match(text, at)
             if match and rules.is_token(match[1], type_):
@@ -147,51 +164,52 @@ def _tokens(text: str, classes: bytes) -> Iterator[Span]:
             at = text.find(prefix, match.end() if match else at + 1)
     for type_, part, shape, pattern in formats.SHAPED:
         if part in long and rules.has(shape, long):
-            for match in _bounded(pattern).finditer(text):
+            for match in rules.bounded("", pattern).finditer(text):
                 if rules.is_token(match[0]):
                     yield *match.span(), type_
 
 
-def _broken_tokens(text: str, classes: bytes) -> Iterator[Span]:
+def _broken_tokens(text: str, classes: str) -> Iterator[Span]:
     """Tokens with a quote, a backtick or a line end inside, found where the text is joined up."""
+    places = [at + 2 for at in all_of(classes, _QUOTE_INSIDE)]
+    places += [at + 12 for at in all_of(classes, _LINE_END)]
     breaks = sorted(
         match.span()
-        for needle, inside in ((_QUOTE_INSIDE, 2), (_LINE_END, 12))
-        for at in all_of(classes, needle)
-        if (match := rules.compiled(_BREAK).match(text, at + inside))
+        for at in places
+        if (match := rules.compiled(_BREAK).match(text, at))
         and not text.startswith(formats.openings(), match.end())
     )
     if not breaks:
         return
-    kept: list[int] = []
+    pieces: list[tuple[int, int, str]] = []  # from, to, what stands for what is left out behind it
     end = 0
     for start, stop in (*breaks, (len(text), len(text))):
         if start - end > 2 * _REACH:
-            kept += (*range(end, end + _REACH), _GAP, *range(start - _REACH, start))
+            pieces += (end, end + _REACH, " "), (start - _REACH, start, "")
         else:
-            kept += range(end, start)
+            pieces.append((end, start, ""))
         end = max(end, stop)
-    joined = "".join([text[at] if at != _GAP else " " for at in kept])
-    for start, end, type_ in _tokens(joined, joined.encode("ascii", "replace").translate(_CLASSES)):
-        if kept[end - 1] - kept[start] >= end - start:
-            yield kept[start], kept[end - 1] + 1, type_
-
-
-_UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+    joined = "".join([text[start:stop] + gap for start, stop, gap in pieces])
+    found = list(_tokens(joined, _shadow_and_classes(joined)[1]))
+    if found:
+        kept = [at for start, stop, gap in pieces for at in range(start, stop + len(gap))]
+        for start, end, type_ in found:
+            if kept[end - 1] - kept[start] >= end - start:
+                yield kept[start], kept[end - 1] + 1, type_
 
 
 def _interspersed(text: str) -> Iterator[Span]:
     """Secrets whose characters stand apart with something between them that nobody sees."""
-    if not any(character in text for character in _UNSEEN):
+    if not any(character in text for character in UNSEEN):
         return
-    unseen = rules.compiled(f"[{_UNSEEN}]")
-    kept = [at for at, character in enumerate(text) if not unseen.match(character)]
-    joined = "".join([text[at] for at in kept])
-    shadow = joined.encode("ascii", "replace")
+    unseen = rules.compiled(f"[{UNSEEN}]")
+    joined = unseen.sub("", text)
+    kept = [at for at, character in enumerate(text) if character not in UNSEEN]
+    shadow, classes = _shadow_and_classes(joined)
     lower = shadow.lower()
     for found in (
-        _tokens(joined, shadow.translate(_CLASSES)),
-        _assigned(joined, lower, _HINTS.places(lower)),
+        _tokens(joined, classes),
+        _assigned(joined, lower, places_of(lower, HINTS)),
     ):
         for start, end, type_ in found:
             if kept[end - 1] - kept[start] >= end - start:
@@ -201,7 +219,6 @@ def _interspersed(text: str) -> Iterator[Span]:
 # ---------------------------------------------------------------------------------------------
 # Blocks
 
-_BLOCK_HINTS = (b"-----begin ", b"private-lines: ")
 _BLOCK = (
     r"(?:-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,3})"
     r"(?:(?:[\s\"'`,+>|*#;]|\\{1,4}[nrt]|\d{1,6}[→|:\t]|\\\n){0,60}"
@@ -212,19 +229,16 @@ _BLOCK_END = r"[^()\[\]{};]{0,400}?-----END [A-Z0-9 ]{1,60}-----"
 
 def _key_blocks(text: str, places: Places) -> Iterator[Span]:
     """Private keys in PEM or PuTTY form, to their END line or as far as the lines look like it."""
-    for hint in _BLOCK_HINTS:
+    for hint in BLOCK_HINTS:
         for block in _matches(_BLOCK, text, places.get(hint, ())):
             closed = rules.compiled(_BLOCK_END).match(text, block.end())
             if closed or block.end() - block.start() > 60:
                 yield block.start(), (closed or block).end(), "private-key"
 
 
-_MANIFEST_HINT = b"kind:"
-
-
 def _manifests(text: str, places: Places) -> Iterator[Span]:
     """The data of a Kubernetes secret: its names say nothing and its values are only encoded."""
-    if not any(_matches(r"kind:[ \t]{1,4}[\"']?Secret\b", text, places.get(_MANIFEST_HINT, ()))):
+    if not any(_matches(r"kind:[ \t]{1,4}[\"']?Secret\b", text, places.get(MANIFEST_HINT, ()))):
         return
     block = r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\n((?:\1[ \t]+\S[^\n]*\n?)+)"
     entry = r"(?m)^[ \t]*(?:[\w.-]{1,99}:[ \t]*[\"']?)?([^\s\"'|>#{$&*][^\s\"':]{3,})[\"']?[ \t]*$"
@@ -234,7 +248,6 @@ def _manifests(text: str, places: Places) -> Iterator[Span]:
                 yield *match.span(1), "kubernetes-secret"
 
 
-_COOKIE_HINT = b"cookie"
 _COOKIES = (
     r"(?i)cookie(?:\\*[\"']?\s{0,4}[:,]\s{0,4}|(?<=--cookie)[ =])\\*[\"']?([^\n\"'\\]{16,4000})"
 )
@@ -243,7 +256,7 @@ _LONGEST_TABLE = 1000
 
 def _cookies(text: str, places: Places) -> Iterator[Span]:
     """Random values in a Cookie header, whatever their names."""
-    for header in _matches(_COOKIES, text, places.get(_COOKIE_HINT, ())):
+    for header in _matches(_COOKIES, text, places.get(COOKIE_HINT, ())):
         pairs = rules.compiled(r"[\w.-]{1,64}=([^\s;,]{16,})")
         for pair in pairs.finditer(text, *header.span(1)):
             if rules.is_random(pair[1], 16) and not rules.is_filler(pair[1]):
@@ -274,12 +287,7 @@ def _tables(text: str) -> Iterator[Span]:
 # ---------------------------------------------------------------------------------------------
 # Values under a telling name
 
-_NAME_ENDS = b"pass pwd secret token key cred auth salt _pat login kennwort".split()
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.-"
-_NAME_REST = (
-    rb"(?:w(?:or)?[dt]|phrase|code|ential|e(?= ))?s?"
-    rb"(?:[_-]?\d{1,2}|(?:[_-][a-z0-9]{1,16}){0,2})(?![a-z0-9])"
-)
 _VALUE = (
     r"(?:[bruf]{0,2}(?P<quote>[\"'`])(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){0,2048})"
     r"|(?P<escape>\\+[\"'`])(?P<escaped>(?:(?!(?P=escape))\\*[^\\\n]){0,2048})"
@@ -299,10 +307,10 @@ _ASSIGNED = (
 )
 
 
-def _assigned(text: str, lower: bytes, places: Places) -> Iterator[Span]:
+def _assigned(text: str, lower: str, places: Places) -> Iterator[Span]:
     """Values under a name that announces a secret: `API_KEY=…`, `"password": "…"`, `--token …`."""
-    rest = rules.compiled_bytes(_NAME_REST)
-    for hint in _NAME_ENDS:
+    rest = rules.compiled(NAME_REST)
+    for hint in NAME_ENDS:
         seen = 0
         for at in places.get(hint, ()):
             end = rest.match(lower, at + len(hint)) if at >= seen else None
@@ -381,17 +389,3 @@ def _takes_bare(match: re.Match[str], name: str, before: str) -> bool:
         or (before[-1:] in ("", "\n") and line_ends)
         or re.search(r"\b(?:user|uid|host|server|username)=\S+ $", before) is not None
     )
-
-
-HINTS = frozenset(
-    [
-        *(hint for _, hint, _ in formats.CONTEXTS),
-        *_NAME_ENDS,
-        *_BLOCK_HINTS,
-        _MANIFEST_HINT,
-        _COOKIE_HINT,
-    ]
-)
-"""Whatever any rule looks at begins with one of these texts, but for tokens and tables."""
-
-_HINTS = Hints(HINTS)

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import count
 from typing import NamedTuple
 
 from recollect.core import secret_rules as rules
@@ -21,6 +22,7 @@ PRIVATE = "[PRIVATE]"
 MAX_DEPTH = 200
 MAX_ROUNDS = 8
 SHORT = 80
+_UUID = r"[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}"
 
 
 class Scrubbed(NamedTuple):
@@ -30,6 +32,7 @@ class Scrubbed(NamedTuple):
     found: tuple[str, ...]
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _NO_ITEMS, _NO_PAIRS = Scrubbed(SafeText("[]"), ()), Scrubbed(SafeText("{}"), ())
 
 
@@ -65,7 +68,7 @@ def scrub_json(value: Json) -> Scrubbed:
     found: list[str] = []
     clean = _scrub_value(value, "", found, 0)
     try:
-        text = json.dumps(clean, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _ENCODER.encode(clean)
     except ValueError as error:
         raise InvalidInput(
             f"a number cannot be written as JSON: {error}",
@@ -80,9 +83,10 @@ def scrub_json(value: Json) -> Scrubbed:
 def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
     if isinstance(value, str):
         clean, types = _redact_under(name, value)
-        found += types
+        if types:
+            found += types
         return clean
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, (int, float)):
         return value
     if depth == MAX_DEPTH:
         raise InvalidInput(f"JSON is nested deeper than {MAX_DEPTH} levels")
@@ -94,14 +98,13 @@ def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
             hint="Pass dicts with text keys, lists, text, numbers, booleans and None.",
         )
     pairs: dict[str, Json] = {}
-    seen: dict[str, int] = {}
     for key, item in value.items():
         if not isinstance(key, str):
             raise InvalidInput(f"the key {key!r} of a JSON object is not text")
         clean, types = _redact(key)
-        found += types
-        seen[clean] = seen.get(clean, 0) + 1
-        unique = clean if seen[clean] == 1 else f"{clean} {seen[clean]}"
+        if types:
+            found += types
+        unique = clean if clean not in pairs else _unused(clean, pairs)
         label = value.get("name", value.get("key")) if key == "value" else clean
         pairs[unique] = _scrub_value(
             item, label if isinstance(label, str) else "", found, depth + 1
@@ -109,9 +112,14 @@ def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
     return pairs
 
 
+def _unused(name: str, pairs: dict[str, Json]) -> str:
+    """Keys whose secrets were taken out may have become the same."""
+    return next(other for n in count(2) if (other := f"{name} {n}") not in pairs)
+
+
 def _redact_under(name: str, value: str) -> tuple[str, tuple[str, ...]]:
     label, kind = _told_by(name)
-    clean, found = _redact(label + value)
+    clean, found = _redact(label + value if label else value)
     if kind and not found and rules.is_secret(kind, value, quoted=True, loose=False):
         return f"[REDACTED:{TYPES[kind]}]", (TYPES[kind],)
     return clean.removeprefix(label), found
@@ -144,7 +152,9 @@ def _paired(text: str, halves: str) -> str:
 
 def _redact(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without its secrets. Short texts come again and again (field names, roles, a
-    session's directory): each is looked at once."""
+    session's directory): each is looked at once. An id comes once or twice."""
+    if len(text) == 36 and rules.compiled(_UUID).fullmatch(text):
+        return text, ()
     return _redact_short(text) if len(text) <= SHORT else _redact_any(text)
 
 

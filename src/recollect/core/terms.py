@@ -75,8 +75,17 @@ def spaced_stems(text: str) -> str:
     """The stems of all terms of a text, with a space between them: what the index takes.
 
     It equals `" ".join(stems(terms(text)))`, at a fifth of its cost for a text of known words."""
-    words = text.encode(*_UTF8).translate(_BETWEEN_WORDS).split()
-    return "".join(map(_STEMS_OF_WORD.__getitem__, words))[1:]
+    return "".join(map(_STEMS_OF_WORD.__getitem__, words_of(text)))[1:]
+
+
+def words_of(text: str) -> list[bytes]:
+    """What stands between spaces and signs, in UTF-8."""
+    return text.encode(*_UTF8).translate(_BETWEEN_WORDS).split()
+
+
+def spaced_stems_of_word(word: bytes) -> str:
+    """The stems of one of these, with a space before each."""
+    return _STEMS_OF_WORD[word]
 
 
 class _StemsOfWord(dict[bytes, str]):

@@ -47,28 +47,29 @@ def from_wire(raw: Json, provider: str = "auto") -> list[Message]:
 
     Raises InvalidInput naming the record that cannot be understood; then nothing is returned.
     """
-    records, roles = [], []
-    for at, given in enumerate(_records(raw)):
-        record, unknown_role = _legacy(given, at)
-        records.append(record)
-        roles.append(unknown_role)
-    form = _guess(records) if provider == "auto" else form_of(provider)
-    decode, _ = FORMS[form]
+    records = [_legacy(given, at) for at, given in enumerate(_records(raw))]
+    form = form_of(provider) if provider != "auto" else _guess([record for record, _ in records])
     messages: list[Message] = []
-    for at, (record, unknown_role) in enumerate(zip(records, roles, strict=True)):
-        if "role" not in record and form != "responses":
-            raise _not_understood(at, record, f"it is no message of the {form} format (no role)")
-        try:
-            decoded = decode(record)
-        except InvalidInput as error:
-            raise _not_understood(at, record, error.message, error.hint) from None
-        messages += [m._replace(name=unknown_role) if unknown_role else m for m in decoded]
+    for at, (record, unknown_role) in enumerate(records):
+        messages += _decoded(record, unknown_role, form, at)
     if messages and isinstance(raw, Mapping) and not messages[-1].usage:
         model, usage = raw.get("model") or "", raw.get("usage")
-        messages[-1] = messages[-1]._replace(model=model, usage=usage)
+        if model or usage:
+            messages[-1] = messages[-1]._replace(model=model, usage=usage)
     own = [mine for message in messages if (mine := own_message(message)) is not None]
-    refuse_duplicate_calls(own)
+    if any(message.calls for message in own):
+        refuse_duplicate_calls(own)
     return own
+
+
+def _decoded(record: Mapping[str, Json], unknown_role: str, form: str, at: int) -> list[Message]:
+    if "role" not in record and form != "responses":
+        raise _not_understood(at, record, f"it is no message of the {form} format (no role)")
+    try:
+        decoded = FORMS[form][0](record)
+    except InvalidInput as error:
+        raise _not_understood(at, record, error.message, error.hint) from None
+    return [m._replace(name=unknown_role) for m in decoded] if unknown_role else decoded
 
 
 def to_wire(messages: Iterable[Message], provider: str) -> list[dict[str, Json]]:

@@ -33,6 +33,7 @@ from .wire_shapes import (
 )
 
 FORM = "anthropic"
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 SYSTEM_ROLES = ("system", "developer")
 
 
@@ -138,7 +139,7 @@ def _call(block: Record) -> ToolCall:
     return ToolCall(
         required_text(block, "id", f"the call of {name}"),
         name,
-        arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False),
+        arguments if isinstance(arguments, str) else _ENCODER.encode(arguments),
     )
 
 

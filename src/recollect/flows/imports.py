@@ -1,4 +1,4 @@
-"""Import transcripts: read on from the cursor, prepare outside, save batch and cursor together.
+"""Import transcripts: read on from the cursor, prepare outside, save batch and cursors together.
 
 A transcript is the truth about a conversation; hooks only say that there is more of it. What the
 archive has already, in any session, is not recorded again: agents copy messages into the files of
@@ -10,20 +10,25 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from .. import hosts
 from ..core import messages, secrets
 from ..db.database import Database, Tx
-from ..errors import InvalidInput
+from ..errors import InvalidInput, NotFound, Unavailable
 from ..hosts.stream import Entry, Found, Item, Mark, Skipped, Transcript
-from ..store import cursors, links, sessions
+from ..store import cursors, links, search, sessions
 from ..types import Json, Learned, Link, SafeText
 from . import capture, learn, record
 
-BATCH_MESSAGES = 200
+BATCH_MESSAGES = 500
 BATCH_CHARACTERS = 4_000_000
-"""What is held in memory and written in one transaction, whichever comes first."""
+"""What is held in memory and written in one transaction, whichever comes first; small transcripts
+are written together."""
+
+REFUSALS = (InvalidInput, NotFound, Unavailable, OSError)
+"""What is wrong with one transcript, and does not keep the others from being read."""
 
 
 class Progress(NamedTuple):
@@ -67,8 +72,9 @@ class Reading(NamedTuple):
     new_id: Callable[[str], str]
     clock: Callable[[], int]
     tell: Callable[[Progress], object] | None = None
-    foreign: bool = False
-    """Whether anybody could have written it, and any role into it: then it is an import."""
+    foreign: frozenset[str] = frozenset()
+    """Paths of transcripts that anybody could have written, and any role into them: they are
+    imports."""
 
 
 class _Held(NamedTuple):
@@ -85,15 +91,18 @@ class _Saved(NamedTuple):
     captured: tuple[Learned, ...]
 
 
-def read(space: Database, transcript: Transcript, how: Reading) -> Read:
-    """Bring everything that a transcript holds beyond its cursor into the archive."""
-    reader = hosts.transcripts(transcript.host)
-    return take(
-        space,
-        transcript,
-        lambda cursor: reader.read(transcript.path, cursor, transcript.session),
-        how,
-    )
+def read(space: Database, transcripts: Iterable[Transcript], how: Reading) -> list[Read]:
+    """Bring everything that transcripts hold beyond their cursors into the archive."""
+    batch = _Batch(space, how.clock)
+    imports = _begun(batch, transcripts, how)
+    for one in imports:
+        reader = hosts.transcripts(one.transcript.host)
+        try:
+            one.take(partial(reader.read, one.transcript.path, session=one.transcript.session))
+        except REFUSALS as refusal:
+            batch.drop(one, refusal)
+    batch.save()
+    return [one.result() for one in imports]
 
 
 def take(
@@ -101,12 +110,19 @@ def take(
     transcript: Transcript,
     items: Callable[[Mapping[str, Json] | None], Iterable[Item]],
     how: Reading,
-) -> Read:
-    """Bring what comes after the cursor of a transcript into the archive."""
-    source = _source(transcript)
-    position = space.read(lambda tx: cursors.get(tx, source))
-    found = items(json.loads(position) if position else None)
-    return _Import(space, transcript, (source, position), how).take(found)
+) -> None:
+    """Bring what comes after the cursor of one transcript into the archive."""
+    batch = _Batch(space, how.clock)
+    (one,) = _begun(batch, [transcript], how)
+    one.take(items)
+    batch.save()
+
+
+def _begun(batch: _Batch, transcripts: Iterable[Transcript], how: Reading) -> list[_Import]:
+    """Where reading was left of each."""
+    found = list(transcripts)
+    left = batch.space.read(lambda tx: [cursors.get(tx, _source(item)) for item in found])
+    return [_Import(batch, *one, how) for one in zip(found, left, strict=True)]
 
 
 def unread(tx: Tx, found: Iterable[Transcript]) -> int:
@@ -119,25 +135,90 @@ def _source(transcript: Transcript) -> str:
     return source.encode("utf-8", "backslashreplace").decode()  # a file's name may be any bytes
 
 
+class _Batch:
+    """What waits for one transaction, of one transcript or several."""
+
+    def __init__(self, space: Database, clock: Callable[[], int]) -> None:
+        self.space, self._clock = space, clock
+        self._waiting: dict[_Import, None] = {}
+        self._messages = self._characters = 0
+
+    def add(self, one: _Import, messages: int = 0, characters: int = 0) -> None:
+        self._waiting[one] = None
+        self._messages += messages
+        self._characters += characters
+        if self._messages >= BATCH_MESSAGES or self._characters >= BATCH_CHARACTERS:
+            self.save()
+
+    def drop(self, one: _Import, refusal: Exception) -> None:
+        """What was not saved of a transcript is read again the next time."""
+        one.refusal = str(refusal)
+        self._waiting.pop(one, None)
+
+    def save(self) -> None:
+        waiting, self._waiting = list(self._waiting), {}
+        self._messages = self._characters = 0
+        if not waiting:
+            return
+        now = self._clock()
+        try:
+            self.write([(one, one.held, True) for one in waiting], now)
+        except InvalidInput:
+            for one in waiting:
+                self._save_alone(one, one.held, True, now)
+        for one in waiting:
+            one.begin_anew()
+
+    def write(self, parts: Sequence[tuple[_Import, Sequence[_Held], bool]], now: int) -> None:
+        """Messages of several transcripts, each with its cursor if they are the last of it."""
+
+        def work(tx: Tx) -> list[_Saved]:
+            findable: list[record.Findable] = []
+            done = [one.write(tx, held, last, now, findable) for one, held, last in parts]
+            search.put_all(tx, findable)
+            return done
+
+        for (one, _, _), saved in zip(parts, self.space.write(work), strict=True):
+            one.count(saved)
+
+    def _save_alone(self, one: _Import, held: Sequence[_Held], last: bool, now: int) -> None:
+        """Save what one transcript brings. A message that the archive refuses (its call has the id
+        of another) is damage, and must not keep the others out."""
+        try:
+            self.write([(one, held, last)], now)
+        except InvalidInput as error:
+            if not held:
+                raise
+            if len(held) == 1:
+                one.count_damage(error.message)
+                self._save_alone(one, (), last, now)
+                return
+            half = len(held) // 2
+            self._save_alone(one, held[:half], False, now)
+            self._save_alone(one, held[half:], last, now)
+
+
 class _Import:
     """One transcript on its way into the archive."""
 
     def __init__(
-        self, space: Database, transcript: Transcript, left: tuple[str, str | None], how: Reading
+        self, batch: _Batch, transcript: Transcript, position: str | None, how: Reading
     ) -> None:
-        self._space, self._transcript, self._how = space, transcript, how
-        self._source, self._position = left
+        self.transcript, self._batch, self._how = transcript, batch, how
+        self.refusal = ""
+        self._source = _source(transcript)
+        self._position = position
+        self._next: SafeText | None = None
         self._about: dict[str, Found] = {}
         self._news: dict[str, Found] = {}
-        self._held: list[_Held] = []
+        self.held: list[_Held] = []
         self._spoken: dict[str, None] = {}
-        self._size = 0
         self._skipped: Counter[str] = Counter()
         self._damaged: Counter[str] = Counter()
         self._saved = _Saved(0, 0, ())
 
-    def take(self, items: Iterable[Item]) -> Read:
-        for item in items:
+    def take(self, items: Callable[[Mapping[str, Json] | None], Iterable[Item]]) -> None:
+        for item in items(json.loads(self._position) if self._position else None):
             if isinstance(item, Entry):
                 self._hold(item)
             elif isinstance(item, Found):
@@ -145,17 +226,19 @@ class _Import:
             elif isinstance(item, Skipped):
                 (self._skipped if item.expected else self._damaged)[item.reason] += 1
             else:
-                self._save(item)
-        new, known, captured = self._saved
+                self._mark(item)
+
+    def result(self) -> Read:
         return Read(
-            self._transcript.host,
-            self._transcript.path,
+            self.transcript.host,
+            self.transcript.path,
             tuple({**self._about, **self._spoken}),
-            new,
-            known,
+            self._saved.new,
+            self._saved.known,
             dict(self._skipped),
             dict(self._damaged),
-            captured,
+            self._saved.captured,
+            self.refusal,
         )
 
     def _learn_about(self, found: Found) -> None:
@@ -165,7 +248,7 @@ class _Import:
         self._news[found.session] = self._about[found.session]
 
     def _hold(self, entry: Entry) -> None:
-        if self._how.foreign:
+        if self.transcript.path in self._how.foreign:
             entry = entry._replace(origin="import")
         try:
             prepared = record.prepare(
@@ -178,48 +261,43 @@ class _Import:
         if self._how.capture and entry.origin == "user" and entry.message.role == "user":
             said = capture.Said(messages.said(entry.message), entry.session, prepared.at)
             statements = capture.prepare(said, self._how.new_id)
-        self._held.append(_Held(entry.session, prepared, statements))
+        self.held.append(_Held(entry.session, prepared, statements))
         self._spoken[entry.session] = None
-        self._size += len(prepared.body)
-        if len(self._held) >= BATCH_MESSAGES or self._size >= BATCH_CHARACTERS:
-            self._save(None)
+        self._batch.add(self, 1, len(prepared.body))
 
-    def _save(self, mark: Mark | None) -> None:
-        position = secrets.scrub_json(mark.cursor).text if mark else None
-        if not self._held and not self._news and position == self._position:
-            return
-        now = self._how.clock()
+    def _mark(self, mark: Mark) -> None:
+        position = secrets.scrub_json(mark.cursor).text
+        if self.held or self._news or position != self._position:
+            self._next = position
+            self._batch.add(self)
+        if self._how.tell:
+            read = self._saved.new + len(self.held)
+            self._how.tell(Progress(self.transcript.path, mark.done, mark.total, read))
 
-        self._saved = _added(self._saved, self._keep(self._held, position, now))
-        self._held, self._size, self._news = [], 0, {}
-        if mark and self._how.tell:
-            path = self._transcript.path
-            self._how.tell(Progress(path, mark.done, mark.total, self._saved.new))
+    def count(self, done: _Saved) -> None:
+        before = self._saved
+        self._saved = _Saved(
+            before.new + done.new, before.known + done.known, (*before.captured, *done.captured)
+        )
 
-    def _keep(self, waiting: Sequence[_Held], position: SafeText | None, now: int) -> _Saved:
-        """Save them together with the cursor. One that the archive refuses (its call has the id of
-        another) is damage, and must not keep the others out."""
+    def count_damage(self, reason: str) -> None:
+        self._damaged[reason] += 1
 
-        def work(tx: Tx) -> _Saved:
-            done = self._write(tx, waiting, now)
-            if position is not None:
-                cursors.put(tx, self._source, position, now)
-            return done
+    def begin_anew(self) -> None:
+        """All that was held is saved."""
+        self._position = self._next if self._next is not None else self._position
+        self.held, self._news, self._next = [], {}, None
 
-        try:
-            return self._space.write(work)
-        except InvalidInput as error:
-            if not waiting:
-                raise
-            if len(waiting) == 1:
-                self._damaged[error.message] += 1
-                return self._keep((), position, now)
-        half = len(waiting) // 2
-        first = self._keep(waiting[:half], None, now)
-        return _added(first, self._keep(waiting[half:], position, now))
-
-    def _write(self, tx: Tx, waiting: Sequence[_Held], now: int) -> _Saved:
-        """What waits, session by session; pure but for the transaction: it may run again."""
+    def write(
+        self,
+        tx: Tx,
+        waiting: Sequence[_Held],
+        last: bool,
+        now: int,
+        findable: list[record.Findable],
+    ) -> _Saved:
+        """What waits, session by session; pure but for the transaction: it may run again. What is
+        to be indexed is added to `findable`."""
         keys = [held.prepared.key for held in waiting if held.prepared.key]
         known = sessions.known_keys(tx, keys)
         fresh: dict[str, list[_Held]] = {}
@@ -232,28 +310,28 @@ class _Import:
                 count += 1
         captured: list[Learned] = []
         for session, new in fresh.items():
-            self._record(tx, session, [held.prepared for held in new])
+            findable += self._append(tx, session, [held.prepared for held in new])
             for held in new:
                 captured += capture.keep(tx, held.statements, held.prepared.at)
         for session, found in self._news.items():
             sessions.describe(tx, session, _columns(found))
             if found.parent and found.parent != session:
                 _link(tx, session, found.parent, now)
+        if last and self._next is not None:
+            cursors.put(tx, self._source, self._next, now)
         return _Saved(count, len(waiting) - count, tuple(captured))
 
-    def _record(self, tx: Tx, session: str, prepared: list[record.Prepared]) -> None:
+    def _append(
+        self, tx: Tx, session: str, prepared: list[record.Prepared]
+    ) -> list[record.Findable]:
         found = self._about.get(session, Found(session))
-        about = {"agent": self._transcript.host, "cwd": "", "branch": "", **_columns(found)}
+        about = {"agent": self.transcript.host, "cwd": "", "branch": "", **_columns(found)}
         about.pop("name", "")
         path = "import" if prepared[0].origin == "import" else "agent"
         new = record.new_session(session, found.name, **about, origin=path)
         times = [item.at for item in prepared]
         sessions.create(tx, new, min(times))
-        record.record(tx, new, prepared, max(times))
-
-
-def _added(one: _Saved, two: _Saved) -> _Saved:
-    return _Saved(one.new + two.new, one.known + two.known, (*one.captured, *two.captured))
+        return record.append(tx, new, prepared, max(times))[1]
 
 
 def _columns(found: Found) -> dict[str, str]:

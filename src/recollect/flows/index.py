@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core import render, terms
+from ..core import glance, render, terms
 from ..db.database import Tx
 from ..store import search
 from ..types import Document
@@ -15,15 +15,23 @@ Words = tuple[str, ...]
 """The stems of each part of a text."""
 
 
-def words_of(text: str) -> Words:
-    """What a text is found by; a terminal's colours are not part of the words they surround."""
-    spaced = terms.spaced_stems(render.without_escapes(text) if "\x1b" in text else text)
+def words_of(*texts: str) -> Words:
+    """What texts are found by together."""
+    spaced = " ".join(filter(None, map(_spaced, texts))) if len(texts) != 1 else _spaced(texts[0])
     if spaced.count(" ") < PART_TERMS:
         return (spaced,)
     stems = spaced.split(" ")
     return tuple(
         " ".join(stems[start : start + PART_TERMS]) for start in range(0, len(stems), PART_TERMS)
     )
+
+
+def _spaced(text: str) -> str:
+    """A terminal's colours are not part of the words they surround."""
+    if "\x1b" in text:
+        text = render.without_escapes(text)
+    seen = glance.glance(text)
+    return seen.stems if seen else terms.spaced_stems(text)
 
 
 def add(tx: Tx, entry: search.Entry, text: str) -> None:

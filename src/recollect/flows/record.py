@@ -138,7 +138,7 @@ def prepare(incoming: Incoming, now: int) -> Prepared:
         _safe_key(message.key),
         origin or _ORIGIN_OF_ROLE[message.role],
         archive.digest(body.text),
-        index.words_of(messages.text_of(clean)),
+        index.words_of(*messages.texts_of(clean)),
         body.found,
         clean.calls,
         clean.model,
@@ -155,10 +155,24 @@ def _safe_key(key: str) -> str:
     return archive.digest(key) if key and secrets.scrub(key).found else key
 
 
+Findable = tuple[search.Entry, index.Words]
+"""What is to be indexed, and the words that it is found by."""
+
+
 def record(
     tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int, repeated: bool = False
 ) -> list[Recorded]:
-    """Append messages to a session, made if need be; keys seen before are not kept twice.
+    """Append messages to a session, made if need be, and make them findable."""
+    done, findable = append(tx, session, prepared, now, repeated)
+    search.put_all(tx, findable)
+    return done
+
+
+def append(
+    tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int, repeated: bool = False
+) -> tuple[list[Recorded], list[Findable]]:
+    """Append messages to a session, made if need be; keys seen before are not kept twice. They are
+    still to be indexed: that is quickest once for all sessions of a transaction, at its end.
 
     `repeated`: a key says that this is the same call again, so it must bring the same content; in
     a transcript a record may have changed since it was read."""
@@ -171,7 +185,7 @@ def record(
     known = sessions.seqs_by_key(tx, session.id, [item.key for item in prepared if item.key])
     rows: list[sessions.MessageRow] = []
     calls: list[tuple[ToolCall, int]] = []
-    found_by: list[tuple[search.Entry, index.Words]] = []
+    findable: list[Findable] = []
     done: list[Recorded] = []
     for item in prepared:
         if item.key and item.key in known:
@@ -183,7 +197,7 @@ def record(
         rows.append(_row(session.id, seq, item, head))
         calls += [(call, seq) for call in item.calls]
         entry = entry_of(session.id, seq, item.role, item.origin, item.at)
-        found_by.append((entry, item.words))
+        findable.append((entry, item.words))
         if item.key:
             known[item.key] = seq
         done.append(_recorded(session.id, seq, new=True, redacted=item.redacted))
@@ -191,12 +205,11 @@ def record(
     if rows:
         _claim(tx, session.id, calls, now)
         sessions.insert_messages(tx, rows)
-        search.put_all(tx, found_by)
         sessions.advance(tx, session.id, seq, head, now)
         _add_usage(
             tx, session.id, [item for item, was in zip(prepared, done, strict=True) if was.new]
         )
-    return done
+    return done, findable
 
 
 def _same(tx: Tx, session: str, seq: int, item: Prepared) -> None:

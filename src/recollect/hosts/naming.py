@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 _LONGEST = 100
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
+@lru_cache(maxsize=256)
 def session_id(host: str, *parts: str) -> str:
     """A name that is never a path and always the same: the agent, then its own id."""
     name = ".".join((host, *parts))

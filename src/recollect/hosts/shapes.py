@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from .. import core
 from ..core.capture import pasted
 from ..core.messages import own_message, said
 from ..errors import InvalidInput
@@ -50,10 +51,8 @@ def title_of(text: str) -> str:
 
 def decoded(record: Mapping[str, Json], form: str) -> list[Message]:
     """The messages in a provider's record; ValueError if it cannot be understood."""
-    from ..core.wire import from_wire
-
     try:
-        return from_wire(record, form)
+        return core.wire.from_wire(record, form)
     except InvalidInput as error:
         raise ValueError(error.message) from error
 
@@ -153,10 +152,14 @@ _COUNTS = {
 def usage_of(raw: Json) -> dict[str, int]:
     """Token counts under our names. `input_tokens` is the whole prompt, cached parts included."""
     counts = as_dict(raw)
-    usage = {
-        name: next((as_number(counts[key]) for key in keys if key in counts), 0)
-        for name, keys in _COUNTS.items()
-    }
+    if not counts:
+        return {}
+    usage = dict.fromkeys(_COUNTS, 0)
+    for name, keys in _COUNTS.items():
+        for key in keys:
+            if key in counts:
+                usage[name] = as_number(counts[key])
+                break
     if "cache_read_input_tokens" in counts or "cache_creation_input_tokens" in counts:
         # Anthropic counts the cached parts of a prompt beside the rest of it.
         usage["input_tokens"] += usage["cache_read_tokens"] + usage["cache_write_tokens"]

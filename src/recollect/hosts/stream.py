@@ -32,6 +32,9 @@ LARGEST_UNPACKED = 4 * 1024 * 1024 * 1024
 LINES_PER_MARK = 2_000
 BYTES_PER_MARK = 8 * 1024 * 1024
 _CURSOR_VERSION = 1
+_DECODER = json.JSONDecoder()
+_BUFFER = 256 * 1024
+"""Lines are long: with a small buffer most are put together from several reads."""
 _FINGERPRINT = 4096
 
 
@@ -133,14 +136,16 @@ def follow(path: str, cursor: Mapping[str, Json] | None, reader: Reader) -> Iter
 
 def record_of(line: bytes) -> dict[str, Json]:
     """The JSON object on a line, in text that can be stored; ValueError if there is none."""
-    text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").strip()
     try:
-        record = json.loads(text)
+        record, end = _DECODER.raw_decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+    if end < len(text):
+        raise json.JSONDecodeError("Extra data", text, end)
     if not isinstance(record, dict):
         raise ValueError(f"a JSON {type(record).__name__} in place of an object")
-    if rb"\ud" in line:
+    if line.find(rb"\ud") >= 0:  # `in` would first try the bytes as a number
         return storable(record)
     return record
 
@@ -229,7 +234,7 @@ def open_lines(path: str) -> IO[bytes]:
 
 def open_file(path: str) -> IO[bytes]:
     """A file's bytes. A pipe or a device in its place would be waited for, or read, for ever."""
-    return open(path, "rb", opener=_only_files)
+    return open(path, "rb", _BUFFER, opener=_only_files)
 
 
 def _only_files(path: str, flags: int) -> int:

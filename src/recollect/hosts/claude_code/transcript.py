@@ -133,8 +133,9 @@ class _Reader:
         messages = decoded({"role": "user", "content": content}, "anthropic")
         messages = [self._voiced(record, m) for m in messages]
         yield from self._named(session, record, messages)
-        for origin, message in self._kept(record, messages, key):
-            yield from entries(session, [message], origin)
+        at = moment(record.get("timestamp"))
+        for message, origin, own_key in self._kept(record, messages, key):
+            yield from entries(session, [message._replace(at=at, key=own_key)], origin)
 
     def _voiced(self, record: Mapping[str, Json], message: Message) -> Message:
         """A user record in the role of whoever really spoke."""
@@ -155,9 +156,8 @@ class _Reader:
 
     def _kept(
         self, record: Mapping[str, Json], messages: list[Message], key: str
-    ) -> Iterator[tuple[str, Message]]:
-        """The messages with time, key and origin; a subagent's prompt is the agent's word."""
-        at = moment(record.get("timestamp"))
+    ) -> Iterator[tuple[Message, str, str]]:
+        """The messages with origin and key; a subagent's prompt is the agent's word."""
         by_agent = record.get("isSidechain") is True or "planContent" in record
         for place, message in enumerate(without_own_answers(messages, self.state)):
             if message.call_id:
@@ -167,7 +167,7 @@ class _Reader:
             origin = ""
             if (message.role == "user" and by_agent) or message.name == "compact_summary":
                 origin = "agent"
-            yield origin, message._replace(at=at, key=own_key)
+            yield message, origin, own_key
 
     def _assistant(self, record: Mapping[str, Json], number: int) -> Iterator[Item]:
         said_by = as_dict(record["message"])
@@ -188,12 +188,15 @@ class _Reader:
             self._unspend(said_by, usage)
             return
         yield from self._about(record, session)
-        request = as_text(said_by.get("id"))
-        messages[0] = messages[0]._replace(usage=usage or None)
-        for origin, message in self._kept(record, messages, key):
+        request, model = as_text(said_by.get("id")), as_text(said_by.get("model"))
+        at = moment(record.get("timestamp"))
+        for message, origin, own_key in self._kept(record, messages, key):
             extra = {**(message.extra or {}), "request": request} if request else message.extra
-            message = message._replace(model=as_text(said_by.get("model")), extra=extra)
-            yield from entries(session, [message], origin)
+            told = message._replace(
+                at=at, key=own_key, model=model, extra=extra, usage=usage or message.usage
+            )
+            usage = {}
+            yield from entries(session, [told], origin)
 
     def _attachment(self, record: Mapping[str, Json], number: int) -> Iterator[Item]:
         attached = as_dict(record.get("attachment"))

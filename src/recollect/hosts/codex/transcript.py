@@ -68,7 +68,7 @@ class _Reader:
 
     def __init__(self, path: str) -> None:
         self.state: dict[str, Json] = {}
-        self.path = path
+        self._stem = os.path.basename(path).partition(".")[0]
         self.held: list[Entry] = []
 
     @property
@@ -209,8 +209,7 @@ class _Reader:
         yield from self.flush()
 
     def _session(self) -> str:
-        stem = os.path.basename(self.path).partition(".")[0]
-        thread = self.state.get("copying") or self.state.get("thread") or stem
+        thread = self.state.get("copying") or self.state.get("thread") or self._stem
         return session_id(HOST, as_text(thread))
 
     def _watch_copying(self, at: int) -> None:

@@ -1,0 +1,227 @@
+"""One glance at a text: the stems that it is found by, and the secrets that its words may announce.
+
+Both need the words of the text, and words repeat: each is judged once and remembered, so a glance
+costs one look into a table for each word. The table starts empty, and a hook starts cold: a glance
+is worth its cost in a long text, once a lot of text has been seen. It does not know what a secret
+looks like (`core.secret_search`), nor where in the text the words stand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from ..nouns import NamedTuple
+from . import secret_formats as formats
+from . import secret_rules as rules
+from . import terms
+
+NAME_ENDS = (
+    *("pass", "pwd", "secret", "token", "key", "cred"),
+    *("auth", "salt", "_pat", "login", "kennwort"),
+)
+"""What a name ends in that announces a secret, but for `NAME_REST`."""
+
+NAME_REST = (
+    r"(?:w(?:or)?[dt]|phrase|code|ential|e(?= ))?s?"
+    r"(?:[_-]?\d{1,2}|(?:[_-][a-z0-9]{1,16}){0,2})(?![a-z0-9])"
+)
+UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+"""Characters that nobody sees, between those of a secret."""
+
+BLOCK_HINTS = ("-----begin ", "private-lines: ")
+MANIFEST_HINT = "kind:"
+COOKIE_HINT = "cookie"
+
+HINTS = frozenset(
+    (
+        *(hint for _, hint, _ in formats.CONTEXTS),
+        *NAME_ENDS,
+        *BLOCK_HINTS,
+        MANIFEST_HINT,
+        COOKIE_HINT,
+    )
+)
+"""Whatever any rule looks at begins with one of these texts, but for tokens and tables."""
+
+ISSUED, HIDDEN = "a token's prefix", "an unseen character"
+"""Clues that are no hints."""
+
+_LONG, _WARM = 80, 50_000
+"""Characters of a text, and of all texts so far, from which on a glance is taken."""
+
+_MOST_HELD = 1_000_000
+"""Characters of the texts whose glances are remembered: of a message, not of a transcript."""
+
+_MOST_WORDS, _LONGEST_WORD = 100_000, 80
+_IN_WORDS = r"(?a)[\w.-]+"
+_CLUES = (*sorted(HINTS), ISSUED, HIDDEN)
+_MARK, _FIRST_MARK = "\x01", 32
+SIGNS = tuple(hint for hint in HINTS if not re.search(_IN_WORDS, hint))
+"""Hints that stand between words, where no glance sees them."""
+
+_SIGNED = {"~": ("Q~", "a256~"), "$": ("tion$", "box$")}
+"""The same for tokens: signs, and with them what stands in prefixes that hold one."""
+
+_BEFORE_NAMES = ("", "api-", "sonar-", "secret-")
+"""A name may go on before its last word; these make the most of what that word says."""
+
+
+Places = dict[str, list[int]]
+"""Each hint that stands in a text, and where, in order."""
+
+
+class Glance(NamedTuple):
+    """The stems of a text, with a space between them, and the clues among its words."""
+
+    stems: str
+    clues: frozenset[str]
+
+
+_left = _WARM
+_recent: dict[str, Glance] = {}
+_held = 0
+
+
+def glance(text: str) -> Glance | None:
+    """What the words of a text say; None when looking closely costs less."""
+    global _left, _held
+    if len(text) < _LONG:
+        return None
+    if _left > 0:
+        _left -= len(text)
+        return None
+    seen = _recent.get(text)
+    if seen is None:
+        seen = look(text)
+        _held += len(text)
+        if _held > _MOST_HELD:
+            _recent.clear()
+            _held = len(text)
+        if _held <= _MOST_HELD:
+            _recent[text] = seen
+    return seen
+
+
+def look(text: str) -> Glance:
+    """What the words of a text say."""
+    marked = "".join(map(_MARKED.__getitem__, terms.words_of(text)))
+    if _MARK not in marked:
+        return Glance(marked[1:], frozenset())
+    marks = rules.compiled(_MARK + "(.)")
+    found = [_CLUES[ord(mark) - _FIRST_MARK] for mark in set(marks.findall(marked))]
+    return Glance(marks.sub("", marked)[1:], frozenset(found))
+
+
+def tokens_among(shadow: str, clues: frozenset[str]) -> bool:
+    """Whether there may be tokens in a text with these clues."""
+    return ISSUED in clues or any(
+        sign in shadow and any(part in shadow for part in parts) for sign, parts in _SIGNED.items()
+    )
+
+
+def places_of(lower: str, hints: Iterable[str]) -> Places:
+    """Where the hints stand in a text, given in lower case."""
+    return {hint: list(all_of(lower, hint)) for hint in hints if hint in lower}
+
+
+def all_of(haystack: str, needle: str) -> Iterator[int]:
+    """Every place of one text in another, also where they overlap."""
+    at = haystack.find(needle)
+    while at >= 0:
+        yield at
+        at = haystack.find(needle, at + 1)
+
+
+class _Marked(dict[bytes, str]):
+    """The stems of a word, with a space before each, and before them a mark for each clue."""
+
+    def __missing__(self, word: bytes) -> str:
+        marks = [
+            _MARK + chr(_CLUES.index(clue) + _FIRST_MARK)
+            for clue in clues_of(word.decode("utf-8", "replace"))
+        ]
+        found = "".join(marks) + terms.spaced_stems_of_word(word)
+        if len(word) <= _LONGEST_WORD:
+            if len(self) >= _MOST_WORDS:
+                self.clear()
+            self[word] = found
+        return found
+
+
+_MARKED = _Marked()
+
+
+def clues_of(word: str) -> set[str]:
+    """Which hints a word may be part of, and whether it may be a token."""
+    if word.isascii():
+        return _clues_of_ascii(word)
+    found: set[str] = set()
+    if any(character in word for character in UNSEEN):
+        found.add(HIDDEN)
+    for part in rules.compiled(r"[\0-\x7f]+").findall(word):
+        found |= _clues_of_ascii(part)
+    return found
+
+
+def _clues_of_ascii(word: str) -> set[str]:
+    lower = word.lower()
+    found = {
+        hint
+        for core, begins, ends, hint in _cores()
+        if core in lower
+        and (not begins or lower.startswith(core))
+        and (not ends or lower.endswith(core))
+    }
+    found.update(hint for hint in NAME_ENDS if hint in lower and _announces(word, lower, hint))
+    if len(word) >= _SHORTEST_TOKEN and _may_be_token(word):
+        found.add(ISSUED)
+    return found
+
+
+@cache
+def _cores() -> tuple[tuple[str, bool, bool, str], ...]:
+    """The longest part of each hint that stands in one word, and whether it begins or ends it."""
+    found = []
+    for hint in HINTS.difference(NAME_ENDS, SIGNS):
+        core = max(re.finditer(_IN_WORDS, hint), key=lambda part: part.end() - part.start())
+        found.append((core[0], core.start() > 0, core.end() < len(hint), hint))
+    return tuple(found)
+
+
+def _announces(word: str, lower: str, hint: str) -> bool:
+    """Whether a name that goes on to here, perhaps of several words, announces a secret."""
+    rest = rules.compiled(NAME_REST)
+    at = lower.find(hint)
+    while at >= 0:
+        end = rest.match(lower, at + len(hint))
+        name = word[: end.end()] if end else ""
+        if name and any(rules.kind_of_name(before + name) for before in _BEFORE_NAMES):
+            return True
+        at = lower.find(hint, at + 1)
+    return False
+
+
+_SHORTEST_TOKEN = 16
+
+
+def _may_be_token(word: str) -> bool:
+    """Whether a token may begin in a word, or be one."""
+    # The letter of an escaped line end does not belong to the token.
+    for given in (word, word[1:]) if word[0] in "nrt" else (word,):
+        for prefix, _, body in formats.prefixes_in(given):
+            if _leaves_words(body) or rules.bounded(prefix, body).search(given):
+                return True
+        for _, part, shape, pattern in formats.SHAPED:
+            if part in given and (_leaves_words(pattern) or rules.has(shape, given)):
+                return True
+    # Behind the colon of Telegram's tokens, and the slashes of Google's.
+    return (word[0] == "A" and len(word) > 34) or (word[0] == "0" and len(word) > 30)
+
+
+@cache
+def _leaves_words(pattern: str) -> bool:
+    """Whether a token of this pattern may hold signs that stand between words."""
+    signs = re.sub(r"\(\?<?[:=!]", "", pattern)
+    return not frozenset("+/%=!$~:").isdisjoint(signs)

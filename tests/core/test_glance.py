@@ -1,0 +1,115 @@
+"""A glance sees the stems that the index takes, and overlooks no secret that a close look finds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.core import glance, terms
+from recollect.core import secret_formats as formats
+from recollect.core.secret_search import spans
+
+from .secret_samples import TOKENS
+
+law = settings(deadline=None, max_examples=300)
+pieces = st.one_of(
+    st.sampled_from(sorted(glance.HINTS)),
+    st.sampled_from([*TOKENS.values()]),
+    st.sampled_from([prefix for prefix, _, _ in formats.prefixes()]),
+    st.sampled_from(['password="hunter42x"', "api$key_value='aB3dE5fG7hJ9kL1mN3'", "max$token"]),
+    st.sampled_from(["token$x_login=aB3dE5fG7hJ9kL1mN3", "public_", "sonar", "login", "1//0"]),
+    st.sampled_from(["AbCdEfGhIj1234567890KlMnOpQrStUvWxYz", "A", "0", "//", "kind: Secret", "--"]),
+    st.sampled_from([*"'\"`=:|~$.-_ \n\u200b\u00adé", "\\n", "\\t", "東京"]),
+    st.text(max_size=8),
+)
+
+
+@pytest.fixture(autouse=True)
+def _cold_again() -> Iterator[None]:
+    before = glance._left
+    yield
+    glance._left = before
+    glance._recent.clear()
+
+
+def closely(text: str) -> list[tuple[int, int, str]]:
+    glance._left = 10**9
+    return spans(text)
+
+
+def after_a_glance(text: str) -> list[tuple[int, int, str]]:
+    glance._left = 0
+    return spans(text)
+
+
+@law
+@given(st.lists(pieces, max_size=8).map("".join))
+def test_what_a_close_look_finds_is_found_after_a_glance(text: str) -> None:
+    for given_ in (text, json.dumps(text)):
+        padded = given_ + " and other words that say nothing" * 4
+        assert after_a_glance(padded) == closely(padded)
+
+
+@law
+@given(st.lists(pieces, max_size=8).map("".join))
+def test_the_stems_of_a_glance_are_those_of_the_index(text: str) -> None:
+    assert glance.look(text).stems == terms.spaced_stems(text)
+
+
+@pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
+@pytest.mark.parametrize("around", ["{}", "x = '{}'", "\\n{}", "é{}", "a/{}?b", "<{}>"])
+def test_every_kind_of_token_leaves_a_clue(token: str, around: str) -> None:
+    text = "some words before it, so many that a glance is taken and they are no secret at all. "
+    assert after_a_glance(text + around.format(token)) == closely(text + around.format(token))
+
+
+def test_words_that_only_look_like_a_hint_leave_no_clue() -> None:
+    for word in [
+        "monkey",
+        "author",
+        "input_tokens",
+        "design",
+        "passing",
+        "keyboard",
+        "compass",
+        "tokenizer",
+    ]:
+        assert glance.clues_of(word) == set(), word
+    assert glance.clues_of("GITHUB_TOKEN") == {"token"}
+    assert glance.clues_of("dockerfile") == set()
+    assert glance.clues_of("docker") == {"docker login"}
+
+
+def test_little_text_is_looked_at_closely() -> None:
+    glance._left = glance._WARM
+    assert glance.glance("a prompt of a hook " * 20) is None
+
+
+def test_texts_that_are_remembered_stay_few() -> None:
+    glance._left = 0
+    for number in range(50):
+        glance.glance(f"{number} words " * 10_000)
+    assert sum(map(len, glance._recent)) <= glance._MOST_HELD
+
+
+def test_every_prefix_is_found_at_the_beginning_of_a_word() -> None:
+    for prefix, type_, body in formats.prefixes():
+        for run in (prefix + "x" * 20, f"a-{prefix}{'1' * 20}", f"say\\n{prefix}{'f' * 20}"):
+            assert (prefix, type_, body) in formats.prefixes_in(run), prefix
+
+
+@law
+@given(st.lists(st.sampled_from([*TOKENS.values(), "_", "-", "\\n", "é", " ", "A"]), max_size=6))
+def test_no_prefix_that_begins_a_word_is_overlooked(parts: list[str]) -> None:
+    runs = "".join(parts)
+    begun = [
+        prefix
+        for prefix in formats.prefixes()
+        if re.search(rf"(?a)(?:(?<![^\W_])|(?<=\\[nrt])){re.escape(prefix[0])}", runs)
+    ]
+    assert set(begun) <= set(formats.prefixes_in(runs))
