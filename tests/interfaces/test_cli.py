@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import recollect
 from recollect.app import OPERATIONS
 from recollect.errors import EXIT_STATUS
 from recollect.interfaces import arguments, cli, schema
@@ -392,3 +395,26 @@ def test_an_import_says_when_there_is_nothing_new_or_nothing_at_all(
     words = ("import", str(talk), "--agent", "messages")
     assert "1 new message in 1 session from 1 transcript" in run(*words).stdout
     assert run(*words).stdout.strip() == "nothing new in 1 transcript"
+
+
+def test_every_option_that_a_hint_names_is_there() -> None:
+    """A hint that sends somebody to an option which does not exist is worse than none."""
+    from recollect.interfaces import mcp
+
+    known = {"--help", "--json", "--project", "--incognito"}
+    for operation in (*map(schema.operation, OPERATIONS), mcp.USAGE):
+        for parameter in operation.parameters:
+            known.update(arguments.flags(parameter))
+    hints = [
+        (path.name, text.value)
+        for path in Path(recollect.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.keyword) and node.arg == "hint"
+        for text in ast.walk(node.value)
+        if isinstance(text, ast.Constant) and isinstance(text.value, str)
+    ]
+    assert len(hints) > 50
+    named = [
+        (name, option) for name, text in hints for option in re.findall(r"--[a-z][a-z-]*", text)
+    ]
+    assert [one for one in named if one[1] not in known] == []
