@@ -60,6 +60,7 @@ def is_first(space: Database, event: Event, now: int) -> bool:
     When the store cannot say so at once the answer is given: twice is better than not at all.
     """
     mark = f"{event.source}:{event.turn or _digest(event.prompt)}:{event.call_id}"
+    mark = mark.encode("utf-8", "replace").decode()  # half of an emoji is no text
     subject = f"hook:{event.session}:{event.name}"
     answers: list[bool] = []
 

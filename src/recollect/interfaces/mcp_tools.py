@@ -205,7 +205,18 @@ def call(memory: Recollect, name: str, arguments: Mapping[str, Any], full: bool)
             where=name,
             hint=f"it needs: {needed or 'nothing'}" + (f"; it may have: {more}" if more else ""),
         )
-    return shaped(getattr(memory, operation.method)(**values))
+    told: dict[str, Any] = _visible(shaped(getattr(memory, operation.method)(**values)))
+    return told
+
+
+def _visible(value: Any) -> Any:
+    """The value with all that hides from the eye made visible: a person must be able to see what a
+    model is told."""
+    if isinstance(value, str):
+        return render.visible(value)
+    if isinstance(value, dict):
+        return {_visible(key): _visible(item) for key, item in value.items()}
+    return [_visible(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _asked(name: str, arguments: Mapping[str, Any], full: bool) -> tuple[str, dict[str, Any]]:
