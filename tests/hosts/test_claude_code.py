@@ -182,6 +182,8 @@ def test_a_record_with_words_and_results_gives_each_its_own_key(tmp_path: Path) 
         ("[Request interrupted by user]", {}, ("tool", "system")),
         ("<task-notification>done</task-notification>", {}, ("tool", "system")),
         ("a skill's text", {"isMeta": True}, ("tool", "system")),
+        ("what a tool said", {"toolUseResult": {"stdout": ""}}, ("tool", "system")),
+        ("what a tool set off", {"sourceToolUseID": "t1"}, ("tool", "system")),
         ("wake up", {"promptSource": "schedule_wakeup"}, ("tool", "system")),
         ("from a peer", {"origin": {"kind": "peer"}}, ("tool", "system")),
         ("typed", {"origin": {"kind": "human"}}, ("user", "user")),

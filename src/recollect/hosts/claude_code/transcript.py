@@ -45,6 +45,9 @@ _REQUESTS_KEPT = 16
 _QUEUE_KEPT = 32
 _SIDECAR = 1024 * 1024
 _SYSTEM_SOURCES = ("system", "loop_wakeup", "schedule_wakeup", "poll_event")
+_FROM_TOOLS = frozenset({"toolUseResult", "sourceToolUseID", "sourceToolAssistantUUID"})
+"""A record that has one of these came about by a tool, whatever text stands beside its result."""
+
 _NOT_TYPED = re.compile(
     r"\s*(?:<(?:local-command-|bash-std|task-notification|teammate-message|channel\b|"
     r"user-prompt-submit-hook|system-reminder|agent-notification|cross-session-message)|"
@@ -317,7 +320,9 @@ class _Reader:
 
 def _is_prompt(record: Mapping[str, Json]) -> bool:
     sources = (record.get("promptSource"), record.get("turnOrigin"))
-    return _is_human(record.get("origin")) and not any(s in _SYSTEM_SOURCES for s in sources)
+    if any(s in _SYSTEM_SOURCES for s in sources) or not _FROM_TOOLS.isdisjoint(record):
+        return False
+    return _is_human(record.get("origin"))
 
 
 def _is_human(origin: Json) -> bool:
