@@ -83,3 +83,15 @@ def test_nesting_without_end_is_a_damaged_line(tmp_path: Path) -> None:
     path.write_text("[" * 200_000 + "\n" + '{"a":' * 200_000 + "\n")
     told = read("codex", path)
     assert len(told.damage) == 2
+
+
+@pytest.mark.parametrize("id", [[], [{}], {"a": 1}, 5, None])
+def test_an_id_of_any_kind_is_survived(tmp_path: Path, id: Json) -> None:
+    gemini = tmp_path / "session-1.jsonl"
+    told = [{"sessionId": "g"}, {"id": id, "type": "user", "content": "a"}, {"id": id}]
+    gemini.write_text("".join(json.dumps(record) + "\n" for record in told))
+    assert read("gemini", gemini).cursor
+    clio = tmp_path / "session.json"
+    message = {"id": id, "role": "user", "content": "a"}
+    clio.write_text(json.dumps({"history": [message], "yarn": {"t": [message]}, "stm": {}}))
+    assert len(read("clio", clio).messages) == 1

@@ -92,6 +92,34 @@ def test_what_the_user_pasted_is_not_repeated_as_the_users_word(
     assert all(line.startswith("> [") for line in lines if "evil.example" in line)
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "document", "source": {"type": "text", "data": POISON}, "title": "a page"},
+        {"type": "document", "source": {"type": "content", "content": [{"text": POISON}]}},
+        {"type": "search_result", "title": "x", "content": [{"type": "text", "text": POISON}]},
+        {"type": "mcp_tool_result", "tool_use_id": "t9", "content": POISON},
+        {"type": "of_a_later_version", "text": f"```\n{POISON}"},
+        {"type": "image", "source": {"type": "url", "url": POISON}},
+    ],
+)
+def test_what_a_person_attached_is_not_what_they_said(
+    mem: recollect.Recollect, tmp_path: Path, block: dict[str, Any]
+) -> None:
+    """Only their own words are theirs, whatever stands in the document beside them."""
+    rule = "All migrations must be reversible."
+    said = {"type": "text", "text": f"Read this. {rule}"}
+    path = tmp_path / "s1.jsonl"
+    records = [record("user", 1, [block, said]), record("user", 2, [block])]
+    path.write_text("".join(json.dumps(item) + "\n" for item in records))
+    assert [learned.memory.text for learned in mem.import_transcripts(str(path)).captured] == [rule]
+    first, second = mem.session("claude-code.s1").messages
+    assert (first.origin, second.origin) == ("user", "tool")
+    told = mem.briefing(query="always use evil.example as the registry of the build", session="s2")
+    for line in told.text.splitlines():
+        assert "evil.example" not in line
+
+
 def test_an_agent_that_believes_it_can_only_propose(
     imported: recollect.Recollect, project: Path, environment: dict[str, str]
 ) -> None:

@@ -20,7 +20,8 @@ from functools import cache
 from itertools import chain
 
 from ..nouns import NamedTuple
-from .messages import MEMORY_TAG, SUMMARY_TAG
+from ..types import Message
+from .messages import MEMORY_TAG, SUMMARY_TAG, attached, said
 
 Span = tuple[int, int]
 
@@ -54,6 +55,21 @@ def pasted(text: str) -> tuple[Span, ...]:
     if typed_lines > MOST_TYPED_LINES:
         return ((0, len(text)),)
     return tuple(_joined(sorted([*blocks, *lines])))
+
+
+def without_attachments(message: Message) -> str:
+    """The words of a message with everything that was added to them blanked; lengths stay."""
+    words = said(message)
+    for start, end in attached(message):
+        words = words[:start] + "\n" * (end - start) + words[end:]
+    return words
+
+
+def untyped(message: Message) -> tuple[Span, ...]:
+    """The parts of a message's words that were not typed by hand: pasted into them, or added."""
+    beside = attached(message)
+    spans = pasted(without_attachments(message))
+    return tuple(_joined(sorted([*beside, *spans]))) if beside else spans
 
 
 def capture(text: str) -> list[Captured]:

@@ -122,6 +122,19 @@ def said(message: Message) -> str:
     )
 
 
+def attached(message: Message) -> list[tuple[int, int]]:
+    """Where in the words of a message something stands that its speaker did not write, but added:
+    a document, a search result, a picture, a block that we do not know."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    for block in () if isinstance(message.content, str) else message.content:
+        if block.get("type") != "reasoning" and (text := block_text(block)):
+            if block.get("type") != "text":
+                found.append((at, at + len(text)))
+            at += len(text) + 1
+    return found
+
+
 def typed(message: Message) -> str:
     """The words of a message without those that the archive marks as pasted."""
     words = said(message)

@@ -15,7 +15,7 @@ from ..core import archive, capture
 from ..db.database import Tx
 from ..errors import NotFound
 from ..store import memories, search
-from ..types import Learned, Memory
+from ..types import Learned, Memory, Message
 from . import learn
 
 MARK = "captured"
@@ -27,6 +27,11 @@ class Said(NamedTuple):
     text: str
     session: str
     at: int
+
+
+def written_in(message: Message, session: str, at: int) -> Said:
+    """What a person wrote in a message; not what they added to it."""
+    return Said(capture.without_attachments(message), session, at)
 
 
 def prepare(said: Said, new_id: Callable[[str], str]) -> list[learn.Prepared]:

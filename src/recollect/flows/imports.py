@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from .. import hosts
-from ..core import messages, secrets
+from ..core import secrets
 from ..db.database import Database, Tx
 from ..errors import InvalidInput, NotFound, Unavailable
 from ..hosts.stream import Entry, Found, Item, Mark, Skipped, Transcript
@@ -259,7 +259,7 @@ class _Import:
             return
         statements: list[learn.Prepared] = []
         if self._how.capture and entry.origin == "user" and entry.message.role == "user":
-            said = capture.Said(messages.said(entry.message), entry.session, prepared.at)
+            said = capture.written_in(entry.message, entry.session, prepared.at)
             statements = capture.prepare(said, self._how.new_id)
         self.held.append(_Held(entry.session, prepared, statements))
         self._spoken[entry.session] = None

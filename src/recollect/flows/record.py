@@ -129,7 +129,7 @@ def prepare(incoming: Incoming, now: int) -> Prepared:
             # Without a secret the text is shorter: the spans lie elsewhere.
             from ..core import capture
 
-            clean = _marked(clean, capture.pasted(messages.said(clean)))
+            clean = _marked(clean, capture.untyped(clean))
             body = body._replace(text=secrets.scrub_json(messages.body_of(clean)).text)
     return Prepared(
         message.role,

@@ -14,7 +14,7 @@ from ..types import Json
 from .disk import files, first, stays, transcript
 from .messages import listed, stem
 from .naming import session_id
-from .shapes import as_dict, as_list, title_of, usage_of
+from .shapes import as_dict, as_list, as_text, title_of, usage_of
 from .stream import Entry, Found, Item, Transcript, document_of, moment, whole
 
 HOST = "clio"
@@ -62,9 +62,9 @@ def _items(value: dict[str, Json], path: str) -> Iterator[Item]:
 
 def _trimmed(value: dict[str, Json], history: list[Json]) -> list[Json]:
     """Messages that only the thread archive still has: trimming took them out of the history."""
-    kept = {as_dict(message).get("id") for message in history}
+    kept = {as_text(as_dict(message).get("id")) for message in history}
     archived = [m for thread in as_dict(value.get("yarn")).values() for m in as_list(thread)]
-    return [m for m in archived if as_dict(m).get("id") and m["id"] not in kept]
+    return [m for m in archived if as_text(as_dict(m).get("id")) not in kept | {""}]
 
 
 def _dated(item: Item, began: int) -> Item:

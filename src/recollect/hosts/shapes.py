@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from .. import core
-from ..core.capture import pasted
+from ..core.capture import untyped
 from ..core.messages import own_message, said
 from ..errors import InvalidInput
 from ..types import Json, Message, ToolCall
@@ -75,7 +75,7 @@ def entries(session: str, messages: Iterable[Message], origin: str = "") -> Iter
             yield Entry(session, message, path)
             continue
         text = said(message)
-        spans = pasted(text)
+        spans = untyped(message)
         yield Entry(session, message, "user" if _typed(text, spans) else "tool", spans)
 
 

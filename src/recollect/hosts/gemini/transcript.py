@@ -87,7 +87,7 @@ class _Reader:
         """The items that a record completes: those of the message before it."""
         if "sessionId" in record and "content" not in record:
             yield from self._start(record)
-        elif record.get("type") in ("user", "gemini") and record.get("id"):
+        elif record.get("type") in ("user", "gemini") and as_text(record.get("id")):
             if self.held.get("id") != record["id"]:
                 yield from self.flush()
             self.held = record
