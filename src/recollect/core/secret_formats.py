@@ -10,6 +10,7 @@ pattern nests quantifiers, and an open tail has nothing behind it that could sen
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 A = r"[^\W_]"
@@ -273,6 +274,22 @@ CONTEXTS = (
     ),
 )
 """Type, a text in lower case, and a pattern that begins with it; its group is the secret."""
+
+
+_UUID = "[\\da-f]{8}-(?:[\\da-f]{4}-){3}[\\da-f]{12}"
+_OWN_ID = "(?:toolu|call|msg|req|ws|fc|rs)_(?:bdrk_|vrtx_)?(?!{prefixes})[\\dA-Za-z]{{22,56}}"
+_HOST = "(?:claude-code|codex|gemini|opencode|cursor|copilot|specstory|aider|clio)"
+LONGEST_ID = 150
+
+
+@cache
+def ids() -> re.Pattern[str]:
+    """What agents and providers call their messages and calls by, and what we make of it: it comes
+    with every message, and cannot be one of the secrets above."""
+    begins = "|".join(prefix for prefix, _, _ in prefixes() if prefix.isalnum())
+    own = _OWN_ID.format(prefixes=begins)
+    rest = f"[:/](?:call:|out:)?{own}|:[\\da-f]{{12,20}}:\\d{{1,9}}"
+    return re.compile(f"{own}|(?:{_HOST}\\.)?{_UUID}(?:{rest})?", re.ASCII)
 
 
 Prefix = tuple[str, str, str]

@@ -14,6 +14,7 @@ from itertools import count
 from typing import NamedTuple
 
 from recollect.core import secret_rules as rules
+from recollect.core.secret_formats import LONGEST_ID, ids
 from recollect.core.secret_search import TYPES, spans
 from recollect.errors import InvalidInput, Refused
 from recollect.types import Json, SafeText
@@ -22,7 +23,6 @@ PRIVATE = "[PRIVATE]"
 MAX_DEPTH = 200
 MAX_ROUNDS = 8
 SHORT = 80
-_UUID = r"[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}"
 
 
 class Scrubbed(NamedTuple):
@@ -153,7 +153,7 @@ def _paired(text: str, halves: str) -> str:
 def _redact(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without its secrets. Short texts come again and again (field names, roles, a
     session's directory): each is looked at once. An id comes once or twice."""
-    if len(text) == 36 and rules.compiled(_UUID).fullmatch(text):
+    if 28 <= len(text) <= LONGEST_ID and ids().fullmatch(text):
         return text, ()
     return _redact_short(text) if len(text) <= SHORT else _redact_any(text)
 

@@ -57,15 +57,18 @@ def decoded(record: Mapping[str, Json], form: str) -> list[Message]:
         raise ValueError(error.message) from error
 
 
-def entries(session: str, messages: Iterable[Message], origin: str = "") -> Iterator[Item]:
-    """The messages that say something of their own, with who said it.
+def entries(
+    session: str, messages: Iterable[Message], origin: str = "", decoded: bool = False
+) -> Iterator[Item]:
+    """The messages that say something of their own, with who said it; what was `decoded` holds
+    nothing else any more.
 
     The origin is the path a message came in on: what a person typed is theirs, unless every
     word of it was pasted. `IMPORT` is for files that come with a repository or from anywhere:
     whoever wrote them can write any role into them.
     """
     for given in messages:
-        message = own_message(given)
+        message = given if decoded else own_message(given)
         if not message or not (message.content or message.calls or message.role == "tool"):
             continue
         path = origin or {"user": "user", "assistant": "agent"}.get(message.role, "tool")

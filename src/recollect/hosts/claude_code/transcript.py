@@ -138,7 +138,7 @@ class _Reader:
         yield from self._named(session, record, messages)
         at = moment(record.get("timestamp"))
         for message, origin, own_key in self._kept(record, messages, key):
-            yield from entries(session, [message._replace(at=at, key=own_key)], origin)
+            yield from entries(session, [message._replace(at=at, key=own_key)], origin, True)
 
     def _voiced(self, record: Mapping[str, Json], message: Message) -> Message:
         """A user record in the role of whoever really spoke."""
@@ -199,7 +199,7 @@ class _Reader:
                 at=at, key=own_key, model=model, extra=extra, usage=usage or message.usage
             )
             usage = {}
-            yield from entries(session, [told], origin)
+            yield from entries(session, [told], origin, True)
 
     def _attachment(self, record: Mapping[str, Json], number: int) -> Iterator[Item]:
         attached = as_dict(record.get("attachment"))

@@ -154,12 +154,12 @@ class _Reader:
             by_agent = self.state.get("spawned") and "copying" not in self.state
             yield from self.flush()
             yield from self._named(session, made)
-            yield from entries(session, made, "agent" if by_agent else "")
+            yield from entries(session, made, "agent" if by_agent else "", True)
             return
         if self.held and made[0].role == "assistant" and self.held[-1].message.role == "tool":
             # A new answer began and nobody counted the last one.
             yield from self.flush()
-        self.held += [one for one in entries(session, made) if isinstance(one, Entry)]
+        self.held += [one for one in entries(session, made, "", True) if isinstance(one, Entry)]
 
     def _completed(self, message: Message, key: str, at: int) -> Message:
         model = as_text(self.state.get("model")) if message.role == "assistant" else ""
