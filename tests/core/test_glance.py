@@ -113,3 +113,16 @@ def test_no_prefix_that_begins_a_word_is_overlooked(parts: list[str]) -> None:
         if re.search(rf"(?a)(?:(?<![^\W_])|(?<=\\[nrt])){re.escape(prefix[0])}", runs)
     ]
     assert set(begun) <= set(formats.prefixes_in(runs))
+
+
+@law
+@given(st.from_regex(formats.ids(), fullmatch=True))
+def test_what_is_passed_over_as_an_id_holds_no_secret(text: str) -> None:
+    assert closely(text) == []
+
+
+@pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
+def test_a_token_is_no_id_whatever_stands_before_it(token: str) -> None:
+    uuid = "019ed836-b1da-78f1-8a0c-e598363d10f4"
+    for id in (token, f"call_{token}", f"{uuid}/{token}", f"codex.{uuid}:call:call_{token}"):
+        assert not formats.ids().fullmatch(id) or not closely(id)

@@ -16,6 +16,7 @@ from ..errors import InvalidInput
 from ..types import ROLES, Json, Message
 from . import wire_anthropic, wire_chat, wire_responses
 from .messages import CONTINUED, own_message, refuse_duplicate_calls
+from .wire_shapes import OBJECT
 
 Decode = Callable[[Mapping[str, Json]], list[Message]]
 Encode = Callable[[Sequence[Message]], list[dict[str, Json]]]
@@ -52,7 +53,7 @@ def from_wire(raw: Json, provider: str = "auto") -> list[Message]:
     messages: list[Message] = []
     for at, (record, unknown_role) in enumerate(records):
         messages += _decoded(record, unknown_role, form, at)
-    if messages and isinstance(raw, Mapping) and not messages[-1].usage:
+    if messages and isinstance(raw, OBJECT) and not messages[-1].usage:
         model, usage = raw.get("model") or "", raw.get("usage")
         if model or usage:
             messages[-1] = messages[-1]._replace(model=model, usage=usage)
@@ -101,7 +102,7 @@ def form_of(provider: str) -> str:
 
 def _records(raw: Json) -> list[Json]:
     """The records in whatever they came in: a list, one record, a request, a response."""
-    if isinstance(raw, Mapping):
+    if isinstance(raw, OBJECT):
         if raw.get("messages") is not None and "role" not in raw:
             return _led_by(raw.get("system"), raw["messages"])
         if raw.get("input") is not None and "role" not in raw and "type" not in raw:
@@ -137,7 +138,7 @@ def _guess(records: Sequence[Mapping[str, Json]]) -> str:
             return "chat"
         content = record.get("content")
         for block in content if isinstance(content, list) else ():
-            if not isinstance(block, Mapping):
+            if not isinstance(block, OBJECT):
                 continue
             if block.get("type") in _RESPONSES_BLOCKS:
                 return "responses"
@@ -155,10 +156,10 @@ def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
 
     A role that nobody knows is returned beside it.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(given, OBJECT):
         raise _not_understood(at, given, "it is not an object")
     record = dict(given)
-    if isinstance(record.get("role"), Mapping):
+    if isinstance(record.get("role"), OBJECT):
         inner = {key: value for key, value in record.pop("role").items() if value is not None}
         record |= inner
     role, kind, unknown = record.get("role"), record.get("type"), ""
@@ -182,7 +183,7 @@ def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
 def _legacy_content(content: Json, at: int, record: Json) -> Json:
     if content is None or isinstance(content, str):
         return content
-    if isinstance(content, Mapping):
+    if isinstance(content, OBJECT):
         content = [content]
     if not isinstance(content, (list, tuple)):
         raise _not_understood(at, record, f"its content is {type(content).__name__}")
@@ -190,9 +191,9 @@ def _legacy_content(content: Json, at: int, record: Json) -> Json:
     for block in content:
         if isinstance(block, str):
             block = {"type": "text", "text": block}
-        elif isinstance(block, Mapping) and "type" not in block and "text" in block:
+        elif isinstance(block, OBJECT) and "type" not in block and "text" in block:
             block = {"type": "text", **block}
-        if not isinstance(block, Mapping) or not isinstance(block.get("type"), str):
+        if not isinstance(block, OBJECT) or not isinstance(block.get("type"), str):
             raise _not_understood(at, record, "a block of its content has no type")
         blocks.append(block)
     return blocks

@@ -10,13 +10,14 @@ Usual shape: a user's words alone are a string, everything else is a list of blo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from ..errors import InvalidInput
 from ..types import Json, Message, ToolCall
 from .messages import Block, blocks_of, image_text, parsed_arguments, reference
 from .wire_shapes import (
+    OBJECT,
     Record,
     listed,
     noted,
@@ -115,7 +116,7 @@ def _assistant(record: Record) -> Message:
         content,
         tuple(calls),
         model=optional_text(record, "model"),
-        usage=usage if isinstance(usage, Mapping) else None,
+        usage=usage if isinstance(usage, OBJECT) else None,
         extra=noted(
             FORM,
             shape="" if shape == "list" else shape,
@@ -185,7 +186,7 @@ def _result(block: Record) -> Message:
 
 
 def _block(raw: Json) -> Block:
-    if not isinstance(raw, Mapping):
+    if not isinstance(raw, OBJECT):
         raise InvalidInput("a content block is not an object")
     kind = raw.get("type")
     if kind == "text":
@@ -197,7 +198,7 @@ def _block(raw: Json) -> Block:
     if kind == "redacted_thinking":
         return with_rest({"type": "reasoning", "text": ""}, FORM, without(raw, "type"))
     source = raw.get("source")
-    if kind == "image" and isinstance(source, Mapping):
+    if kind == "image" and isinstance(source, OBJECT):
         rest = without(raw, "type", "source")
         if source.get("type") == "base64":
             media_type = optional_text(source, "media_type") or "image"

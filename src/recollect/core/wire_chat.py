@@ -6,12 +6,13 @@ Usual shape: content is a string, or null beside tool calls; calls are of type f
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..errors import InvalidInput
 from ..types import Json, Message, ToolCall
 from .messages import Block, Content, blocks_of, image_text, settled
 from .wire_shapes import (
+    OBJECT,
     Record,
     image_block,
     listed,
@@ -94,7 +95,7 @@ def _block(raw: Record) -> Block:
         return with_rest(bare, FORM, without(raw, "type", "text"))
     if kind == "image_url":
         image = raw.get("image_url")
-        image = image if isinstance(image, Mapping) else {"url": image}
+        image = image if isinstance(image, OBJECT) else {"url": image}
         rest = without(raw, "type", "image_url")
         if details := without(image, "url"):
             rest["image_url"] = details
@@ -104,11 +105,11 @@ def _block(raw: Record) -> Block:
 
 def _call(raw: Json) -> tuple[ToolCall, dict[str, Json]]:
     """A call, and what deviates from the usual way to write it."""
-    if not isinstance(raw, Mapping):
+    if not isinstance(raw, OBJECT):
         raise InvalidInput("a tool call is not an object")
     kind = raw.get("type", "function")
     inner = raw.get(kind) if isinstance(kind, str) else None
-    if not isinstance(inner, Mapping):
+    if not isinstance(inner, OBJECT):
         raise InvalidInput(f"a tool call of type {kind!r} does not say what it calls")
     name = required_text(inner, "name", "a tool call")
     rest = without(raw, "id", "type", kind)

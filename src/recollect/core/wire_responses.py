@@ -7,13 +7,14 @@ blocks, a call is a `function_call`, the output of a result is a string.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ..errors import InvalidInput
 from ..types import Json, Message, ToolCall
 from .messages import Block, Content, image_text
 from .wire_shapes import (
+    OBJECT,
     Record,
     image_block,
     light,
@@ -90,7 +91,7 @@ def _content(raw: Sequence[Json], role: str) -> Content:
 
 
 def _block(raw: Json, role: str) -> Block:
-    if not isinstance(raw, Mapping):
+    if not isinstance(raw, OBJECT):
         raise InvalidInput("a content block is not an object")
     kind = raw.get("type")
     if kind in _TEXTS:
@@ -111,7 +112,7 @@ def _reasoning(record: Record) -> Block:
     text = "\n\n".join(
         str(part["text"])
         for part in (*listed(record, "summary"), *listed(record, "content"))
-        if isinstance(part, Mapping) and part.get("text")
+        if isinstance(part, OBJECT) and part.get("text")
     )
     rest = without(record, "type")
     if rest.get("summary") == _summary(text):
@@ -149,7 +150,7 @@ def _call(kind: str, record: Record) -> Message:
 def _result(kind: str, record: Record) -> Message:
     output = record.get("output")
     shape = shape_of(record, "output")
-    if isinstance(output, Mapping):
+    if isinstance(output, OBJECT):
         content: Content = (opaque(FORM, output),)
         shape = "object"
     else:

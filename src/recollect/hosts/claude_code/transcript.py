@@ -101,6 +101,7 @@ class _Reader:
     def __init__(self, path: str) -> None:
         self.state: dict[str, Json] = {}
         self.path = path
+        self._stem = os.path.basename(path).removesuffix(".jsonl")
 
     @property
     def busy(self) -> bool:
@@ -251,9 +252,8 @@ class _Reader:
     def _place(self, record: Mapping[str, Json]) -> tuple[str, str]:
         """The session that a record was said in, and its key there."""
         copied = as_dict(record.get("forkedFrom"))
-        stem = os.path.basename(self.path).removesuffix(".jsonl")
         owner = as_text(copied.get("sessionId")) or as_text(record.get("sessionId"))
-        owner = owner or as_text(self.state.get("session")) or stem
+        owner = owner or as_text(self.state.get("session")) or self._stem
         if not copied:
             self.state["session"] = owner
         key = as_text(copied.get("messageUuid")) or as_text(record.get("uuid"))
