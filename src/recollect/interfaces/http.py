@@ -37,9 +37,10 @@ def application(server: Server[Any], token: str) -> App:
     inner = server.streamable_http_app(streamable_http_path=PATH, transport_security=allowed)
 
     async def guarded(scope: Scope, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and not _is_allowed(scope, token):
-            await send({"type": "http.response.start", "status": 401, "headers": _REFUSAL})
-            await send({"type": "http.response.body", "body": b"a bearer token is needed\n"})
+        status, why = _refusal(scope, token) if scope["type"] == "http" else (0, b"")
+        if status:
+            await send({"type": "http.response.start", "status": status, "headers": _REFUSAL})
+            await send({"type": "http.response.body", "body": why})
             return
         await inner(scope, receive, send)
 
@@ -47,6 +48,20 @@ def application(server: Server[Any], token: str) -> App:
 
 
 _REFUSAL = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
+
+
+_NAMES = {b"host": 421, b"origin": 403}
+
+
+def _refusal(scope: Scope, token: str) -> tuple[int, bytes]:
+    """The status and the reason for which somebody is turned away; 0 if they are not."""
+    if not _is_allowed(scope, token):
+        return 401, b"a bearer token is needed\n"
+    for name, value in scope["headers"]:
+        # The SDK compares how a name begins: `localhost:1.evil.example` is not this machine.
+        if name in _NAMES and not value.rpartition(b":")[2].isdigit():
+            return _NAMES[name], b"not this machine\n"
+    return 0, b""
 
 
 def _is_allowed(scope: Scope, token: str) -> bool:
