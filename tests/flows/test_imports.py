@@ -440,3 +440,17 @@ def test_what_was_pasted_into_a_prompt_is_marked_in_the_archive(
     assert log in pasted and "why?" not in pasted and key not in str(first.message.content)
     assert first.origin == "user"
     assert "pasted" not in dict(second.message.extra or {})
+
+
+def test_progress_says_which_of_how_many_transcripts_it_is(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    folder = tmp_path / "transcripts"
+    folder.mkdir()
+    for name in ("s1", "s2", "s3"):
+        write(folder / f"{name}.jsonl", line(1, "hello", name))
+    told: list[imports.Progress] = []
+    mem.progress = told.append
+    mem.import_transcripts(str(folder), agent="claude-code")
+    read = {(one.number, one.of) for one in told if one.path.endswith(".jsonl")}
+    assert read == {(1, 3), (2, 3), (3, 3)}

@@ -32,12 +32,15 @@ REFUSALS = (InvalidInput, NotFound, Unavailable, OSError)
 
 
 class Progress(NamedTuple):
-    """How far a transcript was read, of so many bytes, and how many messages were new."""
+    """How far a transcript was read, of so many bytes, and how many messages were new; and which
+    of how many transcripts it is."""
 
     path: str
     done: int
     total: int
     messages: int
+    number: int = 1
+    of: int = 1
 
 
 class Read(NamedTuple):
@@ -122,7 +125,18 @@ def _begun(batch: _Batch, transcripts: Iterable[Transcript], how: Reading) -> li
     """Where reading was left of each."""
     found = list(transcripts)
     left = batch.space.read(lambda tx: [cursors.get(tx, _source(item)) for item in found])
-    return [_Import(batch, *one, how) for one in zip(found, left, strict=True)]
+    return [
+        _Import(batch, *one, _counting(how, number, len(found)))
+        for number, one in enumerate(zip(found, left, strict=True), 1)
+    ]
+
+
+def _counting(how: Reading, number: int, of: int) -> Reading:
+    """The same, telling also which of how many transcripts is read."""
+    tell = how.tell
+    return (
+        how._replace(tell=lambda told: tell(told._replace(number=number, of=of))) if tell else how
+    )
 
 
 def unread(tx: Tx, found: Iterable[Transcript]) -> int:

@@ -276,7 +276,8 @@ def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
 def show_progress(progress: Any) -> None:
     """One line that is written over and over while a long work goes on."""
     part = 100 * progress.done // max(progress.total, 1)
-    start = f"{part:>3} %  {progress.messages} new  "
+    several = f"{progress.number} of {progress.of}  " if getattr(progress, "of", 1) > 1 else ""
+    start = f"{several}{part:>3} %  {progress.messages} new  "
     room = max(columns() - len(start) - 1, 10)
     path = render.one_line(progress.path)
     # The end of a path says more than its beginning.
