@@ -227,6 +227,25 @@ def test_a_message_is_read_to_its_last_word(memory: recollect.Recollect) -> None
     assert message.endswith("the end")
 
 
+def test_a_model_that_cannot_read_resources_recalls_the_address(
+    memory: recollect.Recollect,
+) -> None:
+    memory.record("s-1", "word " * 500 + "the end")
+    memory.record("s-1", "x" * 2 * mcp_tools.LONGEST_RECORD)
+
+    async def work(client: Client) -> Any:
+        found = [
+            await client.call_tool("memory_recall", {"query": f"memory://{place}"})
+            for place in ("session/s-1/messages/1-1", "session/s-1/messages/2-2", "m-nosuch")
+        ]
+        return [one.structured_content or one.content[0].text for one in found]
+
+    message, long, missing = talk(memory, work)
+    assert message["hits"][0]["text"].endswith("the end") and not message["notes"]
+    assert len(long["hits"][0]["text"]) == mcp_tools.LONGEST_RECORD and long["notes"]
+    assert "there is no such record" in missing
+
+
 def test_a_procedure_in_use_is_a_skill_to_read(
     project: Path, tmp_path: Path, memory: recollect.Recollect
 ) -> None:

@@ -171,6 +171,25 @@ def test_what_is_no_file_is_not_waited_for(home: Path, opened: Memory) -> None:
         assert not memory.doctor().ok
 
 
+def test_an_agent_whose_settings_were_moved_is_found_there(
+    project: Path, variables: dict[str, str], tmp_path: Path
+) -> None:
+    moved = {name: tmp_path / name for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME")}
+    for folder in moved.values():
+        folder.mkdir()
+    elsewhere = {name: str(folder) for name, folder in moved.items()}
+    environment = {**variables, "HOME": str(tmp_path / "nobody"), **elsewhere}
+    with recollect.open(project, environment=environment) as memory:
+        memory.init(yes=True)
+    written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("C*/*"))
+    assert written == [
+        "CLAUDE_CONFIG_DIR/.claude.json",
+        "CLAUDE_CONFIG_DIR/settings.json",
+        "CODEX_HOME/config.toml",
+        "CODEX_HOME/hooks.json",
+    ]
+
+
 def test_only_the_wanted_scope_is_written(home: Path, project: Path, opened: Memory) -> None:
     before = files(home)
     with opened() as memory:

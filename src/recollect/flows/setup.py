@@ -36,6 +36,9 @@ _SIGNS = {
 }
 
 
+_MOVED = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
+
+
 class Change(NamedTuple):
     """One file of an agent: its state (missing, stale, current or error) and its text before and
     after. `after` is empty when the file goes away."""
@@ -92,11 +95,12 @@ class Where(NamedTuple):
 
 
 def detected(where: Where) -> tuple[str, ...]:
-    """The agents that have left a sign of themselves in the user's home."""
+    """The agents that have left a sign of themselves in the user's home, or where it was moved."""
     return tuple(
         agent
         for agent, signs in _SIGNS.items()
         if any(os.path.exists(os.path.join(where.home, sign)) for sign in signs)
+        or os.path.isdir(where.environment.get(_MOVED.get(agent, ""), ""))
     )
 
 

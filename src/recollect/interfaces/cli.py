@@ -18,6 +18,7 @@ from . import arguments, schema
 from .screen import columns
 
 _GROUPS = (
+    ("Begin here", ("demo", "init", "import", "doctor")),
     ("Remember and find", ("learn", "recall", "show", "list", "for-file", "history")),
     (
         "Keep it true",
@@ -97,8 +98,8 @@ _GROUPS = (
         "Notes for the work at hand",
         ("scratch store", "scratch retrieve", "scratch search", "scratch list", "scratch delete"),
     ),
-    ("Agents", ("init", "import", "hook", "mcp", "plugin", "capture list", "capture undo")),
-    ("The store", ("doctor", "stats", "verify", "eval", "rebuild", "backup", "adopt")),
+    ("Agents", ("capture list", "capture undo", "hook", "mcp", "plugin")),
+    ("The store", ("stats", "verify", "eval", "rebuild", "backup", "adopt")),
 )
 _SERVED = {
     "demo": "See what it does, in a minute.",
@@ -316,7 +317,7 @@ def _complain(error: RecollectError, as_json: bool) -> None:
 def overview() -> str:
     """What `recollect --help` prints."""
     lines = ["recollect: the memory that coding agents share"]
-    for title, commands in (("Begin here", ("demo",)), *_GROUPS):
+    for title, commands in _GROUPS:
         lines += ["", title]
         for name in commands:
             about = _SERVED.get(name) or schema.summary(name)
