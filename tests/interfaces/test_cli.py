@@ -418,3 +418,8 @@ def test_every_option_that_a_hint_names_is_there() -> None:
         (name, option) for name, text in hints for option in re.findall(r"--[a-z][a-z-]*", text)
     ]
     assert [one for one in named if one[1] not in known] == []
+
+
+def test_who_searches_notes_and_finds_none_is_told_of_recall(run: Run) -> None:
+    run("learn", "Integration tests need Redis on port 6380")
+    assert "`recollect recall` searches everything" in run("search", "redis").stdout

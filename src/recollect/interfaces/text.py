@@ -314,6 +314,8 @@ def _of_agents(command: str, result: Any) -> str:
     return SHOWN[command](result)
 
 
+_RECALLS = "`recollect recall` searches everything that is kept"
+
 _SHOWN: dict[str, Callable[[Any], str]] = {
     "init": lambda done: _of_agents("init", done),
     "learn": learned,
@@ -329,7 +331,9 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "capture undo": lambda done: _of_agents("capture undo", done),
     "scratch store": lambda document: f"stored {document.address}",
     "scratch retrieve": _document,
-    "scratch search": _documents,
+    "scratch search": lambda found: (
+        _documents(found) if found else f"no note was found; {_RECALLS}"
+    ),
     "scratch list": _documents,
     "scratch delete": lambda document: f"deleted {document.address}",
     "stats": _stats,
