@@ -234,7 +234,7 @@ def test_a_model_that_cannot_read_resources_recalls_the_address(
     memory.record("s-1", "x" * 2 * mcp_tools.LONGEST_RECORD)
 
     async def work(client: Client) -> Any:
-        found = [
+        found: list[Any] = [
             await client.call_tool("memory_recall", {"query": f"memory://{place}"})
             for place in ("session/s-1/messages/1-1", "session/s-1/messages/2-2", "m-nosuch")
         ]
