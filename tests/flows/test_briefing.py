@@ -286,3 +286,23 @@ def test_a_prompt_without_a_subject_is_not_joined_by_history(mem: Mem) -> None:
         assert mem.briefing(query=nothing).text == "", nothing
     (told,) = mem.briefing(query="how is the parser rewrite going?").items
     assert told.address == "memory://session/s-1/messages/1-1"
+
+
+def test_a_server_that_can_only_be_read_is_read(
+    project: Path, tmp_path: Path, postgres_url: str
+) -> None:
+    import psycopg
+
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "RECOLLECT_DATABASE": postgres_url}
+    with recollect.open(project, environment=environment, origin="user") as memory:
+        memory.learn("Never push to main", kind="policy")
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    with recollect.open(project, environment=environment, origin="user") as memory:
+        assert [hit.text for hit in memory.recall("push to main")] == ["Never push to main"]
+        briefing = memory.briefing(session="s")
+        assert "Never push to main" in briefing.text
+        assert briefing.notes == ("that it was shown is not noted: the database is read-only",)
+        with pytest.raises(recollect.StoreReadOnly):
+            memory.learn("another rule", kind="policy")

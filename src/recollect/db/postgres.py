@@ -155,10 +155,8 @@ class PostgresDatabase:
             connection.execute(
                 "SELECT set_config('recollect.space', " + _literal(self.space) + ", true)"
             )
-            # A server that can only be read is not written to.
-            mine = (self.space,)
-            known = connection.execute("SELECT 1 FROM spaces WHERE id = %s", mine).fetchone()
-            if not known:
+            read_only = connection.execute("SHOW transaction_read_only").fetchone()
+            if read_only == ("off",):
                 connection.execute(
                     "INSERT INTO spaces (id, kind, name, place, created) "
                     "VALUES (%s, %s, '', '', %s) ON CONFLICT (id) DO NOTHING",
