@@ -52,10 +52,12 @@ def main() -> int:
     review, *paths = sys.argv[1:]
     marks = {line.text: line.mark for line in _judged(review)}
     read: Counter[str] = Counter()
+    different: set[str] = set()
     lines: dict[str, Line] = {}
     for path in paths:
         for source, text in user_messages(path):
             read[source] += 1
+            different.add(text)
             for found in capture(text):
                 shown = " ".join(found.text.split())
                 if shown in lines or hygiene.refusal(found.text, found.kind, "project"):
@@ -65,6 +67,7 @@ def main() -> int:
     with open(review, "w", encoding="utf-8") as file:
         for line in sorted(lines.values(), key=lambda line: (line.source, line.rule, line.text)):
             file.write("{}  {:<11} {:<11} {:<12} {}\n".format(*line))
+    print(f"different user messages: {len(different)}")
     return _report(read, list(lines.values()))
 
 

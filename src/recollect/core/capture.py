@@ -4,11 +4,13 @@ Two questions, both answered from the text alone:
 
 - `pasted`: which parts of a prompt the person did not type (fences, quotes, logs, tagged
   blocks, walls of text). Those parts have the trust of a tool result, not of the user.
-- `capture`: which typed sentences state a rule, a preference or a correction.
+- `capture`: which typed sentences state a rule, a preference or a correction (the phrasing is
+  known to `statements`).
 
-It knows English phrasing only, and nothing about sessions, agents or the store. Precision comes
-before recall: a missed preference is said again, a wrong policy is obeyed. Everything here is
-linear in the length of the text.
+A document, an assistant's answer or a wall of data that somebody pastes is not what they say:
+nothing is captured from a message that has headings, several fenced blocks, an assistant's phrases
+or mostly data. It knows nothing about sessions, agents or the store. Everything here is linear in
+the length of the text.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ SHORTEST, LONGEST = 20, 2_000
 FEWEST_WORDS = 5
 MOST_PER_MESSAGE = 3
 MOST_TYPED_LINES = 15
+LONG, LEAST_TYPED = 2_000, 0.4
 
 
 class Captured(NamedTuple):
@@ -43,7 +46,7 @@ class Captured(NamedTuple):
 
 def pasted(text: str) -> tuple[Span, ...]:
     """The parts of a prompt that were not typed by hand, in order and not overlapping."""
-    blocks = _joined(sorted([*_elements(text), *_fences(text)]))
+    blocks = _joined(sorted([*_elements(text), *_fences(text), *_expansion(text)]))
     typed_lines = 0
     lines: list[Span] = []
     for start, end in _lines_outside(text, blocks):
@@ -74,147 +77,68 @@ def untyped(message: Message) -> tuple[Span, ...]:
 
 def capture(text: str) -> list[Captured]:
     """What to learn from one message that the user typed; at most three, in their order."""
-    if not _pattern("trigger").search(text):
+    from .statements import RULES, forms_in, rule_of  # the other users of this module need none
+
+    forms = forms_in(text)
+    if not forms:
         return []
-    found: list[Captured] = []
     masked = _masked(text)
-    for start, end in _sentences(masked):
+    stated = (
+        (start, end, rule)
+        for start, end in _sentences(masked)
+        if _has_length(masked, start, end) and (rule := rule_of(masked[start:end], forms))
+    )
+    first = next(stated, None)
+    if first is None or _written_for_readers(text, masked):
+        return []
+    troubles = [match.start() for match in _pattern("trouble").finditer(text)]
+    found: list[Captured] = []
+    for start, end, rule in chain((first,), stated):
         if (
-            not SHORTEST <= end - start <= LONGEST
-            or masked.count(" ", start, end) < FEWEST_WORDS - 1
+            rule == "constraint"
+            and troubles
+            and (troubles[0] < start or troubles[-1] >= end)
+            and not _pattern("addressed").search(masked, start, end)
         ):
-            continue
-        rule = _rule(masked[start:end])
-        if rule:
-            kind, priority = _RULES[rule]
-            found.append(Captured(kind, text[start:end], priority, (start, end), rule))
-            if len(found) == MOST_PER_MESSAGE:
-                break
+            continue  # the text of an error: "each child must have a unique key"
+        kind, priority = RULES[rule]
+        found.append(Captured(kind, text[start:end], priority, (start, end), rule))
+        if len(found) == MOST_PER_MESSAGE:
+            break
     return found
 
 
-_RULES = {
-    "constraint": ("policy", "critical"),
-    "preference": ("preference", "medium"),
-    "correction": ("fact", "high"),
-    "remember": ("fact", "high"),
-}
+def _has_length(masked: str, start: int, end: int) -> bool:
+    """Long enough to say something by itself; words are counted where a script has spaces."""
+    return SHORTEST <= end - start <= LONGEST and (
+        masked.count(" ", start, end) >= FEWEST_WORDS - 1 or not masked[start:end].isascii()
+    )
 
 
-def _rule(sentence: str) -> str:
-    """The first rule that the sentence meets: what binds most is asked first."""
-    if not _pattern("trigger").search(sentence):
-        return ""
-    if sentence.endswith("?") or _pattern("question").match(sentence):
-        return ""
-    if _pattern("hedge").search(sentence) or _pattern("passing").search(sentence):
-        return ""
-    for rule in _RULES:
-        if _pattern(rule).search(sentence) and not _pattern(f"not {rule}").search(sentence):
-            return rule
-    return ""
-
-
-_VERBS = (
-    "add answer apply ask assume avoid branch build bump call catch change check commit copy "
-    "create define delete deploy document edit ensure expose follow force format handle hardcode "
-    "hard-code ignore import include install keep leave lint log make merge mock modify name open "
-    "pass pin prefer prefix push put raise rebase rely remove reply respond return revert review "
-    "rewrite run send set skip squash start store test throw touch trust update use validate "
-    "verify wrap write"
-).replace(" ", "|")
-
-_CLAUSE_STARTS = (
-    "i|i'm|i've|it|it's|its|we|you|they|he|she|there|that|this|when|if|then|now|still|also|just|"
-    "not|how|what|why|can|could|would|will|maybe|please|only|so|is|are|was|have|has|do|does"
-)
-
-_STATES = (
-    "is|are|was|were|isn't|aren't|has|have|should|shouldn't|use|uses|needs?|lives?|belongs?|"
-    "means?|meant|called|it's|that's|they're|doesn't|don't|can't|cannot"
-)
-
-_FEELINGS = (
-    r"an?|some|so|such|really|very|quite|that|because|the|something|why|how|\w+ing|\w*ful|nice|"
-    "hard|tough|great|fun|wrong|awesome|incredible|proud|happy|excited|thrilled|tired|stoked"
-)
-
-# A rule matches where its pattern is found and its "not …" pattern is nowhere in the sentence.
 _SOURCES = {
-    "question": r"(?:(?:and|but|so|ok|okay|also|hmm+)[, ]+)*"
-    r"(?:(?:can|could|would|will|should|do|does|did|is|are|was|were|must|may|shall)\s+"
-    r"(?:i|you|we|it|they|he|she|there|this|that|the|these|those|my|our)\b"
-    r"|(?:what|why|how|where|which|who|whose)\b)",
-    "hedge": r"\b(?:i (?:think|guess|wonder|suppose|assume)|maybe|perhaps|probably|possibly|might|"
-    r"not sure|unsure|wondering|i'm thinking|seems?|looks like|if you prefer|theoretically|"
-    r"in theory)\b|^for (?:example|instance)\b",
-    # What is meant for this moment, or for something that stands elsewhere, is no lasting rule.
-    "passing": r"\bfor this[.!]*$|\b(?:do|did|does|like|make sure) (?:this|that|it)\b|"
-    r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|\bagain\b|\bplease check\b|"
-    r"\b(?:bugs?|errors?|crash(?:es|ed)?|broken) (?:is|are|was|where|when|because|in)\b|"
-    r"\bthere (?:is|are) (?:\w+ ){1,2}(?:bugs?|errors?|issues?|problems?)\b|^if (?:not|so)\b|"
-    r"\bnot the one\b|\bwhen i (?:go|click|open|press|run|try)\b",
-    "constraint": r"\bmust\b|\bmustn't\b|\b(?:don'?t|do not) ever\b|\bnever ever\b|"
-    r"\b(?:is|are|be|it's|that's) (?:always |strictly |absolutely |strongly )?"
-    r"(?:required|mandatory|non-negotiable|forbidden|prohibited|not allowed)\b",
-    # "must" that infers or admits, and requirements that are denied or only mentioned.
-    "not constraint": r"\b(?:rule|description|instructions?) (?:that|which) (?:says?|states?)\b|"
-    rf"\bmust(?:'ve| have| feel| love| really| currently| be (?:{_FEELINGS}))\b|"
-    r"\b(?:there|it|that|this|i|he|she) must\b|^must (?:be|feel)\b|\byou must be\b|"
-    r"\b(?:a|the|if \w+) must\b|\bmust-\w|"
-    r"\b(?:if|as|when|where|not|isn't|aren't|no longer|no \w+(?: \w+)?) "
-    r"(?:is |are |be )?(?:required|mandatory)\b|"
-    r"\brequired (?:fields?|sections?|tokens?|changes?|to)\b|"
-    r"\bever (?:forget|quit|give up)\b",
-    "preference": r"\bi(?:'d| would)?(?: \w+ly| much| still| always)? prefer\b|"
-    r"(?:^|\b(?:but|and) )would prefer\b|\b(?:from now on|going forward)\b|"
-    r"\bshould (?:always|never) \w|\bi(?: \w+)? (?:always|never) want\b|"
-    r"^(?:please )?(?:always|never) (?!(?:the|an?|mind|again|ever|here|there|up|in|on|at|so|good|"
-    r"nice|great|happy|glad|fun|been|had|saw|knew|thought|got|felt|\w+ed|\w+ing|\w+s)\b)\w|"
-    r"(?:^|[,;:(–—-] *|\b(?:please|and|then|so|but|should|you|we|i|to|will|i'll) +)"
-    rf"(?:always|never) +(?:{_VERBS})\b",
-    "not preference": r"\b(?:from now on|going forward),? (?:i|we)(?:'m|'ll| am| will)\b|"
-    r"\bthat (?:\w+ )?(?:format|style|pattern|approach)\b|"
-    r"\b(?:i|we)(?:'m|'ll| am| will)\b.*\b(?:from now on|going forward)\b|"
-    r"^(?:they|it|he|she|his|her|their|this|that|these|those)\b.*"
-    r"\b(?:and|so|but) (?:always|never)\b|"
-    r"\b(?:i|we)(?:'ve| have|'d| had)? never (?:knew|heard|thought|seen|saw|got|been|tried|had|"
-    r"did|really)\b|\bused to prefer\b|\bcurrently (?:always|never)\b|"
-    r"(?:n't|not) (?:need|have|want) to (?:always|never)\b",
-    "correction": r"^(?:(?:oh|ah|hmm+|wait|sorry|well|ok|okay|but|no)[,.!… ]+)*actually\b.*"
-    rf"\b(?:{_STATES})\b|"
-    r"^(?:no|nope)[,;:–—-]+ *(?:(?:the|our|my|all|every|these|those|this \w+) |"
-    r"we (?=(?:use|need|have|should|don't)\b)|"
-    rf"[\w./-]+[._/-][\w./-]+ |_+ ?).*\b(?:{_STATES})\b|"
-    rf"\bnot +\S+(?: +\S+){{0,4}}?,? +but +(?!(?:{_CLAUSE_STARTS})\b)\w|"
-    r"\bnot\b[^;:]{1,120}\bbut (?:instead|rather)\b|"
-    r"\b(?:is|are|it's|that's|use|uses|should be|called|means|meant|want) +"
-    r"(?:[^\s,;]+ +){0,11}[^\s,;]+, *not +(?!\w+ing\b)\w",
-    # A statement whose subject stands in another sentence says nothing by itself.
-    "not correction": r"^(?:(?:but|and|so) )?(?:it|they|these|those|the key|for|"
-    r"(?:this|that) (?!is |project|repo|code|app|package|module|service|library|team)\w+)\b|"
-    r"\b(?:it is|it's|it was)\b|"
-    r"\bnot (?:only|just|sure|bad|great|perfect|ideal|working|too|very|yet|"
-    r"really|that|so|many|much|long)\b|\b(?:why|if|or) not\b|"
-    r"\bactually,? i(?:'\w+)?\b(?! (?:meant|mean|want|wanted|said|asked|need|prefer))|"
-    r"\bactually,? (?:can|could|what|how|why)\b",
-    "remember": r"^(?:please +|and +|also +|so +)*remember *(?:: *| +that +| +to +)\w",
-    # Advice to somebody is not a fact for later.
-    "not remember": r"\bremember(?: that)? +\w+ing\b|\byour?\b|\bdon't hesitate\b",
-    # One cheap look at the whole message before any work is done on it.
-    "trigger": r"\b(?:prefer|always|never|actually|must|mustn't|required|mandatory|forbidden|"
-    r"prohibited|allowed|ever|from now on|going forward|remember|no|nope|not)\b",
-    "sentence": r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?…]+(?=[\s\"')\]]|$)|\n+",
+    "sentence": r"[。！？]+|(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?…]+(?=[\s\"')\]]|$)|\n+",
+    "heading": r"(?m)^#{1,6} \S",
+    "expansion": r"(?m)^--- (?:Cursor )?Command: [^\n]*---$",
+    "answer": r"(?m)\$ARGUMENTS\b|\bCRITICAL=|\bwould you like me to\b|\blet me know if you\b|"
+    r"^(?:you're (?:absolutely )?right|"
+    r"i apologize|certainly|i've (?:updated|created|added|implemented|fixed))\b|"
+    r"^[ \t]*(?:[-*] )?[✅❌🔍🎯🚀📊📋🧪✨🔧💡📝🛠]",
+    "trouble": r"\b(?:errors?|warnings?|exception|failed|traceback|emerg|denying|invalid|"
+    r"spec states)\b",
+    "addressed": r"\b(?:i|we|you|please|let's|lets|always|never|our|my)\b",
     "bullet": r"(?:[-*•+]|\d{1,3}[.)]|#{1,6})\s+",
     "inline": r"`[^`\n]+`|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|«[^»\n]{1,400}»|"
-    r"(?<!\w)'[^'\n]{1,400}'(?!\w)",
+    r"(?<!\w)'[^'\n]{1,400}'(?!\w)|"
+    # What follows the name of an error is its text.
+    r"(?-i:\b(?:\w*(?:Error|Exception|Warning)|error|warning|fatal|ERROR|WARNING))"
+    r"(?:\[\w+\])?: [^\n]+",
     "fence": r"(?m)^[ \t]*(`{3,}|~{3,})[^\n]*$",
     "open": r"(?m)^[ \t]*<([A-Za-z][\w.:-]*)(?:\s[^<>\n]*)?>",
     "close": r"</([A-Za-z][\w.:-]*)>",
     # What a terminal, a log, a diff, a table or a stack trace starts its lines with.
     "pasted": r".*[│┃┌└├╭╰═━█]|.*\bline \d+,? col(?:umn)? \d|"
-    r"\s*(?:>|\||[$❯➜%»] |#! |at \S+\(|@@ |diff --git |\+\+\+ |--- \S|"
-    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:|\[?\d\d:\d\d:\d\d|"
+    r"\s*(?:[>|⨯✗✖]|[$❯➜%»] |#! |at \S+\(|@@ |diff --git |\+\+\+ |--- \S|"
+    r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|\[?\d\d:\d\d:\d\d|"
     r"(?-i:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|(?-i:(?:[A-Z]\w*)?(?:Error|Exception): )|"
     r"(?-i:(?:error|fatal|warning|remote|hint|npm ERR!)[:\[ ])|"
     r"File \".*\", line \d|Traceback \(|\w+@[\w-]+:\S*[$#] )|"
@@ -226,6 +150,17 @@ _SOURCES = {
 def _pattern(name: str) -> re.Pattern[str]:
     """Compiled on first use: most messages need only the first of them."""
     return re.compile(_SOURCES[name], re.IGNORECASE)
+
+
+def _written_for_readers(text: str, masked: str) -> bool:
+    """A document, an assistant's answer or a wall of data: pasted, not said to the agent."""
+    typed = len(masked) - masked.count("\n")
+    return (
+        (len(text) > LONG and typed < LEAST_TYPED * len(text))
+        or len(_pattern("fence").findall(text)) > 2
+        or len(_pattern("heading").findall(masked)) > 1
+        or _pattern("answer").search(masked) is not None
+    )
 
 
 def _masked(text: str) -> str:
@@ -279,7 +214,7 @@ def _elements(text: str) -> Iterator[Span]:
 
 def _opens(text: str) -> list[tuple[int, str]]:
     found = {(match.start(), match[1].lower()) for match in _pattern("open").finditer(text)}
-    for tag in (MEMORY_TAG, SUMMARY_TAG):
+    for tag in (MEMORY_TAG, SUMMARY_TAG, "system-reminder"):
         start = text.find(f"<{tag}")
         while start >= 0:
             found.add((start, tag))
@@ -298,6 +233,13 @@ def _fences(text: str) -> Iterator[Span]:
             opened = None
     if opened is not None:
         yield opened.start(), len(text)
+
+
+def _expansion(text: str) -> Iterator[Span]:
+    """What a slash command stands for, put after the words of the user."""
+    found = _pattern("expansion").search(text) if "Command: " in text else None
+    if found:
+        yield found.start(), len(text)
 
 
 def _lines_outside(text: str, blocks: list[Span]) -> Iterator[Span]:

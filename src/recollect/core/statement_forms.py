@@ -1,0 +1,352 @@
+"""The forms in which people state a rule, a preference, a correction or something to remember.
+
+A form belongs to one rule and has cues: plain pieces of text of which one must be in the message.
+English comes first, then the plainest words for the same in eight other languages. What speaks
+against a sentence although it has one of the forms is in `statements`.
+"""
+
+from __future__ import annotations
+
+from ..nouns import NamedTuple
+
+
+class Form(NamedTuple):
+    """One way to state something: `cues` are alternatives by "|", parts of one joined by "&"."""
+
+    rule: str
+    cues: str
+    pattern: str
+
+
+_VERBS = (
+    "add answer apply ask assume avoid branch build bump call catch change check clean commit "
+    "confirm consider copy create define delete deploy display do document edit ensure exit "
+    "explain "
+    "expose fail follow force format handle hardcode hard-code ignore import include install keep "
+    "leave lint log make merge mock modify name open pass pin prefer prefix print push put raise "
+    "read rebase rely remove reply respond return revert review rewrite run save send set show "
+    "skip "
+    "squash start store test throw touch treat trust try update use validate verify wrap write"
+).replace(" ", "|")
+
+_POINTERS = "it|this|that|these|those|them|any of (?:it|th)|him|her|there"
+_POINTED = r"(?:it|them|him|her|(?:this|that|these|those)(?=[.,;!)]|$| \w+ly\b))\b"
+
+# Where an order begins. What comes after other words is mostly a report.
+_ORDER = r"(?:^|[,;:(–—-] *|\b(?:please|pls|and|also|but|so|just|ok|okay|yes|no|let's|lets) +)"
+_LEAD = r"^(?:(?:please|and|also|so|but|ok|okay|yes|no|oh|just|again|btw)[, ]+)*"
+
+_CLAUSE_STARTS = (
+    "i|i'm|i've|it|it's|its|we|you|they|he|she|there|that|this|when|if|then|now|still|also|just|"
+    "not|how|what|why|can|could|would|will|maybe|please|only|so|is|are|was|have|has|do|does|more|"
+    "because|since|at|even|unfortunately|after|before|should|to|for|in|my|your|validate|of|the"
+)
+
+_STATES = (
+    "is|are|was|were|isn't|aren't|has|have|should|shouldn't|use|uses|needs?|lives?|belongs?|"
+    "means?|meant|called|it's|that's|they're|doesn't|don't|can't|cannot"
+)
+
+FORMS = (
+    # "Must" is said of much. It binds with a limit, for all of a kind, as a way of working, or
+    # when it says how something is done.
+    Form(
+        "constraint",
+        "must",
+        r"\bmust(?:n't| not| never| always| only)\b|"
+        r"\b(?:all|every|each|any|no|everything|everyone|whenever)\b[^,;:]{0,80}\bmust\b|"
+        r"\b(?:you|we|i) must (?:use|keep|follow|run|write|ask|commit|test|do|support|focus|stay|"
+        r"preserve|maintain|respect|adhere|match|reference|show|validate|verify|check|update|"
+        r"document|ensure|avoid)\b|"
+        r"\bmust be \w+ (?:using|via|through|with|by|in|on|only|after)\b",
+    ),
+    Form(
+        "constraint",
+        " ever",
+        r"\b(?:don'?t|do not) ever\b|\bnever ever\b|"
+        r"\b(?:should|must|can)(?: not|n't)\b[^,;:?]{1,60}\bever\b",
+    ),
+    Form(
+        "constraint",
+        "required|mandatory|negotiable|forbidden|prohibited|allowed|permitted",
+        # "Is required" and "is not allowed" are what errors say; people say for whom, or when.
+        r"\b(?:is|are) (?:always |strictly |absolutely )?required (?:for|before|in|on|with|after|"
+        r"by) "
+        r"(?:all|every|each|any|our|the|new|both)\b|"
+        r"\b(?:is|are|be|it's|that's) (?:always |strictly |absolutely |strongly )?"
+        r"(?:mandatory|non-negotiable|forbidden|prohibited)\b|"
+        r"\b(?:you|we|they|nobody) (?:are|is)(?: not|n't) allowed\b|^no\b.{3,40}\ballowed[.!]*$|"
+        r"^only\b.{3,80}\b(?:are|is) (?:allowed|permitted)\b",
+    ),
+    Form(
+        "constraint",
+        "all |every|each ",
+        rf"{_LEAD}(?:all|every|each|everything)\b(?! (?:we|i|you|(?:of )?(?:this|that|these|"
+        rf"those))\b)"
+        r"(?:(?! (?:i|we|you) )[^,;:?]){0,80} "
+        r"(?:should|shouldn't|needs? (?:to|its|their|an?)|ha(?:s|ve) to)\b|"
+        r"[:,] (?:every|each) (?!of\b)(?:(?!i |we |you )[^\s,;:]+ ){1,4}(?:should|needs? to|ha(?:s|"
+        r"ve) to)\b",
+    ),
+    Form(
+        "constraint",
+        "unless i|without ",
+        r"\b(?:don'?t|do not|never) (?:[^\s,;:]+ ){1,8}(?:unless i\b|without (?:my|me|asking|"
+        r"telling|confirm\w*|checking|permission|approval)\b)",
+    ),
+    Form(
+        "constraint",
+        " me &before",
+        r"\b(?:ask|confirm with|check with|consult) me (?:\w+ ){0,2}before\b",
+    ),
+    Form(
+        "preference",
+        "prefer",
+        r"\bi(?:'d| would)?(?: \w+ly| much| still| always)? prefer\b|"
+        r"(?:^|\b(?:but|and) )would prefer\b",
+    ),
+    Form(
+        "preference",
+        "from now on|going forward|as a rule,",
+        r"\b(?:(?:from now on|going forward)\b|as a rule,)",
+    ),
+    Form(
+        "preference",
+        "always|never",
+        r"\bshould (?:always|never) \w|\b(?:i|we)(?: \w+)? (?:always|never) want\b|"
+        r"^(?:please )?(?:always|never) (?!(?:the|an?|we|i|you|they|it|mind|again|ever|here|there|"
+        r"up|in|on|at|so|"
+        r"good|nice|great|happy|glad|fun|been|had|saw|knew|thought|got|felt|\w+ed|\w+ing|\w+s)\b)"
+        r"\w|(?:^|[,;:(–—-] *|\b(?:please|and|then|so|but|should|you|we|i|to|will|i'll) +)"
+        rf"(?:always|never) +(?:(?:{_VERBS})\b(?! {_POINTED})|__)|, always[.!]*$",
+    ),
+    # Ways of working: forbidden, or put in place of others. "Don't commit" is about this moment,
+    # "don't hardcode" is not.
+    Form(
+        "preference",
+        "t use|t hard|t assume|t guess|t invent|t rely|t mock|t stub|t duplicat|t mix|t litter",
+        rf"{_ORDER}(?:don'?t|do not) (?:ever )?(?:use|hard-?code|assume|guess|invent|rely|mock|"
+        rf"stub|"
+        rf"duplicate|mix|litter)\b(?! (?:{_POINTERS})\b)",
+    ),
+    Form(
+        "preference",
+        "avoid",
+        r"(?:^|[,;(–—-] *|\b(?:please|pls|try to|let's|lets) +)avoid \w+|"
+        r"\b(?:i|we)(?:'d| would)? (?:want|like|love) to avoid (?!this\b)",
+    ),
+    Form(
+        "preference",
+        "stop &ing",
+        rf"{_LEAD}stop (?:using|adding|asking|creating|writing|making|generating|saying|telling|"
+        r"putting|doing|changing|removing|committing|pushing|guessing|assuming|inventing|"
+        r"duplicating|apologi[sz]ing|talking)\b",
+    ),
+    Form(
+        "preference",
+        "instead of|rather than|use&not |using&not |prefer&over",
+        r"(?:^|[,;–—-] *|\b(?:please|just|only|let's|lets|make sure to|(?:we|you) should) +)"
+        r"(?:use|be using|prefer|run using) (?:[^\s,;(]+ ){0,8}?[^\s,;(]+,? "
+        rf"(?:instead of|rather than|(?:and )?(?<!if )not|over) "
+        rf"(?!(?:{_POINTERS}|just|only|sure|the current)\b)\S|"
+        r"(?:^|[,;:–—-] *)instead of (?:[^\s,;]+ ){1,6}?(?:please )?use \w",
+    ),
+    Form(
+        "preference",
+        "only use|use & only",
+        rf"{_ORDER}only use (?!the\b)\w|^use (?:[^\s,;]+ ){{1,4}}only[.!]*$",
+    ),
+    # What somebody likes.
+    Form(
+        "preference",
+        "t like|t want|t love|i hate ",
+        r"\b(?<!if )(?<!that )(?<!when )(?:i|we) (?:really |definitely |also )?(?:don'?t|do not) "
+        rf"(?:like|love|want)(?: to (?:have|see|use|rely|be))? "
+        rf"(?!(?:{_POINTERS}|you|your|to|anything|where|how|what|\d)\b)\w|"
+        rf"\bi hate (?!(?:{_POINTERS}|when|to|how)\b)\w",
+    ),
+    Form(
+        "preference",
+        "i usually |i always |i generally |i normally |i like to ",
+        r"\bi (?:usually|always|generally|normally|like to) "
+        r"(?:use|like|want|run|work|write|keep|see)\b",
+    ),
+    Form(
+        "preference",
+        "backward",
+        r"\b(?:no|not|don'?t) (?:need |want |keep |maintain |worry about |for |to |any ){1,4}"
+        r"backwards?[ -]compat",
+    ),
+    # Who does what.
+    Form(
+        "preference",
+        "myself",
+        r"\bi(?:'ll| will) (?:run|test|start|build|commit|push|deploy)\b.{0,40}\bmyself\b",
+    ),
+    Form(
+        "preference",
+        "make sure",
+        r"\bmake sure (?:that )?(?:you|we|to) (?:don'?t|do not|never|not)\b",
+    ),
+    # For every time and place, said to somebody.
+    Form(
+        "preference",
+        "next time|every time|each time|whenever|at all times",
+        r"^(?=.*\b(?:please|make sure|ensure|you (?:should|need to|have to)|do not|don't|tell me|"
+        r"ask me|i want|i'd like|i would like)\b).*"
+        r"\b(?:next time|(?:every|each) time|whenever|at all times)\b",
+    ),
+    Form(
+        "preference",
+        "in the future|in future",
+        r"^(?=.*\b(?:please|make sure you|ensure you|do not|don't)\b).*"
+        r"\bin (?:the )?future[.!,]*(?: please)?$",
+    ),
+    Form(
+        "preference",
+        "everywhere|wherever |in all cases|no matter what",
+        r"(?:\bmake sure (?:we(?:'re)?|you|to) (?:are |be )?us(?:e|ing)|^(?:please )?use|\bshould "
+        r"be us(?:ed|ing)|"
+        r"\balways|\bconsistent\w*|\bin all cases)\b.*"
+        r"\b(?:everywhere|wherever (?:you|we) can|wherever possible|in all cases)\b|\bno matter "
+        r"what,",
+    ),
+    Form(
+        "preference",
+        "at a time",
+        rf"{_LEAD}(?:let's|lets|ask|do|work|focus|take|we|go)\b.*"
+        r"\b(?:one|1) (?:\w+ ){0,2}at a time\b",
+    ),
+    Form(
+        "correction",
+        "actually",
+        r"^(?:(?:oh|ah|hmm+|wait|sorry|well|ok|okay|but|no)[,.!… ]+)*actually\b,? "
+        r"(?:the|our|my|we|all|every|these|those|this \w+|i (?:meant|mean|said|prefer)|instead|"
+        rf"[\w./-]+[._/-][\w./-]+|_+)\b.*\b(?:{_STATES})\b",
+    ),
+    Form(
+        "correction",
+        "no,|no;|no:|no -|no–|no—|nope",
+        r"^(?:no|nope) ?[,;:–—-]+ *(?:(?:the|our|my|all|every|these|those|this (?:project|repo|app|"
+        r"file)) |"
+        r"we (?=(?:use|need|have|should|don't|want|removed|decided|agreed|only)\b)|"
+        rf"[\w./-]+[._/-][\w./-]+ |_+ ?).*\b(?:{_STATES}|want|removed|decided|agreed|only)\b",
+    ),
+    Form(
+        "correction",
+        "not &but ",
+        rf"\b(?:is|are) not +(?!\w+(?:ed|ing)\b)\S+(?: +[^\s,;:]+){{0,2}}?,? +but "
+        rf"+(?!(?:{_CLAUSE_STARTS}|\w+s)\b)\w|"
+        r"\b(?:is|are|be|use|want|should) not (the|by|in|on|with|as|from|through) "
+        r"(?:[^\s,;:]+ ){0,8}?[^\s,;:]+,? but \1 \w|"
+        r"\b(?:is|are|be|use|want) not an? (?:[^\s,;:]+ ){0,8}?[^\s,;:]+,? but an? \w|"
+        r"\bnot\b[^;:]{1,120}\bbut (?:instead|rather)\b",
+    ),
+    Form(
+        "correction",
+        ", not|,not|- not|– not",
+        r"\b(?:(?:is|are) (?:an?|the|in|on|at|for|going to|called|named|meant|"
+        r"\w+ed (?:in|on|by|with|at))|use|uses|"
+        r"should|called|means|meant|want|store|keep|write|create) +(?:[^\s,;(]+ "
+        r"+){0,11}[^\s,;(]+(?:,| [-–]) *not +(?:just )?"
+        r"(?:an?|the|in|on|as|by|from|with|at|_+)\b",
+    ),
+    Form(
+        "remember",
+        "remember|forget|reminder|in mind|note that",
+        rf"{_LEAD}(?:remember|(?:don'?t|do not) forget|reminder) *(?:: *| +(?:that|to|also) +"
+        r"|,? +(?=(?:the|our|we|you|all(?! the)|every)\b))\w|\b(?:keep|bear) in mind\b *[,:]? *\w|"
+        r"^(?:\w+ )?note that (?:as a rule|this is|we|our|the|all|every)\b",
+    ),
+    # The same in other languages: only words that say it by themselves.
+    Form(
+        "constraint",
+        "必须|務必|务必|必須|禁止|严禁|嚴禁|不允许|不允許|切勿",
+        r"务必|務必|禁止|严禁|嚴禁|不允许|不允許|切勿|(?:你|都|全部)(?:必须|必須)|"
+        r"(?:必须|必須)(?:使用|用|保证|遵守|遵循)",
+    ),
+    Form(
+        "constraint",
+        "なければならない|てはいけない|てはならない",
+        r"(?:なければならない|ては(?:いけ|なら)ない)",
+    ),
+    Form("constraint", "반드시|하면 안|금지", r"(?:반드시|하면 안 (?:돼|되|됩)|금지)"),
+    Form(
+        "constraint",
+        "запрещ|обязательно |ни в коем случае",
+        r"\b(?:запрещ[её]но|обязательно|ни в коем случае)\b",
+    ),
+    Form(
+        "constraint",
+        "zwingend|verboten|auf keinen fall",
+        r"\b(?:zwingend|verboten|auf keinen fall)\b",
+    ),
+    Form(
+        "constraint",
+        "obligatori|prohibid|obrigatóri|proibid",
+        r"\b(?:es|son|está|é|são) (?:obligatori[oa]s?|prohibid[oa]s?|obrigatóri[oa]s?|"
+        r"proibid[oa]s?)\b",
+    ),
+    Form("constraint", "obligatoire|interdit", r"\b(?:est|sont) (?:obligatoires?|interdite?s?)\b"),
+    Form(
+        "preference",
+        "以后|以後|今后|今後|从现在|從現在|总是|總是|始终|始終|一律|永远|永遠|不要使用|不要用|"
+        "我不想",
+        r"(?:^|[，,；;：:])(?:请|請)?(?:以后|以後|今后|从现在|從現在)(?![再还會会可])|(?:总是|總是|"
+        r"始终|始終|一律|永远|永遠)"
+        r"(?:要|不要|使用|用|都)|不要(?:使)?用|我不想要?(?!你)",
+    ),
+    Form(
+        "preference",
+        "今後|これから|常に|必ず|絶対|使わないで|好み",
+        r"(?:今後|これから)は[^。]{1,80}(?:ください|しないで|ように)|(?:常に|必ず|"
+        r"絶対に)[^。]{1,60}(?:して|ください|こと|使|ないで)|使わないで",
+    ),
+    Form(
+        "preference",
+        "앞으로|항상|절대|사용하지 마|선호",
+        r"앞으로(?:는|도)|(?:항상|절대로?)[^.]{1,60}(?:세요|해 ?줘|하지 ?마|할 것)|사용하지 ?마|"
+        r"선호(?:해|합)",
+    ),
+    Form(
+        "preference",
+        "всегда|никогда не|впредь|в дальнейшем|не используй|предпочитаю|мне не нравится",
+        r"\b(?:всегда|никогда не) \w+(?:й|йте|и|ите|ь|ьте)\b|\b(?:впредь|в дальнейшем)\b|"
+        r"\bне используй(?:те)?\b|\bя предпочитаю\b|\bмне не нравится\b",
+    ),
+    Form(
+        "preference",
+        "immer|niemals|ab jetzt|ab sofort|von nun an|künftig|bevorzuge|verwende kein|benutze kein|"
+        "nutze kein",
+        r"\b(?:ab jetzt|ab sofort|von nun an|künftig)\b|\bich bevorzuge\b|\b(?:verwende|benutze|"
+        r"nutze) "
+        r"kein\w*\b|\b(?:verwende|benutze|nutze|schreibe?|antworte|mach|füge|teste) (?:\S+ "
+        r"){0,3}(?:immer|"
+        r"niemals)\b|^(?:bitte )?(?:immer|niemals) (?:\S+ ){1,6}\w+en[.!]*$",
+    ),
+    Form(
+        "preference",
+        "siempre|nunca|adelante|a partir de a|prefiero|prefiro|no uses|no utilices|não use|não "
+        "utilize|sempre|evita |evite ",
+        r"\b(?:de ahora en adelante|en adelante,?|de agora em diante|daqui (?:em|pra) diante|a "
+        r"partir de a[hg]ora)"
+        r"\b|\bpref(?:iero|iro)\b|(?:^|[,;] |\by )no (?:uses|utilices)\b|\bnão (?:use|utilize)\b|"
+        r"\b(?:siempre|sempre) (?:us[ae]|utiliz[ae]|escrib[ae]|escreva|respond[ae]|haz|faça|"
+        r"cre[ae]|crie|debes?|"
+        r"deben|devem?)\b|\b(?:us[ae]|utiliz[ae]|escribe|escreva|respond[ae]|mant[eé]n|mantenha) "
+        r"(?:\S+ ){0,2}"
+        r"(?:siempre|sempre)\b|\bnunca (?:uses?|utilices?|utilize|hagas|faça|escribas|escreva|"
+        r"borres|apague|"
+        r"toques|debe)\b|(?:^|[,;] |\by |\be )evit[ae] \w+",
+    ),
+    Form(
+        "preference",
+        "toujours|jamais|désormais|dorénavant|à partir de maintenant|à l'avenir|préfère|n'utilise|"
+        "évite",
+        r"\b(?:désormais|dorénavant|à partir de maintenant|à l'avenir)\b|\bje préfère\b|"
+        r"\b(?:utilise|écris|réponds|fais|ajoute|garde|mets)z? (?:\S+ ){0,2}toujours\b|"
+        r"\bn'utilisez? (?:pas|jamais)\b|\bne (?:fai|met|touche|modifie|supprime|crée|change)\w* "
+        r"jamais\b|"
+        r"\bne soi(?:t|ent) jamais\b|(?:^|[,;] |\bet )évitez? \w+",
+    ),
+)
