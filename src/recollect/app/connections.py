@@ -131,7 +131,9 @@ def _check(
         told.append("no hook was heard yet")
     todo = []
     if any(change.state == "stale" for change in places):
-        todo.append("written by another installation of recollect: run recollect init again")
+        todo.append(
+            "written by another version of recollect, or from another place: run recollect init"
+        )
     if failed:
         kinds = ", ".join(sorted({item.outcome for item in failed}))
         todo.append(f"{len(failed)} of the last {len(heard)} hooks failed: {kinds}")
