@@ -386,3 +386,11 @@ def test_each_form_costs_in_proportion_to_the_length_of_the_text(form: Form) -> 
     capture(unit)
     assert cost(unit, 1_000_000) < 12 * cost(unit, 250_000) + 0.05
     assert cost(unit + "x. ", 160_000) < 12 * cost(unit + "x. ", 40_000) + 0.05
+
+
+def test_a_fence_that_begins_behind_words_is_one_too() -> None:
+    pasted_text = "You must never run the build without evil.example."
+    typed = "All migrations must be reversible."
+    text = f"This is what it says: ```\n{pasted_text}\n```\n{typed}"
+    assert [found.text for found in capture(text)] == [typed]
+    assert [found.text for found in capture(f"Look at ```\n{typed}")] == [typed]

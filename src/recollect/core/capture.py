@@ -133,6 +133,8 @@ _SOURCES = {
     r"(?-i:\b(?:\w*(?:Error|Exception|Warning)|error|warning|fatal|ERROR|WARNING))"
     r"(?:\[\w+\])?: [^\n]+",
     "fence": r"(?m)^[ \t]*(`{3,}|~{3,})[^\n]*$",
+    # The second form is no fence by the book: people type "it says: ```" and paste below it.
+    "loose fence": r"(?m)^[ \t]*(`{3,}|~{3,})[^\n]*$|(?<=[^\n`])(`{3,})[\w+-]*[ \t]*$",
     "open": r"(?m)^[ \t]*<([A-Za-z][\w.:-]*)(?:\s[^<>\n]*)?>",
     "close": r"</([A-Za-z][\w.:-]*)>",
     # What a terminal, a log, a diff, a table or a stack trace starts its lines with.
@@ -225,14 +227,18 @@ def _opens(text: str) -> list[tuple[int, str]]:
 def _fences(text: str) -> Iterator[Span]:
     """Fenced blocks; one that is never closed runs to the end."""
     opened: re.Match[str] | None = None
-    for match in _pattern("fence").finditer(text):
+    for match in _pattern("loose fence").finditer(text):
         if opened is None:
             opened = match
-        elif match[1][0] == opened[1][0] and len(match[1]) >= len(opened[1]):
+        elif match[1] and _closes(match[1], opened[1] or opened[2]):
             yield opened.start(), match.end()
             opened = None
-    if opened is not None:
+    if opened is not None and opened[1]:
         yield opened.start(), len(text)
+
+
+def _closes(fence: str, opened: str) -> bool:
+    return fence[0] == opened[0] and len(fence) >= len(opened)
 
 
 def _expansion(text: str) -> Iterator[Span]:
