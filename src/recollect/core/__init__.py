@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from . import frontmatter as frontmatter
     from . import fuse as fuse
     from . import git_signs as git_signs
+    from . import glance as glance
     from . import graph as graph
     from . import host_notices as host_notices
     from . import hygiene as hygiene

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from .. import core
 from ..nouns import NamedTuple
 from . import secret_formats as formats
 from . import secret_rules as rules
-from . import terms
 
 NAME_ENDS = (
     *("pass", "pwd", "secret", "token", "key", "cred"),
@@ -58,7 +58,7 @@ _MOST_WORDS, _LONGEST_WORD = 100_000, 80
 _IN_WORDS = r"(?a)[\w.-]+"
 _CLUES = (*sorted(HINTS), ISSUED, HIDDEN)
 _MARK, _FIRST_MARK = "\x01", 32
-SIGNS = tuple(hint for hint in HINTS if not re.search(_IN_WORDS, hint))
+SIGNS = tuple(hint for hint in HINTS if not any(map(str.isalnum, hint)))
 """Hints that stand between words, where no glance sees them."""
 
 _SIGNED = {"~": ("Q~", "a256~"), "$": ("tion$", "box$")}
@@ -106,7 +106,7 @@ def glance(text: str) -> Glance | None:
 
 def look(text: str) -> Glance:
     """What the words of a text say."""
-    marked = "".join(map(_MARKED.__getitem__, terms.words_of(text)))
+    marked = "".join(map(_MARKED.__getitem__, core.terms.words_of(text)))
     if _MARK not in marked:
         return Glance(marked[1:], frozenset())
     marks = rules.compiled(_MARK + "(.)")
@@ -142,7 +142,7 @@ class _Marked(dict[bytes, str]):
             _MARK + chr(_CLUES.index(clue) + _FIRST_MARK)
             for clue in clues_of(word.decode("utf-8", "replace"))
         ]
-        found = "".join(marks) + terms.spaced_stems_of_word(word)
+        found = "".join(marks) + core.terms.spaced_stems_of_word(word)
         if len(word) <= _LONGEST_WORD:
             if len(self) >= _MOST_WORDS:
                 self.clear()

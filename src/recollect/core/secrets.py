@@ -11,12 +11,12 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count
-from typing import NamedTuple
 
 from recollect.core import secret_rules as rules
 from recollect.core.secret_formats import LONGEST_ID, ids
 from recollect.core.secret_search import TYPES, spans
 from recollect.errors import InvalidInput, Refused
+from recollect.nouns import NamedTuple
 from recollect.types import Json, SafeText
 
 PRIVATE = "[PRIVATE]"
