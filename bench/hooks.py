@@ -34,7 +34,9 @@ PAIRS = 15
 
 
 def measures() -> list[Ratio]:
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="recollect-bench-", ignore_cleanup_errors=True
+    ) as folder:  # a process that catches up may still be writing
         project = os.path.join(folder, "project")
         os.mkdir(project)
         environment = {
