@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os as _os
 from collections.abc import Callable as _Callable
-from typing import TYPE_CHECKING, Any
 
 from .errors import (
     ConfigError,
@@ -33,6 +32,7 @@ from .errors import (
     StoreReadOnly,
     Unavailable,
 )
+from .nouns import TYPE_CHECKING, Any
 from .types import (
     Document,
     Hit,

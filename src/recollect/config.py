@@ -8,10 +8,9 @@ file, line and key; it never quietly means the defaults.
 import os
 import stat
 from collections.abc import Mapping
-from typing import Any
 
 from .errors import ConfigError
-from .nouns import NamedTuple
+from .nouns import Any, NamedTuple
 
 PROJECT_FILE = "recollect.toml"
 USER_FILE = "config.toml"

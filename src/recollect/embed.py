@@ -17,10 +17,10 @@ from __future__ import annotations
 import os.path
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any
 
 from .embedding.vector import quantised
 from .errors import ConfigError, InvalidInput, Unavailable
+from .nouns import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .embedding.model import StaticModel

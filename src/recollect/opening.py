@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
 
 from . import config
 from .app.opened import Opened, new_id
@@ -17,6 +16,7 @@ from .config import Settings
 from .db.database import Database
 from .db.sqlite import SqliteDatabase
 from .errors import InvalidInput, Refused
+from .nouns import TYPE_CHECKING
 from .places import (
     Project,
     Stores,
@@ -30,10 +30,12 @@ from .places import (
 from .types import ORIGINS
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from .app import Recollect
     from .embed import HttpEmbedder, StaticEmbedder
 
-Made = TypeVar("Made", bound=Opened)
+    Made = TypeVar("Made", bound=Opened)
 
 
 def open_memory(

@@ -11,10 +11,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import TextIO
 
 from .errors import ConfigError, InvalidInput, Refused
-from .nouns import NamedTuple
+from .nouns import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 FOLDER = ".recollect"
 _INIT_MARK = "project"

@@ -7,11 +7,15 @@ end of a validity interval. What is stored as JSON is plain lists and dicts here
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NewType
 
-from .nouns import NamedTuple
+from .nouns import TYPE_CHECKING, Any, NamedTuple
 
-SafeText = NewType("SafeText", str)
+if TYPE_CHECKING:
+    from typing import NewType
+
+    SafeText = NewType("SafeText", str)
+else:
+    SafeText = str
 """Text that the scrubber has seen. Only `core.secrets` makes it; the store takes nothing else."""
 
 Json = Any

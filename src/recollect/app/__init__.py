@@ -10,7 +10,8 @@ those (`class_for`), because a hook or a search pays for every import.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+
+from ..nouns import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .opened import Opened

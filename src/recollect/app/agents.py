@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from .. import core, flows, hosts
 from ..errors import InvalidInput, NotFound, RecollectError, StoreError, Unavailable
 from ..hosts import events
+from ..nouns import TYPE_CHECKING
 from ..places import find_project, first_line, make_folder, own_folder, top_of, user_directory
 from ..types import Learned, Memory
 from .briefing import Briefing

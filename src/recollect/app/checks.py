@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, wraps
-from typing import Any
 
 from ..errors import InvalidInput
+from ..nouns import Any
 
 _VARIABLE_KEYWORDS = 0x08
 _LARGEST = 2**63 - 1

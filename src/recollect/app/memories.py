@@ -1,10 +1,10 @@
 """Operations on memories: learn, recall, show, list."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict, Unpack
 
 from .. import flows
 from ..errors import InvalidInput, NotFound
+from ..nouns import TypedDict, Unpack
 from ..types import KINDS, LAYERS, ROLES, STATUSES, Json, Learned, Memory, Recalled
 from .briefing import Briefing
 from .opened import new_id

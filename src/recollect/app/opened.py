@@ -6,17 +6,18 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .. import flows
 from ..config import Settings
-from ..db.database import Database, Tx
+from ..db.database import Database, Result, Tx
+from ..nouns import TYPE_CHECKING, Any
 from ..places import Project, top_of
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from ..flows.meaning import Embedder
 
-Result = TypeVar("Result")
 _MOST_NOTED = 200
 _ALPHABET = b"0123456789abcdefghjkmnpqrstvwxyz" * 8
 

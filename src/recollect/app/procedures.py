@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from typing import TypedDict, Unpack
 
 from .. import core, flows
 from ..errors import Refused
+from ..nouns import TypedDict, Unpack
 from ..places import write_private
 from ..types import Json, Learned
 from .memories import Memories

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
 
 from .. import flows
 from ..db.database import Tx
 from ..errors import Conflict
+from ..nouns import Any, TypedDict, Unpack
 from ..places import branch_of, private_file
 from ..types import Json, Message, Recorded, Session
 from .opened import Opened

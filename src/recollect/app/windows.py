@@ -1,10 +1,10 @@
 """Operations on windows: what to send to a model, and what to do when that was too much."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from .. import flows
 from ..errors import InvalidInput
+from ..nouns import TYPE_CHECKING, TypedDict, Unpack
 from ..types import Json, Stored
 from .opened import Opened
 

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
-from ..nouns import NamedTuple
+from ..nouns import TYPE_CHECKING, NamedTuple
 from .terms import plain_words, terms
 
 if TYPE_CHECKING:

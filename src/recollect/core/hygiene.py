@@ -13,8 +13,8 @@ are never refused, because a person's wish is not state, however it is worded.
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
+from ..nouns import NamedTuple
 from .similar import Statement, relation
 from .terms import plain_words
 

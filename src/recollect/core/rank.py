@@ -7,14 +7,9 @@ or often used. It does not know how the match was found: see `core.fuse`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from ..nouns import Protocol
 from ..types import KINDS
-
-if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object  # a real one takes a third of a millisecond to make, in every process
 
 DAY = 86_400_000_000
 HALF_LIFE_DAYS = 90

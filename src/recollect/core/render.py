@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
+from ..nouns import Any
 from ..types import FOREVER
 
 TIMES = frozenset(

@@ -15,8 +15,8 @@ Precision comes before recall: a revision supersedes what was believed before.
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
 
+from ..nouns import NamedTuple
 from .terms import plain_words, stem
 
 Statement = tuple[str, str]

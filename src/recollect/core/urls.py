@@ -18,9 +18,9 @@ anything does, is not known here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ..errors import InvalidInput
+from ..nouns import NamedTuple
 
 SCHEME = "memory://"
 LONGEST_NAME = 200

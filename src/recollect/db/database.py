@@ -8,18 +8,18 @@ transaction. This module does not know which engines exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..nouns import NamedTuple
-
-if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object  # a real one takes a third of a millisecond to make, in every process
+from ..nouns import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
-Result = TypeVar("Result")
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Result = TypeVar("Result")
+else:
+    Result = object
 
 
 class Matched(NamedTuple):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+
+from ..nouns import Any
 
 MIGRATIONS = ("0001_tables", "0002_search", "0003_message_keys", "0004_meaning")
 LATEST = len(MIGRATIONS)

@@ -13,7 +13,6 @@ import os
 import time
 from _thread import RLock, _local
 from collections.abc import Callable
-from typing import Any
 
 import apsw
 
@@ -25,6 +24,7 @@ from ..errors import (
     StoreNewer,
     StoreReadOnly,
 )
+from ..nouns import Any
 from . import migrate
 from . import sqlite_files as files
 from .database import Health, Result, Tx

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, Protocol
 
 import apsw
 
 from ..errors import Refused, StoreCorrupt, StoreError, StoreForeign
+from ..nouns import TYPE_CHECKING, Protocol
 from .sqlite_errors import translated
 
 _BESIDE = ("-wal", "-shm", "-journal")

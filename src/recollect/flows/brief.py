@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from .. import store
 from ..core import activate, ignore, messages, rank, terms, tokens
 from ..core.brief_text import Item, LeftOut, Plan, render
 from ..db.database import Matched, Tx
-from ..nouns import NamedTuple
+from ..nouns import NamedTuple, Protocol
 from ..store import injections, memories, search, state
 from ..types import Memory
-
-if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object  # a real one takes a third of a millisecond to make, in every process
 
 BASELINE = ("policy", "architecture", "preference")
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")

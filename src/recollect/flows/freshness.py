@@ -7,20 +7,15 @@ by the caller, and is looked at outside any transaction.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from ..core import claims as core_claims
 from ..core.claims import Claim
 from ..core.claims import Fresh as Fresh
 from ..core.claims import Known as Known
 from ..db.database import Database
+from ..nouns import Protocol
 from ..store import claims
 from ..types import Json
-
-if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object  # a real one takes a third of a millisecond to make, in every process
 
 Look = tuple[str, str]
 """A path, and the stamp that it had at the last look."""

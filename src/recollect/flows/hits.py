@@ -1,12 +1,11 @@
 """Turn what a search found into hits: the records themselves, read from the store."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from .. import core, store
 from ..core import rank
 from ..db.database import Matched, Tx
-from ..nouns import NamedTuple
+from ..nouns import TYPE_CHECKING, NamedTuple
 from ..store import memories
 from ..store.rows import load
 from ..types import KINDS, Hit, Message, Said

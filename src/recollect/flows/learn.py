@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from ..core import archive, dates, hygiene, secrets, trust, urls
 from ..core.claims import Known
 from ..db.database import Tx
 from ..errors import InvalidInput, Refused
+from ..nouns import NamedTuple
 from ..store import memories, search, sessions, state
 from ..types import FOREVER, KINDS, LAYERS, ORIGINS, PRIORITIES, Json, Learned, Memory, SafeText
 from . import index, revise

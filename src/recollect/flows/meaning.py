@@ -8,12 +8,11 @@ moment, at worst a batch is made again. What has no vector yet is found by its w
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from .. import core
 from ..db.database import Database, Tx
 from ..errors import Unavailable
-from ..nouns import NamedTuple
+from ..nouns import TYPE_CHECKING, NamedTuple
 from ..store import vectors
 from ..store.vectors import Block, Waiting
 from . import things

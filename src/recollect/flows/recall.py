@@ -1,13 +1,12 @@
 """Recall: candidates by words and by meaning from each space, one ranking, the best that fit."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from .. import core, flows
 from ..core import fuse, rank, terms, tokens
 from ..db.database import Frequencies, Matched, Tx
 from ..errors import Unavailable
-from ..nouns import NamedTuple
+from ..nouns import TYPE_CHECKING, Any, NamedTuple
 from ..store import memories, search
 from ..types import ROLES, Hit, Recalled
 from . import hits

@@ -5,11 +5,11 @@ is shown to the writer and never merged behind its back. Nobody less trusted rep
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ..core import secrets, similar, terms
 from ..core.claims import Known
 from ..db.database import Tx
+from ..nouns import NamedTuple
 from ..store import claims, links, memories, search
 from ..types import FOREVER, ORIGINS, Link, Memory
 

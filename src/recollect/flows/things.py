@@ -7,10 +7,10 @@ source of an entry, for whoever goes through all of them: making vectors, rebuil
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from .. import core, flows, store
 from ..db.database import Database, Tx
+from ..nouns import TYPE_CHECKING
 from ..store import search
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ are options, `--name value` or `--name=value`. Lists are repeated. `--` ends the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..errors import InvalidInput
+from ..nouns import Any
 from .schema import Operation, Parameter
 from .screen import columns
 

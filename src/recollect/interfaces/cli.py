@@ -9,11 +9,11 @@ import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
-from typing import Any
 
 from ..app import OPERATIONS, SHORT, class_for
 from ..core import render
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
+from ..nouns import Any
 from . import arguments, schema
 from .screen import columns
 

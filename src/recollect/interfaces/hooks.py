@@ -15,7 +15,8 @@ import sys
 import time
 from _thread import start_new_thread
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+from ..nouns import Any
 
 LONGEST_PAYLOAD = 64 * 1024 * 1024
 LOCK_WAIT = "0.5"

@@ -4,10 +4,9 @@ A method's signature is the API. This module projects it, so that commands, tool
 cannot drift from it.
 """
 
-from typing import Any, NamedTuple
-
 from ..app import OPERATIONS, class_for
 from ..app.checks import annotation_text, fields_of
+from ..nouns import Any, NamedTuple
 
 REQUIRED = object()
 

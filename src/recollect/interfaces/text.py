@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from ..core import render
+from ..nouns import Any
 from ..types import Document, Hit, Learned, Memory, Recalled, Recorded, Session, Stored
 from .screen import columns
 

@@ -5,7 +5,7 @@ Modules are loaded when they are first used: a hook pays only for what it does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from ..nouns import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import adoption as adoption

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ..db.database import Tx, placeholders
-from ..nouns import NamedTuple
+from ..nouns import Any, NamedTuple
 
 _COLUMNS = (
     "memory, position, path, symbol, line, kind, blob, sign, committed, state, moved_to, stamp"

@@ -4,10 +4,9 @@ with every table that has ids."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from ..db.database import Tx
-from ..nouns import NamedTuple
+from ..nouns import Any, NamedTuple
 
 
 class Sketch(NamedTuple):

@@ -8,10 +8,9 @@ It does not know how stems are made or hits are ranked.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from ..db.database import Matched, Tx, placeholders
-from ..nouns import NamedTuple
+from ..nouns import Any, NamedTuple
 from ..types import FOREVER
 from . import vectors
 

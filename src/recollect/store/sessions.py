@@ -5,9 +5,9 @@ numbers have no gaps and no doubles. It does not know how hashes are made or tex
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from ..db.database import Row, Tx, placeholders
+from ..nouns import NamedTuple
 from ..types import FOREVER, Json, SafeText, Session
 from .rows import ids_from, load
 

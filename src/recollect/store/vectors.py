@@ -8,10 +8,9 @@ is packed again later. It does not know what a vector means.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ..db.database import Tx
-from ..nouns import NamedTuple
+from ..nouns import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from array import array
