@@ -45,7 +45,8 @@ HINTS = frozenset(
 )
 """Whatever any rule looks at begins with one of these texts, but for tokens and tables."""
 
-ISSUED, HIDDEN = "a token's prefix", "an unseen character"
+ISSUED, BEHIND_SIGN = "a token's prefix", "what may follow a sign in a token"
+HIDDEN = "an unseen character"
 """Clues that are no hints."""
 
 _LONG, _WARM = 80, 50_000
@@ -56,7 +57,7 @@ _MOST_HELD = 1_000_000
 
 _MOST_WORDS, _LONGEST_WORD = 100_000, 80
 _IN_WORDS = r"(?a)[\w.-]+"
-_CLUES = (*sorted(HINTS), ISSUED, HIDDEN)
+_CLUES = (*sorted(HINTS), ISSUED, BEHIND_SIGN, HIDDEN)
 _MARK, _FIRST_MARK = "\x01", 32
 SIGNS = tuple(hint for hint in HINTS if not any(map(str.isalnum, hint)))
 """Hints that stand between words, where no glance sees them."""
@@ -116,7 +117,9 @@ def look(text: str) -> Glance:
 
 def tokens_among(shadow: str, clues: frozenset[str]) -> bool:
     """Whether there may be tokens in a text with these clues."""
-    return ISSUED in clues or any(
+    if ISSUED in clues or (BEHIND_SIGN in clues and (":A" in shadow or "1//0" in shadow)):
+        return True
+    return any(
         sign in shadow and any(part in shadow for part in parts) for sign, parts in _SIGNED.items()
     )
 
@@ -177,6 +180,8 @@ def _clues_of_ascii(word: str) -> set[str]:
     found.update(hint for hint in NAME_ENDS if hint in lower and _announces(word, lower, hint))
     if len(word) >= _SHORTEST_TOKEN and _may_be_token(word):
         found.add(ISSUED)
+    if len(word) > 30 and word[0] in "0A":  # as in Google's and Telegram's tokens
+        found.add(BEHIND_SIGN)
     return found
 
 
@@ -216,8 +221,7 @@ def _may_be_token(word: str) -> bool:
         for _, part, shape, pattern in formats.SHAPED:
             if part in given and (_leaves_words(pattern) or rules.has(shape, given)):
                 return True
-    # Behind the colon of Telegram's tokens, and the slashes of Google's.
-    return (word[0] == "A" and len(word) > 34) or (word[0] == "0" and len(word) > 30)
+    return False
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import binascii
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 
 @cache
@@ -60,6 +60,7 @@ _ABOUT = _set("id name hash digest fingerprint ref version arn url uri path file
 _BEFORE_PASS = _set("db user my smtp mail ftp ssh admin root redis mysql store auth")
 
 
+@lru_cache(maxsize=4096)
 def kind_of_name(name: str) -> str:
     """What a value under this name is: password, secret, token, key, hint (perhaps), or nothing."""
     parts = words(name) if len(name) <= _LONGEST_NAME and "[" not in name else []

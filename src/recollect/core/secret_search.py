@@ -12,7 +12,7 @@ character for each, so that offsets agree), and a pattern is tried only where a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from recollect.core import secret_formats as formats
 from recollect.core import secret_rules as rules
@@ -193,9 +193,15 @@ def _broken_tokens(text: str, classes: str) -> Iterator[Span]:
     found = list(_tokens(joined, _shadow_and_classes(joined)[1]))
     if found:
         kept = [at for start, stop, gap in pieces for at in range(start, stop + len(gap))]
-        for start, end, type_ in found:
-            if kept[end - 1] - kept[start] >= end - start:
-                yield kept[start], kept[end - 1] + 1, type_
+        yield from _spread(found, kept)
+
+
+def _spread(found: Iterable[Span], kept: Sequence[int]) -> Iterator[Span]:
+    """What was found in a text of which only some characters were kept, where something was left
+    out inside of it: the rest is found in the whole text."""
+    for start, end, type_ in found:
+        if kept[end - 1] - kept[start] >= end - start:
+            yield kept[start], kept[end - 1] + 1, type_
 
 
 def _interspersed(text: str) -> Iterator[Span]:
@@ -204,16 +210,12 @@ def _interspersed(text: str) -> Iterator[Span]:
         return
     unseen = rules.compiled(f"[{UNSEEN}]")
     joined = unseen.sub("", text)
-    kept = [at for at, character in enumerate(text) if character not in UNSEEN]
     shadow, classes = _shadow_and_classes(joined)
     lower = shadow.lower()
-    for found in (
-        _tokens(joined, classes),
-        _assigned(joined, lower, places_of(lower, HINTS)),
-    ):
-        for start, end, type_ in found:
-            if kept[end - 1] - kept[start] >= end - start:
-                yield kept[start], kept[end - 1] + 1, type_
+    found = [*_tokens(joined, classes), *_assigned(joined, lower, places_of(lower, HINTS))]
+    if found:
+        kept = [at for at, character in enumerate(text) if character not in UNSEEN]
+        yield from _spread(found, kept)
 
 
 # ---------------------------------------------------------------------------------------------

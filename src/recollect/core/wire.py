@@ -57,6 +57,16 @@ def from_wire(raw: Json, provider: str = "auto") -> list[Message]:
         model, usage = raw.get("model") or "", raw.get("usage")
         if model or usage:
             messages[-1] = messages[-1]._replace(model=model, usage=usage)
+    return _own(messages)
+
+
+def from_record(record: Mapping[str, Json], form: str) -> list[Message]:
+    """The messages in one record of a known format, as a transcript has them."""
+    return _own(_decoded(*_legacy(record, 0), form, 0))
+
+
+def _own(messages: Iterable[Message]) -> list[Message]:
+    """What is not ours of them; a call id may stand there once."""
     own = [mine for message in messages if (mine := own_message(message)) is not None]
     if any(message.calls for message in own):
         refuse_duplicate_calls(own)

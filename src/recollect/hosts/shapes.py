@@ -51,8 +51,9 @@ def title_of(text: str) -> str:
 
 def decoded(record: Mapping[str, Json], form: str) -> list[Message]:
     """The messages in a provider's record; ValueError if it cannot be understood."""
+    read = core.wire.from_record if form != "auto" else core.wire.from_wire
     try:
-        return core.wire.from_wire(record, form)
+        return read(record, form)
     except InvalidInput as error:
         raise ValueError(error.message) from error
 
