@@ -2,9 +2,9 @@
 
 The yardstick is parsing the same files with `json` and inserting the same texts into a raw FTS5
 table, one transaction for each session, so that like an import it could be broken off; another
-line compares with one transaction for everything, and is held to nothing. Everything is imported three times, the last
-time without the cursors, and only the first may change anything: each message of the readers is
-in the archive once, and the archive proves itself.
+line compares with one transaction for everything, and is held to nothing. Everything is imported
+three times, the last time without the cursors, and only the first may change anything: each message
+of the readers is in the archive once, and the archive proves itself.
 
 With `--large SIZE`, a transcript of so many megabytes is made up and imported by a process of its
 own, and the most memory that it took is shown; it may not be more than a fixed amount.
