@@ -19,7 +19,7 @@ import apsw
 
 import recollect
 from recollect.app.opened import new_id
-from recollect.core import secrets, terms
+from recollect.core import terms
 from recollect.db.database import Tx
 from recollect.db.sqlite import _PRAGMAS, SqliteDatabase
 from recollect.flows import learn as learning
@@ -283,7 +283,9 @@ def million(count: int = 1_000_000) -> Iterator[Ratio]:
     notes = EnglishNotes()
     with TemporaryDirectory() as folder, opened(folder, "static") as memory:
         for start in range(0, count, 1000):
-            session = NewSession(f"s-{start}", secrets.safe(""), "", "", "", "user")
+            session = recording.new_session(
+                f"s-{start}", "", agent="", cwd="", branch="", origin="user"
+            )
             said = [recollect.Message("user", notes.note()) for _ in range(1000)]
             ready = [recording.prepare(recording.Incoming(one), start + 1) for one in said]
             memory._project_space.write(partial(_record, session=session, ready=ready))

@@ -27,7 +27,7 @@ from recollect.db.sqlite import SqliteDatabase, wal_is_safe
 from recollect.flows import record as recording
 from recollect.flows import verify as proving
 from recollect.store import sessions
-from recollect.types import Message, SafeText
+from recollect.types import Message
 
 from .power_loss import Op, RecordingVFS, state_after_power_cut, write_files
 
@@ -103,7 +103,7 @@ def test_no_acknowledged_write_is_lost_in_500_power_cuts(tmp_path: Path) -> None
     disk.mkdir()
     vfs = RecordingVFS("recording")
     database = OnRecordedDisk(str(disk / "memory.db"), "project")
-    new = sessions.NewSession("s", proving_name(), "", "", "", "user")
+    new = a_session()
     for number in range(60):
         text = f"message {number} " + "x" * (number * 37 % 900)
         said = [recording.prepare(recording.Incoming(Message("user", text)), 1)]
@@ -135,8 +135,8 @@ def test_no_acknowledged_write_is_lost_in_500_power_cuts(tmp_path: Path) -> None
     vfs.unregister()
 
 
-def proving_name() -> SafeText:
-    return safe("a session")
+def a_session() -> sessions.NewSession:
+    return sessions.NewSession(safe("s"), safe("a session"), safe(""), safe(""), safe(""), "user")
 
 
 def test_a_disk_without_sync_would_be_caught(tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(
 ) -> None:
     small_disk(900_000)
     database = OnSmallDisk(str(tmp_path / "memory.db"), "project")
-    new = sessions.NewSession("s", proving_name(), "", "", "", "user")
+    new = a_session()
     kept = 0
 
     def append() -> None:

@@ -21,7 +21,9 @@ def text(value: str) -> SafeText:
 
 
 def a_session(name: str = "s-1") -> sessions.NewSession:
-    return sessions.NewSession(name, text("the name"), "agent", "/here", "main", "user")
+    return sessions.NewSession(
+        text(name), text("the name"), text("agent"), text("/here"), text("main"), "user"
+    )
 
 
 def a_message(seq: int, key: str | None = None, session: str = "s-1") -> sessions.MessageRow:
@@ -141,8 +143,8 @@ def test_recalls_are_counted_and_change_nothing_else(new_database: Open) -> None
 
 def a_document(revision: int = 1, body: str = "text") -> documents.DocumentRow:
     return documents.DocumentRow(
-        "memory://notes", revision, "notes", text("title"), text(body), text('{"phase": 1}'), "project",
-        "", "active", "user", "user", text("[]"), revision, FOREVER,
+        text("memory://notes"), revision, "notes", text("title"), text(body), text('{"phase": 1}'), "project",
+        text(""), "active", "user", "user", text("[]"), revision, FOREVER,
     )  # fmt: skip
 
 

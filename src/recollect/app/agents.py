@@ -9,6 +9,7 @@ from itertools import islice
 from .. import core, flows, hosts
 from ..errors import InvalidInput, NotFound, RecollectError, StoreError, Unavailable
 from ..hosts import events
+from ..hosts.naming import session_id
 from ..nouns import TYPE_CHECKING
 from ..places import find_project, first_line, make_folder, own_folder, top_of, user_directory
 from ..types import Learned, Memory
@@ -73,7 +74,7 @@ class Agents(Briefing):
         if not files or not event.session:
             return flows.hooks.Answer()
         # A subagent has a context of its own.
-        session = f"{event.session}.{event.subagent}" if event.subagent else event.session
+        session = session_id(event.session, event.subagent) if event.subagent else event.session
         told, trouble = self._reminder(session, files)
         now = self._clock()
         if told and not flows.hooks.is_first(self._project_space, event, now):
@@ -102,10 +103,12 @@ class Agents(Briefing):
         the answer."""
         if self.settings.mode == "incognito":
             return answer
+        # A path that leads nowhere says nothing; whatever else it holds is not written down.
+        path = event.transcript if os.path.isfile(event.transcript) else ""
         request = flows.hooks.Request(
             event.host,
             event.session,
-            event.transcript,
+            path,
             event.name == "session_end",
             event.name == "before_compact",
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .. import flows
+from .. import core, flows
 from ..errors import StoreError
 from .looking import Looking
 from .opened import new_id
@@ -30,7 +30,8 @@ class Briefing(Looking):
         Example: recollect briefing
         Example: recollect briefing --session s-1 --query "fix the login test" --explain
         """
-        ask = flows.brief.Ask(session, query, tuple(files))
+        named = core.secret_names.checked_name(session, "session")
+        ask = flows.brief.Ask(named, query, tuple(files))
         briefing, trouble = self._brief(ask, budget)
         if trouble:
             notes = (*briefing.notes, f"that it was shown is not noted: {trouble.message}")

@@ -1,5 +1,6 @@
 """Operations on memories: learn, recall, show, list."""
 
+import json
 from collections.abc import Mapping, Sequence
 
 from .. import flows
@@ -120,7 +121,8 @@ class Memories(Briefing):
             )
         ready = flows.learn.prepare(draft, self.origin, now, new_id("m"), label)
         around = space.read(lambda tx: flows.revise.neighbours(tx, ready.row))
-        known = [] if draft.layer == "user" else self._pinned(ready.row.text, citations)
+        cited = json.loads(ready.row.citations)
+        known = [] if draft.layer == "user" else self._pinned(ready.row.text, cited)
         return space.write(lambda tx: flows.learn.learn(tx, ready, now, around, known))
 
     def recall(

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from . import render as render
     from . import scopes as scopes
     from . import secret_formats as secret_formats
+    from . import secret_names as secret_names
     from . import secret_rules as secret_rules
     from . import secret_search as secret_search
     from . import secrets as secrets

@@ -15,7 +15,7 @@ from itertools import count
 from recollect.core import secret_rules as rules
 from recollect.core.secret_formats import LONGEST_ID, ids
 from recollect.core.secret_search import TYPES, spans
-from recollect.errors import InvalidInput, Refused
+from recollect.errors import InvalidInput
 from recollect.nouns import NamedTuple
 from recollect.types import Json, SafeText
 
@@ -45,16 +45,6 @@ def scrub(text: str) -> Scrubbed:
 def safe(text: str) -> SafeText:
     """The text alone, for where nobody asks what was found."""
     return scrub(text).text
-
-
-def checked_name(name: str, field: str) -> str:
-    """A name or id that others will call the record by; what holds a secret is refused."""
-    clean, found = _redact(name)
-    if found:
-        raise Refused(
-            f"this {field} holds a secret: {clean}", where=field, hint="Take another name."
-        )
-    return name
 
 
 def scrub_json(value: Json) -> Scrubbed:

@@ -8,16 +8,15 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..core import archive, secrets, trust, upkeep, urls
+from ..core import archive, secret_names, secrets, trust, upkeep, urls
 from ..core import episodes as told
 from ..db.database import Database, Tx
 from ..errors import Conflict, InvalidInput, NotFound
 from ..store import cursors, episodes, memories, search, sessions
-from ..types import Json, Stored
+from ..types import Json, SafeText, Stored
 from . import index, learn, record
 
 PAGE = 1_000
-_CURSOR = "episodes:"
 LONGEST_GIVEN = 2_000_000
 
 
@@ -92,6 +91,7 @@ def prepared(
         raise InvalidInput(
             "this episode tells nothing", where="episode", hint="give it a goal at least"
         )
+    secret_names.checked_name(episode.session, "session")
     body = secrets.scrub_json(told.to_json(episode))
     if len(body.text) > LONGEST_GIVEN:
         raise InvalidInput(
@@ -114,7 +114,7 @@ def _row(episode: told.Episode, id: str, body: Json, origin: str, now: int) -> e
     return episodes.EpisodeRow(
         id=id,
         task=safe(episode.task_id),
-        session=episode.session,
+        session=secret_names.known_as(episode.session),
         agent=safe(episode.agent),
         phase=safe(episode.phase),
         goal=safe(episode.goal),
@@ -224,7 +224,7 @@ def _grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
         if not held or not held.messages:
             continue
         over = not quiet_since or held.status == "ended" or held.last_active < quiet_since
-        if over and cursors.get(tx, _CURSOR + name) != str(held.messages):
+        if over and cursors.get(tx, _cursor(name)) != str(held.messages):
             found.append(name)
     return found
 
@@ -241,10 +241,14 @@ def _built(space: Database, name: str, now: int) -> list[Kept]:
 
     def work(tx: Tx) -> list[Kept]:
         kept = [keep(tx, row, again=True) for row in rows]
-        cursors.put(tx, _CURSOR + name, read, now)
+        cursors.put(tx, _cursor(name), read, now)
         return kept
 
     return space.write(work)
+
+
+def _cursor(session: str) -> SafeText:
+    return secret_names.known_as(f"episodes:{session}")
 
 
 def _messages(tx: Tx, session: str) -> list[Stored]:

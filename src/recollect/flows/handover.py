@@ -8,7 +8,7 @@ a new session, so that each session of the archive is one conversation.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..core import archive, secrets, wire
+from ..core import archive, secret_names, secrets, wire
 from ..core.wire_shapes import opaque
 from ..db.database import Tx
 from ..errors import InvalidInput
@@ -56,7 +56,8 @@ def add(
     """Keep the next turns of a thread."""
     # Whoever adds to the same thread waits here: places are given one after the other.
     shelf.hold(tx, host, now)
-    session = about._replace(id=session_of(host, thread, _part(tx, host, thread)))
+    name = session_of(host, thread, _part(tx, host, thread))
+    session = about._replace(id=secret_names.checked_name(name, "session id"))
     there = shelf.last(tx, host, (thread,), 1)
     place = int(there[0].key) if there else 0
     puts: list[shelf.Put] = []

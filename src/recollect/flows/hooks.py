@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+from binascii import crc32
 from collections.abc import Callable, Iterator
 
 from ..db.database import Database, Tx
@@ -59,8 +60,9 @@ def is_first(space: Database, event: Event, now: int) -> bool:
 
     When the store cannot say so at once the answer is given: twice is better than not at all.
     """
-    mark = f"{event.source}:{event.turn or _digest(event.prompt)}:{event.call_id}"
-    mark = mark.encode("utf-8", "replace").decode()  # half of an emoji is no text
+    said = f"{event.source}:{event.turn or event.prompt}:{event.call_id}"
+    # Anything may stand in there; a checksum tells repeats apart and costs a hook nothing.
+    mark = f"{crc32(said.encode('utf-8', 'replace')):08x}"
     subject = f"hook:{event.session}:{event.name}"
     answers: list[bool] = []
 
@@ -68,14 +70,6 @@ def is_first(space: Database, event: Event, now: int) -> bool:
         answers.append(cursors.claim(tx, subject, mark, now, TWICE_WITHIN))
 
     return not space.note(work) or answers[-1]
-
-
-def _digest(text: str) -> str:
-    if not text:
-        return ""
-    from ..core.archive import text_digest
-
-    return text_digest(text)[:16]
 
 
 def ask(folder: str, request: Request) -> None:

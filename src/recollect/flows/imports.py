@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from .. import hosts
-from ..core import secrets
+from ..core import secret_names, secrets
 from ..db.database import Database, Tx
 from ..errors import InvalidInput, NotFound, Unavailable
 from ..hosts.stream import Entry, Found, Item, Mark, Skipped, Transcript
@@ -144,9 +144,10 @@ def unread(tx: Tx, found: Iterable[Transcript]) -> int:
     return sum(cursors.get(tx, _source(item)) is None for item in found)
 
 
-def _source(transcript: Transcript) -> str:
+def _source(transcript: Transcript) -> SafeText:
     source = f"{transcript.host}:{transcript.path}#{transcript.session}"
-    return source.encode("utf-8", "backslashreplace").decode()  # a file's name may be any bytes
+    # A file's name may be any bytes, and hold anything.
+    return secret_names.known_as(source.encode("utf-8", "backslashreplace").decode())
 
 
 class _Batch:
@@ -348,10 +349,9 @@ class _Import:
         return record.append(tx, new, prepared, max(times))[1]
 
 
-def _columns(found: Found) -> dict[str, str]:
-    known = {"name": secrets.safe(found.name), "cwd": found.cwd, "branch": found.branch}
-    known["agent"] = found.agent
-    return {column: value for column, value in known.items() if value}
+def _columns(found: Found) -> dict[str, SafeText]:
+    columns = ("name", "cwd", "branch", "agent")
+    return {column: secrets.safe(said) for column in columns if (said := getattr(found, column))}
 
 
 def _link(tx: Tx, session: str, parent: str, now: int) -> None:
@@ -363,4 +363,4 @@ def _link(tx: Tx, session: str, parent: str, now: int) -> None:
 
 def ended(tx: Tx, session: str) -> None:
     """Note that a conversation is over; one that goes on later is active again."""
-    sessions.describe(tx, session, {"status": "ended"})
+    sessions.describe(tx, session, {"status": secrets.safe("ended")})

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from ..core import archive, dates, hygiene, secrets, trust, urls
+from ..core import archive, dates, hygiene, secret_names, secrets, trust, urls
 from ..core.claims import Known
 from ..db.database import Tx
 from ..errors import InvalidInput, Refused
@@ -71,7 +71,7 @@ def checked(draft: Draft) -> Draft:
         )
     for field, name in (("owner", draft.owner), ("category", draft.category)):
         if name:
-            secrets.checked_name(name, field)
+            secret_names.checked_name(name, field)
     refused = hygiene.refusal(draft.text, draft.kind, draft.layer)
     if refused:
         raise Refused(

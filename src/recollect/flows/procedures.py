@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..core import secrets, skills, trust, urls
+from ..core import secret_names, secrets, skills, trust, urls
 from ..db.database import Tx
 from ..errors import Conflict, InvalidInput, NotFound, Refused
 from ..store import procedures, search
@@ -81,7 +81,7 @@ def prepared(
         id=id,
         root=id,
         revision=1,
-        name=procedure.name,
+        name=secret_names.checked_name(procedure.name, "name"),
         description=secrets.safe(procedure.description),
         body=secrets.scrub_json(_body(procedure)).text,
         successes=procedure.successes if label in ("system", "user") else 0,

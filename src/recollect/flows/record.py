@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..core import archive, messages, secrets, trust, urls, usage, wire
+from ..core import archive, messages, secret_names, secrets, trust, urls, usage, wire
 from ..db.database import Tx
 from ..errors import Conflict, InvalidInput
 from ..store import search, sessions, state
@@ -39,7 +39,7 @@ def new_session(id: str, name: str, **about: str) -> NewSession:
     """What is known of a session when its first message arrives."""
     known = {field: secrets.safe(value) for field, value in about.items()}
     return NewSession(
-        secrets.checked_name(urls.check_key(id), "session id"), secrets.safe(name), **known
+        secret_names.checked_name(urls.check_key(id), "session id"), secrets.safe(name), **known
     )
 
 

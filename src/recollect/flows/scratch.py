@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core import secrets, terms, urls
+from ..core import secret_names, secrets, terms, urls
 from ..db.database import Tx
 from ..errors import NotFound
 from ..store import documents, search, state
@@ -19,7 +19,7 @@ def address_of(key: str) -> str:
 
 def store(tx: Tx, key: str, text: str, origin: str, now: int, once: str = "") -> Document:
     """Write a value; the one before it stays in history. The same `once` writes only once."""
-    address = address_of(secrets.checked_name(key, "name"))
+    address = secret_names.checked_path(address_of(key), "name")
     write, clean = f"store {address} {once}", secrets.safe(text)
     if once and state.written(tx, write, clean) and (there := documents.get(tx, address)):
         return there
@@ -34,7 +34,7 @@ def store(tx: Tx, key: str, text: str, origin: str, now: int, once: str = "") ->
         text=clean,
         fields=secrets.scrub_json({}).text,
         layer="session",
-        owner="",
+        owner=secrets.safe(""),
         status="active",
         origin=origin,
         label=origin,

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..core import archive, secrets, terms, trust
+from ..core import archive, secret_names, secrets, terms, trust
 from ..db.database import Tx
 from ..store import documents, search, state
 from ..types import FOREVER, Document, Json
@@ -198,7 +198,7 @@ def _folder(lead: str) -> Folder:
 def _spelled(label: str) -> str:
     from urllib.parse import quote
 
-    return quote(secrets.checked_name(label, "name"), safe="", errors="surrogatepass")
+    return quote(secret_names.checked_name(label, "name"), safe="", errors="surrogatepass")
 
 
 def _address(shelf: str, item: Put) -> str:
@@ -210,14 +210,14 @@ def _address(shelf: str, item: Put) -> str:
 
 def _row(shelf: str, address: str, item: Put, label: str, now: int) -> documents.DocumentRow:
     return documents.DocumentRow(
-        address=address,
+        address=secret_names.checked_path(address, "name"),
         revision=1,
         type=_type(shelf),
         title=secrets.safe(item.key),
         text=secrets.scrub_json(item.value).text,
         fields=secrets.safe("{}"),
         layer="project",
-        owner=_lead(item.folder),
+        owner=secret_names.checked_path(_lead(item.folder), "name"),
         status="active",
         origin=label,
         label=label,

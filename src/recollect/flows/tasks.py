@@ -43,7 +43,8 @@ def address_of(slug: str, page: str = "") -> str:
 
 def start(tx: Tx, title: str, phases: Sequence[str], origin: str, now: int) -> Shown:
     """Begin a task; one that is there already goes on, if it has the same title."""
-    task = tasks.new_task(title, phases)
+    safe = secrets.safe  # names are made of them
+    task = tasks.new_task(safe(title), [safe(phase) for phase in phases])
     held = documents.get(tx, address_of(task.slug))
     if held:
         if held.title != task.title:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..core import ledgers, secrets, trust, urls, worknotes
+from ..core import ledgers, secret_names, secrets, trust, urls, worknotes
 from ..db.database import Tx
 from ..errors import Conflict, InvalidInput, NotFound
 from ..store import documents, search, state
@@ -64,14 +64,14 @@ def write(tx: Tx, new: Written, origin: str, now: int, label: str = "") -> Docum
     """Put a document at its address; the same text and fields again change nothing."""
     held = documents.get(tx, new.address, hold=True)
     row = documents.DocumentRow(
-        address=new.address,
+        address=secret_names.checked_path(new.address, "name"),
         revision=documents.last_revision(tx, new.address) + 1,
         type=new.type,
         title=secrets.safe(new.title),
         text=secrets.safe(new.text),
         fields=secrets.scrub_json(dict(new.fields)).text,
         layer=new.layer,
-        owner=new.owner,
+        owner=secret_names.checked_name(new.owner, "owner"),
         status="active",
         origin=origin,
         label=label or origin,

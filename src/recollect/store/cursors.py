@@ -18,7 +18,7 @@ def get(tx: Tx, source: str) -> str | None:
     return row[0] if row else None
 
 
-def put(tx: Tx, source: str, position: SafeText, now: int) -> None:
+def put(tx: Tx, source: SafeText, position: SafeText, now: int) -> None:
     """Remember where to go on."""
     tx.run(
         "INSERT INTO cursors (space, source, position, updated) "

@@ -17,14 +17,14 @@ _SELECT = f"SELECT {columns(_COLUMNS)} FROM documents WHERE space = :space"
 class DocumentRow(NamedTuple):
     """A document as it is written."""
 
-    address: str
+    address: SafeText
     revision: int
     type: str
     title: SafeText
     text: SafeText
     fields: SafeText
     layer: str
-    owner: str
+    owner: SafeText
     status: str
     origin: str
     label: str

@@ -18,7 +18,7 @@ class EpisodeRow(NamedTuple):
 
     id: str
     task: SafeText
-    session: str
+    session: SafeText
     agent: SafeText
     phase: SafeText
     goal: SafeText

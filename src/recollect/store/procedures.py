@@ -14,7 +14,7 @@ class ProcedureRow(NamedTuple):
     id: str
     root: str
     revision: int
-    name: str
+    name: SafeText
     description: SafeText
     body: SafeText
     successes: int

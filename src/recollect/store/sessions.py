@@ -38,11 +38,11 @@ class MessageRow(NamedTuple):
 class NewSession(NamedTuple):
     """What is known of a session when its first message arrives."""
 
-    id: str
+    id: SafeText
     name: SafeText
-    agent: str
-    cwd: str
-    branch: str
+    agent: SafeText
+    cwd: SafeText
+    branch: SafeText
     origin: str
 
 
@@ -153,7 +153,7 @@ def known_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     return found
 
 
-def describe(tx: Tx, session: str, about: Mapping[str, str]) -> None:
+def describe(tx: Tx, session: str, about: Mapping[str, SafeText]) -> None:
     """Set what became known of a session: its name, agent, cwd, branch or status."""
     if about:
         changes = ", ".join(f"{column} = :{column}" for column in about)
