@@ -25,6 +25,7 @@ from recollect.adapters.claude_sessions import MemorySessionStore
 from recollect.adapters.langgraph_store import MemoryStore
 from recollect.adapters.openai_session import MemorySession
 from recollect.app import OPERATIONS
+from recollect.hosts.events import NAMES as EVENT_NAMES
 from recollect.interfaces import schema
 
 from .poison import WRITERS
@@ -96,27 +97,39 @@ def ways(secret: str) -> tuple[Callable[[str], str], ...]:
 # ------------------------------------------------------------------------------------- hooks
 
 
-@pytest.mark.parametrize("host", HOOKS)
+@pytest.mark.parametrize("host", hosts.HOOKED)
 def test_no_field_of_a_hooks_payload(
     mem: recollect.Recollect, project: Path, tmp_path: Path, planted: Planted, host: str
 ) -> None:
     mem.learn("Sources are formatted", kind="policy", scope=["src/**"])
-    lines = (SAMPLES / HOOKS[host]).read_text().splitlines()
+    lines = (SAMPLES / HOOKS.get(host, HOOKS["claude-code"])).read_text().splitlines()
     payloads = {item["hook_event_name"]: item for item in map(json.loads, lines)}
-    payloads["PostToolUse"]["tool_name"] = "Edit"
-    payloads["PostToolUse"]["tool_input"] = {"file_path": str(project / "src" / "a.py")}
-    payloads["PostToolUse"]["agent_id"] = "a20a61570bf35d2ba"
+    if host not in HOOKS:
+        every = {name: text for item in payloads.values() for name, text in item.items()}
+        names = getattr(hosts.hooks(host), "EVENTS", EVENT_NAMES)
+        payloads = {name: {**every, "hook_event_name": name} for name in names}
+        payloads |= {f"{name} of a person": _spoken(item) for name, item in payloads.items()}
+    edit = {"file_path": str(project / "src" / "a.py")}
+    for payload in payloads.values():
+        if "tool_input" in payload:
+            payload |= {"tool_name": "Edit", "tool_input": edit, "agent_id": "a20a61570bf35d2ba"}
     for event, payload in payloads.items():
         payload = {**payload, "cwd": str(project), "transcript_path": str(project / "t.jsonl")}
         for place in places(payload):
             name = f"{event}.{'.'.join(place)}"
             for number, way in enumerate(ways(token(name, planted))):
-                given = {"session_id": f"{name}{number}", **with_text(payload, place, way)}
-                mem.hear(hosts.hooks(host).parse(given, {}))
+                new = {**payload, "session_id": f"s{len(planted)}-{number}"}
+                mem.hear(hosts.hooks(host).parse(with_text(new, place, way), {}))
     assert not (found := leaked(tmp_path, planted)), "\n".join(found)
     mem.catch_up()
     mem.close()
     assert not (found := leaked(tmp_path, planted)), "\n".join(found)
+
+
+def _spoken(payload: dict[str, Any]) -> dict[str, Any]:
+    """The same of the conversation with a person, not of a subagent or a tool."""
+    left_out = ("agent_id", "tool_input")
+    return {name: value for name, value in payload.items() if name not in left_out}
 
 
 def test_a_session_whose_id_holds_a_secret_is_the_same_to_a_hook_and_in_its_transcript(

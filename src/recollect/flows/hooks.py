@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-from binascii import crc32
 from collections.abc import Callable, Iterator
 
 from ..db.database import Database, Tx
@@ -20,6 +19,8 @@ from ..store import cursors
 
 TWICE_WITHIN = 10_000_000
 """Microseconds in which the same event of the same session is the same event."""
+
+_PRIME = 2**61 - 1
 
 
 class Request(NamedTuple):
@@ -61,8 +62,8 @@ def is_first(space: Database, event: Event, now: int) -> bool:
     When the store cannot say so at once the answer is given: twice is better than not at all.
     """
     said = f"{event.source}:{event.turn or event.prompt}:{event.call_id}"
-    # Anything may stand in there; a checksum tells repeats apart and costs a hook nothing.
-    mark = f"{crc32(said.encode('utf-8', 'replace')):08x}"
+    # Anything may stand in there. A remainder tells repeats apart, and needs no import.
+    mark = f"{int.from_bytes(said.encode('utf-8', 'replace'), 'big') % _PRIME:x}"
     subject = f"hook:{event.session}:{event.name}"
     answers: list[bool] = []
 
