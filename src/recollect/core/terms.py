@@ -21,9 +21,10 @@ question.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from itertools import chain, groupby, pairwise
+from math import inf
 
 FTS5_TOKENIZE = "ascii tokenchars '.'"
 """The FTS5 `tokenize` option that leaves every term whole. (`unicode61` splits at vowel signs.)"""
@@ -322,6 +323,21 @@ def tells(term: str) -> bool:
 def query_stems(query: str) -> list[str]:
     """The distinct stems to look up for a question."""
     return list(dict.fromkeys(map(stem, query_terms(query))))
+
+
+def rarest(
+    stems: Iterable[str], holding: Mapping[str, int], enough: int, least: int = 1, most: float = inf
+) -> list[str]:
+    """The stems that fewest entries hold, until they promise `enough` candidates: the `least`
+    number of them, and after those none that more than `most` entries hold."""
+    chosen: list[str] = []
+    promised = 0
+    for stem in sorted(stems, key=holding.__getitem__):
+        if len(chosen) >= least and (promised >= enough or holding[stem] > most):
+            break
+        chosen.append(stem)
+        promised += holding[stem]
+    return chosen
 
 
 def counts(held: str, wanted: tuple[str, ...]) -> tuple[int, ...]:

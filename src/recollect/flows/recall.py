@@ -157,14 +157,7 @@ def rarer(
     """The stems to look up: all of them in a small store, the rarest ones in a large one."""
     if entries < (COMMON_FROM if by_meaning else COMMON_FROM_BY_WORDS):
         return list(stems)
-    chosen: list[str] = []
-    promised = 0
-    for stem in sorted(stems, key=holding.__getitem__):
-        if promised >= ENOUGH or (chosen and holding[stem] > entries * COMMON_SHARE):
-            break
-        chosen.append(stem)
-        promised += holding[stem]
-    return chosen
+    return terms.rarest(stems, holding, ENOUGH, most=entries * COMMON_SHARE)
 
 
 def _candidates(

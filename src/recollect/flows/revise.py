@@ -74,14 +74,7 @@ def rarest(tx: Tx, stems: Sequence[str]) -> list[str]:
     if tx.frequencies(()).entries < LARGE:
         return list(stems)
     holding = tx.frequencies(stems).holding
-    chosen: list[str] = []
-    promised = 0
-    for stem in sorted(filter(holding.get, stems), key=holding.__getitem__):
-        if promised >= PROMISED and len(chosen) >= RAREST:
-            break
-        chosen.append(stem)
-        promised += holding[stem]
-    return chosen
+    return terms.rarest(filter(holding.get, stems), holding, PROMISED, RAREST)
 
 
 def _may_replace(row: memories.MemoryRow, memory: memories.Stated) -> bool:
