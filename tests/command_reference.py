@@ -18,7 +18,8 @@ def page() -> str:
         + ", ".join(f"`{short}`" for short in SHORT)
         + " may be said",
         "without `scratch`. `recollect memory …` takes what chats say: `memory search WORDS` is `recall`,",
-        "`memory view` is `briefing`, `memory enqueue` is `consolidate`; any other command means itself.",
+        "`memory view` is `briefing`, `memory enqueue` and `memory rebuild` are `consolidate`, `memory reset` is",
+        "`clear`; any other command means itself.",
     ]
     for command in OPERATIONS:
         operation = schema.operation(command)

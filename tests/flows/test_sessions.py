@@ -69,13 +69,17 @@ def test_slash_commands_about_memory_say_what_chats_are_used_to(mem: Mem) -> Non
     mem.learn("Integration tests need Redis on port 6380", kind="policy")
     for command in ("/memory search integration tests", "/memory view", "/memory list"):
         assert "Redis on port 6380" in run_slash(mem, command), command
-    assert run_slash(mem, "/memory enqueue") == run_slash(mem, "/consolidate")
-    assert "indexed 1 record" in run_slash(mem, "/memory rebuild")
+    for word in ("enqueue", "rebuild"):
+        assert run_slash(mem, f"/memory {word}") == run_slash(mem, "/consolidate")
+    assert "indexed 1 record" in run_slash(mem, "/rebuild")
     with pytest.raises(recollect.InvalidInput, match="one more word"):
         run_slash(mem, "/memory")
-    for deleting in ("/memory clear", "/memory reset"):
-        with pytest.raises(recollect.Refused, match="nothing is deleted from a chat"):
-            run_slash(mem, deleting)
+    for word in ("clear", "reset"):
+        assert "would be hidden: 1 memory" in run_slash(mem, f"/memory {word}")
+        assert "hidden: 1 memory" in run_slash(mem, f"/memory {word} --apply")
+        assert run_slash(mem, "/memory list").startswith("nothing is remembered")
+        assert run_slash(mem, f"/memory {word} undo") == "back in use: 1"
+        assert "Redis on port 6380" in run_slash(mem, "/memory list")
 
 
 def test_a_session_has_one_status_wherever_it_is_shown(mem: Mem, clock: Clock) -> None:

@@ -183,6 +183,73 @@ def test_prune_shows_first_and_only_archives(mem: Mem, clock: Clock) -> None:
     assert len(mem.recall("build ant")) >= 1
 
 
+def test_an_agent_prunes_nothing_that_the_user_stated(
+    mem: Mem, project: Path, clock: Clock, environment: dict[str, str]
+) -> None:
+    rule = mem.learn("never commit secrets", kind="policy", confidence=0.9)
+    with recollect.open(project, clock=clock, environment=environment, origin="agent") as agent:
+        noted = agent.learn("maybe the flag is called --fast", confidence=0.2)
+        pruned = agent.prune(min_confidence=1.0, apply=True)
+    assert [item.id for item in pruned.memories] == [noted.id]
+    assert pruned.kept == 1
+    assert [memory.id for memory in mem.list()] == [rule.id]
+
+
+def everything(mem: Mem) -> None:
+    mem.learn("never commit secrets", kind="policy")
+    mem.learn("the build uses make")
+    mem.record_episode("fix the login timeout", outcome="success")
+    mem.learn_procedure("release", "How to release", steps=["tag it", "push it"])
+    mem.use_procedure("release", "success")
+    mem.record("s-1", "we talked about the login timeout")
+
+
+def test_clearing_hides_what_was_learned_and_is_taken_back(mem: Mem) -> None:
+    everything(mem)
+    before = (mem.list(), mem.episodes(), mem.procedures(), mem.briefing().text)
+    planned = mem.clear()
+    assert planned == (2, 1, 1, False, "")
+    assert (mem.list(), mem.episodes(), mem.procedures(), mem.briefing().text) == before
+    assert mem.clear(apply=True)[:4] == (2, 1, 1, True)
+    assert mem.list() == ()
+    assert mem.briefing().text == ""
+    assert len(mem.list(status="archived")) == 2
+    assert mem.recall("login timeout", kind=["user"])[0].session == "s-1"
+    assert mem.clear(apply=True)[:4] == (0, 0, 0, True)
+    assert mem.undo_clear()[1:] == (4, 0)
+    assert (mem.list(), mem.episodes(), mem.procedures(), mem.briefing().text) == before
+    assert {hit.status for hit in mem.recall("build make secrets release")} == {"active"}
+    with pytest.raises(recollect.NotFound, match="no clearing to undo"):
+        mem.undo_clear()
+
+
+def test_what_changed_since_a_clearing_stays_as_it_is(mem: Mem) -> None:
+    everything(mem)
+    (rule,) = mem.list(kind="policy")
+    mem.clear(apply=True)
+    mem.restore(rule.id)
+    assert mem.learn("the build uses make").memory.status == "active"
+    mem.learn_procedure("release", "How to release", steps=["tag it", "push it", "say so"])
+    assert [one.status for one in mem.procedures()] == ["active"]
+    assert mem.undo_clear()[1:] == (1, 3)
+    assert len(mem.procedures()[0].procedure.steps) == 3
+    assert len(mem.list()) == 2
+
+
+def test_only_a_person_clears(
+    mem: Mem, project: Path, clock: Clock, environment: dict[str, str]
+) -> None:
+    everything(mem)
+    with recollect.open(project, clock=clock, environment=environment, origin="agent") as agent:
+        assert agent.clear().memories == 2
+        with pytest.raises(recollect.Refused, match="only a person"):
+            agent.clear(apply=True)
+        mem.clear(apply=True)
+        with pytest.raises(recollect.Refused, match="only a person"):
+            agent.undo_clear()
+    assert mem.list() == ()
+
+
 def test_feedback_is_counted(mem: Mem) -> None:
     learned = mem.learn("run make lint before pushing")
     assert mem.feedback(learned.id, "helped").memory.successes == 1

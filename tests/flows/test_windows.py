@@ -12,6 +12,7 @@ import pytest
 import recollect
 from recollect.core.trim import view
 from recollect.flows import compact, window
+from recollect.interfaces.text import show
 from recollect.store import sessions, windows
 
 from ..conftest import Clock
@@ -343,6 +344,15 @@ def test_a_trim_by_hand_halves_the_window_and_loses_nothing(mem: Mem) -> None:
     small = mem.trim("s-1", 1)
     assert small.after < done.after
     assert not mem.trim("s-1", 1).changed
+
+
+def test_a_trim_by_hand_never_makes_a_window_longer(mem: Mem) -> None:
+    for _ in range(3):
+        mem.record("s-1", "hello")
+        mem.record("s-1", {"role": "assistant", "content": "hi"})
+        done = mem.trim("s-1", 1)
+        assert (done.changed, done.after) == (False, done.before)
+    assert "nothing to trim" in show("session trim", done)
 
 
 def test_a_session_that_was_never_prepared_is_caught_up_in_portions(

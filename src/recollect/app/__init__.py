@@ -32,6 +32,8 @@ OPERATIONS: Mapping[str, str] = {
     "restore": "restore",
     "feedback": "feedback",
     "prune": "prune",
+    "clear": "clear",
+    "clear undo": "undo_clear",
     "history": "history",
     "for-file": "for_file",
     "add-discovery": "add_discovery",

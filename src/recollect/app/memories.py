@@ -214,11 +214,12 @@ class Memories(Briefing):
         offset: int = 0,
         as_of: str = "",
     ) -> tuple[Memory, ...]:
-        """The memories that are valid now, or were believed at another time, newest first.
+        """The memories in use, or those believed at another time, newest first.
 
         kind: only this kind
         layer: only this layer: session, task, project or user
-        status: only this status: active, proposed, archived, quarantined
+        status: only this status: active, proposed, quarantined, or archived, which are hidden
+            otherwise
         limit: at most so many
         offset: after skipping so many
         as_of: what was believed then: 2026-05-01, 3d, last week

@@ -10,7 +10,7 @@ from .opened import new_id
 
 
 class Tending(Memories):
-    """Confirm, correct, remember, archive, restore, prune, feedback, history."""
+    """Confirm, correct, remember, archive, restore, prune, clear, feedback, history."""
 
     def confirm(self, id: str) -> Memory:
         """Stand behind a memory: a new version, trusted as yours, and active.
@@ -102,7 +102,29 @@ class Tending(Memories):
         now = self._clock()
         self._write_recalls()
         run = self._project_space.write if apply else self._project_space.read
-        return run(lambda tx: flows.tend.prune(tx, max_age_days, min_confidence, apply, now))
+        return run(
+            lambda tx: flows.tend.prune(tx, max_age_days, min_confidence, apply, self.origin, now)
+        )
+
+    def clear(self, apply: bool = False) -> "flows.clear.Cleared":
+        """Hide all that the project has learned: memories, episodes, procedures; counts first.
+
+        apply: really hide it, at a terminal; `clear undo` takes it back
+
+        Example: recollect clear
+        Example: recollect clear --apply
+        """
+        now = self._clock()
+        self._write_recalls()
+        run = self._project_space.write if apply else self._project_space.read
+        return run(lambda tx: flows.clear.clear(tx, apply, self.origin, new_id("u"), now))
+
+    def undo_clear(self) -> "flows.clear.Returned":
+        """Take back the last clearing: what it hid is in use again, each as it was.
+
+        Example: recollect clear undo
+        """
+        return self._project_space.write(lambda tx: flows.clear.undo(tx, self.origin))
 
     def history(self, id: str) -> tuple[Memory, ...]:
         """Every version of a memory, oldest first, with the time it was believed.

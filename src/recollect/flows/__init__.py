@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from . import audit as audit
     from . import brief as brief
     from . import capture as capture
+    from . import clear as clear
     from . import compact as compact
     from . import consolidate as consolidate
     from . import episodes as episodes

@@ -76,7 +76,15 @@ def by_hand(loaded: Loaded, target: int) -> trim.Plan:
     """A trim on request: to so many tokens, or to half of what there is."""
     now = tokens.count_prompt(trim.view(loaded.state, loaded.messages), loaded.measure)
     budget = trim.Budget(0, target or now // 2, forced=True)
-    return trim.plan(loaded.state, loaded.messages, budget, loaded.measure)
+    plan = trim.plan(loaded.state, loaded.messages, budget, loaded.measure)
+    # In a tiny window the words about what went can be longer than what went.
+    return plan if plan.after < plan.before else _as_it_is(loaded)
+
+
+def _as_it_is(loaded: Loaded) -> trim.Plan:
+    """The plan that leaves the window alone."""
+    everything = trim.Budget(0, _EVERYTHING, forced=False)
+    return trim.plan(loaded.state, loaded.messages, everything, loaded.measure)
 
 
 def _recovery(loaded: Loaded, plan: trim.Plan, trees: Trees) -> str:
@@ -105,9 +113,7 @@ def keep(tx: Tx, loaded: Loaded, plan: trim.Plan, trees: Trees, now: int) -> Loa
 
 def checkpoint(tx: Tx, loaded: Loaded, trees: Trees, now: int) -> None:
     """Write down how things stand, without moving the window: an agent compacts its own."""
-    everything = trim.Budget(0, _EVERYTHING, forced=False)
-    plan = trim.plan(loaded.state, loaded.messages, everything, loaded.measure)
-    _checkpoint(tx, loaded, plan, trees, now)
+    _checkpoint(tx, loaded, _as_it_is(loaded), trees, now)
 
 
 def _checkpoint(tx: Tx, loaded: Loaded, plan: trim.Plan, trees: Trees, now: int) -> None:

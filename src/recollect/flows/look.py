@@ -132,10 +132,11 @@ def _session_id(tx: Tx, name: str) -> str:
 
 
 def listing(tx: Tx, where: Mapping[str, str], limit: int, at: int = 0) -> list[Memory]:
-    """Open memories with these values, newest first; or those that were believed at a time."""
+    """Open memories with these values, newest first, archived ones only where they are asked for;
+    or those that were believed at a time."""
     if at:
         return memories.valid_at(tx, where, at, limit)
-    return memories.listing(tx, where, limit)
+    return memories.listing(tx, where, limit, without="" if "status" in where else "archived")
 
 
 def session_page(tx: Tx, name: str, first: int, last: int) -> Shown | None:

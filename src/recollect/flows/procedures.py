@@ -97,11 +97,13 @@ def prepared(
 
 
 def learn(tx: Tx, row: procedures.ProcedureRow) -> Shown:
-    """Keep a new procedure. The same again changes nothing."""
+    """Keep a new procedure. The same again changes nothing, unless it was archived meanwhile."""
     if procedures.insert(tx, row):
         _index(tx, row)
         return shown(row)
     held = procedures.named(tx, row.name)
+    if held and held.status == "archived":
+        return revise(tx, held.name, row, row.valid_from)
     if held and (held.body, held.description) == (row.body, row.description):
         return shown(held)
     raise Conflict(

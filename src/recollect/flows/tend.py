@@ -18,10 +18,12 @@ PAGE = 5_000
 
 
 class Pruned(NamedTuple):
-    """What pruning archives, with the reason of each; `applied` says whether it was done."""
+    """What pruning archives, with the reason of each; `applied` says whether it was done, and
+    `kept` how many stay because somebody more trusted stated them."""
 
     memories: tuple[lifecycle.Archiving, ...]
     applied: bool
+    kept: int = 0
 
 
 class Judged(NamedTuple):
@@ -134,8 +136,12 @@ def replaced(tx: Tx, old: Memory, row: memories.MemoryRow, now: int) -> Memory:
     return memory
 
 
+def _may_change(origin: str, memory: Memory) -> bool:
+    return ORIGINS.index(origin) <= ORIGINS.index(memory.label)
+
+
 def _check_trust(memory: Memory, origin: str, hint: str) -> None:
-    if ORIGINS.index(origin) > ORIGINS.index(memory.label):
+    if not _may_change(origin, memory):
         raise Refused(
             f"what comes from the {origin} cannot change what the {memory.label} stated",
             where=memory.address,
@@ -187,12 +193,18 @@ def judge(tx: Tx, id: str, verdict: str, session: str, now: int) -> Judged:
     return Judged(_read(tx, memory.id), verdict, count)
 
 
-def prune(tx: Tx, max_age_days: float, min_confidence: float, apply: bool, now: int) -> Pruned:
-    """Archive what is old or doubtful; shows it first, does it when told to."""
+def prune(
+    tx: Tx, max_age_days: float, min_confidence: float, apply: bool, origin: str, now: int
+) -> Pruned:
+    """Archive what is old or doubtful; shows it first, does it when told to. Nobody prunes what
+    somebody more trusted stated."""
     plan: list[lifecycle.Archiving] = []
-    offset = 0
+    offset = kept = 0
     while found := memories.listing(tx, {}, PAGE, offset):
-        plan += lifecycle.prune_plan(found, now, max_age_days, min_confidence)
+        planned = lifecycle.prune_plan(found, now, max_age_days, min_confidence)
+        theirs = {item.id for item in found if not _may_change(origin, item)}
+        plan += [item for item in planned if item.id not in theirs]
+        kept += sum(item.id in theirs for item in planned)
         offset += PAGE
     if apply:
         for item in plan:
@@ -200,7 +212,7 @@ def prune(tx: Tx, max_age_days: float, min_confidence: float, apply: bool, now: 
             packed = secrets.scrub_json(detail).text
             memories.update(tx, item.id, {"status": "archived", "detail": packed})
             search.set_status(tx, "memory", item.id, "archived")
-    return Pruned(tuple(plan), apply)
+    return Pruned(tuple(plan), apply, kept)
 
 
 def history(tx: Tx, id: str) -> list[Memory]:

@@ -12,7 +12,7 @@ from io import TextIOWrapper
 
 from ..app import OPERATIONS, SHORT, class_for
 from ..core import render
-from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
+from ..errors import EXIT_STATUS, InvalidInput, RecollectError
 from ..nouns import Any
 from . import arguments, schema
 from .screen import columns
@@ -22,7 +22,10 @@ _GROUPS = (
     ("Remember and find", ("learn", "recall", "show", "list", "for-file", "history")),
     (
         "Keep it true",
-        ("confirm", "correct", "remember", "archive", "restore", "feedback", "prune"),
+        (
+            *("confirm", "correct", "remember", "archive", "restore", "feedback", "prune"),
+            *("clear", "clear undo"),
+        ),
     ),
     ("In front of the model", ("briefing", "before-task")),
     ("Shorter words for agents", ("add-discovery", "add-solution", "add-pattern")),
@@ -218,21 +221,21 @@ def command_of(words: list[str]) -> tuple[str, list[str]]:
     raise _no_command(words)
 
 
-_CHATS = {"search": "recall", "view": "briefing", "enqueue": "consolidate"}
+_CHATS = {
+    "search": "recall",
+    "view": "briefing",
+    "enqueue": "consolidate",
+    "rebuild": "consolidate",
+    "reset": "clear",
+}
 """What chats call some commands: `/memory search`."""
 
 
 def _in_chats(words: list[str]) -> list[str]:
     """What `/memory …` means: a command without its first word, mostly."""
     said = words[0] if words else ""
-    if said in ("clear", "reset"):
-        raise Refused(
-            f"{said} would delete everything, and nothing is deleted from a chat",
-            where=f"memory {said}",
-            hint="`recollect archive ID` hides a memory; to start anew, delete .recollect",
-        )
     if not said:
-        some = ("list", *_CHATS, "show", "stats", "prune", "confirm", "capture list")
+        some = ("list", *_CHATS, "clear", "show", "stats", "prune", "confirm", "capture list")
         raise InvalidInput(
             "memory needs one more word", where="memory", hint=f"such as: {', '.join(some)}"
         )

@@ -33,7 +33,7 @@ _PERSONS_ONLY = frozenset(
     {
         *("init", "plugin", "backup", "adopt", "import", "session import", "session export"),
         *("episode load", "pattern load", "procedure load", "procedure export", "notes lint"),
-        *("confirm", "capture undo"),
+        *("confirm", "capture undo", "clear", "clear undo"),
     }
 )
 """Not offered to a model: they reach beyond the memory, or are a person's word."""

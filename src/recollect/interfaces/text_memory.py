@@ -29,11 +29,36 @@ def _history(versions: Sequence[Memory]) -> str:
 
 
 def _pruned(pruned: Any) -> str:
+    kept = f"\n{pruned.kept} more were stated by the user, who can prune them at a terminal"
+    rest = kept if pruned.kept else ""
     if not pruned.memories:
-        return "nothing to prune"
+        return "nothing to prune" + rest
     done = "archived" if pruned.applied else "would be archived (say --apply to do it)"
     rows = ((item.id, item.reason) for item in pruned.memories)
-    return f"{len(pruned.memories)} {done}:\n" + text.table(("ID", "WHY"), rows)
+    return f"{len(pruned.memories)} {done}:\n" + text.table(("ID", "WHY"), rows) + rest
+
+
+def _cleared(cleared: Any) -> str:
+    counts = (
+        render.counted(cleared.memories, "memory", "memories"),
+        render.counted(cleared.episodes, "episode"),
+        render.counted(cleared.procedures, "procedure"),
+    )
+    told = ", ".join(counts)
+    if not (cleared.memories or cleared.episodes or cleared.procedures):
+        return "nothing is in use that could be hidden"
+    if cleared.applied:
+        return f"hidden: {told}; `recollect clear undo` takes it back"
+    return (
+        f"would be hidden: {told}; conversations, notes and tasks stay, and so does what holds for "
+        "all your projects.\n`recollect clear --apply` at a terminal does it, "
+        "`recollect clear undo` takes it back"
+    )
+
+
+def _returned(returned: Any) -> str:
+    left = f"; {returned.changed_since} were changed since, and stay as they are"
+    return f"back in use: {returned.returned}" + (left if returned.changed_since else "")
 
 
 def _judged(judged: Any) -> str:
@@ -136,6 +161,8 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "restore": _memory,
     "feedback": _judged,
     "prune": _pruned,
+    "clear": _cleared,
+    "clear undo": _returned,
     "history": _history,
     "for-file": lambda found: text.show("list", found) if found else "nothing applies to it",
     "add-discovery": lambda learned: text.show("learn", learned),

@@ -207,13 +207,15 @@ def scoped(tx: Tx) -> list[Row]:
     )
 
 
-def listing(tx: Tx, where: Mapping[str, str], limit: int, offset: int = 0) -> list[Memory]:
-    """Open memories that have these column values, newest first."""
+def listing(
+    tx: Tx, where: Mapping[str, str], limit: int, offset: int = 0, without: str = ""
+) -> list[Memory]:
+    """Open memories that have these column values, newest first; `without` one status."""
     chosen = "".join(f" AND {name} = :{name}" for name in where)
     rows = tx.run(
-        f"{_SELECT}{chosen} AND valid_to = {FOREVER} "
+        f"{_SELECT}{chosen} AND valid_to = {FOREVER} AND status <> :without "
         "ORDER BY first_seen DESC, id LIMIT :limit OFFSET :offset",
-        {**where, "limit": limit, "offset": offset},
+        {**where, "limit": limit, "offset": offset, "without": without},
     )
     return [loaded(row) for row in rows]
 

@@ -7,12 +7,13 @@ know why.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..db.database import Tx
+from ..db.database import Tx, placeholders
 from ..types import Json, SafeText
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     "memories": ("id",),
     "episodes": ("id",),
+    "procedures": ("id",),
     "links": ("source", "relation", "target"),
 }
 """The tables whose rows can be taken back, and what their rows are named by."""
@@ -69,6 +70,16 @@ def set_columns(tx: Tx, table: str, key: Sequence[str], held: Mapping[str, Json]
     """Put these values into the columns of a row."""
     sets = ", ".join(f"{name} = :{name}" for name in held)
     tx.run(f"UPDATE {table} SET {sets} WHERE {_where(table)}", {**held, **_named(table, key)})
+
+
+def with_status(tx: Tx, table: str, statuses: Sequence[str]) -> dict[str, str]:
+    """The ids of the rows that have one of these statuses, each with its own."""
+    names, params = placeholders("status", statuses)
+    rows = tx.run(
+        f"SELECT id, status FROM {table} WHERE space = :space AND status IN ({names}) ORDER BY id",
+        params,
+    )
+    return {row[0]: row[1] for row in rows}
 
 
 def remove(tx: Tx, table: str, key: Sequence[str]) -> None:

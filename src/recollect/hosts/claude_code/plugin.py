@@ -48,7 +48,7 @@ solution, workflow, decision, pattern, preference, reference or fact.
 _COMMANDS = {
     "memory": (
         "Look at and tend this project's memory",
-        "list | search WORDS | view | stats | show ID | prune | capture list | …",
+        "list | search WORDS | view | stats | show ID | prune | clear | rebuild | capture list | …",
     ),
     "session": (
         "Look at this project's past conversations",
