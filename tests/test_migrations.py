@@ -82,6 +82,20 @@ def test_an_upgrade_that_fails_changes_nothing(
     assert schema_of(tmp_path / "old.db") == before
 
 
+def test_an_upgrade_takes_away_the_copy_that_a_killed_one_left(tmp_path: Path) -> None:
+    make_old(tmp_path / "old.db", 1)
+    (tmp_path / "backups").mkdir()
+    kept = tmp_path / "backups" / "schema1-5.db"
+    left = [tmp_path / "backups" / f"schema1-7.db.0a1b2c3d.partial{end}" for end in ("", "-wal")]
+    for path in (kept, *left):
+        path.write_bytes(b"x")
+    database = SqliteDatabase(str(tmp_path / "old.db"), "project")
+    database.read(lambda tx: tx.one("SELECT 1"))
+    database.close()
+    assert kept.exists()
+    assert not [path for path in left if path.exists()]
+
+
 def test_both_engines_have_the_same_columns(tmp_path: Path, postgres_url: str) -> None:
     from recollect.db.postgres import PostgresDatabase
 
@@ -200,6 +214,9 @@ def test_what_an_early_version_indexed_in_another_way_is_found_again(
         assert found[0].text == "Redis listens on port 6380"
         assert found.notes == ("3 records of an earlier version were indexed again first",)
         assert [(one.done, one.total) for one in told if one.path == "words"] == [(2, 3), (3, 3)]
+        assert [(one.path, one.done) for one in told[:2]] == [
+            ("upgrading the store", 0), ("upgrading the store", 1)
+        ]  # fmt: skip
         assert [hit.role for hit in memory.recall("gearbox oil")] == ["user"]
         assert memory.stats().unembedded == 0
 

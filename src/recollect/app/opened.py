@@ -42,6 +42,8 @@ class Opened:
         self.settings = settings
         self.origin = origin
         self._project_space, self._user_space = spaces
+        for space in spaces:
+            space.on_upgrade = self._upgrading
         self._clock = clock
         self._recalled: dict[str, tuple[int, int]] = {}
         # Set by whoever opens the memory: the variables to find agents by, how to open the memory
@@ -104,6 +106,10 @@ class Opened:
             report(flows.imports.Progress(what, done, max(total, done), done))
 
         return tell
+
+    def _upgrading(self, part: int) -> None:
+        if tell := self._telling("upgrading the store", 1):
+            tell(part)
 
     def _trees(self) -> flows.compact.Trees:
         """How the working tree stands."""

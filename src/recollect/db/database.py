@@ -121,6 +121,8 @@ class Database(Protocol):
     """One space in one database. Work is a function of a transaction, and may be run again."""
 
     space: str
+    on_upgrade: Callable[[int], object]
+    """Told 0 when an upgrade from an earlier version begins, and 1 when it is done."""
 
     def present(self) -> bool:
         """Whether the store is there; a look must not create it."""

@@ -60,6 +60,7 @@ class PostgresDatabase:
         self._wait = wait
         self._local = local()
         self._pid = os.getpid()
+        self.on_upgrade: Callable[[int], object] = bool
 
     def present(self) -> bool:
         return True
@@ -143,7 +144,12 @@ class PostgresDatabase:
         if 0 < version < migrate.LATEST and getattr(self._local, "hurried", False):
             raise migrate.Outdated
         if version < migrate.LATEST:
+            upgrades = version > 0
+            if upgrades:
+                self.on_upgrade(0)
             version = self._migrate(connection)
+            if upgrades:
+                self.on_upgrade(1)
         if version > migrate.LATEST:
             raise StoreNewer(
                 f"a newer Recollect wrote this store (schema {version}, this one knows "

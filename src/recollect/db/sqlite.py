@@ -70,6 +70,7 @@ class SqliteDatabase:
         self._memory: apsw.Connection | None = None
         self._turn = RLock()
         self._pid = os.getpid()
+        self.on_upgrade: Callable[[int], object] = bool
 
     def present(self) -> bool:
         return not self.path or self._file() is not None
@@ -243,7 +244,9 @@ class SqliteDatabase:
                 self._check(connection)
             elif not _is_empty(connection):
                 raise self._foreign()
-            if 0 < version < migrate.LATEST and self.path:
+            upgrades = 0 < version < migrate.LATEST and bool(self.path)
+            if upgrades:
+                self.on_upgrade(0)
                 self._copy_to(self._backup_name(version))
             for script in migrate.pending(version, "sqlite"):
                 connection.execute(script)
@@ -257,6 +260,8 @@ class SqliteDatabase:
             connection.pragma("application_id", APPLICATION_ID)
             connection.pragma("user_version", migrate.LATEST)
             connection.execute("COMMIT")
+            if upgrades:
+                self.on_upgrade(1)
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -272,6 +277,10 @@ class SqliteDatabase:
     def _backup_name(self, version: int) -> str:
         folder = os.path.join(os.path.dirname(self.path), "backups")
         os.makedirs(folder, mode=0o700, exist_ok=True)
+        for name in os.listdir(folder):
+            # Of an upgrade that was killed: who upgrades holds the store, nobody else copies here.
+            if name.startswith("schema") and ".partial" in name:
+                os.unlink(os.path.join(folder, name))
         return os.path.join(folder, f"schema{version}-{time.time_ns()}.db")
 
     def _make_place(self, folder: str) -> None:
