@@ -307,3 +307,12 @@ def test_every_agent_names_its_files_for_the_user_and_the_project(host: str) -> 
 def test_an_agent_that_lives_elsewhere_is_set_up_there(host: str, name: str) -> None:
     for place in hosts.setup(host).places("/home/dev", "/w/p", {name: "/elsewhere"}):
         assert place.path.startswith("/elsewhere/" if place.scope == "user" else "/w/p/")
+
+
+@pytest.mark.parametrize("name", JSON_SETTINGS)
+def test_a_file_with_windows_line_ends_keeps_to_them(name: str) -> None:
+    text = '{\r\n  "a": 1\r\n}\r\n'
+    setting = JSON_SETTINGS[name]
+    installed = setting.install(text, COMMAND)
+    assert installed.count("\n") == installed.count("\r\n")
+    assert setting.remove(installed) == text

@@ -88,6 +88,12 @@ def test_every_recorded_payload_is_answered_with_one_object_or_nothing(
         assert isinstance(json.loads(done.stdout), dict)
 
 
+def test_the_prompt_that_makes_the_store_is_answered_once_too(fire: Fire, project: Path) -> None:
+    asked = prompt(project, RULE)
+    assert RULE in json.loads(fire(asked).stdout)["systemMessage"]
+    assert fire(asked).stdout == ""
+
+
 def test_a_session_that_was_not_heard_to_start_sees_the_rules_with_its_first_prompt(
     fire: Fire, project: Path, variables: dict[str, str]
 ) -> None:

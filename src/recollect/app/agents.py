@@ -96,7 +96,13 @@ class Agents(Briefing):
             return []
         said = flows.capture.Said(event.prompt, event.session, now)
         ready = flows.capture.prepare(said, new_id)
-        return self._project_space.write(lambda tx: flows.capture.keep(tx, ready, now))
+        space = self._project_space
+        new = not space.present()
+        captured = space.write(lambda tx: flows.capture.keep(tx, ready, now))
+        if new:
+            # Before there was a store nobody could say that this event is answered.
+            flows.hooks.is_first(space, event, now)
+        return captured
 
     def _catch_up_later(self, event: Event, answer: flows.hooks.Answer) -> flows.hooks.Answer:
         """Have the transcript read beside the agent; a request that cannot be left does not cost

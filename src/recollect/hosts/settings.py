@@ -141,7 +141,8 @@ def _with_hooks(text: str, hooks: Hooks, line: str) -> str:
             text = splice.append(text, ("hooks", event), group)
         return text
     new = not text.strip()
-    members = ",\n    ".join(
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    members = f",{line_end}    ".join(
         f"{splice.render(event)}: [{group}]" for event, group in groups.items()
     )
     text = splice.put(text, ("hooks",), "{" + members + "}")
