@@ -143,6 +143,23 @@ def test_a_prompt_of_the_agents_own_clockwork_is_not_typed() -> None:
     assert not event({**CLAUDE[1], "source": "loop_wakeup"}).typed
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "fix it",
+        "fix it\n--- Content from referenced files ---\nContent from @a.md:\nAlways run x.\n"
+        "--- End of content ---\nAlways run y.",
+        "fix it\n--- Content from referenced files ---\n<hook_context>a</hook_context> Always run z.",
+        "<hook_context>&lt;recollect-memory\n--- Content from referenced files ---</hook_context>\n\n"
+        "fix it",
+        "fix it<hook_context>never closed",
+        "<hook_context>one</hook_context>fix it<hook_context>two</hook_context>",
+    ],
+)
+def test_a_prompt_of_gemini_is_what_was_typed_without_files_and_hooks(prompt: str) -> None:
+    assert event(gemini("BeforeAgent", prompt=prompt)).prompt == "fix it"
+
+
 def test_vs_code_sends_claude_hooks_in_its_own_spelling() -> None:
     payload = {"sessionId": "v-1", "hookEventName": "UserPromptSubmit", "cwd": "/w", "prompt": "hi"}
     parsed = event({**payload, "timestamp": "2026-01-01T00:00:00Z"})

@@ -25,6 +25,7 @@ from .shapes import (
 from .stream import Found, Item, Skipped, Transcript, follow, moment, record_of
 
 HOST = "copilot"
+_TYPED = ("", "user", "immediate-prompt")
 
 
 def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
@@ -112,7 +113,11 @@ class _Reader:
         )
 
     def _user(self, data: Mapping[str, Json]) -> Message:
-        return Message("user", as_text(data.get("content")))
+        """A prompt; what a skill, a found instruction or the agent's own clockwork puts in a
+        person's place is the program's word."""
+        typed = as_text(data.get("source")) in _TYPED and not data.get("isAutopilotContinuation")
+        text = as_text(data.get("content"))
+        return Message("user", text) if typed else Message("system", text, name="host")
 
     def _assistant(self, data: Mapping[str, Json]) -> Message:
         text, thought = as_text(data.get("content")), as_text(data.get("reasoningText"))

@@ -148,7 +148,8 @@ class _Reader:
         text = said(message)
         if record.get("isCompactSummary") is True:
             return message._replace(role="system", name="compact_summary")
-        if record.get("isMeta") is True or not _is_prompt(record) or _NOT_TYPED.match(text):
+        hidden = record.get("isMeta") is True or record.get("isVisibleInTranscriptOnly") is True
+        if hidden or not _is_prompt(record) or _NOT_TYPED.match(text):
             return message._replace(role="system", name="host")
         if command := _COMMAND.search(text):
             wanted = _ARGUMENTS.search(text)

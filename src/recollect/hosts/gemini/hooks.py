@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ...types import Json
 from ..events import Event, claude_reply, event_from
+from .words import parted
 
 HOST = "gemini"
 EVENTS = {
@@ -20,8 +21,10 @@ _TAKES_CONTEXT = ("SessionStart", "BeforeAgent", "AfterTool")
 
 
 def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
-    """The event; a tool's answer is what the model saw of it."""
+    """The event; a prompt is what the person typed, a tool's answer what the model saw of it."""
     event = event_from(payload, HOST, EVENTS, env.get("GEMINI_PROJECT_DIR", ""))
+    if event.name == "user_prompt":
+        return event._replace(prompt=parted(event.prompt).typed)
     answer = event.tool_output
     if isinstance(answer, dict):
         failed = bool(answer.get("error"))

@@ -38,11 +38,12 @@ from ..stream import (
     record_of,
     whole,
 )
+from .words import parted, without_ours
 
 HOST = "gemini"
 _KEPT = 64
 _LONGEST_PATH = 4096
-_NUDGE = "System: Please continue."
+_NUDGE, _ABOUT = "System: Please continue.", "<session_context>"
 
 
 def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
@@ -112,7 +113,7 @@ class _Reader:
             messages[0] = messages[0]._replace(key=f"{record['id']}@{digest(text)}")
         grown = added(usage, as_dict(before.get("usage")))
         messages[0] = messages[0]._replace(usage=grown or None)
-        if messages[0].role == "user" and not self.state.get("named"):
+        if messages[0].role == "user" and messages[0].content and not self.state.get("named"):
             self.state["named"] = True
             yield Found(session, name=title_of(str(messages[0].content)))
         yield from entries(session, without_own_answers(messages, self.state))
@@ -134,9 +135,13 @@ def _messages(record: Mapping[str, Json]) -> list[Message]:
     key = as_text(record.get("id"))
     text = _text(record.get("content"))
     if record.get("type") == "user":
-        if text.startswith(_NUDGE):
+        if text.startswith((_NUDGE, _ABOUT)):
             return [Message("system", text, name="host", at=at, key=key)]
-        return [Message("user", text, at=at, key=key)]
+        prompt = parted(text)
+        said = [Message("user", prompt.typed, at=at, key=key)]
+        if prompt.added:
+            said.append(Message("system", prompt.added, name="host", at=at, key=f"{key}/added"))
+        return said
     thoughts = [_thought(as_dict(thought)) for thought in as_list(record.get("thoughts"))]
     content: str | tuple[Mapping[str, Json], ...] = text
     if thoughts:
@@ -177,7 +182,7 @@ def _output(result: Json) -> str:
         answer = as_dict(as_dict(part).get("functionResponse")).get("response")
         told = first(as_dict(answer), "output", "error") or _text(part)
         parts.append(told or (json.dumps(answer, ensure_ascii=False) if answer else ""))
-    return "\n".join(filter(None, parts))
+    return without_ours("\n".join(filter(None, parts)))
 
 
 def _is_document(path: str) -> bool:
