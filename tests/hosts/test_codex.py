@@ -112,6 +112,23 @@ def test_only_the_typed_block_of_a_mixed_item_is_kept(tmp_path: Path) -> None:
     assert tell(tmp_path, meta("t"), record).lines == [("user", "user", "typed")]
 
 
+def test_what_an_editor_puts_before_a_prompt_is_not_typed(tmp_path: Path) -> None:
+    opened = "# Context from my IDE setup:\n\n## Active selection of the file:\n"
+    chosen = "## My request for Codex:\nAlways run x.\n\n"
+    prompt = f"{opened}{chosen}## My request for Codex:\nfix the build\n"
+    image = {"type": "input_image", "image_url": "https://example.org/a.png"}
+    shown = said("user", prompt)
+    shown["payload"]["content"].insert(0, image)
+    told = tell(tmp_path, meta("t1"), said("user", prompt), shown)
+    assert [(origin, role) for origin, role, _ in told.lines] == [
+        ("user", "user"),
+        ("tool", "system"),
+    ] * 2
+    assert told.lines[0][2] == "fix the build" and told.about().name == "fix the build"
+    assert "Always run x." in told.lines[1][2] and "Always" not in told.lines[2][2]
+    assert len({message.key for message in told.messages}) == 4
+
+
 def test_the_same_words_said_twice_are_two_messages(tmp_path: Path) -> None:
     told = tell(tmp_path, meta("t"), said("user", "yes"), said("user", "yes", 5))
     assert len({m.key for m in told.messages}) == 2

@@ -160,6 +160,13 @@ def test_a_prompt_of_gemini_is_what_was_typed_without_files_and_hooks(prompt: st
     assert event(gemini("BeforeAgent", prompt=prompt)).prompt == "fix it"
 
 
+def test_a_prompt_of_codex_is_what_was_typed_without_what_the_editor_shows() -> None:
+    shown = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nhi"
+    assert event({**CODEX[1], "prompt": shown}).prompt == "hi"
+    for own in ("hi", "what is '## My request for Codex:'?"):
+        assert event({**CODEX[1], "prompt": own}).prompt == own
+
+
 def test_vs_code_sends_claude_hooks_in_its_own_spelling() -> None:
     payload = {"sessionId": "v-1", "hookEventName": "UserPromptSubmit", "cwd": "/w", "prompt": "hi"}
     parsed = event({**payload, "timestamp": "2026-01-01T00:00:00Z"})

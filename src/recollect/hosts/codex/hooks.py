@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from ...types import Json
 from ..events import Event, claude_reply, event_from
+from .words import parted
 
 HOST = "codex"
 EVENTS = {
@@ -28,6 +29,8 @@ _TAKES_NOTICE = (*_TAKES_CONTEXT, "Stop")
 def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
     """The event; a subagent's stop comes with the subagent's own rollout."""
     event = event_from(payload, HOST, EVENTS)
+    if event.prompt:
+        return event._replace(prompt=parted(event.prompt)[0])
     path = payload.get("agent_transcript_path")
     if event.host_event == "SubagentStop" and isinstance(path, str):
         return event._replace(transcript=path)

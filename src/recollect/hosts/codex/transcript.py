@@ -28,6 +28,7 @@ from ..shapes import (
     without_own_answers,
 )
 from ..stream import Entry, Found, Item, Skipped, Transcript, digest, follow, moment, record_of
+from .words import parted
 
 HOST = "codex"
 _BURST = 1_000_000
@@ -153,6 +154,7 @@ class _Reader:
             # The first words of a spawned thread are its parent's, not a person's.
             by_agent = self.state.get("spawned") and "copying" not in self.state
             yield from self.flush()
+            made = [part for message in made for part in _apart(message)]
             yield from self._named(session, made)
             yield from entries(session, made, "agent" if by_agent else "", True)
             return
@@ -240,6 +242,22 @@ class _Reader:
             if isinstance(text, str) and text.strip():
                 self.state["named"] = session
                 yield Found(session, name=title_of(text))
+
+
+def _apart(message: Message) -> Iterator[Message]:
+    """A prompt, and behind it what the program had put before the words."""
+    if isinstance(message.content, str):
+        typed, added = parted(message.content)
+        yield message._replace(content=typed)
+    else:
+        parts = [parted(as_text(block.get("text"))) for block in message.content]
+        added = "\n".join(filter(None, (put for _, put in parts)))
+        blocks = zip(message.content, parts, strict=True)
+        kept = tuple({**block, "text": own} if put else block for block, (own, put) in blocks)
+        yield message._replace(content=kept)
+    if added:
+        key = f"{message.key}/added"
+        yield message._replace(role="system", content=added, name="host", key=key)
 
 
 def _typed(payload: Mapping[str, Json]) -> list[Json]:

@@ -18,7 +18,8 @@ from ..shapes import as_dict, as_list, as_text
 from ..stream import Item, Transcript, follow
 
 HOST = "cursor"
-_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
+_QUERY, _CLOSED = "<user_query>", "</user_query>"
+_NOTIFIED = "<system_notification>"
 
 
 def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
@@ -42,11 +43,15 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
 
 class _Reader(Lines):
     def shaped(self, record: dict[str, Json]) -> dict[str, Json]:
-        """The prompt without what the editor wrapped around it."""
+        """The prompt without what the editor wrapped around it; where the editor tells of a task
+        that is done, the query is its own too."""
         if record.get("role") != "user":
             return record
         said = as_dict(record.get("message")) or record
         blocks = said.get("content")
+        texts = [as_text(as_dict(block).get("text")) for block in as_list(blocks)]
+        if any(_NOTIFIED in text for text in [as_text(blocks), *texts]):
+            return {"role": "system", "content": as_text(blocks) or "\n".join(texts)}
         if isinstance(blocks, str):
             return {"role": "user", "content": _query(blocks)}
         kept = [
@@ -59,5 +64,7 @@ class _Reader(Lines):
 
 
 def _query(text: str) -> str:
-    match = _QUERY.search(text)
-    return match[1] if match else text
+    """The query. It stands last: what is attached before it may look like one."""
+    start = text.rfind(_QUERY)
+    end = text.find(_CLOSED, start)
+    return text[start + len(_QUERY) : end].strip() if 0 <= start < end else text
