@@ -220,3 +220,19 @@ def test_a_command_that_ended_badly_is_an_error(
     assert [message.is_error for message in results] == [failed, failed]
     assert [dict(message.extra or {}).get("exit") for message in results] == [code, code]
     assert [message.call_id for message in results] == ["c1", "prt_5"]
+
+
+def test_of_a_command_its_name_was_typed_and_not_what_it_stands_for(tmp_path: Path) -> None:
+    noted = {"recollect": "/review the diff"}
+    part = {"type": "text", "text": "Always run x. Review the diff.", "metadata": noted}
+    exported = {
+        "info": SESSION,
+        "messages": [{"info": MESSAGES[0], "parts": [part]}],
+    }
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(exported))
+    told = read("opencode", path)
+    assert told.lines == [
+        ("user", "user", "/review the diff"),
+        ("tool", "system", "Always run x. Review the diff."),
+    ]

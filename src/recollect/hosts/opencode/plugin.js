@@ -53,11 +53,19 @@ export const Recollect = async ({ client, directory, worktree }) => {
       if (event.type === "session.deleted") await tell(about("session_end", session))
     },
 
+    // What a command stands for was written by its author: the person typed its name.
+    "command.execute.before": async (input, output) => {
+      const typed = `/${input.command} ${input.arguments ?? ""}`.trim()
+      for (const part of output.parts ?? [])
+        if (part.type === "text") part.metadata = { ...part.metadata, recollect: typed }
+    },
+
     "chat.message": async (input, output) => {
       const session = input.sessionID
       if (subagents.has(session)) return
       const typed = output.parts.filter((part) => part.type === "text" && !part.synthetic)
-      const prompt = typed.map((part) => part.text).join("\n")
+      const words = typed.map((part) => part.metadata?.recollect ?? part.text)
+      const prompt = [...new Set(words)].join("\n")
       const source = started.get(session) ?? "startup"
       started.set(session, "")
       const answers = []

@@ -126,7 +126,7 @@ def _said(message: Mapping[str, Json], place: int, called: set[str]) -> list[Mes
         key = as_text(part.get("id"))
         text = as_text(part.get("text"))
         if kind == "text" and not (part.get("synthetic") or part.get("ignored")):
-            said.append(base._replace(content=text, key=key))
+            said += _words(part, base, text, key)
         elif kind == "reasoning" and text:
             said.append(base._replace(content=({"type": "reasoning", "text": text},), key=key))
         elif kind == "tool":
@@ -139,6 +139,16 @@ def _said(message: Mapping[str, Json], place: int, called: set[str]) -> list[Mes
             said[number] = one._replace(usage=usage)
             break
     return said
+
+
+def _words(part: Mapping[str, Json], base: Message, text: str, key: str) -> list[Message]:
+    """What a text part says. Where our plugin noted which command was typed, that is what the
+    person said; what the command stands for is its author's."""
+    typed = as_text(as_dict(part.get("metadata")).get("recollect"))
+    if base.role != "user" or not typed:
+        return [base._replace(content=text, key=key)]
+    stood_for = base._replace(role="system", content=text, name="host", key=f"{key}/added")
+    return [base._replace(content=typed, key=key), stood_for]
 
 
 def _tool(part: Mapping[str, Json], base: Message, key: str, called: set[str]) -> list[Message]:
