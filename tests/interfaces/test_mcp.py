@@ -290,6 +290,17 @@ def test_operations_go_by_several_names_and_their_values_may_stand_beside(
     assert found in result.content[0].text
 
 
+def test_a_list_names_what_was_stored_under_a_key(memory: recollect.Recollect) -> None:
+    async def work(client: Client) -> Any:
+        listed = [await client.call_tool("memory_operations", {"operation": "list"})]
+        stored = {"operation": "store", "key": "bug", "content": "the eval"}
+        await client.call_tool("memory_operations", stored)
+        listed.append(await client.call_tool("memory_operations", {"operation": "list"}))
+        return [done.structured_content for done in listed]
+
+    assert talk(memory, work, full=True) == [{"items": []}, {"items": [], "keys": ["bug"]}]
+
+
 def test_a_list_costs_few_tokens(memory: recollect.Recollect) -> None:
     memory.learn("The build uses make.", kind="reference")
     memory.record_episode("Fix the login", outcome="success")

@@ -209,7 +209,11 @@ def call(memory: Recollect, name: str, arguments: Mapping[str, Any], full: bool)
         )
     if words == "recall" and str(values["query"]).startswith("memory://"):
         return _whole(memory, str(values["query"]))  # text is shown with nothing hidden
-    told: dict[str, Any] = _visible(shaped(getattr(memory, operation.method)(**values)))
+    result = shaped(getattr(memory, operation.method)(**values))
+    if words == "list" and (stored := memory.scratch()):
+        # Models that know `store` from elsewhere ask for its keys by this name.
+        result["keys"] = [note.title for note in stored]
+    told: dict[str, Any] = _visible(result)
     return told
 
 
