@@ -77,6 +77,7 @@ STATED = {
     ],
     "preference": [
         "I'd prefer the inline credentials over a file.",
+        "I'd rather not have two implementations of the same thing",
         "again: from now on use the same line endings everywhere",
         "score columns should always use the short unit",
         "and yes, apply the changes yourself, always",
@@ -113,6 +114,7 @@ STATED = {
     "correction": [
         "Actually, our settings live in the home folder.",
         "no, we removed the session commands on purpose",
+        "Nein, wir verwenden hier nur die eigene Bibliothek.",
         "This is not an enterprise application, but a sketch.",
         "We should not show the path, but instead the name.",
         "the docs should be in the docs folder, not in the root",

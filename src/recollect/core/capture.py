@@ -28,7 +28,6 @@ from .messages import MEMORY_TAG, SUMMARY_TAG, attached, said
 Span = tuple[int, int]
 
 SHORTEST, LONGEST = 20, 2_000
-FEWEST_WORDS = 5
 MOST_PER_MESSAGE = 3
 MOST_TYPED_LINES = 15
 LONG, LEAST_TYPED = 2_000, 0.4
@@ -86,7 +85,7 @@ def capture(text: str) -> list[Captured]:
     stated = (
         (start, end, rule)
         for start, end in _sentences(masked)
-        if _has_length(masked, start, end) and (rule := rule_of(masked[start:end], forms))
+        if SHORTEST <= end - start <= LONGEST and (rule := rule_of(masked[start:end], forms))
     )
     first = next(stated, None)
     if first is None or _written_for_readers(text, masked):
@@ -106,13 +105,6 @@ def capture(text: str) -> list[Captured]:
         if len(found) == MOST_PER_MESSAGE:
             break
     return found
-
-
-def _has_length(masked: str, start: int, end: int) -> bool:
-    """Long enough to say something by itself; words are counted where a script has spaces."""
-    return SHORTEST <= end - start <= LONGEST and (
-        masked.count(" ", start, end) >= FEWEST_WORDS - 1 or not masked[start:end].isascii()
-    )
 
 
 _SOURCES = {

@@ -21,12 +21,11 @@ class Form(NamedTuple):
 _VERBS = (
     "add answer apply ask assume avoid branch build bump call catch change check clean commit "
     "confirm consider copy create define delete deploy display do document edit ensure exit "
-    "explain "
-    "expose fail follow force format handle hardcode hard-code ignore import include install keep "
-    "leave lint log make merge mock modify name open pass pin prefer prefix print push put raise "
-    "read rebase rely remove reply respond return revert review rewrite run save send set show "
-    "skip "
-    "squash start store test throw touch treat trust try update use validate verify wrap write"
+    "explain expose fail follow force format handle hardcode hard-code ignore import include "
+    "install keep leave lint log make merge mock modify name open pass pin prefer prefix print "
+    "push put raise read rebase rely remove reply respond return revert review rewrite run save "
+    "send set show skip squash start store test throw touch treat trust try update use validate "
+    "verify wrap write"
 ).replace(" ", "|")
 
 _POINTERS = "it|this|that|these|those|them|any of (?:it|th)|him|her|there"
@@ -44,17 +43,45 @@ _CLAUSE_STARTS = (
 
 _STATES = (
     "is|are|was|were|isn't|aren't|has|have|should|shouldn't|use|uses|needs?|lives?|belongs?|"
-    "means?|meant|called|it's|that's|they're|doesn't|don't|can't|cannot"
+    "means?|meant|called|it's|that's|they're|doesn't|don't|can't|cannot|runs?|deploys?|stores?|"
+    "supports?|go|goes"
+)
+
+# Who says "commits", not "the commits", speaks of all there will be.
+_PARTICULAR = (
+    "an?|the|this|that|these|those|my|your|his|her|its|their|some|both|other|such|many|most|"
+    "several|two|three|it|i|we|you|they|he|she|there|here|who|what|which|when|if|because|since|as|"
+    "so|then|maybe|or|where|while|after|before|until|unless|in|on|at|for|from|to|with|why|how|"
+    "everything|nothing|none|one|no"
+)
+_PLURAL = r"(?!(?:this|his|its|as)\b)\w*[^\Wsu]s"
+_NAMED = (
+    rf"(?!(?:{_PARTICULAR})\b)(?:[\w.-]+ (?:is|are|has|uses|runs|needs|lives)|"
+    rf"{_PLURAL} (?:have|use|run|need|live))\b"
+)
+_IN_GENERAL = rf"{_LEAD}(?:(?!(?:{_PARTICULAR})\b)[\w./-]+ ){{0,3}}?"
+# What is done with every change, and the moments at which it is done.
+_PRACTICES = (
+    "tests|testing|coverage|reviews?|approvals?|hints|annotations|docstrings?|documentation|"
+    "docs|changelogs?|linting|formatting|commits|sign-?offs?"
+)
+_STEP = (
+    r"(?:every|each|any|all|(?:(?:you|we|an?|the|your|our) )?"
+    r"(?:commit|merg|push|releas|deploy|ship|publish)\w*)\b"
 )
 
 FORMS = (
-    # "Must" is said of much. It binds with a limit, for all of a kind, as a way of working, or
-    # when it says how something is done.
+    # "Must" is said of much. It binds with a limit, for all of a kind, at every step, for good, as
+    # a way of working, or when it says how something is done.
     Form(
         "constraint",
         "must",
         r"\bmust(?:n't| not| never| always| only)\b|"
-        r"\b(?:all|every|each|any|no|everything|everyone|whenever)\b[^,;:]{0,80}\bmust\b|"
+        r"\b(?:all|every|each|any|no|everything|everyone|nothing|nobody|whenever)\b[^,;:]{0,80}"
+        rf"\bmust\b|{_IN_GENERAL}(?:{_PLURAL}(?: (?:of|for|in|on|to|from) [^,;:]{{1,40}})?|code|"
+        rf"{_PRACTICES}) must\b|^(?:our [^,;:]{{1,60}}|this (?:project|repo|package|app)) must\b|"
+        rf"\bmust\b[^,;:]{{1,60}}\b(?:before|after|with|on|for|in|at) {_STEP}|"
+        r"\bmust (?:stay|remain) \w|"
         r"\b(?:you|we|i) must (?:use|keep|follow|run|write|ask|commit|test|do|support|focus|stay|"
         r"preserve|maintain|respect|adhere|match|reference|show|validate|verify|check|update|"
         r"document|ensure|avoid)\b|"
@@ -62,18 +89,22 @@ FORMS = (
     ),
     Form(
         "constraint",
-        " ever",
-        r"\b(?:don'?t|do not) ever\b|\bnever ever\b|"
+        " ever|'t push|not push|dont push|'t commit|not commit|dont commit|'t merge|not merge|"
+        "'t deploy|not deploy",
+        r"\b(?:don'?t|do not) (?:you )?ever\b|\bnever,? ever\b|"
+        rf"{_ORDER}(?:don'?t|do not) (?:commit|push|merge|deploy)\b[^,;:]{{0,30}} "
+        r"(?:to|into|on) (?:the )?(?:main|master|prod\w*)\b|"
         r"\b(?:should|must|can)(?: not|n't)\b[^,;:?]{1,60}\bever\b",
     ),
     Form(
         "constraint",
         "required|mandatory|negotiable|forbidden|prohibited|allowed|permitted",
         # "Is required" and "is not allowed" are what errors say; people say for whom, or when.
-        r"\b(?:is|are) (?:always |strictly |absolutely )?required (?:for|before|in|on|with|after|"
-        r"by) "
-        r"(?:all|every|each|any|our|the|new|both)\b|"
-        r"\b(?:is|are|be|it's|that's) (?:always |strictly |absolutely |strongly )?"
+        r"\b(?:is|are) (?:\w+ )?required (?:for|in|on|with|by) (?:all|every|each|any|our|new)\b|"
+        rf"\brequired (?:(?:before|after|to) {_STEP}|everywhere\b|that\b)|"
+        rf"{_IN_GENERAL}(?:(?:{_PRACTICES}) (?:is|are) (?:\w+ )?required\b|"
+        rf"{_PLURAL}(?: (?:of|for|in|on|to|from) [^,;:]{{1,40}})? are not allowed[.!]*$)|"
+        r"\b(?:you|we) are required to\b|\b(?:is|are|be|it's|that's) (?:\w+ly |always )?"
         r"(?:mandatory|non-negotiable|forbidden|prohibited)\b|"
         r"\b(?:you|we|they|nobody) (?:are|is)(?: not|n't) allowed\b|^no\b.{3,40}\ballowed[.!]*$|"
         r"^only\b.{3,80}\b(?:are|is) (?:allowed|permitted)\b",
@@ -81,12 +112,11 @@ FORMS = (
     Form(
         "constraint",
         "all |every|each ",
-        rf"{_LEAD}(?:all|every|each|everything)\b(?! (?:we|i|you|(?:of )?(?:this|that|these|"
-        rf"those))\b)"
-        r"(?:(?! (?:i|we|you) )[^,;:?]){0,80} "
-        r"(?:should|shouldn't|needs? (?:to|its|their|an?)|ha(?:s|ve) to)\b|"
-        r"[:,] (?:every|each) (?!of\b)(?:(?!i |we |you )[^\s,;:]+ ){1,4}(?:should|needs? to|ha(?:s|"
-        r"ve) to)\b",
+        rf"{_LEAD}(?:all|every|each|everything)\b(?! (?:we|i|you|it|(?:of )?(?:this|that|these|"
+        r"those))\b)(?:(?! (?:i|we|you) )[^,;:?]){0,80} "
+        r"(?:should|shouldn't|needs? (?:to|its|their|an?|\w{3,}s)|ha(?:s|ve) to)\b|"
+        r"[:,] (?:every|each) (?!of\b)(?:(?!i |we |you )[^\s,;:]+ ){1,4}"
+        r"(?:should|needs? to|ha(?:s|ve) to)\b",
     ),
     Form(
         "constraint",
@@ -102,9 +132,10 @@ FORMS = (
     Form(
         "preference",
         "prefer",
-        r"\bi(?:'d| would)?(?: \w+ly| much| still| always)? prefer\b|"
-        r"(?:^|\b(?:but|and) )would prefer\b",
+        r"(?:\bi|^(?:[^,;:]{1,20}, +)?we)(?:'?d| would)?(?: \w+ly| much| still| always)? prefer\b|"
+        r"(?:^|\b(?:but|and) )would prefer\b|\bmy preference is\b",
     ),
+    Form("preference", "d rather", r"\b(?:i|we)(?:'?d| would)(?: much)? rather \w"),
     Form(
         "preference",
         "from now on|going forward|as a rule,",
@@ -126,8 +157,7 @@ FORMS = (
         "preference",
         "t use|t hard|t assume|t guess|t invent|t rely|t mock|t stub|t duplicat|t mix|t litter",
         rf"{_ORDER}(?:don'?t|do not) (?:ever )?(?:use|hard-?code|assume|guess|invent|rely|mock|"
-        rf"stub|"
-        rf"duplicate|mix|litter)\b(?! (?:{_POINTERS})\b)",
+        rf"stub|duplicate|mix|litter)\b(?! (?:{_POINTERS})\b)",
     ),
     Form(
         "preference",
@@ -221,24 +251,30 @@ FORMS = (
         "correction",
         "actually",
         r"^(?:(?:oh|ah|hmm+|wait|sorry|well|ok|okay|but|no)[,.!… ]+)*actually\b,? "
-        r"(?:the|our|my|we|all|every|these|those|this \w+|i (?:meant|mean|said|prefer)|instead|"
-        rf"[\w./-]+[._/-][\w./-]+|_+)\b.*\b(?:{_STATES})\b",
+        rf"(?:{_NAMED}|(?:the|our|my|we|all|every|these|those|this \w+|i (?:meant|mean|said|"
+        rf"prefer)|instead|[\w./-]+[._/-][\w./-]+|_+)\b.*\b(?:{_STATES})\b)",
     ),
     Form(
         "correction",
         "no,|no;|no:|no -|no–|no—|nope",
-        r"^(?:no|nope) ?[,;:–—-]+ *(?:(?:the|our|my|all|every|these|those|this (?:project|repo|app|"
-        r"file)) |"
-        r"we (?=(?:use|need|have|should|don't|want|removed|decided|agreed|only)\b)|"
-        rf"[\w./-]+[._/-][\w./-]+ |_+ ?).*\b(?:{_STATES}|want|removed|decided|agreed|only)\b",
+        rf"^(?:no|nope) ?[,;:–—-]+ *(?:(?:please )?use (?!(?:{_POINTERS})\b)\w|{_NAMED}|"
+        r"(?:(?:the|our|my|all|every|these|those|this (?:project|repo|app|file)) |we (?=(?:use|"
+        r"need|have|should|don't|want|removed|decided|agreed|only|deploy|run|store)\b)|"
+        rf"[\w./-]+[._/-][\w./-]+ |_+ ?).*\b(?:{_STATES}|want|removed|decided|agreed|only)\b)",
+    ),
+    Form(
+        "correction",
+        "nein,|non,|no, u|não,",
+        r"^(?:nein, wir (?:benutzen|verwenden|nutzen)|non, (?:on utilise|nous utilisons)|"
+        r"n(?:o|ão), (?:usamos|utilizamos))\b",
     ),
     Form(
         "correction",
         "not &but ",
-        rf"\b(?:is|are) not +(?!\w+(?:ed|ing)\b)\S+(?: +[^\s,;:]+){{0,2}}?,? +but "
-        rf"+(?!(?:{_CLAUSE_STARTS}|\w+s)\b)\w|"
-        r"\b(?:is|are|be|use|want|should) not (the|by|in|on|with|as|from|through) "
-        r"(?:[^\s,;:]+ ){0,8}?[^\s,;:]+,? but \1 \w|"
+        r"\b(?:is not|are not|uses? not|(?:do not|don't|does not) use|not using) +"
+        rf"(?!\w+(?:ed|ing)\b)\S+(?: +[^\s,;:]+){{0,2}}?,? +but +(?!(?:{_CLAUSE_STARTS}|\w+s)\b)\w|"
+        r"\b(?:\w+ not (?!the\b)|(?:is|are|be|use|want|should) not )(the|by|in|on|with|as|from|"
+        r"through|via) (?:[^\s,;:]+ ){0,8}?[^\s,;:]+,? but \1 \w|"
         r"\b(?:is|are|be|use|want) not an? (?:[^\s,;:]+ ){0,8}?[^\s,;:]+,? but an? \w|"
         r"\bnot\b[^;:]{1,120}\bbut (?:instead|rather)\b",
     ),
@@ -249,7 +285,11 @@ FORMS = (
         r"\w+ed (?:in|on|by|with|at))|use|uses|"
         r"should|called|means|meant|want|store|keep|write|create) +(?:[^\s,;(]+ "
         r"+){0,11}[^\s,;(]+(?:,| [-–]) *not +(?:just )?"
-        r"(?:an?|the|in|on|as|by|from|with|at|_+)\b",
+        r"(?:an?|the|in|on|as|by|from|with|at|_+)\b|"
+        r"\b(?:(?<!now )(?:is|are|uses?|runs?|should be)(?! now)\b[^,;:()]{1,60}|called [^\s,;]+), "
+        r"not [\w./-]+!*$|"
+        r"\b(in|on|with|by|from|at|as|via|using|through) (?:[^\s,;(]+ ){0,5}[^\s,;(]+(?:,| [-–]) *"
+        r"not (?:just )?\1 \w",
     ),
     Form(
         "remember",
@@ -278,16 +318,26 @@ FORMS = (
     ),
     Form(
         "constraint",
-        "zwingend|verboten|auf keinen fall",
-        r"\b(?:zwingend|verboten|auf keinen fall)\b",
+        "zwingend|verboten|auf keinen fall|müssen|jede&muss",
+        r"\b(?:zwingend|verboten|auf keinen fall)\b|"
+        r"^(?:alle|jede[rs]?) [^,;:]{1,60}\b(?:müssen|muss)\b|"
+        r"^die [^,;:]{1,60}\bmüssen [^,;:]{1,60}\bjede[mnrs]?\b|"
+        r"^(?!(?:wir|sie|diese|jetzt|dann|da|hier|beide|einige)\b)[\w-]+ müssen (?!wir|sie|die)\w",
     ),
     Form(
         "constraint",
-        "obligatori|prohibid|obrigatóri|proibid",
+        "obligatori|prohibid|obrigatóri|proibid|tod&debe|cada&debe|devem|cada&deve |toda &deve ",
         r"\b(?:es|son|está|é|são) (?:obligatori[oa]s?|prohibid[oa]s?|obrigatóri[oa]s?|"
-        r"proibid[oa]s?)\b",
+        r"proibid[oa]s?)\b|^(?:tod[oa]s? l?[oa]s|cada) [^,;:]{1,60}\bde(?:ben?|vem?)\b|"
+        r"^l?[oa]s [^,;:]{1,60}\bde(?:ben|vem) [^,;:]{1,60}\bcada\b",
     ),
-    Form("constraint", "obligatoire|interdit", r"\b(?:est|sont) (?:obligatoires?|interdite?s?)\b"),
+    Form(
+        "constraint",
+        "obligatoire|interdit|tous&doi|toutes&doi|chaque&doi",
+        r"\b(?:est|sont) (?:obligatoires?|interdite?s?)\b|"
+        r"^(?:(?:tous|toutes) les|chaque) [^,;:]{1,60}\bdoi(?:t|vent)\b|"
+        r"^les [^,;:]{1,60}\bdoivent [^,;:]{1,60}\bchaque\b",
+    ),
     Form(
         "preference",
         "以后|以後|今后|今後|从现在|從現在|总是|總是|始终|始終|一律|永远|永遠|不要使用|不要用|"
@@ -318,26 +368,22 @@ FORMS = (
         "preference",
         "immer|niemals|ab jetzt|ab sofort|von nun an|künftig|bevorzuge|verwende kein|benutze kein|"
         "nutze kein",
-        r"\b(?:ab jetzt|ab sofort|von nun an|künftig)\b|\bich bevorzuge\b|\b(?:verwende|benutze|"
-        r"nutze) "
-        r"kein\w*\b|\b(?:verwende|benutze|nutze|schreibe?|antworte|mach|füge|teste) (?:\S+ "
-        r"){0,3}(?:immer|"
-        r"niemals)\b|^(?:bitte )?(?:immer|niemals) (?:\S+ ){1,6}\w+en[.!]*$",
+        r"\b(?:ab jetzt|ab sofort|von nun an|künftig)\b|\bich bevorzuge\b|"
+        r"\b(?:verwende|benutze|nutze) kein\w*\b|\b(?:verwende|benutze|nutze|schreibe?|antworte|"
+        r"mach|füge|teste) (?:\S+ ){0,3}(?:immer|niemals)\b|"
+        r"^(?:bitte )?(?:immer|niemals) (?:\S+ ){1,6}\w+en[.!]*$",
     ),
     Form(
         "preference",
         "siempre|nunca|adelante|a partir de a|prefiero|prefiro|no uses|no utilices|não use|não "
         "utilize|sempre|evita |evite ",
-        r"\b(?:de ahora en adelante|en adelante,?|de agora em diante|daqui (?:em|pra) diante|a "
-        r"partir de a[hg]ora)"
-        r"\b|\bpref(?:iero|iro)\b|(?:^|[,;] |\by )no (?:uses|utilices)\b|\bnão (?:use|utilize)\b|"
-        r"\b(?:siempre|sempre) (?:us[ae]|utiliz[ae]|escrib[ae]|escreva|respond[ae]|haz|faça|"
-        r"cre[ae]|crie|debes?|"
-        r"deben|devem?)\b|\b(?:us[ae]|utiliz[ae]|escribe|escreva|respond[ae]|mant[eé]n|mantenha) "
-        r"(?:\S+ ){0,2}"
-        r"(?:siempre|sempre)\b|\bnunca (?:uses?|utilices?|utilize|hagas|faça|escribas|escreva|"
-        r"borres|apague|"
-        r"toques|debe)\b|(?:^|[,;] |\by |\be )evit[ae] \w+",
+        r"\b(?:de ahora en adelante|en adelante,?|de agora em diante|daqui (?:em|pra) diante|"
+        r"a partir de a[hg]ora)\b|\bpref(?:iero|iro)\b|(?:^|[,;] |\by )no (?:uses|utilices)\b|"
+        r"\bnão (?:use|utilize)\b|\b(?:siempre|sempre) (?:us[ae]|utiliz[ae]|escrib[ae]|escreva|"
+        r"respond[ae]|haz|faça|cre[ae]|crie|debes?|deben|devem?)\b|\b(?:us[ae]|utiliz[ae]|escribe|"
+        r"escreva|respond[ae]|mant[eé]n|mantenha) (?:\S+ ){0,2}(?:siempre|sempre)\b|"
+        r"\bnunca (?:uses?|utilices?|utilize|hagas|faça|escribas|escreva|borres|apague|toques|"
+        r"debe)\b|^nunca \w+[ae]s\b|(?:^|[,;] |\by |\be )evit[ae] \w+",
     ),
     Form(
         "preference",
@@ -347,6 +393,6 @@ FORMS = (
         r"\b(?:utilise|écris|réponds|fais|ajoute|garde|mets)z? (?:\S+ ){0,2}toujours\b|"
         r"\bn'utilisez? (?:pas|jamais)\b|\bne (?:fai|met|touche|modifie|supprime|crée|change)\w* "
         r"jamais\b|"
-        r"\bne soi(?:t|ent) jamais\b|(?:^|[,;] |\bet )évitez? \w+",
+        r"\bne soi(?:t|ent) jamais\b|^n(?:e |')\w+ jamais\b|(?:^|[,;] |\bet )évitez? \w+",
     ),
 )

@@ -57,7 +57,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 _FEELINGS = (
     r"an?|some|so|such|really|very|quite|that|because|the|something|why|how|\w+ing|\w*ful|nice|"
-    "hard|tough|great|fun|wrong|awesome|incredible|proud|happy|excited|thrilled|tired|stoked"
+    "hard|tough|great|fun|wrong|awesome|incredible|proud|happy|excited|thrilled|tired|stoked|"
+    r"broken|missing|ready|elsewhere|\d+"
 )
 
 _QUESTION = (
@@ -78,7 +79,7 @@ _PASSING = (
     r"\bfor this[.!]*$|\b(?:do|did|does|like) (?:this|that|it)\b|\bmake sure (?:this|it)\b|"
     r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|.\bagain\b|\bplease check\b|"
     r"\b(?:for|right|just) now\b|\bnow(?:,|[.!]*$)|\b(?:at|for) the moment\b|\btemporarily\b|"
-    r"\b(?:bugs?|errors?|crash(?:es|ed)?|broken) (?:is|are|was|where|when|because|in)\b|"
+    r"\b(?:bugs?|errors?|crash(?:es|ed)?|broken) (?:is|are|was|where|when|because)\b|"
     r"\bthere (?:is|are) (?:\w+ ){1,2}(?:bugs?|errors?|issues?|problems?)\b|^if (?:not|so)\b|"
     r"\b(?:rule|description|instructions?) (?:that|which) (?:says?|states?)\b|\bnot the one\b|"
     r"\bwhen i (?:go|click|open|press|run|try)\b|"
@@ -86,30 +87,36 @@ _PASSING = (
     r"\.\w{1,6}:\d|\blines? \d|(?-i:\b[A-Z]\w*(?:Error|Exception)\b)|\berror: |\bblocked by\b|"
     # Data.
     r"^[{\[]|\w- [A-Z].*\w- [A-Z]|_[:,] ?[_\[{]|\",\"|\":\"|\\\"|"
-    # Bold at the start is how an answer or a document begins its lines, not how people type.
-    r"^\*\*(?!important|note|rule)|"
+    # Bold at the start is how an answer or a document begins its lines, a number in brackets how
+    # it ends them, not how people type.
+    r"^\*\*(?!important|note|rule)|\w\[\d+\][.!]*$|"
     # What is announced stands elsewhere too.
-    r":$"
+    r":$|\b(?:siguientes|suivante?s|seguintes)\b"
 )
 
 # What speaks against a rule although one of its forms is there.
 _UNLESS = {
     # "must" that infers or admits, and requirements that are denied or only mentioned.
-    "constraint": r"\bmust(?:'ve| have (?:been|some|had|lost|gotten|\w+ed)| feel| love| really| "
-    r"currently|"
-    rf" be (?:{_FEELINGS}))\b|"
+    "constraint": r"\bmust(?:'ve| (?:never |not )?have (?:been|some|had|lost|gotten|run|gone|"
+    rf"worked)| have \w+ed\b(?! \w+s[.!]*$)| feel| love| really| currently| be (?:{_FEELINGS}))\b|"
     r"\b(?:there|it|that|this|i|he|she|something|\w+ else) must\b|^must (?:be|feel)\b|"
-    r"\byou must be\b|\bmust be (?:somewhere|somehow|connected|due|using|one|in)\b|\bwhy must\b|"
+    r"\byou must be\b|\bmust be (?:somewhere|somehow|connected|due|using|one)\b|\bwhy must\b|"
     r"^there should be\b|"
+    # What a user can do, what stands on one page, and how a program refuses what it was given.
+    r"\bmust be able\b|\b(?:on|in) this (?:page|screen|form|view|component)\b|"
+    r"\bmust (?:be|have) (?:of type|between|at (?:least|most)|(?:an? )?(?:valid|strings?|"
+    r"numbers?))\b|"
     r"\b(?:what|which|who|how) (?:\w+ ){0,4}must\b|"
     r"\b(?:a|the|if \w+) must\b|\bmust-\w|\bmust (?:get to|fix|find)\b|\bmust[.!]*$|\bmust my\b|"
     r"\byou must \w+ (?:\w+ )?(?:it|this|that|those|these|them)(?: up| out)?[.!]*$|"
     r"\b(?:if|as|when|where|not|isn't|aren't|no longer|no \w+(?: \w+)?) "
     r"(?:is |are |be )?(?:required|mandatory)\b|"
-    r"\brequired (?:fields?|sections?|tokens?|changes?|to)\b|"
+    r"\brequired (?:fields?|sections?|tokens?|changes?)\b|"
     r"\bever (?:forget|quit|give up)\b|\bdo(?:n't|es not|esn't| not) (?:need|have) to\b|"
     r"\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|updated|done|deleted|"
     r"renamed)\b|"
+    # What somebody or something else says.
+    r"\bsays\b|\b(?:he|she|it|they) said\b|\bdocs say\b|\bwants that\b|"
     r"\bto my understanding\b|\bas it should\b|^(?:so |and )?if you\b",
     "preference": r"\b(?:from now on|going forward),? (?:i|we)(?:'m|'ll| am| will)\b|"
     r"\bthat (?:\w+ )?(?:format|style|pattern|approach)\b|"
@@ -117,7 +124,8 @@ _UNLESS = {
     r"^(?:they|it|he|she|his|her|their|this|that|these|those)\b.*"
     r"\b(?:and|so|but|should) (?:always|never)\b|"
     r"\b(?:i|we)(?:'ve| have|'d| had)? never (?:knew|heard|thought|seen|saw|got|been|tried|had|"
-    r"did|really)\b|\bused to prefer\b|\bcurrently (?:always|never)\b|"
+    r"did|really|use (?:this|that|these|those))\b|\bused to prefer\b|"
+    r"\bcurrently (?:always|never)\b|"
     r"\b(?:caus(?:es?|ing)|appears?|tends?) (?:\S+ ){0,4}to (?:always|never)\b|"
     r"(?:n't|not) (?:\w+ )?(?:need|have|want) to (?:always|never)\b|"
     r"\bcomme ça\b|\b(?:next|every|each) time,? (?:i|we)\b|"
@@ -130,9 +138,10 @@ _UNLESS = {
     r"^(?:(?:but|and|so) )?(?:not|it|they|these|those|the key|for|"
     r"(?:this|that) (?!is |project|repo|code|app|package|module|service|library|team|file|filter)"
     r"\w+)\b|"
-    r"\b(?:it is|it's|it was)\b|"
+    r"\b(?:it is|it's|it was|i was)\b|"
     r"\bnot (?:only|just (?!an?|the)|sure|bad|great|perfect|ideal|working|too|very|yet|related|"
-    r"really|that|so|many|much|long|seeing|getting|able|a priority)\b|\b(?:why|if|or) not\b|"
+    r"really|that|so|many|much|long|seeing|getting|able|a priority|there|"
+    r"here)\b|\b(?:why|if|or) not\b|"
     r"\bactually,? i(?:'\w+)?\b(?! (?:meant|mean|said|prefer))|"
     r"\bactually,? (?:can|could|what|how|why)\b|\bstill\b|\bfail\w*|\bno good\b|\bbroken\b|\bthe "
     r"(?:issue|problem|bug|error) is\b|"
