@@ -422,6 +422,8 @@ def test_over_http_with_the_token_either_era_works(address: str, mode: str) -> N
         ({}, 401),
         ({"Authorization": "Bearer wrong"}, 401),
         ({"Authorization": f"Basic {TOKEN}"}, 401),
+        ({"Authorization": f"Bearer  {TOKEN}"}, 401),
+        ({"Authorization": f"bearer {TOKEN}", "Origin": "http://evil.example"}, 403),
         ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421),
         ({"Authorization": f"Bearer {TOKEN}", "Host": "localhost:1.evil.example"}, 421),
         ({"Authorization": f"Bearer {TOKEN}", "Host": "127.0.0.1:1@evil.example"}, 421),

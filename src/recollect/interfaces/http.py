@@ -66,7 +66,10 @@ def _refusal(scope: Scope, token: str) -> tuple[int, bytes]:
 
 def _is_allowed(scope: Scope, token: str) -> bool:
     given = [value for name, value in scope["headers"] if name == b"authorization"]
-    return len(given) == 1 and compare_digest(given[0], b"Bearer " + token.encode())
+    if len(given) != 1:
+        return False
+    scheme, _, borne = given[0].partition(b" ")
+    return scheme.lower() == b"bearer" and compare_digest(borne, token.encode())
 
 
 def serve(server: Server[Any], memory: Recollect, port: int) -> int:
