@@ -317,18 +317,26 @@ def test_who_types_at_a_terminal_is_the_user(project: Path, tmp_path: Path) -> N
         "TERM": "dumb",
     }
     script = "import sys; from recollect.interfaces.cli import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", script, "learn", "never deploy on Fridays", "--kind", "policy"]
-    master, slave = pty.openpty()
-    done = subprocess.run(
-        command, cwd=project, env=environment, stdin=slave, stdout=slave, stderr=slave
-    )
-    os.close(slave)
-    said = os.read(master, 10_000).decode()
-    os.close(master)
-    assert done.returncode == 0, said
-    assert "(policy, project, active)" in said
+    command = [sys.executable, "-c", script, "learn"]
+
+    def at_a_terminal(text: str, **more: str) -> str:
+        words = [*command, text, "--kind", "policy"]
+        master, slave = pty.openpty()
+        done = subprocess.run(
+            words, cwd=project, env={**environment, **more}, stdin=slave, stdout=slave, stderr=slave
+        )
+        os.close(slave)
+        said = os.read(master, 10_000).decode()
+        os.close(master)
+        assert done.returncode == 0, said
+        return said
+
+    assert "(policy, project, active)" in at_a_terminal("never deploy on Fridays")
+    for variable in ("GEMINI_CLI", "CODEX_THREAD_ID"):
+        said = at_a_terminal(f"never deploy without {variable}", **{variable: "1"})
+        assert "(policy, project, proposed)" in said, "an agent opened this terminal"
     piped = subprocess.run(
-        [*command[:4], "always ask first", "--kind", "policy"],
+        [*command, "always ask first", "--kind", "policy"],
         cwd=project, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
     )  # fmt: skip
     assert "proposed" in piped.stdout

@@ -260,12 +260,22 @@ def _no_command(words: list[str]) -> InvalidInput:
     )
 
 
+_AGENTS_SHELLS = (
+    *("CLAUDECODE", "GEMINI_CLI", "OPENCODE", "CURSOR_AGENT", "COPILOT_CLI", "CLINE_ACTIVE"),
+    *("CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID"),
+    *("GOOSE_TERMINAL", "AI_AGENT"),
+)
+"""What agents set for the commands that they run; several run them at a terminal of their own."""
+
+
 def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
-    """Open the memory and do it. Who sits at a terminal is the user; a pipe is an agent."""
+    """Open the memory and do it. Who sits at a terminal is the user; a pipe is an agent, and so is
+    a terminal that an agent opened."""
     from ..opening import open_as
 
     streams = (sys.stdin, sys.stdout)
-    origin = "user" if all(stream and stream.isatty() for stream in streams) else "agent"
+    typed = all(stream and stream.isatty() for stream in streams)
+    origin = "user" if typed and not any(map(os.environ.get, _AGENTS_SHELLS)) else "agent"
     names = [parameter.name for parameter in operation.parameters]
     values = {name: _value(name, given[name]) for name in names if name in given}
     place = given.get("project")
