@@ -82,6 +82,23 @@ def test_slash_commands_about_memory_say_what_chats_are_used_to(mem: Mem) -> Non
         assert "Redis on port 6380" in run_slash(mem, "/memory list")
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "don't mock the clock",
+        "why don't we mock, and why can't we",
+        "the users' clock",
+        'what is "the clock',
+        '"mock the clock"',
+        "'mock the clock' --limit 3",
+        r"mock \d the clock # now",
+    ],
+)
+def test_in_a_chat_an_apostrophe_is_a_letter(mem: Mem, asked: str) -> None:
+    mem.learn("We don't mock the clock of users in tests")
+    assert "mock the clock" in run_slash(mem, f"/memory search {asked}")
+
+
 def test_a_session_has_one_status_wherever_it_is_shown(mem: Mem, clock: Clock) -> None:
     mem.record("s-1", "hello")
     for later, status in ((0, "active"), (2 * 3_600_000_000, "idle")):

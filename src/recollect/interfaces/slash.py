@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,7 @@ if TYPE_CHECKING:
 
 def run_slash(memory: Recollect, text: str) -> str:
     """Do what a slash command says, with the opened memory; gives the answer as text."""
-    try:
-        words = shlex.split(text.strip().removeprefix("/"))
-    except ValueError as error:
-        raise InvalidInput(f"the command is not complete: {error}", where=text) from None
-    command, rest = cli.command_of(words)
+    command, rest = cli.command_of(_words(text.strip().removeprefix("/")))
     operation = schema.operation(command)
     # Nobody quotes what they ask in a chat.
     given = arguments.parse(operation, rest, join=True)
@@ -33,3 +30,14 @@ def run_slash(memory: Recollect, text: str) -> str:
     if given.get("json"):
         return render.as_json(result)
     return show(command, result)
+
+
+def _words(text: str) -> list[str]:
+    """The words of a command. Quotes hold together what they enclose, as in a shell; an apostrophe
+    is a letter, a backslash too, and so is a quote that nothing closes."""
+    lexer = shlex.shlex(re.sub(r"(?<=\w)'(?=\w)", "\0", text), posix=True)
+    lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""
+    try:
+        return [word.replace("\0", "'") for word in lexer]
+    except ValueError:
+        return text.split()
