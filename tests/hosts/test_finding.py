@@ -47,6 +47,16 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
+def test_claude_codes_folders_are_named_as_javascript_names_them(home: Path) -> None:
+    record = {"type": "user", "uuid": "u", "sessionId": "s", "cwd": "/w/é 🚀p"}
+    write(home / ".claude" / "projects" / "-w-----p" / "e.jsonl", [record])
+    write(home / ".claude" / "projects" / "mine" / "m.jsonl", [record])
+    find = hosts.transcripts("claude-code").discover
+    chosen = {"CLAUDE_CODE_PROJECT_DIR_NAME": "mine"}
+    assert names(find(str(home), ("/w/é 🚀p",), {})) == ["e.jsonl"]
+    assert sorted(names(find(str(home), ("/w/é 🚀p",), chosen))) == ["e.jsonl", "m.jsonl"]
+
+
 def names(found: list[Transcript]) -> list[str]:
     return [Path(transcript.path).name for transcript in found]
 

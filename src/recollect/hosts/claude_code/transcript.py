@@ -83,16 +83,23 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
     """The transcripts of projects at or below the roots; of all projects without roots."""
     base = os.path.join(env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "projects")
     # The folder's name is lossy, so it only narrows the search; the records tell the directory.
-    slugs = tuple(re.sub(r"[^A-Za-z0-9]", "-", root)[:200] for root in roots)
+    slugs = tuple(_slug(root) for root in roots)
+    chosen = env.get("CLAUDE_CODE_PROJECT_DIR_NAME")
     found = []
     for folder in names(base):
-        if slugs and not folder.startswith(slugs):
+        if slugs and not folder.startswith(slugs) and folder != chosen:
             continue
         for path in files(os.path.join(base, folder), ".jsonl"):
             cwd = next((as_text(r["cwd"]) for r in head(path) if r.get("cwd")), "")
             if within(cwd, roots):
                 found.append(transcript(HOST, path, cwd=cwd))
     return found
+
+
+def _slug(root: str) -> str:
+    """The name of a directory's folder, as JavaScript makes it: what takes two of its letters, an
+    emoji, becomes two dashes."""
+    return re.sub(r"[^A-Za-z0-9]", lambda m: "-" if m[0] < "\U00010000" else "--", root)[:200]
 
 
 class _Reader:
