@@ -77,7 +77,8 @@ FORMS = (
         "constraint",
         "must",
         r"\bmust(?:n't| not| never| always| only)\b|"
-        r"\b(?:all|every|each|any|no|everything|everyone|nothing|nobody|whenever)\b[^,;:]{0,80}"
+        r"(?:^(?:all|every|each)\b.{0,80}|"
+        r"\b(?:all|every|each|any|no|everything|everyone|nothing|nobody|whenever)\b[^,;:]{0,80})"
         rf"\bmust\b|{_IN_GENERAL}(?:{_PLURAL}(?: (?:of|for|in|on|to|from) [^,;:]{{1,40}})?|code|"
         rf"{_PRACTICES}) must\b|^(?:our [^,;:]{{1,60}}|this (?:project|repo|package|app)) must\b|"
         rf"\bmust\b[^,;:]{{1,60}}\b(?:before|after|with|on|for|in|at) {_STEP}|"
@@ -100,14 +101,14 @@ FORMS = (
         "constraint",
         "required|mandatory|negotiable|forbidden|prohibited|allowed|permitted",
         # "Is required" and "is not allowed" are what errors say; people say for whom, or when.
-        r"\b(?:is|are) (?:\w+ )?required (?:for|in|on|with|by) (?:all|every|each|any|our|new)\b|"
+        r"\brequired (?:for|in|on|with|by|around) (?:all|every|each|any|our|new)\b|"
         rf"\brequired (?:(?:before|after|to) {_STEP}|everywhere\b|that\b)|"
-        rf"{_IN_GENERAL}(?:(?:{_PRACTICES}) (?:is|are) (?:\w+ )?required\b|"
+        rf"{_IN_GENERAL}(?:(?:{_PRACTICES}) (?:(?:is|are) (?:\w+ )?)?required\b|"
         rf"{_PLURAL}(?: (?:of|for|in|on|to|from) [^,;:]{{1,40}})? are not allowed[.!]*$)|"
         r"\b(?:you|we) are required to\b|\b(?:is|are|be|it's|that's) (?:\w+ly |always )?"
         r"(?:mandatory|non-negotiable|forbidden|prohibited)\b|"
-        r"\b(?:you|we|they|nobody) (?:are|is)(?: not|n't) allowed\b|^no\b.{3,40}\ballowed[.!]*$|"
-        r"^only\b.{3,80}\b(?:are|is) (?:allowed|permitted)\b",
+        r"\b(?:you|we|they|nobody) (?:are|is)(?: not|n't| never) allowed\b|"
+        r"^no\b.{3,40}\ballowed[.!]*$|^only\b.{3,80}\b(?:are|is) (?:allowed|permitted)\b",
     ),
     Form(
         "constraint",
@@ -133,7 +134,7 @@ FORMS = (
         "preference",
         "prefer",
         r"(?:\bi|^(?:[^,;:]{1,20}, +)?we)(?:'?d| would)?(?: \w+ly| much| still| always)? prefer\b|"
-        r"(?:^|\b(?:but|and) )would prefer\b|\bmy preference is\b",
+        r"(?:^|\b(?:but|and) )would prefer\b|\bmy preference is\b|^(?:please )?prefer \w",
     ),
     Form("preference", "d rather", r"\b(?:i|we)(?:'?d| would)(?: much)? rather \w"),
     Form(
@@ -145,11 +146,12 @@ FORMS = (
         "preference",
         "always|never",
         r"\bshould (?:always|never) \w|\b(?:i|we)(?: \w+)? (?:always|never) want\b|"
-        r"^(?:please )?(?:always|never) (?!(?:the|an?|we|i|you|they|it|mind|again|ever|here|there|"
-        r"up|in|on|at|so|"
+        r"^(?:(?:please|important|critical|note|rule)[:,!]* )?(?:always|never) (?!(?:the|an?|we|i|"
+        r"you|they|it|mind|again|ever|here|there|up|in|on|at|so|"
         r"good|nice|great|happy|glad|fun|been|had|saw|knew|thought|got|felt|\w+ed|\w+ing|\w+s)\b)"
         r"\w|(?:^|[,;:(–—-] *|\b(?:please|and|then|so|but|should|you|we|i|to|will|i'll) +)"
-        rf"(?:always|never) +(?:(?:{_VERBS})\b(?! {_POINTED})|__)|, always[.!]*$",
+        rf"(?:always|never) +(?:(?:{_VERBS})\b(?! {_POINTED})|__)|, always[.!]*$|"
+        r"^(?:please )?use [^,;:]{1,80}(?:,| [-–—]) *never \w",
     ),
     # Ways of working: forbidden, or put in place of others. "Don't commit" is about this moment,
     # "don't hardcode" is not.

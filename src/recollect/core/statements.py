@@ -86,7 +86,7 @@ _PASSING = (
     # A place in a file, and the text of an error.
     r"\.\w{1,6}:\d|\blines? \d|(?-i:\b[A-Z]\w*(?:Error|Exception)\b)|\berror: |\bblocked by\b|"
     # Data.
-    r"^[{\[]|\w- [A-Z].*\w- [A-Z]|_[:,] ?[_\[{]|\",\"|\":\"|\\\"|"
+    r"^[{\[]|\w- [A-Z].*\w- [A-Z]|_: ?[_\[{]|_,_|\",\"|\":\"|\\\"|"
     # Bold at the start is how an answer or a document begins its lines, a number in brackets how
     # it ends them, not how people type.
     r"^\*\*(?!important|note|rule)|\w\[\d+\][.!]*$|"
