@@ -146,6 +146,9 @@ def test_a_plain_rule_is_captured_as_what_it_is(kind: str, text: str) -> None:
         'List items must be of type "listItem", got "object"',
         "Function Runtimes must have a valid version, for example 1.0.0",
         "Project names must be between 2 and 100 characters",
+        "Template inputs must be objects.",
+        "Graph node ids must not be empty",
+        "Subclasses must implement the execute method",
         "The design must remain compatible with the old header[10].",
         # Reports.
         "no, tables are not there on the second page",

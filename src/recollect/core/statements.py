@@ -104,8 +104,9 @@ _UNLESS = {
     r"^there should be\b|"
     # What a user can do, what stands on one page, and how a program refuses what it was given.
     r"\bmust be able\b|\b(?:on|in) this (?:page|screen|form|view|component)\b|"
-    r"\bmust (?:be|have) (?:of type|between|at (?:least|most)|(?:an? )?(?:valid|strings?|"
-    r"numbers?))\b|"
+    r"\bmust (?:not )?(?:be|have|contain) (?:of type|between|at (?:least|most)|empty|positive|"
+    r"greater|less|exactly|equal|set|text|non-|unique[.!]*$|(?:an? )?(?:valid\b|(?:string|number|"
+    r"integer|object|list|array|boolean)s?\b))|\bsubclass\w* must\b|\bmust implement\b|"
     r"\b(?:what|which|who|how) (?:\w+ ){0,4}must\b|"
     r"\b(?:a|the|if \w+) must\b|\bmust-\w|\bmust (?:get to|fix|find)\b|\bmust[.!]*$|\bmust my\b|"
     r"\byou must \w+ (?:\w+ )?(?:it|this|that|those|these|them)(?: up| out)?[.!]*$|"
