@@ -90,6 +90,29 @@ def test_setup_check_and_removal_leave_foreign_settings_byte_identical(
     assert (home / ".claude/settings.json").stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize("blank", ["", "\n", "  \n\n\n", None])
+def test_an_empty_file_is_there_again_and_a_missing_one_is_not(
+    home: Path, opened: Memory, blank: str | None
+) -> None:
+    for name in FOREIGN:
+        (home / name).unlink()
+        if blank is not None:
+            (home / name).write_text(blank)
+    before = files(home)
+    with opened() as memory:
+        memory.init(yes=True)
+        assert states(memory.init(check=True)) == {"current"}
+        # Written by another version: it is replaced, and what was there is still known.
+        for name in (".claude/settings.json", ".codex/config.toml"):
+            text = (home / name).read_text()
+            (home / name).write_text(text.replace("/recollect", "/old/recollect"))
+        assert "stale" in states(memory.init(check=True))
+        memory.init(yes=True)
+        assert states(memory.init(check=True)) == {"current"}
+        memory.init(remove=True, yes=True)
+    assert files(home) == before
+
+
 def test_each_agent_can_be_connected_alone(home: Path, opened: Memory) -> None:
     for agent in hosts.HOOKED:
         before = files(home)

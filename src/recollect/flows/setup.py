@@ -41,7 +41,7 @@ _MOVED = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 
 class Change(NamedTuple):
     """One file of an agent: its state (missing, stale, current or error) and its text before and
-    after. `after` is empty when the file goes away."""
+    after. Without a text the file goes away, unless it `stays` as empty as it was."""
 
     agent: str
     path: str
@@ -50,6 +50,7 @@ class Change(NamedTuple):
     before: str = ""
     after: str = ""
     error: str = ""
+    stays: bool = False
 
     @property
     def pending(self) -> bool:
@@ -131,9 +132,28 @@ def _change(agent: str, place: Place, command: Command, remove: bool, project: s
         before = _text(place.path)
         state = place.setting.status(before, command)
         after = place.setting.remove(before) if remove else place.setting.install(before, command)
+        blank = _blank_before(place, before)
+        empty = blank is not None and remove and not after.strip()
+        if empty:
+            after = blank or ""
+        elif blank is not None and not remove and not place.setting.remove(after).strip():
+            after = f"{after.rstrip()}\n\n{blank}"
     except (InvalidInput, Refused) as error:
         return Change(agent, place.path, place.what, "error", before, before, str(error))
-    return Change(agent, place.path, place.what, state, before, after)
+    return Change(agent, place.path, place.what, state, before, after, stays=empty)
+
+
+def _blank_before(place: Place, text: str) -> str | None:
+    """What a file held that was there before us, and blank; None if there was no such file. An
+    empty line behind what we wrote says so."""
+    if place.what == "plugin":
+        return None  # a file of our own
+    if not text.strip():
+        return text if os.path.isfile(place.path) else None
+    if place.setting.remove(text).strip():
+        return None
+    behind = text[len(text.rstrip()) :]
+    return behind[2:] if behind.startswith("\n\n") else None
 
 
 def _text(path: str) -> str:
@@ -180,7 +200,7 @@ def apply(changes: Sequence[Change], backups: str, stamp: str) -> None:
             _write(os.path.join(backups, name), change.before, 0o600)
         # A link stays a link: many keep their settings elsewhere and link to them.
         target = os.path.realpath(change.path)
-        if change.after:
+        if change.after or change.stays:
             os.makedirs(os.path.dirname(target), mode=0o755, exist_ok=True)
             mode = os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o600
             _write(target, change.after, mode)
