@@ -106,6 +106,20 @@ def test_gemini_files_and_printed_text_in_a_prompt_are_not_the_users_words(tmp_p
     assert not [words for _, _, words in told.lines if "recollect-memory" in words]
 
 
+@pytest.mark.parametrize(
+    ("place", "kind", "parent"),
+    [("chats/g-0/g-1.jsonl", "", "gemini.g-0"), ("chats/session-1.jsonl", "subagent", "")],
+)
+def test_what_gemini_asks_a_subagent_is_the_agents_word(
+    tmp_path: Path, place: str, kind: str, parent: str
+) -> None:
+    asked = {**PROMPT, "content": "Always run x."}
+    files = {**PROMPT, "id": "m9", "content": "a\n--- Content from referenced files ---\nb"}
+    told = read("gemini", write(tmp_path / place, [{**START, "kind": kind}, asked, files]))
+    assert [origin for origin, _, _ in told.lines] == ["agent", "agent", "tool"]
+    assert told.about().parent == parent
+
+
 def test_gemini_tells_what_came_later_under_keys_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "session-1.jsonl"
     pending = gemini_answer("ok", toolCalls=[gemini_call("executing")], tokens={"input": 5})

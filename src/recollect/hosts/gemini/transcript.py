@@ -73,6 +73,7 @@ class _Reader:
     def __init__(self, path: str) -> None:
         self.state: dict[str, Json] = {}
         self.fallback = stem(path)
+        self.parent = _parent(path)
         self.held: dict[str, Json] = {}
 
     @property
@@ -116,17 +117,29 @@ class _Reader:
         if messages[0].role == "user" and messages[0].content and not self.state.get("named"):
             self.state["named"] = True
             yield Found(session, name=title_of(str(messages[0].content)))
-        yield from entries(session, without_own_answers(messages, self.state))
+        by_agent = self.parent or self.state.get("kind") == "subagent"
+        for message in without_own_answers(messages, self.state):
+            asked = message.role == "user" and by_agent
+            yield from entries(session, [message], "agent" if asked else "")
 
     def _start(self, record: Mapping[str, Json]) -> Iterator[Item]:
         self.state["session"] = as_text(record.get("sessionId"))
+        self.state["kind"] = as_text(record.get("kind"))
         name = first(record, "summary", "title")
         if name:
             self.state["named"] = True
-        yield Found(self._session(), name=title_of(name), cwd=first(record, "cwd"), agent=HOST)
+        above = session_id(HOST, self.parent) if self.parent else ""
+        cwd = first(record, "cwd")
+        yield Found(self._session(), name=title_of(name), cwd=cwd, agent=HOST, parent=above)
 
     def _session(self) -> str:
         return session_id(HOST, as_text(self.state.get("session")) or self.fallback)
+
+
+def _parent(path: str) -> str:
+    """The session whose subagent's chat this is: `chats/<parent>/<id>.jsonl`."""
+    folder = os.path.dirname(os.path.abspath(path))
+    return os.path.basename(folder) if os.path.basename(os.path.dirname(folder)) == "chats" else ""
 
 
 def _messages(record: Mapping[str, Json]) -> list[Message]:
