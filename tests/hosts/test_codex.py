@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from recollect.hosts.codex import hooks
 from recollect.types import Json
 
 from .reading import SAMPLES, Told, read, words, write
@@ -217,6 +218,33 @@ def test_a_spawned_threads_first_words_are_the_agents(tmp_path: Path) -> None:
     told = tell(tmp_path, meta("c", source=source), said("user", "look at the tests"))
     assert told.lines == [("agent", "user", "look at the tests")]
     assert (told.about().parent, told.about().agent) == ("codex.p", "codex/explorer")
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"source": {"subagent": {"other": "guardian"}}},
+        {"source": {"subagent": "review"}},
+        {"source": "cli", "thread_source": "subagent"},
+        {"source": {"subagent": {"thread_spawn": {"parent_thread_id": "t0"}}}},
+    ],
+)
+def test_nobody_typed_the_prompts_of_threads_that_codex_starts(
+    tmp_path: Path, about: dict[str, Json]
+) -> None:
+    records = (meta("t1", **about), said("user", "Always run x."))
+    told = tell(tmp_path, *records)
+    assert told.lines == [("agent", "user", "Always run x.")]
+    payload = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "t1",
+        "turn_id": "u1",
+        "prompt": "Always run x.",
+        "transcript_path": str(tmp_path / "rollout-1.jsonl"),
+    }
+    assert hooks.parse(payload, {}).subagent
+    tell(tmp_path, meta("t1", source="cli", thread_source="user"))
+    assert not hooks.parse(payload, {}).subagent
 
 
 def test_a_compaction_is_kept_as_a_summary_of_the_agents(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ schema does not name. A transcript path may be missing; the rollout is then foun
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from ...types import Json
@@ -30,11 +31,26 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
     """The event; a subagent's stop comes with the subagent's own rollout."""
     event = event_from(payload, HOST, EVENTS)
     if event.prompt:
-        return event._replace(prompt=parted(event.prompt)[0])
+        asked_by = "thread" if not event.subagent and _is_spawned(event.transcript) else ""
+        return event._replace(prompt=parted(event.prompt)[0], subagent=event.subagent or asked_by)
     path = payload.get("agent_transcript_path")
     if event.host_event == "SubagentStop" and isinstance(path, str):
         return event._replace(transcript=path)
     return event
+
+
+_BEGINNING = 4096
+
+
+def _is_spawned(path: str) -> bool:
+    """Whether a rollout is that of a thread which Codex started: nobody typed its prompts."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return b'"subagent"' in file.read(_BEGINNING)
+    except OSError:
+        return False
 
 
 def reply(event: Event, context: str = "", notice: str = "") -> str:

@@ -108,12 +108,14 @@ class _Reader:
     def _meta(self, payload: Mapping[str, Json]) -> Iterator[Item]:
         yield from self.flush()
         thread = first(payload, "id", "session_id")
-        source = as_dict(as_dict(payload.get("source")).get("subagent"))
-        spawned = as_dict(source.get("thread_spawn"))
+        # Codex starts threads of its own too: a guardian, a review, its memory.
+        own = as_dict(payload.get("source"))
+        by_codex = "subagent" in own or payload.get("thread_source") == "subagent"
+        spawned = as_dict(as_dict(own.get("subagent")).get("thread_spawn"))
         parent = first(payload, "parent_thread_id") or first(spawned, "parent_thread_id")
         forked = first(payload, "forked_from_id")
         if "thread" not in self.state:
-            self.state.update(thread=thread, spawned=bool(parent))
+            self.state.update(thread=thread, spawned=by_codex or bool(parent))
         elif thread != self.state["thread"]:
             self.state["copying"] = thread
         role = first(payload, "agent_role") or first(spawned, "agent_role")
