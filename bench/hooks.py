@@ -51,7 +51,7 @@ def measures() -> list[Ratio]:
             "user prompt": ("UserPromptSubmit", 4.0),
             "stop": ("Stop", 4.0),
             "a file changed": ("PostToolUse", 4.0),
-            "a file changed, with reminders": ("PostToolUse ", 6.0),
+            "a file changed, with reminders": ("PostToolUse ", 4.0),
             "before a compaction": ("PreCompact", 4.0),
             "session start": ("SessionStart", 6.0),
         }

@@ -190,6 +190,7 @@ def early(tmp_path: Path) -> dict[str, str]:
         path = memory.project.database
     connection = apsw.Connection(path)
     for statement in (
+        "DROP INDEX memories_scoped",
         "DROP TABLE words",
         "DROP TABLE unembedded",
         "DROP TABLE vectors",

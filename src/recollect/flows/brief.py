@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from .. import store
-from ..core import activate, ignore, messages, rank, terms, tokens
+from ..core import activate, messages, rank, terms, tokens
 from ..core.brief_text import Item, LeftOut, Plan, render
 from ..db.database import Matched, Tx
 from ..nouns import NamedTuple, Protocol
-from ..store import injections, memories, search, state
+from ..store import injections, memories, state
 from ..types import Memory
 
 BASELINE = ("policy", "architecture", "preference")
@@ -86,8 +86,11 @@ def unwanted(mode: str, query: str) -> str:
     """Why there is no briefing at all this time; empty when there may be one."""
     if mode == "no-ltm":
         return "the mode is no-ltm: no long-term memory is injected"
-    if query and ignore.asks_to_ignore(query):
-        return "the user asked to do without memory this turn"
+    if query:
+        from ..core import ignore  # only a prompt can say so
+
+        if ignore.asks_to_ignore(query):
+            return "the user asked to do without memory this turn"
     return ""
 
 
@@ -168,10 +171,10 @@ def _judged(
 def _matches(tx: Tx, query: str) -> list[Matched]:
     wanted = terms.query_stems(query)
     active = {"status": ("active",)}
-    found = search.candidates(tx, wanted, MOST_MATCHES, active)
+    found = store.search.candidates(tx, wanted, MOST_MATCHES, active)
     if len(found) == MOST_MATCHES and any(match.source not in _LEARNED for match in found):
         # What was said at length must not crowd out what was learned from it.
-        learned = search.candidates(tx, wanted, MOST_MATCHES, {**active, "source": _LEARNED})
+        learned = store.search.candidates(tx, wanted, MOST_MATCHES, {**active, "source": _LEARNED})
         found += [match for match in learned if match not in found]
     return found
 

@@ -23,10 +23,13 @@ def applies(tx: Tx, paths: Sequence[str]) -> bool:
 def for_file(tx: Tx, path: str, limit: int) -> list[Memory]:
     """The memories whose scope takes in a path, the most specific first."""
     found = []
+    closeness: dict[str, int] = {}  # many memories share a scope
     for id, scope in memories.scoped(tx):
-        fitting = [item for item in json.loads(scope) if scopes.matches(item, path)]
-        if fitting:
-            found.append((max(map(scopes.specificity, fitting)), id))
+        if scope not in closeness:
+            fitting = [item for item in json.loads(scope) if scopes.matches(item, path)]
+            closeness[scope] = max(map(scopes.specificity, fitting)) if fitting else -1
+        if closeness[scope] >= 0:
+            found.append((closeness[scope], id))
     chosen = [id for _, id in sorted(found, key=lambda item: (-item[0], item[1]))[:limit]]
     held = memories.get_many(tx, chosen)
     return [held[id] for id in chosen]
