@@ -236,3 +236,77 @@ def test_of_a_command_its_name_was_typed_and_not_what_it_stands_for(tmp_path: Pa
         ("user", "user", "/review the diff"),
         ("tool", "system", "Always run x. Review the diff."),
     ]
+
+
+NEWER: list[tuple[str, dict[str, Json]]] = [
+    ("model-switched", {"model": {"id": "m-1"}}),
+    ("user", {"text": "fix the build", "time": {"created": 1_700_000_000_000}}),
+    ("synthetic", {"text": "Always run x."}),
+    (
+        "assistant",
+        {
+            "model": {"id": "m-1", "providerID": "p"},
+            "content": [
+                {"type": "reasoning", "id": "r1", "text": "hmm"},
+                {
+                    "type": "tool",
+                    "id": "c1",
+                    "name": "bash",
+                    "state": {
+                        "status": "completed",
+                        "input": {"command": "make"},
+                        "content": [{"type": "text", "text": "exit 2"}],
+                        "structured": {"exit": 2},
+                    },
+                    "time": {"created": 1, "completed": 1_700_000_001_000},
+                },
+                {"type": "text", "text": "It fails."},
+            ],
+            "tokens": {"input": 5, "output": 7, "reasoning": 1, "cache": {"read": 3, "write": 2}},
+            "time": {"created": 1_700_000_001_000, "completed": 1_700_000_002_000},
+        },
+    ),
+    ("shell", {"callID": "c2", "command": "ls", "output": "a.py"}),
+    ("compaction", {"summary": "The build was fixed."}),
+]
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_the_newer_table_is_read_where_the_older_ones_are_empty_or_gone(
+    tmp_path: Path, both: bool
+) -> None:
+    path = database(tmp_path / "opencode.db", [])
+    with closing(sqlite3.connect(path)) as db:
+        if not both:
+            db.executescript("drop table message; drop table part;")
+        db.execute("create table session_message(id, session_id, type, seq, time_created, data)")
+        for seq, (kind, data) in enumerate(NEWER):
+            row = (f"msg_{seq}", "ses_1", kind, seq, seq, json.dumps(data))
+            db.execute("insert into session_message values (?, ?, ?, ?, ?, ?)", row)
+        db.commit()
+    told = read("opencode", path)
+    assert told.lines == [
+        ("user", "user", "fix the build"),
+        ("agent", "assistant", "hmm"),
+        ("agent", "assistant", ""),
+        ("tool", "tool", "exit 2"),
+        ("agent", "assistant", "It fails."),
+        ("agent", "assistant", ""),
+        ("tool", "tool", "a.py"),
+        ("tool", "system", "The build was fixed."),
+    ]
+    assert told.messages[3].is_error and told.messages[1].model == "m-1"
+    assert told.spent()["output_tokens"] == 7
+    assert len({message.key for message in told.messages}) == 8
+    assert read("opencode", path, told.cursor).entries == []
+
+
+def test_the_older_tables_come_first(tmp_path: Path) -> None:
+    path = database(tmp_path / "opencode.db")
+    before = read("opencode", path).lines
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("create table session_message(id, session_id, type, seq, time_created, data)")
+        row = ("e1", "ses_1", "user", 1, 1, json.dumps({"text": "fix the build"}))
+        db.execute("insert into session_message values (?, ?, ?, ?, ?, ?)", row)
+        db.commit()
+    assert read("opencode", path).lines == before

@@ -1,9 +1,10 @@
 """OpenCode's sessions: an SQLite file, an exported session, or (older) a folder of JSON files.
 
-All hold the same, and are read and never written: messages with parts. Each part becomes a
-message of ours, a tool part two. The last answer of a session is left alone until it is complete.
-Session, message and part ids are OpenCode's own and unique. Seen with 1.18; the store changes
-between versions, so a missing table or column is an error that says so, never an empty result.
+All hold the same, and are read and never written: messages with parts (a newer table of the SQLite
+file holds them in one: `newer`). Each part becomes a message of ours, a tool part two. The last
+answer of a session is left alone until it is complete. Session, message and part ids are
+OpenCode's own and unique. Seen with 1.18; the store changes between versions, so a missing table
+or column is an error that says so, never an empty result.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ from ..stream import (
     moment,
     open_file,
 )
+from .newer import older_form
 
 if TYPE_CHECKING:
     import sqlite3
 
 HOST = "opencode"
+_NEWER = "session_message"
 
 
 def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
@@ -203,6 +206,18 @@ class _Database:
         return [dict(zip(keys, row, strict=True)) for row in rows]
 
     def messages(self, session: str) -> Iterator[dict[str, Json]]:
+        told = list(self._told(session)) if self._has("message") or not self._has(_NEWER) else []
+        if not told and self._has(_NEWER):
+            rows = self._rows(
+                "id, type, data", _NEWER, "session_id = ?", session, "time_created, id"
+            )
+            told = [older_form(name, kind, _object(data)) for name, kind, data in rows]
+        yield from told
+
+    def _has(self, table: str) -> bool:
+        return bool(self._rows("type", "sqlite_master", "name = ?", table, "type"))
+
+    def _told(self, session: str) -> Iterator[dict[str, Json]]:
         parts: dict[str, list[dict[str, Json]]] = {}
         mine = "session_id = ?"
         for name, owner, data in self._rows("id, message_id, data", "part", mine, session, "id"):
