@@ -246,6 +246,16 @@ def test_a_model_that_cannot_read_resources_recalls_the_address(
     assert "there is no such record" in missing
 
 
+def test_the_work_at_hand_is_listed_when_there_is_some(memory: recollect.Recollect) -> None:
+    async def work(client: Client) -> Any:
+        return [item.uri for item in (await client.list_resources()).resources]
+
+    assert talk(memory, work) == []
+    memory.set_notes("Ship it")
+    memory.continuity("tagging the release")
+    assert talk(memory, work) == ["memory://notes", "memory://continuity"]
+
+
 def test_a_procedure_in_use_is_a_skill_to_read(
     project: Path, tmp_path: Path, memory: recollect.Recollect
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..app import OPERATIONS, SHORT, Recollect
 from ..core import render
-from ..errors import InvalidInput, Refused
+from ..errors import InvalidInput, NotFound, Refused
 from ..types import KINDS
 from . import schema
 
@@ -341,6 +341,7 @@ def resources(memory: Recollect) -> Sequence[tuple[str, str, str]]:
     if found:
         found.insert(0, ("memory://root", "root", "what a session would start with"))
         found.insert(1, ("memory://root/MEMORY.md", "MEMORY.md", "every memory in force, by kind"))
+    found += [one for one in _WORK if _exists(memory, one[0])]
     for one in memory.procedures(limit=100):
         if one.status == "active":
             place = f"memory://root/skills/{one.name}/SKILL.md"
@@ -351,6 +352,21 @@ def resources(memory: Recollect) -> Sequence[tuple[str, str, str]]:
         about = render.one_line(session.name, 100) or "a conversation"
         found.append((session.address, f"session {session.id}", about))
     return found
+
+
+_WORK = (
+    ("memory://notes", "notes", "the active objective, and what is next"),
+    ("memory://continuity", "continuity", "where the work stands"),
+)
+"""Address, name and description of what has one address and may not be there."""
+
+
+def _exists(memory: Recollect, address: str) -> bool:
+    try:
+        memory.show(address)
+    except NotFound:
+        return False
+    return True
 
 
 TEMPLATES = (
