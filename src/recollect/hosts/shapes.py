@@ -115,8 +115,12 @@ def _is_own_call(call: ToolCall) -> bool:
 
 @cache
 def _own_command() -> re.Pattern[str]:
-    """`recollect recall …`, also after a `cd`; what a line does besides is worth keeping."""
-    return re.compile(r"\s*(?:cd\s[^;&|\n]{1,300}&&\s*)?(?:[^\s;&|]*/)?recollect\s[^;&|\n]*\Z")
+    """`recollect recall …`, also after a `cd`, and cut short behind a pipe; what a line does
+    besides is worth keeping."""
+    said = r"(?:[^;&|\n]|2>&1)*"
+    cut = r"(?:\|\s*(?:head|tail|cat|grep|jq|less|sed|sort|wc)\b" + said + ")*"
+    where = r"\s*(?:cd\s[^;&|\n]{1,300}&&\s*)?(?:[^\s;&|]*/)?"
+    return re.compile(rf"{where}recollect\s{said}{cut}\Z")
 
 
 def without_own_answers(messages: list[Message], state: dict[str, Json]) -> list[Message]:
