@@ -9,7 +9,8 @@ looks like (`core.secret_search`), nor where in the text the words stand.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from _thread import _local
+from collections.abc import Iterable
 from functools import cache
 
 from .. import core
@@ -62,9 +63,6 @@ _MARK, _FIRST_MARK = "\x01", 32
 SIGNS = tuple(hint for hint in HINTS if not any(map(str.isalnum, hint)))
 """Hints that stand between words, where no glance sees them."""
 
-_SIGNED = {"~": ("Q~", "a256~"), "$": ("tion$", "box$")}
-"""The same for tokens: signs, and with them what stands in prefixes that hold one."""
-
 _BEFORE_NAMES = ("", "api-", "sonar-", "secret-")
 """A name may go on before its last word; these make the most of what that word says."""
 
@@ -108,52 +106,102 @@ def glance(text: str) -> Glance | None:
 def look(text: str) -> Glance:
     """What the words of a text say."""
     marked = "".join(map(_MARKED.__getitem__, core.terms.words_of(text)))
+    clues = _clues_of_unknown() if _unknown.words else _NO_CLUES
     if _MARK not in marked:
-        return Glance(marked[1:], frozenset())
+        return Glance(marked[1:], clues)
     marks = rules.compiled(_MARK + "(.)")
-    found = [_CLUES[ord(mark) - _FIRST_MARK] for mark in set(marks.findall(marked))]
-    return Glance(marks.sub("", marked)[1:], frozenset(found))
+    known = [_CLUES[ord(mark) - _FIRST_MARK] for mark in set(marks.findall(marked))]
+    return Glance(marks.sub("", marked)[1:], clues.union(known))
 
 
 def tokens_among(shadow: str, clues: frozenset[str]) -> bool:
-    """Whether there may be tokens in a text with these clues."""
-    if ISSUED in clues or (BEHIND_SIGN in clues and (":A" in shadow or "1//0" in shadow)):
-        return True
-    return any(
-        sign in shadow and any(part in shadow for part in parts) for sign, parts in _SIGNED.items()
+    """Whether there may be tokens in a text with these clues, or with a sign inside, where no
+    glance sees them."""
+    return (
+        ISSUED in clues
+        or (BEHIND_SIGN in clues and (":A" in shadow or "1//0" in shadow))
+        or ("~" in shadow and ("Q~" in shadow or "a256~" in shadow))
+        or ("$" in shadow and ("tion$" in shadow or "box$" in shadow))
     )
 
 
 def places_of(lower: str, hints: Iterable[str]) -> Places:
     """Where the hints stand in a text, given in lower case."""
-    return {hint: list(all_of(lower, hint)) for hint in hints if hint in lower}
+    return {hint: found for hint in hints if (found := all_of(lower, hint))}
 
 
-def all_of(haystack: str, needle: str) -> Iterator[int]:
+def all_of(haystack: str, needle: str) -> list[int]:
     """Every place of one text in another, also where they overlap."""
+    found = []
     at = haystack.find(needle)
     while at >= 0:
-        yield at
+        found.append(at)
         at = haystack.find(needle, at + 1)
+    return found
+
+
+class _Unknown(_local):
+    """The words of a text that no other text had, with their stems; each thread has its own."""
+
+    def __init__(self) -> None:
+        self.words: dict[bytes, str] = {}
 
 
 class _Marked(dict[bytes, str]):
     """The stems of a word, with a space before each, and before them a mark for each clue."""
 
     def __missing__(self, word: bytes) -> str:
-        marks = [
-            _MARK + chr(_CLUES.index(clue) + _FIRST_MARK)
-            for clue in clues_of(word.decode("utf-8", "replace"))
-        ]
-        found = "".join(marks) + core.terms.spaced_stems_of_word(word)
-        if len(word) <= _LONGEST_WORD:
-            if len(self) >= _MOST_WORDS:
-                self.clear()
-            self[word] = found
+        # It is kept when its clues are known: they are looked for in all new words at once.
+        found = _unknown.words[word] = core.terms.spaced_stems_of_word(word)
         return found
 
 
+_unknown = _Unknown()
 _MARKED = _Marked()
+_NO_CLUES: frozenset[str] = frozenset()
+
+
+def _clues_of_unknown() -> frozenset[str]:
+    """The clues among the unknown words, which are known now."""
+    unknown, _unknown.words = _unknown.words, {}
+    words = [word.decode("utf-8", "replace") for word in unknown]
+    telling = frozenset(_telling(words))
+    found: set[str] = set()
+    if len(_MARKED) + len(words) > _MOST_WORDS:
+        _MARKED.clear()
+    for word, (key, stems) in zip(words, unknown.items(), strict=True):
+        if word in telling and (clues := clues_of(word)):
+            found |= clues
+            stems = (
+                "".join([_MARK + chr(_CLUES.index(clue) + _FIRST_MARK) for clue in clues]) + stems
+            )
+        if len(key) <= _LONGEST_WORD:
+            _MARKED[key] = stems
+    return frozenset(found)
+
+
+def _telling(words: list[str]) -> list[str]:
+    """The words that may hold a clue. Few do, so all are searched at once before each."""
+    lower = "\n".join(words).lower()
+    parts = [part for part in _parts() if part in lower]
+    long = [word for word in words if len(word) >= _SHORTEST_TOKEN]
+    # The letter of an escaped line end does not belong to the token.
+    begun = "\n".join([*long, *[word[1:] for word in long if word[0] in "nrt"]])
+    tokens = [prefix for prefix, _, _ in formats.prefixes_in(begun)] if long else []
+    tokens += [part for _, part, _, _ in formats.SHAPED if part in begun]
+    found = [word for word in words if not word.isascii()] if not lower.isascii() else []
+    if parts:
+        found += [word for word in words if any(map(word.lower().__contains__, parts))]
+    for word in long:
+        if word[0] in _BEHIND_SIGN or any(map(word.__contains__, tokens)):
+            found.append(word)
+    return found
+
+
+@cache
+def _parts() -> tuple[str, ...]:
+    """One of these is in every word with a clue, but for tokens."""
+    return (*NAME_ENDS, *(part for part, _, _, _ in _cores()))
 
 
 def clues_of(word: str) -> set[str]:
@@ -180,7 +228,7 @@ def _clues_of_ascii(word: str) -> set[str]:
     found.update(hint for hint in NAME_ENDS if hint in lower and _announces(word, lower, hint))
     if len(word) >= _SHORTEST_TOKEN and _may_be_token(word):
         found.add(ISSUED)
-    if len(word) > 30 and word[0] in "0A":  # as in Google's and Telegram's tokens
+    if len(word) > 30 and word[0] in _BEHIND_SIGN:
         found.add(BEHIND_SIGN)
     return found
 
@@ -209,6 +257,8 @@ def _announces(word: str, lower: str, hint: str) -> bool:
 
 
 _SHORTEST_TOKEN = 16
+_BEHIND_SIGN = "0A"
+"""What stands behind the sign in Google's and Telegram's tokens."""
 
 
 def _may_be_token(word: str) -> bool:

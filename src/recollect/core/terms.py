@@ -38,7 +38,6 @@ MOST_QUERY_TERMS = 64
 # A chunk is a word or a compound name: ASCII letters, digits and underscores, hyphens between
 # them, a dot only between digits. What is not ASCII is let in whole; `_kind` sorts it later.
 _CHUNK = re.compile(r"[^\0-/:-@[-^`{-\x7f]+(?:(?:-|(?<=[0-9])\.(?=[0-9]))[^\0-/:-@[-^`{-\x7f]+)*")
-_SEPARATORS = str.maketrans("-_.", "   ")
 _NUMBER = r"[0-9]+(?:\.[0-9]+)+"
 _HUMP = "(?<=[^A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s$)"
 _PILE = r"[^\w\s]{16,}"
@@ -132,7 +131,8 @@ def _split(chunk: str) -> list[str]:
     if small[1:] == chunk[1:] and small.isalnum():
         return [small[:LONGEST_TERM]]
     found = []
-    runs = [run for run in chunk.translate(_SEPARATORS).split(" ") if run]
+    # `str.translate` would take three times as long.
+    runs = chunk.replace("-", " ").replace("_", " ").replace(".", " ").split()
     for run in runs:
         parts = _humps(run) if len(run) <= LONGEST_TERM else []
         if len(parts) > 1:

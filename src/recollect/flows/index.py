@@ -18,7 +18,7 @@ Words = tuple[str, ...]
 def words_of(*texts: str) -> Words:
     """What texts are found by together."""
     spaced = " ".join(filter(None, map(_spaced, texts))) if len(texts) != 1 else _spaced(texts[0])
-    if spaced.count(" ") < PART_TERMS:
+    if len(spaced) < 2 * PART_TERMS or spaced.count(" ") < PART_TERMS:
         return (spaced,)
     stems = spaced.split(" ")
     return tuple(

@@ -151,7 +151,9 @@ def _marked(message: Message, pasted: Sequence[tuple[int, int]]) -> Message:
 
 
 def _safe_key(key: str) -> str:
-    """The key as it is kept; its hash when it holds a secret."""
+    """The key as it is kept: in characters that can be, and its hash when it holds a secret."""
+    if not key.isascii():
+        key = key.encode("utf-8", "replace").decode()
     return archive.digest(key) if key and secrets.scrub(key).found else key
 
 

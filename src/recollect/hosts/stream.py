@@ -20,11 +20,15 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
 
 from ..errors import InvalidInput, NotFound, Unavailable
 from ..types import Json, Message
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 LONGEST_LINE = 64 * 1024 * 1024
 LARGEST_DOCUMENT = 256 * 1024 * 1024
@@ -135,7 +139,8 @@ def follow(path: str, cursor: Mapping[str, Json] | None, reader: Reader) -> Iter
 
 
 def record_of(line: bytes) -> dict[str, Json]:
-    """The JSON object on a line, in text that can be stored; ValueError if there is none."""
+    """The JSON object on a line; ValueError if there is none. A text in it may hold half of a
+    surrogate pair (an emoji cut in two): looking for them here takes longer than anywhere else."""
     text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").strip()
     try:
         record, end = _DECODER.raw_decode(text)
@@ -145,12 +150,10 @@ def record_of(line: bytes) -> dict[str, Json]:
         raise json.JSONDecodeError("Extra data", text, end)
     if not isinstance(record, dict):
         raise ValueError(f"a JSON {type(record).__name__} in place of an object")
-    if line.find(rb"\ud") >= 0:  # `in` would first try the bytes as a number
-        return storable(record)
     return record
 
 
-def storable(value: dict[str, Json]) -> dict[str, Json]:
+def _storable(value: dict[str, Json]) -> dict[str, Json]:
     """The value with half surrogate pairs (an emoji cut in two) replaced: no store takes them."""
     written = json.dumps(value, ensure_ascii=False)
     try:
@@ -176,7 +179,7 @@ def document_of(path: str) -> tuple[Json, str]:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not a JSON file: {error}", where=path) from error
     if rb"\ud" in raw:
-        value = storable({"value": value})["value"]
+        value = _storable({"value": value})["value"]
     return value, digest(raw)
 
 
@@ -205,19 +208,27 @@ def digest(*parts: str | bytes) -> str:
 def moment(value: Json) -> int:
     """Microseconds since 1970 from an ISO time, or from seconds or milliseconds; 0 if neither."""
     if isinstance(value, str):
-        from datetime import UTC, datetime
-
         try:
-            when = datetime.fromisoformat(value)
+            when = _time_of()(value)
         except ValueError:
             return 0
         if when.tzinfo is None:
+            from datetime import UTC
+
             when = when.replace(tzinfo=UTC)
         return round(when.timestamp() * 1_000_000)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e17:
         return 0
     # Seconds stay under 1e11 until the year 5138, milliseconds under 1e14.
     return round(value * (1_000_000 if value < 1e11 else 1_000 if value < 1e14 else 1))
+
+
+@cache
+def _time_of() -> Callable[[str], datetime]:
+    """Imported when the first time is read, and only then: a transcript has thousands of them."""
+    from datetime import datetime
+
+    return datetime.fromisoformat
 
 
 def open_lines(path: str) -> IO[bytes]:
