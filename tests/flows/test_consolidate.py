@@ -405,6 +405,10 @@ class Failing:
         self._count()
         self._tx.many(sql, rows)
 
+    def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
+        self._count()
+        self._tx.insert(table, columns, rows)
+
     def new_entries(self, count: int) -> Sequence[int]:
         self._count()
         return self._tx.new_entries(count)

@@ -23,6 +23,8 @@ PRIVATE = "[PRIVATE]"
 MAX_DEPTH = 200
 MAX_ROUNDS = 8
 SHORT = 80
+_SHORTEST = 16
+"""A shorter text of letters and digits is no token, and announces no secret."""
 
 
 class Scrubbed(NamedTuple):
@@ -72,7 +74,8 @@ def scrub_json(value: Json) -> Scrubbed:
 
 def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
     if isinstance(value, str):
-        clean, types = _redact_under(name, value)
+        told = _told_by(name)
+        clean, types = _redact_told(told, value) if told else _redact(value)
         if types:
             found += types
         return clean
@@ -91,7 +94,7 @@ def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
     for key, item in value.items():
         if not isinstance(key, str):
             raise InvalidInput(f"the key {key!r} of a JSON object is not text")
-        clean, types = _redact(key)
+        clean, types = _redact_short(key) if len(key) <= SHORT else _redact(key)
         if types:
             found += types
         unique = clean if clean not in pairs else _unused(clean, pairs)
@@ -107,19 +110,20 @@ def _unused(name: str, pairs: dict[str, Json]) -> str:
     return next(other for n in count(2) if (other := f"{name} {n}") not in pairs)
 
 
-def _redact_under(name: str, value: str) -> tuple[str, tuple[str, ...]]:
-    label, kind = _told_by(name)
-    clean, found = _redact(label + value if label else value)
+def _redact_told(told: tuple[str, str], value: str) -> tuple[str, tuple[str, ...]]:
+    label, kind = told
+    clean, found = _redact(label + value)
     if kind and not found and rules.is_secret(kind, value, quoted=True, loose=False):
         return f"[REDACTED:{TYPES[kind]}]", (TYPES[kind],)
     return clean.removeprefix(label), found
 
 
 @lru_cache(maxsize=1024)
-def _told_by(name: str) -> tuple[str, str]:
+def _told_by(name: str) -> tuple[str, str] | None:
     """What a name says of its value: the words to read in front of it, and its kind."""
     label = "authorization: " if name.lower().endswith("authorization") else ""
-    return label, rules.kind_of_name(name)
+    kind = rules.kind_of_name(name)
+    return (label, kind) if label or kind else None
 
 
 def _storable(text: str) -> str:
@@ -150,6 +154,8 @@ def _redact(text: str) -> tuple[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=4096)
 def _redact_short(text: str) -> tuple[str, tuple[str, ...]]:
+    if len(text) < _SHORTEST and text.isalnum():
+        return text, ()
     return _redact_any(text)
 
 

@@ -67,6 +67,9 @@ class Tx(Protocol):
     def many(self, sql: str, rows: Iterable[Params]) -> None:
         """Run one statement for each set of parameters."""
 
+    def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
+        """Add rows to a table of this space, each with its values in the order of the columns."""
+
     def new_entries(self, count: int) -> Sequence[int]:
         """Numbers for so many new entries of the search index, in order."""
 

@@ -72,6 +72,11 @@ class PostgresTx:
     def many(self, sql: str, rows: Iterable[Params]) -> None:
         self._cursor.executemany(to_driver(sql), [{"space": self.space, **row} for row in rows])
 
+    def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
+        places = ", %s" * (columns.count(",") + 1)
+        sql = f"INSERT INTO {table} (space, {columns}) VALUES (%s{places})"
+        self._cursor.executemany(sql, [(self.space, *row) for row in rows])
+
     def new_entries(self, count: int) -> Sequence[int]:
         rows = self.run(
             "SELECT nextval(pg_get_serial_sequence('entries', 'id')) "

@@ -32,11 +32,7 @@ class ClaimRow(NamedTuple):
 def replace(tx: Tx, memory: str, rows: Sequence[ClaimRow], now: int) -> None:
     """Write the claims of a memory anew."""
     tx.run("DELETE FROM claims WHERE space = :space AND memory = :memory", {"memory": memory})
-    values = ", ".join(f":{name}" for name in ClaimRow._fields)
-    tx.many(
-        f"INSERT INTO claims (space, {_COLUMNS}, checked) VALUES (:space, {values}, :now)",
-        ({**row._asdict(), "now": now} for row in rows),
-    )
+    tx.insert("claims", f"{_COLUMNS}, checked", ((*row, now) for row in rows))
 
 
 def copy(tx: Tx, memory: str, to: str) -> None:

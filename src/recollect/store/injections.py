@@ -21,11 +21,8 @@ class Injection(NamedTuple):
 
 def add(tx: Tx, rows: Sequence[Injection], now: int) -> None:
     """Log what was injected."""
-    tx.many(
-        "INSERT INTO injections (space, id, session, turn, block, ref, tokens, verdict, at) "
-        "VALUES (:space, :id, :session, :turn, :block, :ref, :tokens, '', :now)",
-        ({**row._asdict(), "now": now} for row in rows),
-    )
+    columns = "id, session, turn, block, ref, tokens, verdict, at"
+    tx.insert("injections", columns, ((*row, "", now) for row in rows))
 
 
 def shown(tx: Tx, session: str) -> set[str]:

@@ -29,11 +29,7 @@ class Entry(NamedTuple):
     at: int
 
 
-_INSERT = (
-    "INSERT INTO entries "
-    "(id, space, source, ref, kind, layer, owner, status, label, seq, part, at) VALUES "
-    "(:id, :space, :source, :ref, :kind, :layer, :owner, :status, :label, :seq, :part, :at)"
-)
+_COLUMNS = f"{', '.join(Entry._fields)}, part, id"
 
 
 def put(tx: Tx, entry: Entry, parts: Sequence[str]) -> None:
@@ -50,13 +46,8 @@ def _add(tx: Tx, parts: Sequence[tuple[Entry, int, str]]) -> None:
     if not parts:
         return
     numbers = tx.new_entries(len(parts))
-    tx.many(
-        _INSERT,
-        (
-            {**entry._asdict(), "part": part, "id": number}
-            for number, (entry, part, _) in zip(numbers, parts, strict=True)
-        ),
-    )
+    rows = ((*entry, part, number) for number, (entry, part, _) in zip(numbers, parts, strict=True))
+    tx.insert("entries", _COLUMNS, rows)
     tx.add_words([(id, stems) for id, (_, _, stems) in zip(numbers, parts, strict=True)])
     vectors.await_vectors(
         tx, [id for id, (_, part, _) in zip(numbers, parts, strict=True) if not part]

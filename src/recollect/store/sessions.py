@@ -120,11 +120,7 @@ def set_status(tx: Tx, session: str, status: str) -> None:
 
 def insert_messages(tx: Tx, rows: Sequence[MessageRow]) -> None:
     """Append to the archive."""
-    tx.many(
-        f"INSERT INTO messages (space, {_MESSAGE}) VALUES (:space, :session, :seq, :role, :body, "
-        ":at, :key, :origin, :label, :digest, :hash)",
-        (row._asdict() for row in rows),
-    )
+    tx.insert("messages", _MESSAGE, rows)
 
 
 def seqs_by_key(tx: Tx, session: str, keys: Sequence[str]) -> dict[str, int]:

@@ -90,14 +90,8 @@ def note_writes(
         row = tx.one(f"SELECT key FROM writes WHERE space = :space AND key IN ({names})", params)
         if row:
             return hashes[row[0]]
-    tx.many(
-        "INSERT INTO writes (space, key, operation, ref, at) "
-        "VALUES (:space, :key, :operation, :ref, :now)",
-        (
-            {"key": hashed, "operation": operation, "ref": made[key], "now": now}
-            for hashed, key in hashes.items()
-        ),
-    )
+    rows = ((hashed, operation, made[key], now) for hashed, key in hashes.items())
+    tx.insert("writes", "key, operation, ref, at", rows)
     return None
 
 

@@ -37,10 +37,7 @@ class Block(NamedTuple):
 
 def await_vectors(tx: Tx, entries: Sequence[int]) -> None:
     """Note that the vectors of these entries are to be made."""
-    tx.many(
-        "INSERT INTO unembedded (entry, space) VALUES (:entry, :space)",
-        ({"entry": entry} for entry in entries),
-    )
+    tx.insert("unembedded", "entry", ((entry,) for entry in entries))
 
 
 def remove(tx: Tx, entry: int) -> None:
@@ -114,11 +111,7 @@ def begin(tx: Tx, embedder: str, now: int) -> None:
 
 def put(tx: Tx, made: Sequence[tuple[int, bytes]], block: int) -> None:
     """Keep vectors that were waited for."""
-    tx.many(
-        "INSERT INTO vectors (entry, space, block, vector) "
-        "VALUES (:entry, :space, :block, :vector)",
-        ({"entry": entry, "block": block, "vector": vector} for entry, vector in made),
-    )
+    tx.insert("vectors", "entry, block, vector", ((entry, block, vector) for entry, vector in made))
     tx.many(
         "DELETE FROM unembedded WHERE entry = :entry AND space = :space",
         ({"entry": entry} for entry, _ in made),
