@@ -59,9 +59,11 @@ _MOST_HELD = 1_000_000
 _MOST_WORDS, _LONGEST_WORD = 100_000, 80
 _IN_WORDS = r"(?a)[\w.-]+"
 _CLUES = (*sorted(HINTS), ISSUED, BEHIND_SIGN, HIDDEN)
-_MARK, _FIRST_MARK = "\x01", 32
+_MARK = "\x7f"
 SIGNS = tuple(hint for hint in HINTS if not any(map(str.isalnum, hint)))
 """Hints that stand between words, where no glance sees them."""
+
+_NOT_ADDRESSES = tuple(hint for hint in SIGNS if hint != "://")
 
 _BEFORE_NAMES = ("", "api-", "sonar-", "secret-")
 """A name may go on before its last word; these make the most of what that word says."""
@@ -109,9 +111,9 @@ def look(text: str) -> Glance:
     clues = _clues_of_unknown() if _unknown.words else _NO_CLUES
     if _MARK not in marked:
         return Glance(marked[1:], clues)
-    marks = rules.compiled(_MARK + "(.)")
-    known = [_CLUES[ord(mark) - _FIRST_MARK] for mark in set(marks.findall(marked))]
-    return Glance(marks.sub("", marked)[1:], clues.union(known))
+    before, *behind = marked.split(_MARK)
+    stems = before + "".join([part[1:] for part in behind])
+    return Glance(stems[1:], clues.union([_CLUES[ord(mark)] for mark in {x[0] for x in behind}]))
 
 
 def tokens_among(shadow: str, clues: frozenset[str]) -> bool:
@@ -125,9 +127,17 @@ def tokens_among(shadow: str, clues: frozenset[str]) -> bool:
     )
 
 
+def hints_of(seen: Glance | None, shadow: str) -> Iterable[str]:
+    """The hints that are worth looking for in a text, after a glance at it or without one."""
+    if seen is None:
+        return HINTS
+    # A password in an address stands before an `@`, which is looked for in no time.
+    return seen.clues.union(SIGNS if "@" in shadow else _NOT_ADDRESSES)
+
+
 def places_of(lower: str, hints: Iterable[str]) -> Places:
     """Where the hints stand in a text, given in lower case."""
-    return {hint: found for hint in hints if (found := all_of(lower, hint))}
+    return {hint: all_of(lower, hint) for hint in hints if hint in lower}
 
 
 def all_of(haystack: str, needle: str) -> list[int]:
@@ -172,9 +182,7 @@ def _clues_of_unknown() -> frozenset[str]:
     for word, (key, stems) in zip(words, unknown.items(), strict=True):
         if word in telling and (clues := clues_of(word)):
             found |= clues
-            stems = (
-                "".join([_MARK + chr(_CLUES.index(clue) + _FIRST_MARK) for clue in clues]) + stems
-            )
+            stems = "".join([_MARK + chr(_CLUES.index(clue)) for clue in clues]) + stems
         if len(key) <= _LONGEST_WORD:
             _MARKED[key] = stems
     return frozenset(found)

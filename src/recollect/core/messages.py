@@ -306,7 +306,7 @@ def own_message(message: Message) -> Message | None:
     """The message with our own injections taken out; None when nothing else was in it."""
     content = _own_content(message.content, message.role)
     calls = message.calls
-    if not all(call.arguments.isascii() for call in calls):
+    if calls and not all(call.arguments.isascii() for call in calls):
         calls = tuple(call._replace(arguments=_encodable(call.arguments)) for call in calls)
     if content == message.content and calls == message.calls:
         return message

@@ -24,11 +24,11 @@ from recollect.core.glance import (
     MANIFEST_HINT,
     NAME_ENDS,
     NAME_REST,
-    SIGNS,
     UNSEEN,
     Places,
     all_of,
     glance,
+    hints_of,
     places_of,
     tokens_among,
 )
@@ -81,7 +81,7 @@ def _found(text: str) -> Iterator[Span]:
     shadow, classes = _shadow_and_classes(text)
     lower = shadow.lower()
     seen = glance(text)
-    places = places_of(lower, seen.clues.union(SIGNS) if seen else HINTS)
+    places = places_of(lower, hints_of(seen, shadow))
     if places:
         yield from _key_blocks(text, places)
     if _RUN in classes and (not seen or tokens_among(shadow, seen.clues)):

@@ -34,7 +34,11 @@ class Scrubbed(NamedTuple):
     found: tuple[str, ...]
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
+)
+"""What it writes was walked through, to a depth: it cannot be circular."""
+
 _NO_ITEMS, _NO_PAIRS = Scrubbed(SafeText("[]"), ()), Scrubbed(SafeText("{}"), ())
 
 
@@ -47,6 +51,11 @@ def scrub(text: str) -> Scrubbed:
 def safe(text: str) -> SafeText:
     """The text alone, for where nobody asks what was found."""
     return scrub(text).text
+
+
+def is_safe(text: str) -> bool:
+    """Whether there is nothing to take out of a text."""
+    return _redact(text) == (text, ())
 
 
 def scrub_json(value: Json) -> Scrubbed:

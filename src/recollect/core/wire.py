@@ -169,10 +169,11 @@ def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
     if not isinstance(given, OBJECT):
         raise _not_understood(at, given, "it is not an object")
     record = dict(given)
-    if isinstance(record.get("role"), OBJECT):
-        inner = {key: value for key, value in record.pop("role").items() if value is not None}
-        record |= inner
     role, kind, unknown = record.get("role"), record.get("type"), ""
+    if not isinstance(role, str) and isinstance(role, OBJECT):
+        del record["role"]
+        record |= {key: value for key, value in role.items() if value is not None}
+        role, kind = record.get("role"), record.get("type")
     if role is None and isinstance(kind, str) and wire_responses.is_item(kind):
         record.pop("role", None)
         return record, unknown
@@ -193,10 +194,10 @@ def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
 def _legacy_content(content: Json, at: int, record: Json) -> Json:
     if content is None or isinstance(content, str):
         return content
-    if isinstance(content, OBJECT):
-        content = [content]
     if not isinstance(content, (list, tuple)):
-        raise _not_understood(at, record, f"its content is {type(content).__name__}")
+        if not isinstance(content, OBJECT):
+            raise _not_understood(at, record, f"its content is {type(content).__name__}")
+        content = [content]
     blocks = []
     for block in content:
         if isinstance(block, str):

@@ -116,7 +116,7 @@ def _assistant(record: Record) -> Message:
         content,
         tuple(calls),
         model=optional_text(record, "model"),
-        usage=usage if isinstance(usage, OBJECT) else None,
+        usage=usage if usage is not None and isinstance(usage, OBJECT) else None,
         extra=noted(
             FORM,
             shape="" if shape == "list" else shape,

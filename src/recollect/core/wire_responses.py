@@ -150,7 +150,7 @@ def _call(kind: str, record: Record) -> Message:
 def _result(kind: str, record: Record) -> Message:
     output = record.get("output")
     shape = shape_of(record, "output")
-    if isinstance(output, OBJECT):
+    if not isinstance(output, str) and isinstance(output, OBJECT):
         content: Content = (opaque(FORM, output),)
         shape = "object"
     else:

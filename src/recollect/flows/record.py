@@ -154,7 +154,7 @@ def _safe_key(key: str) -> str:
     """The key as it is kept: in characters that can be, and its hash when it holds a secret."""
     if not key.isascii():
         key = key.encode("utf-8", "replace").decode()
-    return archive.digest(key) if key and secrets.scrub(key).found else key
+    return key if not key or secrets.is_safe(key) else archive.digest(key)
 
 
 Findable = tuple[search.Entry, index.Words]
@@ -165,16 +165,26 @@ def record(
     tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int, repeated: bool = False
 ) -> list[Recorded]:
     """Append messages to a session, made if need be, and make them findable."""
-    done, findable = append(tx, session, prepared, now, repeated)
+    places, findable = append(tx, session, prepared, now, repeated)
     search.put_all(tx, findable)
-    return done
+    return [
+        Recorded(
+            session.id,
+            seq,
+            messages.address_of(session.id, seq, seq),
+            new,
+            item.redacted if new else (),
+        )
+        for item, (seq, new) in zip(prepared, places, strict=True)
+    ]
 
 
 def append(
     tx: Tx, session: NewSession, prepared: Sequence[Prepared], now: int, repeated: bool = False
-) -> tuple[list[Recorded], list[Findable]]:
-    """Append messages to a session, made if need be; keys seen before are not kept twice. They are
-    still to be indexed: that is quickest once for all sessions of a transaction, at its end.
+) -> tuple[list[tuple[int, bool]], list[Findable]]:
+    """Append messages to a session, made if need be; keys seen before are not kept twice. Gives
+    the number of each and whether it is new. They are still to be indexed: that is quickest once
+    for all sessions of a transaction, at its end.
 
     `repeated`: a key says that this is the same call again, so it must bring the same content; in
     a transcript a record may have changed since it was read."""
@@ -188,12 +198,13 @@ def append(
     rows: list[sessions.MessageRow] = []
     calls: list[tuple[ToolCall, int]] = []
     findable: list[Findable] = []
-    done: list[Recorded] = []
+    places: list[tuple[int, bool]] = []
+    new: list[Prepared] = []
     for item in prepared:
         if item.key and item.key in known:
             if repeated:
                 _same(tx, session.id, known[item.key], item)
-            done.append(_recorded(session.id, known[item.key], new=False))
+            places.append((known[item.key], False))
             continue
         head = archive.chain(head, seq, item.role, item.origin, item.at, item.digest)
         rows.append(_row(session.id, seq, item, head))
@@ -202,16 +213,15 @@ def append(
         findable.append((entry, item.words))
         if item.key:
             known[item.key] = seq
-        done.append(_recorded(session.id, seq, new=True, redacted=item.redacted))
+        places.append((seq, True))
+        new.append(item)
         seq += 1
     if rows:
         _claim(tx, session.id, calls, now)
         sessions.insert_messages(tx, rows)
         sessions.advance(tx, session.id, seq, head, now)
-        _add_usage(
-            tx, session.id, [item for item, was in zip(prepared, done, strict=True) if was.new]
-        )
-    return done, findable
+        _add_usage(tx, session.id, new)
+    return places, findable
 
 
 def _same(tx: Tx, session: str, seq: int, item: Prepared) -> None:
@@ -265,11 +275,6 @@ def _row(session: str, seq: int, item: Prepared, hash: str) -> sessions.MessageR
 
 def entry_of(session: str, seq: int, role: str, label: str, at: int) -> search.Entry:
     return search.Entry("message", session, role, "session", session, "active", label, seq, at)
-
-
-def _recorded(session: str, seq: int, new: bool, redacted: tuple[str, ...] = ()) -> Recorded:
-    address = f"memory://session/{session}/messages/{seq}-{seq}"
-    return Recorded(session, seq, address, new, redacted)
 
 
 def stored(row: sessions.MessageRow) -> Stored:
