@@ -173,11 +173,13 @@ def _broken_tokens(text: str, classes: str) -> Iterator[Span]:
     """Tokens with a quote, a backtick or a line end inside, found where the text is joined up."""
     places = [at + 2 for at in all_of(classes, _QUOTE_INSIDE)]
     places += [at + 12 for at in all_of(classes, _LINE_END)]
+    broken, openings = rules.compiled(_BREAK).match, formats.openings()
     breaks = sorted(
-        match.span()
-        for at in places
-        if (match := rules.compiled(_BREAK).match(text, at))
-        and not text.startswith(formats.openings(), match.end())
+        [
+            match.span()
+            for at in places
+            if (match := broken(text, at)) and not text.startswith(openings, match.end())
+        ]
     )
     if not breaks:
         return
@@ -311,12 +313,12 @@ _ASSIGNED = (
 
 def _assigned(text: str, lower: str, places: Places) -> Iterator[Span]:
     """Values under a name that announces a secret: `API_KEY=…`, `"password": "…"`, `--token …`."""
-    rest = rules.compiled(NAME_REST)
+    rest, assigned = rules.compiled(NAME_REST).match, rules.compiled(_ASSIGNED).match
     for hint in NAME_ENDS:
         seen = 0
         for at in places.get(hint, ()):
-            end = rest.match(lower, at + len(hint)) if at >= seen else None
-            match = rules.compiled(_ASSIGNED).match(text, end.end()) if end else None
+            end = rest(lower, at + len(hint)) if at >= seen else None
+            match = assigned(text, end.end()) if end else None
             if match:
                 seen = match.end("bare")  # a value without quotes is looked at once
                 yield from _value_under(text, at, match)

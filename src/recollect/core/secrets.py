@@ -107,6 +107,9 @@ def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
         if types:
             found += types
         unique = clean if clean not in pairs else _unused(clean, pairs)
+        if item is None or isinstance(item, (int, float)):
+            pairs[unique] = item
+            continue
         label = value.get("name", value.get("key")) if key == "value" else clean
         pairs[unique] = _scrub_value(
             item, label if isinstance(label, str) else "", found, depth + 1

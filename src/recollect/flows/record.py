@@ -194,7 +194,9 @@ def append(
         held = sessions.hold(tx, session.id)
     assert held is not None
     seq, head = held
-    known = sessions.seqs_by_key(tx, session.id, [item.key for item in prepared if item.key])
+    keys = [item.key for item in prepared if item.key]
+    # In a session without messages there is nothing to be found.
+    known = sessions.seqs_by_key(tx, session.id, keys) if seq > 1 else {}
     rows: list[sessions.MessageRow] = []
     calls: list[tuple[ToolCall, int]] = []
     findable: list[Findable] = []
