@@ -455,3 +455,24 @@ def test_progress_says_which_of_how_many_transcripts_it_is(
     mem.import_transcripts(str(folder), agent="claude-code")
     read = {(one.number, one.of) for one in told if one.path.endswith(".jsonl")}
     assert read == {(1, 3), (2, 3), (3, 3)}
+
+
+def test_halves_of_characters_anywhere_in_a_record_lose_no_message(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    half = "\ud83d"
+    call = {"type": "tool_use", "id": f"call {half}", "name": half, "input": {half: half}}
+    records = [
+        line(1, f"A prompt with {half} in it", cwd=f"/w/{half}", gitBranch=half),
+        line(2, "A prompt whose id is cut", uuid=f"u{half}"),
+        line(3, "Of a session whose id is cut", session=half),
+        {**line(4, ""), "type": "assistant", "message": {"role": "assistant", "content": [call]}},
+        {"type": "custom-title", "customTitle": f"A title {half}", "sessionId": "s1"},
+    ]
+    path = write(tmp_path / "t.jsonl", *records)
+    first = mem.import_transcripts(str(path))
+    assert (first.messages, first.transcripts[0].damaged) == (4, {})
+    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    assert mem.import_transcripts(str(path)).messages == 0
+    assert len(said(mem)) == 4
+    assert mem.recall("prompt whose id is cut")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.flows import record
 from recollect.types import ROLES, Json, Message
 
 from .reading import SAMPLES, read
@@ -65,7 +66,9 @@ def test_bent_records_are_read_or_named_and_read_the_same_again(
             assert entry.session and entry.message.key
             assert entry.message.role in ROLES and isinstance(entry.message, Message)
             assert entry.origin in ("user", "agent", "tool", "import")
-            json.dumps(entry.message._asdict(), ensure_ascii=False).encode("utf-8")
+            ready = record.prepare(record.Incoming(entry.message, entry.origin, entry.pasted), 1)
+            for kept in (ready.body, ready.key, *ready.words):
+                kept.encode("utf-8")
 
 
 @settings(max_examples=50, deadline=None)

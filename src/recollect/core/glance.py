@@ -126,7 +126,7 @@ def tokens_among(shadow: str, clues: frozenset[str]) -> bool:
         ISSUED in clues
         or (BEHIND_SIGN in clues and (":A" in shadow or "1//0" in shadow))
         or ("~" in shadow and ("Q~" in shadow or "a256~" in shadow))
-        or ("$" in shadow and ("tion$" in shadow or "box$" in shadow))
+        or ("token" in clues and ("tion$" in shadow or "box$" in shadow))
     )
 
 

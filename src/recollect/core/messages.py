@@ -165,7 +165,10 @@ def arguments_text(arguments: str) -> str:
     if parsed is None:
         return arguments
     return " ".join(
-        f"{key}: {' '.join(_strings(value, every=True))}" for key, value in parsed.items()
+        [
+            f"{key}: {value if isinstance(value, str) else ' '.join(_strings(value, every=True))}"
+            for key, value in parsed.items()
+        ]
     )
 
 
@@ -259,8 +262,10 @@ def _wrapper() -> re.Pattern[str]:
 def without_tag(text: str, tag: str) -> str:
     """Text without the closed blocks of a tag; an unclosed one is left, it may be anything."""
     opening, closing = f"<{tag}", f"</{tag}>"
-    kept, at = [], 0
     start = text.find(opening)
+    if start < 0:
+        return text
+    kept, at = [], 0
     while start >= 0:
         after = start + len(opening)
         end = text.find(closing, after)

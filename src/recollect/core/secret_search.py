@@ -90,10 +90,12 @@ def _found(text: str) -> Iterator[Span]:
     if HIDDEN in seen.clues if seen else not text.isascii():
         yield from _interspersed(text)
     if places:
-        yield from _manifests(text, places)
+        if MANIFEST_HINT in places:
+            yield from _manifests(text, places[MANIFEST_HINT])
         yield from _in_contexts(text, places)
         yield from _assigned(text, lower, places)
-        yield from _cookies(text, places)
+        if COOKIE_HINT in places:
+            yield from _cookies(text, places[COOKIE_HINT])
     if "|" in text and "--" in text:
         yield from _tables(text)
 
@@ -240,9 +242,9 @@ def _key_blocks(text: str, places: Places) -> Iterator[Span]:
                 yield block.start(), (closed or block).end(), "private-key"
 
 
-def _manifests(text: str, places: Places) -> Iterator[Span]:
+def _manifests(text: str, places: Sequence[int]) -> Iterator[Span]:
     """The data of a Kubernetes secret: its names say nothing and its values are only encoded."""
-    if not any(_matches(r"kind:[ \t]{1,4}[\"']?Secret\b", text, places.get(MANIFEST_HINT, ()))):
+    if not any(_matches(r"kind:[ \t]{1,4}[\"']?Secret\b", text, places)):
         return
     block = r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\n((?:\1[ \t]+\S[^\n]*\n?)+)"
     entry = r"(?m)^[ \t]*(?:[\w.-]{1,99}:[ \t]*[\"']?)?([^\s\"'|>#{$&*][^\s\"':]{3,})[\"']?[ \t]*$"
@@ -258,9 +260,9 @@ _COOKIES = (
 _LONGEST_TABLE = 1000
 
 
-def _cookies(text: str, places: Places) -> Iterator[Span]:
+def _cookies(text: str, places: Sequence[int]) -> Iterator[Span]:
     """Random values in a Cookie header, whatever their names."""
-    for header in _matches(_COOKIES, text, places.get(COOKIE_HINT, ())):
+    for header in _matches(_COOKIES, text, places):
         pairs = rules.compiled(r"[\w.-]{1,64}=([^\s;,]{16,})")
         for pair in pairs.finditer(text, *header.span(1)):
             if rules.is_random(pair[1], 16) and not rules.is_filler(pair[1]):

@@ -68,7 +68,7 @@ def from_record(record: Mapping[str, Json], form: str) -> list[Message]:
 def _own(messages: Iterable[Message]) -> list[Message]:
     """What is not ours of them; a call id may stand there once."""
     own = [mine for message in messages if (mine := own_message(message)) is not None]
-    if any(message.calls for message in own):
+    if sum([len(message.calls) for message in own]) > 1:
         refuse_duplicate_calls(own)
     return own
 
@@ -168,8 +168,10 @@ def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
     """
     if not isinstance(given, OBJECT):
         raise _not_understood(at, given, "it is not an object")
+    role, kind, unknown = given.get("role"), given.get("type"), ""
+    if role in ROLES and "parts" not in given and _is_usual(given.get("content")):
+        return given, unknown
     record = dict(given)
-    role, kind, unknown = record.get("role"), record.get("type"), ""
     if not isinstance(role, str) and isinstance(role, OBJECT):
         del record["role"]
         record |= {key: value for key, value in role.items() if value is not None}
@@ -189,6 +191,18 @@ def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
     if "content" in record:
         record["content"] = _legacy_content(record["content"], at, given)
     return record, unknown
+
+
+def _is_usual(content: Json) -> bool:
+    """Whether content is as the formats of today have it."""
+    if content is None or isinstance(content, str):
+        return True
+    if not isinstance(content, list):
+        return False
+    for block in content:
+        if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+            return False
+    return True
 
 
 def _legacy_content(content: Json, at: int, record: Json) -> Json:

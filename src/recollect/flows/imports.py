@@ -22,7 +22,7 @@ from ..store import cursors, links, search, sessions
 from ..types import Json, Learned, Link, SafeText
 from . import capture, learn, record
 
-BATCH_MESSAGES = 500
+BATCH_MESSAGES = 1_000
 BATCH_CHARACTERS = 4_000_000
 """What is held in memory and written in one transaction, whichever comes first; small transcripts
 are written together."""
@@ -267,7 +267,8 @@ class _Import:
             entry = entry._replace(origin="import")
         try:
             prepared = record.prepare(
-                record.Incoming(entry.message, entry.origin, entry.pasted), self._how.clock()
+                record.Incoming(entry.message, entry.origin, entry.pasted),
+                entry.message.at or self._how.clock(),
             )
         except InvalidInput as error:
             self._damaged[error.message] += 1
@@ -327,7 +328,8 @@ class _Import:
         for session, new in fresh.items():
             findable += self._append(tx, session, [held.prepared for held in new])
             for held in new:
-                captured += capture.keep(tx, held.statements, held.prepared.at)
+                if held.statements:
+                    captured += capture.keep(tx, held.statements, held.prepared.at)
         for session, found in self._news.items():
             sessions.describe(tx, session, _columns(found))
             if found.parent and found.parent != session:

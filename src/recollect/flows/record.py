@@ -254,10 +254,9 @@ def _claim(tx: Tx, session: str, calls: Sequence[tuple[ToolCall, int]], now: int
 def _add_usage(tx: Tx, session: str, new: Sequence[Prepared]) -> None:
     costs = [cost for item in new if item.usage and any(cost := usage.usage_of(item.usage))]
     if costs:
-        total: Mapping[str, Json] = sessions.usage(tx, session)
-        for cost in costs:
-            total = usage.added(total, cost)._asdict()
-        sessions.set_usage(tx, session, secrets.scrub_json(dict(total)).text)
+        spent = usage.Usage(*map(sum, zip(*costs, strict=True)))
+        total = usage.added(sessions.usage(tx, session), spent)
+        sessions.set_usage(tx, session, secrets.scrub_json(total._asdict()).text)
 
 
 def _row(session: str, seq: int, item: Prepared, hash: str) -> sessions.MessageRow:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 OWN_SERVER = "recollect"
 IMPORT = "import"
+_PATHS = {"user": "user", "assistant": "agent"}
 LEFT_OUT = "[an answer of recollect, left out]"
 
 
@@ -72,7 +73,7 @@ def entries(
         message = given if decoded else own_message(given)
         if not message or not (message.content or message.calls or message.role == "tool"):
             continue
-        path = origin or {"user": "user", "assistant": "agent"}.get(message.role, "tool")
+        path = origin or _PATHS.get(message.role, "tool")
         if message.role == "tool" and path != IMPORT:
             path = "tool"
         if path != "user":
@@ -131,7 +132,8 @@ def without_own_answers(messages: list[Message], state: dict[str, Json]) -> list
     open_calls = state.setdefault("own_calls", [])
     kept = []
     for message in messages:
-        open_calls.extend(call.id for call in message.calls if _is_own_call(call))
+        if message.calls:
+            open_calls += [call.id for call in message.calls if _is_own_call(call)]
         if message.role == "tool" and message.call_id in open_calls:
             open_calls.remove(message.call_id)
             message = message._replace(content=LEFT_OUT, extra=None)
