@@ -92,29 +92,32 @@ def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
         return value
     if depth == MAX_DEPTH:
         raise InvalidInput(f"JSON is nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, list | tuple):
+    if isinstance(value, dict):
+        return _scrub_pairs(value, found, depth + 1)
+    if isinstance(value, (list, tuple)):
         return [_scrub_value(item, name, found, depth + 1) for item in _joined_up(value, found)]
-    if not isinstance(value, dict):
-        raise InvalidInput(
-            f"a {type(value).__name__} cannot be written as JSON",
-            hint="Pass dicts with text keys, lists, text, numbers, booleans and None.",
-        )
-    pairs: dict[str, Json] = {}
-    for key, item in value.items():
+    raise InvalidInput(
+        f"a {type(value).__name__} cannot be written as JSON",
+        hint="Pass dicts with text keys, lists, text, numbers, booleans and None.",
+    )
+
+
+def _scrub_pairs(pairs: dict[str, Json], found: list[str], depth: int) -> dict[str, Json]:
+    kept: dict[str, Json] = {}
+    for key, value in pairs.items():
         if not isinstance(key, str):
             raise InvalidInput(f"the key {key!r} of a JSON object is not text")
         clean, types = _redact_short(key) if len(key) <= SHORT else _redact(key)
         if types:
             found += types
-        unique = clean if clean not in pairs else _unused(clean, pairs)
-        if item is None or isinstance(item, (int, float)):
-            pairs[unique] = item
-            continue
-        label = value.get("name", value.get("key")) if key == "value" else clean
-        pairs[unique] = _scrub_value(
-            item, label if isinstance(label, str) else "", found, depth + 1
-        )
-    return pairs
+        name = clean
+        if key == "value":
+            told = pairs.get("name", pairs.get("key"))
+            name = told if isinstance(told, str) else ""
+        if clean in kept:
+            clean = _unused(clean, kept)
+        kept[clean] = _scrub_value(value, name, found, depth)
+    return kept
 
 
 def _unused(name: str, pairs: dict[str, Json]) -> str:

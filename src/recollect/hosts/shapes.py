@@ -164,7 +164,7 @@ def usage_of(raw: Json) -> dict[str, int]:
     counts = as_dict(raw)
     if not counts:
         return {}
-    usage = dict.fromkeys(_COUNTS, 0)
+    usage: dict[str, int] = {}
     for name, keys in _COUNTS.items():
         for key in keys:
             if key in counts:
@@ -172,7 +172,8 @@ def usage_of(raw: Json) -> dict[str, int]:
                 break
     if "cache_read_input_tokens" in counts or "cache_creation_input_tokens" in counts:
         # Anthropic counts the cached parts of a prompt beside the rest of it.
-        usage["input_tokens"] += usage["cache_read_tokens"] + usage["cache_write_tokens"]
+        cached = usage.get("cache_read_tokens", 0) + usage.get("cache_write_tokens", 0)
+        usage["input_tokens"] = usage.get("input_tokens", 0) + cached
     return {name: count for name, count in usage.items() if count > 0}
 
 
