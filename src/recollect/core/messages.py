@@ -211,13 +211,18 @@ def body_of(message: Message) -> dict[str, Json]:
         )
     if message.calls:
         body["calls"] = [call._asdict() for call in message.calls]
-    for field in ("call_id", "is_error", "name", "model"):
-        if value := getattr(message, field):
-            body[field] = value
-    for field in ("usage", "extra"):
-        value = getattr(message, field)
-        if value is not None:
-            body[field] = dict(value)
+    if message.call_id:
+        body["call_id"] = message.call_id
+    if message.is_error:
+        body["is_error"] = message.is_error
+    if message.name:
+        body["name"] = message.name
+    if message.model:
+        body["model"] = message.model
+    if message.usage is not None:
+        body["usage"] = dict(message.usage)
+    if message.extra is not None:
+        body["extra"] = dict(message.extra)
     return body
 
 

@@ -11,7 +11,14 @@ from collections.abc import Callable
 
 from ..nouns import Any
 
-MIGRATIONS = ("0001_tables", "0002_search", "0003_message_keys", "0004_meaning", "0005_scoped")
+MIGRATIONS = (
+    "0001_tables",
+    "0002_search",
+    "0003_message_keys",
+    "0004_meaning",
+    "0005_scoped",
+    "0006_fewer_indexes",
+)
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 

@@ -88,6 +88,15 @@ class _Held(NamedTuple):
     statements: list[learn.Prepared]
 
 
+class _Shared(NamedTuple):
+    """What the transcripts of one transaction have in common: the keys that are in the archive,
+    what is to be indexed at the end, the time."""
+
+    known: set[str]
+    findable: list[record.Findable]
+    now: int
+
+
 class _Saved(NamedTuple):
     new: int
     known: int
@@ -188,9 +197,9 @@ class _Batch:
         """Messages of several transcripts, each with its cursor if they are the last of it."""
 
         def work(tx: Tx) -> list[_Saved]:
-            findable: list[record.Findable] = []
-            done = [one.write(tx, held, last, now, findable) for one, held, last in parts]
-            search.put_all(tx, findable)
+            shared = _Shared(_known(tx, parts), [], now)
+            done = [one.write(tx, held, last, shared) for one, held, last in parts]
+            search.put_all(tx, shared.findable)
             return done
 
         for (one, _, _), saved in zip(parts, self.space.write(work), strict=True):
@@ -211,6 +220,12 @@ class _Batch:
             half = len(held) // 2
             self._save_alone(one, held[:half], False, now)
             self._save_alone(one, held[half:], last, now)
+
+
+def _known(tx: Tx, parts: Sequence[tuple[_Import, Sequence[_Held], bool]]) -> set[str]:
+    """Which of the messages are in the archive already, in any session, by their keys."""
+    keys = [item.prepared.key for _, held, _ in parts for item in held if item.prepared.key]
+    return sessions.known_keys(tx, keys)
 
 
 class _Import:
@@ -309,13 +324,10 @@ class _Import:
         tx: Tx,
         waiting: Sequence[_Held],
         last: bool,
-        now: int,
-        findable: list[record.Findable],
+        shared: _Shared,
     ) -> _Saved:
-        """What waits, session by session; pure but for the transaction: it may run again. What is
-        to be indexed is added to `findable`."""
-        keys = [held.prepared.key for held in waiting if held.prepared.key]
-        known = sessions.known_keys(tx, keys)
+        """What waits, session by session; pure but for the transaction: it may run again."""
+        known, findable, now = shared
         fresh: dict[str, list[_Held]] = {}
         count = 0
         for held in waiting:
