@@ -82,7 +82,7 @@ def _found(text: str) -> Iterator[Span]:
     lower = shadow.lower()
     seen = glance(text)
     places = places_of(lower, hints_of(seen, shadow))
-    if places:
+    if not places.keys().isdisjoint(BLOCK_HINTS):
         yield from _key_blocks(text, places)
     if _RUN in classes and (not seen or tokens_among(shadow, seen.clues)):
         yield from _tokens(text, classes)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..core import archive, messages, secret_names, secrets, trust, urls, usage, wire
-from ..db.database import Tx
+from ..db.database import Row, Tx
 from ..errors import Conflict, InvalidInput
 from ..store import search, sessions, state
 from ..store.sessions import NewSession as NewSession
@@ -197,7 +197,8 @@ def append(
     keys = [item.key for item in prepared if item.key]
     # In a session without messages there is nothing to be found.
     known = sessions.seqs_by_key(tx, session.id, keys) if seq > 1 else {}
-    rows: list[sessions.MessageRow] = []
+    id = session.id
+    rows: list[Row] = []
     calls: list[tuple[ToolCall, int]] = []
     findable: list[Findable] = []
     places: list[tuple[int, bool]] = []
@@ -209,9 +210,12 @@ def append(
             places.append((known[item.key], False))
             continue
         head = archive.chain(head, seq, item.role, item.origin, item.at, item.digest)
-        rows.append(_row(session.id, seq, item, head))
+        key, origin = item.key or None, item.origin
+        rows.append(
+            (id, seq, item.role, item.body, item.at, key, origin, origin, item.digest, head)
+        )
         calls += [(call, seq) for call in item.calls]
-        entry = entry_of(session.id, seq, item.role, item.origin, item.at)
+        entry = entry_of(id, seq, item.role, origin, item.at)
         findable.append((entry, item.words))
         if item.key:
             known[item.key] = seq
@@ -257,21 +261,6 @@ def _add_usage(tx: Tx, session: str, new: Sequence[Prepared]) -> None:
         spent = usage.Usage(*map(sum, zip(*costs, strict=True)))
         total = usage.added(sessions.usage(tx, session), spent)
         sessions.set_usage(tx, session, secrets.scrub_json(total._asdict()).text)
-
-
-def _row(session: str, seq: int, item: Prepared, hash: str) -> sessions.MessageRow:
-    return sessions.MessageRow(
-        session,
-        seq,
-        item.role,
-        item.body,
-        item.at,
-        item.key or None,
-        item.origin,
-        item.origin,
-        item.digest,
-        hash,
-    )
 
 
 def entry_of(session: str, seq: int, role: str, label: str, at: int) -> search.Entry:

@@ -118,8 +118,8 @@ def set_status(tx: Tx, session: str, status: str) -> None:
     )
 
 
-def insert_messages(tx: Tx, rows: Sequence[MessageRow]) -> None:
-    """Append to the archive."""
+def insert_messages(tx: Tx, rows: Sequence[Row]) -> None:
+    """Append to the archive: the values of a `MessageRow` each, whose making would take long."""
     tx.insert("messages", _MESSAGE, rows)
 
 

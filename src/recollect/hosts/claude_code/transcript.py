@@ -109,6 +109,7 @@ class _Reader:
         self.state: dict[str, Json] = {}
         self.path = path
         self._stem = os.path.basename(path).removesuffix(".jsonl")
+        self._counted: tuple[str, Json] = ("", None)
 
     @property
     def busy(self) -> bool:
@@ -310,7 +311,11 @@ class _Reader:
         """What this line adds to its request: each line repeats or completes the count."""
         requests = self.state.setdefault("requests", {})
         request = as_text(said_by.get("id"))
-        now = usage_of(said_by.get("usage"))
+        counted = said_by.get("usage")
+        if request and (request, counted) == self._counted:
+            return {}
+        self._counted = request, counted
+        now = usage_of(counted)
         if not request:
             return now
         grown = added(now, requests.get(request, {}))
@@ -321,6 +326,7 @@ class _Reader:
         return grown
 
     def _unspend(self, said_by: Mapping[str, Json], usage: Mapping[str, int]) -> None:
+        self._counted = ("", None)
         counted = self.state["requests"].get(as_text(said_by.get("id")), {})
         for name, count in usage.items():
             counted[name] = counted.get(name, count) - count
