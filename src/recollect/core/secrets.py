@@ -147,6 +147,8 @@ def _storable(text: str) -> str:
 
 
 def _is_unicode(text: str) -> bool:
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
