@@ -107,7 +107,7 @@ def _scrub_pairs(pairs: dict[str, Json], found: list[str], depth: int) -> dict[s
     for key, value in pairs.items():
         if not isinstance(key, str):
             raise InvalidInput(f"the key {key!r} of a JSON object is not text")
-        clean, types = _redact_short(key) if len(key) <= SHORT else _redact(key)
+        clean, types = _redact(key)
         if types:
             found += types
         name = clean
@@ -162,16 +162,18 @@ def _paired(text: str, halves: str) -> str:
 
 
 def _redact(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text without its secrets. Short texts come again and again (field names, roles, a
-    session's directory): each is looked at once. An id comes once or twice."""
-    if 28 <= len(text) <= LONGEST_ID and ids().fullmatch(text):
+    """The text without its secrets. Short texts come again and again (field names, roles, ids, a
+    session's directory): each is looked at once."""
+    if len(text) <= SHORT:
+        return _redact_short(text)
+    if len(text) <= LONGEST_ID and ids().fullmatch(text):
         return text, ()
-    return _redact_short(text) if len(text) <= SHORT else _redact_any(text)
+    return _redact_any(text)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _redact_short(text: str) -> tuple[str, tuple[str, ...]]:
-    if len(text) < _SHORTEST and text.isalnum():
+    if (len(text) < _SHORTEST and text.isalnum()) or (len(text) >= 28 and ids().fullmatch(text)):
         return text, ()
     return _redact_any(text)
 
