@@ -61,6 +61,28 @@ def test_the_stems_of_a_glance_are_those_of_the_index(text: str) -> None:
     assert glance.look(text).stems == terms.spaced_stems(text)
 
 
+@law
+@given(st.lists(pieces, max_size=8).map("".join))
+def test_a_word_leaves_its_clues_whether_it_was_seen_before_or_not(text: str) -> None:
+    words = [word.decode("utf-8", "replace") for word in terms.words_of(text)]
+    clues = {clue for word in words for clue in glance.clues_of(word)}
+    glance._MARKED.clear()
+    assert glance.look(text).clues == glance.look(text).clues == clues
+
+
+def test_a_thread_does_not_take_the_words_of_another_for_known() -> None:
+    """Each looks up a word of its own between the words of the others."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def clues(number: int) -> bool:
+        text = " ".join(f"word{number}x{at} MY{number}_{at}_PASSWORD" for at in range(50))
+        return "pass" in glance.look(text).clues
+
+    glance._MARKED.clear()
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(clues, [number // 4 for number in range(400)]))
+
+
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
 @pytest.mark.parametrize("around", ["{}", "x = '{}'", "\\n{}", "é{}", "a/{}?b", "<{}>"])
 def test_every_kind_of_token_leaves_a_clue(token: str, around: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.core.secret_search import spans
 from recollect.core.secrets import MAX_DEPTH, safe, scrub, scrub_json
 from recollect.errors import InvalidInput
 
@@ -232,3 +233,8 @@ def test_a_megabyte_of_hostile_text_takes_a_bounded_effort(piece: str) -> None:
 def test_a_megabyte_of_base64_on_one_line_is_left_as_it_is() -> None:
     text = base64.b64encode(random.Random(7).randbytes(MEGABYTE * 3 // 4)).decode()
     assert safe(text) == text
+
+
+@given(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=15))
+def test_a_short_text_of_letters_and_digits_holds_no_secret(text: str) -> None:
+    assert not text.isalnum() or spans(text) == []
