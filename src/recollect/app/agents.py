@@ -90,6 +90,8 @@ class Agents(Briefing):
     def _capture(self, event: Event, now: int) -> list[Learned]:
         if not (self.settings.capture and event.typed and event.session):
             return []
+        if self.settings.mode == "incognito":
+            return []  # nothing would be left of it
         if len(event.prompt) > _LONGEST_PROMPT:
             return []  # whoever reads the transcript has the time
         if not core.capture.capture(event.prompt):
