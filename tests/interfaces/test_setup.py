@@ -113,6 +113,21 @@ def test_an_empty_file_is_there_again_and_a_missing_one_is_not(
     assert files(home) == before
 
 
+def test_what_a_killed_writer_left_is_taken_away(home: Path, opened: Memory) -> None:
+    folder = home / ".claude"
+    old, young, other = (
+        folder / f"settings.json.{end}"
+        for end in ("0a1b2c3d.partial", "1a1b2c3d.partial", "x.partial")
+    )
+    for path in (old, young, other):
+        path.write_text("half")
+    for path in (old, other):
+        os.utime(path, (1, 1))
+    with opened() as memory:
+        memory.init(agent=["claude-code"], yes=True)
+    assert [path.exists() for path in (old, young, other)] == [False, True, True]
+
+
 def test_each_agent_can_be_connected_alone(home: Path, opened: Memory) -> None:
     for agent in hosts.HOOKED:
         before = files(home)

@@ -8,6 +8,7 @@ changed since it was planned is left alone.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -240,7 +241,21 @@ def _write(path: str, text: str, mode: int) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.chmod(partial, mode)
+        _tidy(path, os.stat(partial).st_mtime)
         os.replace(partial, path)
     finally:
         if os.path.exists(partial):
             os.unlink(partial)
+
+
+_ABANDONED = 3600.0
+
+
+def _tidy(path: str, now: float) -> None:
+    """Take away what a killed writer of this file left; one that is at work is younger."""
+    folder, name = os.path.split(path)
+    left = re.compile(re.escape(name) + r"\.[0-9a-f]{8}\.partial")
+    for other in filter(left.fullmatch, os.listdir(folder)):
+        old = os.path.join(folder, other)
+        if os.lstat(old).st_mtime < now - _ABANDONED:
+            os.unlink(old)
