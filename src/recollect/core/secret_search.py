@@ -79,8 +79,8 @@ def spans(text: str) -> list[Span]:
 def _found(text: str) -> Iterator[Span]:
     """Everything that looks like a secret, the most telling rules first."""
     shadow, classes = _shadow_and_classes(text)
-    lower = shadow.lower()
     seen = glance(text)
+    lower = shadow.lower() if not seen or seen.clues else shadow
     places = places_of(lower, hints_of(seen, shadow))
     if not places.keys().isdisjoint(BLOCK_HINTS):
         yield from _key_blocks(text, places)

@@ -44,10 +44,16 @@ def rule_of(sentence: str, forms: list[Form]) -> str:
 
 
 def _cued(cues: str, lowered: str) -> bool:
-    for cue in cues.split("|"):
-        if cue in lowered or ("&" in cue and all(part in lowered for part in cue.split("&"))):
+    for first, rest in _alternatives(cues):
+        if first in lowered and (not rest or all([part in lowered for part in rest])):
             return True
     return False
+
+
+@cache
+def _alternatives(cues: str) -> list[tuple[str, list[str]]]:
+    """Each cue in its parts, the first of them apart."""
+    return [(first, rest) for first, *rest in [cue.split("&") for cue in cues.split("|")]]
 
 
 @cache
