@@ -107,7 +107,7 @@ def _scrub_pairs(pairs: dict[str, Json], found: list[str], depth: int) -> dict[s
     for key, value in pairs.items():
         if not isinstance(key, str):
             raise InvalidInput(f"the key {key!r} of a JSON object is not text")
-        clean, types = _redact(key)
+        clean, types = _redact_short(key) if len(key) <= SHORT else _redact(key)
         if types:
             found += types
         name = clean
