@@ -195,17 +195,18 @@ def _telling(words: list[str]) -> list[str]:
     """The words that may hold a clue. Few do, so all are searched at once before each."""
     lower = "\n".join(words).lower()
     parts = [part for part in _parts() if part in lower]
+    parts += [sign for sign in UNSEEN if sign in lower] if not lower.isascii() else []
     long = [word for word in words if len(word) >= _SHORTEST_TOKEN]
     # The letter of an escaped line end does not belong to the token.
     begun = "\n".join([*long, *[word[1:] for word in long if word[0] in "nrt"]])
     tokens = [prefix for prefix, _, _ in formats.prefixes_in(begun)] if long else []
     tokens += [part for _, part, _, _ in formats.SHAPED if part in begun]
-    found = [word for word in words if not word.isascii()] if not lower.isascii() else []
-    if parts:
-        found += [word for word in words if any(map(word.lower().__contains__, parts))]
+    found = [word for word in words if any(map(word.lower().__contains__, parts))] if parts else []
     for word in long:
         if word[0] in _BEHIND_SIGN or any(map(word.__contains__, tokens)):
             found.append(word)
+        elif not word.isascii() and rules.has(_LONG_PART, word):
+            found.append(word)  # a token may stand inside of it
     return found
 
 
@@ -268,6 +269,7 @@ def _announces(word: str, lower: str, hint: str) -> bool:
 
 
 _SHORTEST_TOKEN = 16
+_LONG_PART = r"[\0-\x7f]{16}"
 _BEHIND_SIGN = "0A"
 """What stands behind the sign in Google's and Telegram's tokens."""
 

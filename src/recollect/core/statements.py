@@ -45,7 +45,7 @@ def rule_of(sentence: str, forms: list[Form]) -> str:
 
 def _cued(cues: str, lowered: str) -> bool:
     for first, rest in _alternatives(cues):
-        if first in lowered and (not rest or all([part in lowered for part in rest])):
+        if first in lowered and (not rest or all(part in lowered for part in rest)):
             return True
     return False
 

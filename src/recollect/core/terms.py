@@ -93,7 +93,9 @@ class _StemsOfWord(dict[bytes, str]):
 
     def __missing__(self, word: bytes) -> str:
         text = word.decode(*_UTF8)
-        if not text.isascii() and len(parts := _pattern(_APART).split(text)) > 1:
+        if text.islower() and text.isalpha() and text.isascii():
+            found = " " + stem(text[:LONGEST_TERM])
+        elif not text.isascii() and len(parts := _pattern(_APART).split(text)) > 1:
             found = "".join([self[part.encode(*_UTF8)] for part in parts])
         elif "." in text and not _pattern(_NUMBER).search(text):
             found = "".join(map(self.__getitem__, word.split(b".")))
