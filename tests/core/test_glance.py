@@ -14,7 +14,7 @@ from recollect.core import glance, terms
 from recollect.core import secret_formats as formats
 from recollect.core.secret_search import spans
 
-from .secret_samples import TOKENS
+from .secret_samples import ALNUM, TOKENS, fake
 
 law = settings(deadline=None, max_examples=300)
 pieces = st.one_of(
@@ -24,6 +24,7 @@ pieces = st.one_of(
     st.sampled_from(['password="hunter42x"', "api$key_value='aB3dE5fG7hJ9kL1mN3'", "max$token"]),
     st.sampled_from(["token$x_login=aB3dE5fG7hJ9kL1mN3", "public_", "sonar", "login", "1//0"]),
     st.sampled_from(["AbCdEfGhIj1234567890KlMnOpQrStUvWxYz", "A", "0", "//", "kind: Secret", "--"]),
+    st.sampled_from(["le mot de passe est Ete2024!x", "access_token$sandbox$", "+", "/", "%"]),
     st.sampled_from([*"'\"`=:|~$.-_ \n\u200b\u00adé", "\\n", "\\t", "東京"]),
     st.text(max_size=8),
 )
@@ -88,6 +89,22 @@ def test_a_thread_does_not_take_the_words_of_another_for_known() -> None:
 def test_every_kind_of_token_leaves_a_clue(token: str, around: str) -> None:
     text = "some words before it, so many that a glance is taken and they are no secret at all. "
     assert after_a_glance(text + around.format(token)) == closely(text + around.format(token))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "le mot de passe est Ete2024!x",
+        "whsec" + "_a+" + fake(ALNUM, 40),
+        "gl" + "c_Zx/" + fake(ALNUM, 60),
+        "ATATT" + "3x=" + fake(ALNUM, 80),
+    ],
+)
+def test_a_secret_of_which_a_sign_or_a_space_leaves_little_in_a_word_leaves_a_clue(
+    said: str,
+) -> None:
+    text = "some words before it, so many that a glance is taken and they are no secret at all. "
+    assert after_a_glance(text + said) == closely(text + said) != []
 
 
 def test_words_that_only_look_like_a_hint_leave_no_clue() -> None:

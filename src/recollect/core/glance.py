@@ -126,7 +126,7 @@ def tokens_among(shadow: str, clues: frozenset[str]) -> bool:
         ISSUED in clues
         or (BEHIND_SIGN in clues and (":A" in shadow or "1//0" in shadow))
         or ("~" in shadow and ("Q~" in shadow or "a256~" in shadow))
-        or ("token" in clues and ("tion$" in shadow or "box$" in shadow))
+        or ("$" in shadow and ("tion$" in shadow or "box$" in shadow))
     )
 
 
@@ -193,7 +193,8 @@ def _clues_of_unknown() -> frozenset[str]:
 
 def _telling(words: list[str]) -> list[str]:
     """The words that may hold a clue. Few do, so all are searched at once before each."""
-    lower = "\n".join(words).lower()
+    whole = "\n".join(words)
+    lower = whole.lower()
     parts = [part for part in _parts() if part in lower]
     parts += [sign for sign in UNSEEN if sign in lower] if not lower.isascii() else []
     long = [word for word in words if len(word) >= _SHORTEST_TOKEN]
@@ -202,6 +203,8 @@ def _telling(words: list[str]) -> list[str]:
     tokens = [prefix for prefix, _, _ in formats.prefixes_in(begun)] if long else []
     tokens += [part for _, part, _, _ in formats.SHAPED if part in begun]
     found = [word for word in words if any(map(word.lower().__contains__, parts))] if parts else []
+    cut = [prefix for prefix in _cut_short() if prefix in whole]
+    found += [word for word in words if any(map(word.__contains__, cut))] if cut else []
     for word in long:
         if word[0] in _BEHIND_SIGN or any(map(word.__contains__, tokens)):
             found.append(word)
@@ -238,8 +241,8 @@ def _clues_of_ascii(word: str) -> set[str]:
         and (not ends or lower.endswith(core))
     }
     found.update(hint for hint in NAME_ENDS if hint in lower and _announces(word, lower, hint))
-    if len(word) >= _SHORTEST_TOKEN and _may_be_token(word):
-        found.add(ISSUED)
+    if len(word) >= _SHORTEST_TOKEN or any(map(word.__contains__, _cut_short())):
+        found.update((ISSUED,) if _may_be_token(word) else ())
     if len(word) > 30 and word[0] in _BEHIND_SIGN:
         found.add(BEHIND_SIGN)
     return found
@@ -260,7 +263,7 @@ def _announces(word: str, lower: str, hint: str) -> bool:
     rest = rules.compiled(NAME_REST)
     at = lower.find(hint)
     while at >= 0:
-        end = rest.match(lower, at + len(hint))
+        end = rest.match(lower + " ", at + len(hint))
         name = word[: end.end()] if end else ""
         if name and any(rules.kind_of_name(before + name) for before in _BEFORE_NAMES):
             return True
@@ -285,6 +288,12 @@ def _may_be_token(word: str) -> bool:
             if part in given and (_leaves_words(pattern) or rules.has(shape, given)):
                 return True
     return False
+
+
+@cache
+def _cut_short() -> tuple[str, ...]:
+    """What tokens begin with that may hold such signs: the word may end right behind it."""
+    return tuple(prefix for prefix, _, body in formats.prefixes() if _leaves_words(body))
 
 
 @cache
