@@ -76,6 +76,14 @@ TOKENS = {
     "notion": "nt" + "n_" + fake(ALNUM, 46),
     "age": "AGE-SECRET" + "-KEY-1" + fake(BASE32, 58),
     "jwt": jwt(),
+    "airtable": "pa" + "t" + fake(ALNUM, 14) + "." + fake(HEX, 64),
+    "alibaba": "LT" + "AI" + fake(ALNUM, 12),
+    "aws-session": "IQoJb3" + "JpZ2lu" + "X2Vj/" + fake(ALNUM + "+/", 240) + "==",
+    "fly": "fm" + "2_lJPEC/" + fake(ALNUM, 10) + "+" + fake(ALNUM + "+/", 100) + "==",
+    "paypal": "access" + "_token$production$" + fake(ALNUM, 16) + "$" + fake(HEX, 32),
+    "salesforce": "00" + "D" + fake(ALNUM, 12) + "!AQ" + fake(ALNUM + "_.", 94) + "q",
+    "stripe-hook-64": "wh" + "sec_" + fake(ALNUM, 8) + "/" + fake(ALNUM, 18) + "+" + fake(ALNUM, 8),
+    "yandex": "t1" + "." + fake(URL64, 22) + "." + fake(URL64, 86),
 }
 
 CONTEXTS = {

@@ -52,10 +52,13 @@ _CLASSES = bytes(
     if chr(code) in "`'\"?"
     else ord("n")
     if chr(code) in "\r\n\\"
+    else ord("s")
+    if chr(code) in ".+/=%!$:"
     else ord(" ")
     for code in range(256)
 )
-"""Token characters, quotes (with what the shadow shows for other characters), line ends."""
+"""Token characters, quotes (with what the shadow shows for other characters), line ends, and signs
+that stand in tokens."""
 
 
 def spans(text: str) -> list[Span]:
@@ -128,8 +131,8 @@ def _matches(pattern: str, text: str, places: Sequence[int]) -> Iterator[re.Matc
 # ---------------------------------------------------------------------------------------------
 # Tokens
 
-_RUN = "a" * 18
-_BEFORE_RUN = 11  # a prefix with its dots, and an escaped line end in front of it
+_RUN = "a" * 16
+_BEFORE_RUN = 60  # a prefix, and what a sign cuts off
 _TELLING = r"\d|[a-z][A-Z]|[A-Z][a-z]|A(?:KI|SI|BI|CC)A[A-Z]{16}"
 _QUOTE_INSIDE = "qaaaa(?<=aaqaaaa)"  # the quote first: there are few, and they are found at once
 _LINE_END = "a" * 12 + "n"
@@ -143,15 +146,17 @@ _REACH = 400
 def _tokens(text: str, classes: str) -> Iterator[Span]:
     """Tokens that name their issuer.
 
-    Each has a long run of token characters, or ends in one: only those runs, a small part of most
-    texts, are searched for the many prefixes.
+    Each has a long run of token characters: only those runs, with what stands before them, a small
+    part of most texts, are searched for the many prefixes.
     """
     runs: set[str] = set()
     start = classes.find(_RUN)
     while start >= 0:
         chunk = classes[start : start + 120]
         end = start + len(chunk) - len(chunk.lstrip("a"))
-        runs.add(text[max(0, start - _BEFORE_RUN) : end])
+        begun = len(classes[max(0, start - _BEFORE_RUN) : start].rstrip("as"))
+        begun += max(0, start - _BEFORE_RUN)
+        runs.add(text[max(0, begun - 1) : end])  # with the backslash of an escaped line end
         start = classes.find(_RUN, end)
     telling = rules.compiled(_TELLING).search
     long = "\n".join([run for run in runs if telling(run)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 _LONGEST = 100
-_SHORTEST_SECRET = 18
+_SHORTEST_SECRET = 16
 _HEX = frozenset("0123456789abcdef")
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
