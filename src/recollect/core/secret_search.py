@@ -45,18 +45,14 @@ TYPES = {
 }
 """What a secret is called that was found by its name alone."""
 
-_CLASSES = bytes(
-    ord("a")
-    if code < 128 and (chr(code).isalnum() or chr(code) in "_-~")
-    else ord("q")
-    if chr(code) in "`'\"?"
-    else ord("n")
-    if chr(code) in "\r\n\\"
-    else ord("s")
-    if chr(code) in ".+/=%!$:"
-    else ord(" ")
-    for code in range(256)
-)
+_TOKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-~"
+_CLASS = {
+    **dict.fromkeys(_TOKEN, "a"),
+    **dict.fromkeys("`'\"?", "q"),
+    **dict.fromkeys("\r\n\\", "n"),
+    **dict.fromkeys(".+/=%!$:", "s"),
+}
+_CLASSES = bytes(ord(_CLASS.get(chr(code), " ")) for code in range(256))
 """Token characters, quotes (with what the shadow shows for other characters), line ends, and signs
 that stand in tokens."""
 
