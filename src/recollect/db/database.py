@@ -7,10 +7,11 @@ transaction. This module does not know which engines exist.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..nouns import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+_AT_ONCE = 100
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
 
@@ -164,3 +165,10 @@ def placeholders(name: str, values: Sequence[Any]) -> tuple[str, dict[str, Any]]
     """`IN (…)` for both engines: the placeholders as text, and their parameters."""
     params = {f"{name}{index}": value for index, value in enumerate(values)}
     return ", ".join(f":{key}" for key in params), params
+
+
+def batches(name: str, values: Sequence[Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The same for many values, so many at a time that a statement is quick to prepare: SQLite
+    looks for each name among all that stand before it."""
+    for start in range(0, len(values), _AT_ONCE):
+        yield placeholders(name, values[start : start + _AT_ONCE])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..db.database import Tx, placeholders
+from ..db.database import Tx, batches
 from ..nouns import Any, NamedTuple
 
 _COLUMNS = (
@@ -48,8 +48,7 @@ def copy(tx: Tx, memory: str, to: str) -> None:
 def of_memories(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
     """The claims of several memories, in their order."""
     found: dict[str, list[ClaimRow]] = {}
-    for start in range(0, len(ids), 500):
-        names, params = placeholders("id", ids[start : start + 500])
+    for names, params in batches("id", ids):
         for row in tx.run(
             f"SELECT {_COLUMNS} FROM claims WHERE space = :space AND memory IN ({names}) "
             "ORDER BY memory, position",
@@ -66,8 +65,7 @@ def last_looks(tx: Tx, ids: Sequence[str]) -> list[tuple[str, str, str, str, str
     they are plain rows.
     """
     found: list[Any] = []
-    for start in range(0, len(ids), 500):
-        names, params = placeholders("id", ids[start : start + 500])
+    for names, params in batches("id", ids):
         found += tx.run(
             "SELECT path, stamp, memory, state, moved_to FROM claims "
             f"WHERE space = :space AND memory IN ({names})",

@@ -6,11 +6,9 @@ It does not know what an episode says; `body` is JSON that somebody else reads.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..db.database import Row, Tx, placeholders
+from ..db.database import Row, Tx, batches
 from ..types import Json, SafeText
 from .rows import Sketch, columns, ids_from, set_columns, values
-
-MOST_AT_ONCE = 500
 
 
 class EpisodeRow(NamedTuple):
@@ -75,8 +73,7 @@ def sketch(tx: Tx, episode: str) -> Sketch | None:
 def get_many(tx: Tx, ids: list[str]) -> dict[str, EpisodeRow]:
     """Several episodes by id."""
     found: dict[str, EpisodeRow] = {}
-    for start in range(0, len(ids), MOST_AT_ONCE):
-        names, params = placeholders("id", ids[start : start + MOST_AT_ONCE])
+    for names, params in batches("id", ids):
         rows = tx.run(f"{_SELECT} AND id IN ({names})", params)
         found.update((row[0], EpisodeRow(*row)) for row in rows)
     return found

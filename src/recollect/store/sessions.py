@@ -6,7 +6,7 @@ numbers have no gaps and no doubles. It does not know how hashes are made or tex
 
 from collections.abc import Mapping, Sequence
 
-from ..db.database import Row, Tx, placeholders
+from ..db.database import Row, Tx, batches
 from ..nouns import NamedTuple
 from ..types import FOREVER, Json, SafeText, Session
 from .rows import ids_from, load
@@ -126,8 +126,7 @@ def insert_messages(tx: Tx, rows: Sequence[Row]) -> None:
 def seqs_by_key(tx: Tx, session: str, keys: Sequence[str]) -> dict[str, int]:
     """Which of the keys are in the session already, and where."""
     found: dict[str, int] = {}
-    for start in range(0, len(keys), 500):
-        names, params = placeholders("key", keys[start : start + 500])
+    for names, params in batches("key", keys):
         rows = tx.run(
             "SELECT key, seq FROM messages WHERE space = :space AND session = :session "
             f"AND key IN ({names})",
@@ -140,8 +139,7 @@ def seqs_by_key(tx: Tx, session: str, keys: Sequence[str]) -> dict[str, int]:
 def known_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     """Which of the keys are in the archive already, in any session."""
     found: set[str] = set()
-    for start in range(0, len(keys), 500):
-        names, params = placeholders("key", keys[start : start + 500])
+    for names, params in batches("key", keys):
         rows = tx.run(
             f"SELECT DISTINCT key FROM messages WHERE space = :space AND key IN ({names})", params
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..db.database import Tx, placeholders
+from ..db.database import Tx, batches
 from ..errors import Conflict
 from ..types import SafeText
 
@@ -78,15 +78,11 @@ def note_write(tx: Tx, key: str, operation: str, ref: str, now: int, content: st
     return row is not None
 
 
-def note_writes(
-    tx: Tx, operation: str, made: Mapping[str, str], now: int, most: int = 500
-) -> str | None:
+def note_writes(tx: Tx, operation: str, made: Mapping[str, str], now: int) -> str | None:
     """The same for many keys and what each made; gives back a key that was used before, and then
     notes none. Two writers must not claim the same keys at once: they hold a row that says so."""
     hashes = {_hash(key): key for key in made}
-    known = list(hashes)
-    for start in range(0, len(known), most):
-        names, params = placeholders("key", known[start : start + most])
+    for names, params in batches("key", list(hashes)):
         row = tx.one(f"SELECT key FROM writes WHERE space = :space AND key IN ({names})", params)
         if row:
             return hashes[row[0]]
