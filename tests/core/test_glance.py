@@ -67,7 +67,7 @@ def test_the_stems_of_a_glance_are_those_of_the_index(text: str) -> None:
 def test_a_word_leaves_its_clues_whether_it_was_seen_before_or_not(text: str) -> None:
     words = [word.decode("utf-8", "replace") for word in terms.words_of(text)]
     clues = {clue for word in words for clue in glance.clues_of(word)}
-    glance._known.clear()
+    glance._MARKED.clear()
     assert glance.look(text).clues == glance.look(text).clues == clues
 
 
@@ -79,7 +79,7 @@ def test_a_thread_does_not_take_the_words_of_another_for_known() -> None:
         text = " ".join(f"word{number}x{at} MY{number}_{at}_PASSWORD" for at in range(50))
         return "pass" in glance.look(text).clues
 
-    glance._known.clear()
+    glance._MARKED.clear()
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(clues, [number // 4 for number in range(400)]))
 

@@ -9,6 +9,7 @@ looks like (`core.secret_search`), nor where in the text the words stand.
 from __future__ import annotations
 
 import re
+from _thread import _local
 from collections.abc import Iterable
 from functools import cache
 
@@ -109,16 +110,13 @@ def glance(text: str) -> Glance | None:
 
 def look(text: str) -> Glance:
     """What the words of a text say."""
-    words = core.terms.words_of(text)
-    try:
-        marked = "".join(map(_known.__getitem__, words))
-    except KeyError:
-        marked = _learned(words)
+    marked = "".join(map(_MARKED.__getitem__, core.terms.words_of(text)))
+    clues = _clues_of_unknown() if _unknown.words else _NO_CLUES
     if _MARK not in marked:
-        return Glance(marked[1:], _NO_CLUES)
+        return Glance(marked[1:], clues)
     before, *behind = marked.split(_MARK)
     stems = before + "".join([part[1:] for part in behind])
-    return Glance(stems[1:], frozenset([_CLUES[ord(mark)] for mark in {x[0] for x in behind}]))
+    return Glance(stems[1:], clues.union([_CLUES[ord(mark)] for mark in {x[0] for x in behind}]))
 
 
 def tokens_among(shadow: str, clues: frozenset[str]) -> bool:
@@ -155,36 +153,42 @@ def all_of(haystack: str, needle: str) -> list[int]:
     return found
 
 
-_known: dict[bytes, str] = {}
-"""The stems of words, with a space before each, and before them a mark for each clue."""
+class _Unknown(_local):
+    """The words of a text that no other text had, with their stems; each thread has its own."""
 
+    def __init__(self) -> None:
+        self.words: dict[bytes, str] = {}
+
+
+class _Marked(dict[bytes, str]):
+    """The stems of a word, with a space before each, and before them a mark for each clue."""
+
+    def __missing__(self, word: bytes) -> str:
+        # It is kept when its clues are known: they are looked for in all new words at once.
+        found = _unknown.words[word] = core.terms.spaced_stems_of_word(word)
+        return found
+
+
+_unknown = _Unknown()
+_MARKED = _Marked()
 _NO_CLUES: frozenset[str] = frozenset()
 
 
-def _learned(words: list[bytes]) -> str:
-    """The stems and marks of words of which some are new. They are kept when all is known of
-    them: whoever looks at the same time finds a word with its marks, or does not find it."""
-    global _known
-    known = _known
-    new = _marked(list(set(words).difference(known)))
-    if len(known) + len(new) > _MOST_WORDS:
-        _known = {}
-    _known.update({word: said for word, said in new.items() if len(word) <= _LONGEST_WORD})
-    return "".join([new[word] if word in new else known[word] for word in words])
-
-
-def _marked(words: list[bytes]) -> dict[bytes, str]:
-    """Words with their stems, and a mark for each clue."""
-    texts = [word.decode("utf-8", "replace") for word in words]
-    telling = frozenset(_telling(texts))
-    found = {}
-    for word, text in zip(words, texts, strict=True):
-        stems = core.terms.spaced_stems_of_word(word)
-        if text in telling:
-            marks = [_MARK + chr(_CLUES.index(clue)) for clue in clues_of(text)]
-            stems = "".join(marks) + stems
-        found[word] = stems
-    return found
+def _clues_of_unknown() -> frozenset[str]:
+    """The clues among the unknown words, which are known now."""
+    unknown, _unknown.words = _unknown.words, {}
+    words = [word.decode("utf-8", "replace") for word in unknown]
+    telling = frozenset(_telling(words))
+    found: set[str] = set()
+    if len(_MARKED) + len(words) > _MOST_WORDS:
+        _MARKED.clear()
+    for word, (key, stems) in zip(words, unknown.items(), strict=True):
+        if word in telling and (clues := clues_of(word)):
+            found |= clues
+            stems = "".join([_MARK + chr(_CLUES.index(clue)) for clue in clues]) + stems
+        if len(key) <= _LONGEST_WORD:
+            _MARKED[key] = stems
+    return frozenset(found)
 
 
 def _telling(words: list[str]) -> list[str]:
