@@ -41,11 +41,12 @@ def measures(folder: str) -> list[Ratio]:
     """Import against the yardsticks, in processor time."""
 
     def ours() -> float:
-        with (
-            tempfile.TemporaryDirectory(prefix="recollect-bench-") as place,
-            _open(place) as memory,
-        ):
-            return own_time(lambda: memory.import_transcripts(folder))
+        def work() -> None:
+            with _open(place) as memory:
+                memory.import_transcripts(folder)
+
+        with tempfile.TemporaryDirectory(prefix="recollect-bench-") as place:
+            return own_time(work)
 
     first = ours()
     texts = _texts(folder)

@@ -8,8 +8,8 @@ where it goes.
 
 import json
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache
 from itertools import count
 
 from recollect.core import secret_rules as rules
@@ -38,6 +38,24 @@ _ENCODER = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
 )
 """What it writes was walked through, to a depth: it cannot be circular."""
+
+
+@cache
+def _writer() -> Callable[[Json, int], Iterable[str]]:
+    """What writes a value in pieces. CPython's encoder makes it anew for every text, which takes
+    longer than to write a short one."""
+    from json import encoder
+
+    make = getattr(encoder, "c_make_encoder", None)
+    if make is None:
+        return lambda value, _: _ENCODER.iterencode(value)
+    separators = _ENCODER.key_separator, _ENCODER.item_separator
+    quoted = encoder.encode_basestring
+    made: Callable[[Json, int], Iterable[str]] = make(
+        None, _ENCODER.default, quoted, None, *separators, False, False, False
+    )
+    return made
+
 
 _NO_ITEMS, _NO_PAIRS = Scrubbed(SafeText("[]"), ()), Scrubbed(SafeText("{}"), ())
 
@@ -69,7 +87,7 @@ def scrub_json(value: Json) -> Scrubbed:
     found: list[str] = []
     clean = _scrub_value(value, "", found, 0)
     try:
-        text = _ENCODER.encode(clean)
+        text = "".join(_writer()(clean, 0))
     except ValueError as error:
         raise InvalidInput(
             f"a number cannot be written as JSON: {error}",

@@ -214,7 +214,8 @@ def append(
         rows.append(
             (id, seq, item.role, item.body, item.at, key, origin, origin, item.digest, head)
         )
-        calls += [(call, seq) for call in item.calls]
+        if item.calls:
+            calls += [(call, seq) for call in item.calls]
         entry = entry_of(id, seq, item.role, origin, item.at)
         findable.append((entry, item.words))
         if item.key:
