@@ -7,9 +7,28 @@ from pathlib import Path
 
 import pytest
 
+from recollect.hosts.shapes import title_of
 from recollect.types import Json
 
 from .reading import read, words, write
+
+# ---------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize(
+    ("prompt", "name"),
+    [
+        ("\n  Fix the login \nand the logout", "Fix the login"),
+        ("Implement the following plan:\n\n# Two tables\n\n## Context", "Two tables"),
+        ("I get this:\n```\nKeyError: 'x'\n```", "I get this: KeyError: 'x'"),
+        ("Implement the following plan:", "Implement the following plan:"),
+        ("Plan:\n#", "Plan:"),
+        ("", ""),
+    ],
+)
+def test_a_session_is_named_after_what_its_first_prompt_is_about(prompt: str, name: str) -> None:
+    assert title_of(prompt) == name
+
 
 # ---------------------------------------------------------------- Gemini CLI
 

@@ -291,7 +291,7 @@ def test_every_agent_names_its_files_for_the_user_and_the_project(host: str) -> 
     for place in places:
         root = "/home/dev/" if place.scope == "user" else "/w/p/"
         assert place.path.startswith(root)
-    covered = {part for place in places for part in place.what.replace("both", "hooks mcp").split()}
+    covered = {part for place in places for part in place.what.split(" and ")}
     assert covered in ({"hooks", "mcp"}, {"plugin", "mcp"})
 
 

@@ -147,7 +147,7 @@ def _check(
     return flows.survey.Check(f"agent {agent}", ok, "\n".join([", ".join(told), *todo, *wrong]))
 
 
-_PARTS = {"both": ("hooks", "mcp"), "plugin": ("hooks",)}
+_PARTS = {"hooks and mcp": ("hooks", "mcp"), "plugin": ("hooks",)}
 
 
 def _connected(places: list[flows.setup.Change], heard: bool) -> str:

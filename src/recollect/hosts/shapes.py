@@ -45,8 +45,18 @@ def as_number(value: Json) -> int:
 
 
 def title_of(text: str) -> str:
-    """A session's name from its first prompt: the first line that says something."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    """A session's name from its first prompt: the first line that says something.
+
+    "Implement the following plan:" says nothing by itself: the heading below it is the name, or
+    what follows is told too.
+    """
+    lines = (line.strip() for line in text.splitlines() if line.strip(" \t`"))
+    line = next(lines, "")
+    below = next(lines, "") if line.endswith(":") else ""
+    if below.startswith("#"):
+        line = below.lstrip("# ") or line
+    elif below:
+        line = f"{line} {below}"
     return line if len(line) <= 80 else line[:79].rstrip() + "…"
 
 

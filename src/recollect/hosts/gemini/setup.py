@@ -46,11 +46,13 @@ def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Pl
     return (
         Place(
             os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini", "settings.json"),
-            "both",
+            "hooks and mcp",
             "user",
             SETTINGS,
         ),
-        Place(os.path.join(project, ".gemini", "settings.json"), "both", "project", SETTINGS),
+        Place(
+            os.path.join(project, ".gemini", "settings.json"), "hooks and mcp", "project", SETTINGS
+        ),
     )
 
 
