@@ -128,12 +128,14 @@ def test_pruning_takes_the_old_and_the_doubtful_and_says_why() -> None:
         memory("enough", days=1, confidence=0.3),
         memory("both", days=200, confidence=0.1),
     ]
+    texts = {item.id: item.text for item in store}
     assert prune_plan(store, NOW) == [
-        Archiving(
-            "both", "not reinforced for 200 days, more than 90; confidence 0.10 is below 0.3"
-        ),
-        Archiving("old", "not reinforced for 91 days, more than 90"),
-        Archiving("doubtful", "confidence 0.29 is below 0.3"),
+        Archiving(id, reason, texts[id])
+        for id, reason in (
+            ("both", "not reinforced for 200 days, more than 90; confidence 0.10 is below 0.3"),
+            ("old", "not reinforced for 91 days, more than 90"),
+            ("doubtful", "confidence 0.29 is below 0.3"),
+        )
     ]
 
 

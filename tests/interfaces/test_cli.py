@@ -130,10 +130,17 @@ def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
 
 
 def test_the_overview_names_every_command(run: Run) -> None:
-    overview = run().stdout
-    assert overview == run("--help").stdout
+    overview = run("--help").stdout
     for command in (*OPERATIONS, "demo", "hook", "mcp"):
         assert f"\n  {command} " in overview
+
+
+def test_without_a_command_one_is_told_where_to_begin(run: Run) -> None:
+    told = run().stdout
+    for command in ("demo", "init", "learn", "recall"):
+        assert f"\n  {command} " in told
+    assert told.endswith("recollect --help lists all of them.\n")
+    assert len(told.splitlines()) < 24
 
 
 def test_help_of_a_command_is_its_help(run: Run) -> None:

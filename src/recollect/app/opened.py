@@ -103,7 +103,7 @@ class Opened:
         def tell(more: int) -> None:
             nonlocal done
             done += more
-            report(flows.imports.Progress(what, done, max(total, done), done))
+            report(flows.imports.Progress(what, done, max(total, done), 0))
 
         return tell
 

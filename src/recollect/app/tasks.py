@@ -208,7 +208,7 @@ class Tasks(Memories):
         id: the handoff
         agent: who takes it; it must be the one it was given to
 
-        Example: recollect handoff accept handoff-001 --agent qa-001
+        Example: recollect handoff accept h-5eydz64j0aqr --agent qa-001
         """
         now = self._clock()
         files = self._project_space.read(lambda tx: flows.work.artifacts_of(tx, id))

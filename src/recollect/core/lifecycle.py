@@ -38,6 +38,7 @@ class Archiving(NamedTuple):
 
     id: str
     reason: str
+    text: str = ""
 
 
 def is_weak(memory: Memory, now: int) -> bool:
@@ -89,7 +90,7 @@ def prune_plan(
         if memory.confidence < min_confidence:
             reasons.append(f"confidence {memory.confidence:.2f} is below {min_confidence:g}")
         if reasons:
-            plan.append(Archiving(memory.id, "; ".join(reasons)))
+            plan.append(Archiving(memory.id, "; ".join(reasons), memory.text))
     return plan
 
 

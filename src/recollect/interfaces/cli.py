@@ -15,7 +15,7 @@ from ..core import render
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError
 from ..nouns import Any
 from . import arguments, schema
-from .screen import columns
+from .screen import columns, draws
 
 _GROUPS = (
     ("Begin here", ("demo", "init", "import", "doctor")),
@@ -163,7 +163,7 @@ def _run(words: list[str], as_json: bool) -> int:
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     if not words or words[0] in ("-h", "--help"):
-        print(overview())
+        print(overview(first=not words))
         return 0
     if words[0] == "--version":
         from ..version import __version__
@@ -282,7 +282,7 @@ def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
     made = class_for(operation.words)
     memory = open_as(made, place, dict(os.environ), given.get("incognito", False), origin)
     with memory:
-        if sys.stderr and sys.stderr.isatty():
+        if draws(sys.stderr):
             memory.progress = show_progress
         return getattr(memory, operation.method)(**values)
 
@@ -291,7 +291,8 @@ def show_progress(progress: Any) -> None:
     """One line that is written over and over while a long work goes on."""
     part = 100 * progress.done // max(progress.total, 1)
     several = f"{progress.number} of {progress.of}  " if getattr(progress, "of", 1) > 1 else ""
-    start = f"{several}{part:>3} %  {progress.messages} new  "
+    new = f"{progress.messages} new  " if progress.messages else ""
+    start = f"{several}{part:>3} %  {new}"
     room = max(columns() - len(start) - 1, 10)
     path = render.one_line(progress.path)
     # The end of a path says more than its beginning.
@@ -327,13 +328,15 @@ def _complain(error: RecollectError, as_json: bool) -> None:
         print(f"recollect: {render.visible(str(error))}", file=sys.stderr)
 
 
-def overview() -> str:
-    """What `recollect --help` prints."""
+def overview(first: bool = False) -> str:
+    """What `recollect --help` prints; of that, what comes `first` to who says no more."""
     lines = ["recollect: the memory that coding agents share"]
-    for title, commands in _GROUPS:
+    for title, commands in _GROUPS[:2] if first else _GROUPS:
         lines += ["", title]
         for name in commands:
             about = _SERVED.get(name) or schema.summary(name)
             lines += arguments.described(name, about, start=20)
     lines += ["", "Each command has --help with examples, --json, --project PATH and --incognito."]
+    if first:
+        lines.append("recollect --help lists all of them.")
     return "\n".join(lines)

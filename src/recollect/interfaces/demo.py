@@ -14,6 +14,7 @@ from typing import Any
 from .. import open as open_memory
 from ..app import Recollect
 from ..core import render
+from .screen import colours, columns
 
 _FIRST = (
     ("user", "The integration tests hang on my machine. Can you find out why?"),
@@ -56,18 +57,21 @@ class _Page:
     """Prints the story, in colour where a person looks."""
 
     def __init__(self) -> None:
-        self._colour = sys.stdout.isatty()
+        self._colour = colours(sys.stdout)
+        self._width = min(columns(), 88)
 
     def title(self, text: str) -> None:
         print(f"\n\033[1m{text}\033[0m" if self._colour else f"\n{text}")
 
     def say(self, text: str, mark: str = "  ") -> None:
         print(
-            textwrap.fill(render.visible(text), 88, initial_indent=mark, subsequent_indent="     ")
+            textwrap.fill(
+                render.visible(text), self._width, initial_indent=mark, subsequent_indent=" " * 5
+            )
         )
 
     def note(self, text: str) -> None:
-        line = textwrap.indent(textwrap.fill(text, 84), "     ")
+        line = textwrap.indent(textwrap.fill(text, self._width - 5), " " * 5)
         print(f"\033[2m{line}\033[0m" if self._colour else line)
 
 
@@ -112,7 +116,8 @@ def _tell(memory: Recollect, page: _Page) -> dict[str, Any]:
     page.note(
         "This ran on a throw-away store that is gone now. To begin for real, in your project:"
     )
-    page.say('recollect learn "…"    and later:    recollect recall "…"', "     ")
+    page.say("recollect init         connects your agents: they remember by themselves", "     ")
+    page.say('recollect learn "…"    and later: recollect recall "…"', "     ")
     return {
         "recalled": {question: list(hits) for question, hits in answers.items()},
         "proof": proof,

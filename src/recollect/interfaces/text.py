@@ -82,7 +82,7 @@ def hit_line(hit: Hit) -> str:
     head = (
         f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({origin}{render.moment(hit.at)[:10]}{mark})"
     )
-    lines = render.visible(hit.text).splitlines()
+    lines = [line for line in render.visible(hit.text).splitlines() if line.strip()]
     lines += [f"beside, {said.role}: {render.one_line(said.text, 200)}" for said in hit.around]
     # Only who asks for them is told the signs, each with what it added.
     lines += [f"why: {hit.why}"] if " +" in hit.why else []

@@ -34,8 +34,8 @@ def _pruned(pruned: Any) -> str:
     if not pruned.memories:
         return "nothing to prune" + rest
     done = "archived" if pruned.applied else "would be archived (say --apply to do it)"
-    rows = ((item.id, item.reason) for item in pruned.memories)
-    return f"{len(pruned.memories)} {done}:\n" + text.table(("ID", "WHY"), rows) + rest
+    rows = ((item.id, item.reason, item.text) for item in pruned.memories)
+    return f"{len(pruned.memories)} {done}:\n" + text.table(("ID", "WHY", "TEXT"), rows) + rest
 
 
 def _cleared(cleared: Any) -> str:

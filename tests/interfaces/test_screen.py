@@ -1,0 +1,95 @@
+"""What a person sees at a terminal, wide or narrow, with colour or without."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recollect.flows.imports import Progress
+from recollect.interfaces.cli import show_progress
+
+Seen = Callable[..., str]
+
+
+@pytest.fixture
+def seen(project: Path, tmp_path: Path) -> Seen:
+    """Runs a command at a terminal of so many columns; gives what is on the screen."""
+
+    def run(*words: str, columns: int = 80, **more: str) -> str:
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        environment = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "RECOLLECT_HOME": str(tmp_path / "home"),
+            "TERM": "xterm",
+            **more,
+        }
+        command = [sys.executable, "-m", "recollect", *words]
+        with subprocess.Popen(
+            command, cwd=project, env=environment, stdin=slave, stdout=slave, stderr=slave
+        ) as running:
+            os.close(slave)
+            said = b""
+            while True:
+                try:
+                    more_said = os.read(master, 10_000)
+                except OSError:  # the terminal is gone with its last reader
+                    break
+                if not more_said:
+                    break
+                said += more_said
+        os.close(master)
+        assert running.returncode == 0, said
+        return said.decode().replace("\r\n", "\n")
+
+    return run
+
+
+@pytest.mark.parametrize("columns", [50, 80, 200])
+def test_the_demo_fits_the_terminal(seen: Seen, columns: int) -> None:
+    lines = seen("demo", columns=columns, NO_COLOR="1").splitlines()
+    told = [line for line in lines if line.startswith("  ")]
+    assert told
+    assert max(map(len, told)) <= columns
+
+
+@pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_colour_can_be_switched_off(seen: Seen, variable: str, value: str) -> None:
+    assert "\033[1m" in seen("demo")
+    assert "\033" not in seen("demo", **{variable: value})
+
+
+def test_a_terminal_that_cannot_write_over_a_line_is_shown_no_progress(seen: Seen) -> None:
+    seen("learn", "a fact about this project")
+    assert "\033[K" in seen("rebuild")
+    assert "\033" not in seen("rebuild", TERM="dumb")
+
+
+def test_progress_tells_of_new_messages_only_where_there_are_any(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_progress(Progress("words", 5, 10, 0))
+    show_progress(Progress("talk.jsonl", 5, 10, 3, 2, 4))
+    shown = capsys.readouterr().err.split("\r\033[K")
+    assert shown == ["", " 50 %  words", "2 of 4   50 %  3 new  talk.jsonl"]
+
+
+def test_what_would_be_pruned_is_told_with_its_text(seen: Seen) -> None:
+    seen("learn", "the moon is made of green cheese", "--confidence", "0.1")
+    assert "the moon is made of green cheese" in seen("prune", columns=120)
+
+
+def test_blank_lines_of_what_was_said_are_not_shown_among_hits(seen: Seen) -> None:
+    seen("record", "s-1", "the heron protocol\n\n\nwants a nonce")
+    shown = seen("recall", "heron nonce")
+    assert "     > the heron protocol\n     > wants a nonce\n" in shown
