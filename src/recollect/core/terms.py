@@ -83,11 +83,6 @@ def words_of(text: str) -> list[bytes]:
     return text.encode(*_UTF8).translate(_BETWEEN_WORDS).split()
 
 
-def spaced_stems_of_word(word: bytes) -> str:
-    """The stems of one of these, with a space before each."""
-    return _STEMS_OF_WORD[word]
-
-
 class _StemsOfWord(dict[bytes, str]):
     """The stems of what stands between spaces and signs, with a space before each."""
 
@@ -100,8 +95,9 @@ class _StemsOfWord(dict[bytes, str]):
         elif "." in text and not _pattern(_NUMBER).search(text):
             found = "".join(map(self.__getitem__, word.split(b".")))
         else:
-            whole = word.isalnum()
-            found = "".join([" " + stem(term) for term in (_split if whole else terms)(text)])
+            apart = "." in text or "--" in text or text.startswith("-") or text.endswith("-")
+            split = terms if apart or not text.isascii() else _split
+            found = "".join([" " + stem(term) for term in split(text)])
         if len(word) <= LONGEST_TERM:
             if len(self) >= 50_000:
                 self.clear()
@@ -110,6 +106,8 @@ class _StemsOfWord(dict[bytes, str]):
 
 
 _STEMS_OF_WORD = _StemsOfWord()
+spaced_stems_of_word = _STEMS_OF_WORD.__getitem__
+"""The stems of one of these, with a space before each."""
 
 
 class _TermsOfChunk(dict[str, list[str]]):
