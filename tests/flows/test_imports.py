@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 import recollect
+from recollect.errors import Unavailable
 from recollect.flows import imports
 from recollect.hosts.stream import Transcript
 
@@ -476,3 +477,37 @@ def test_halves_of_characters_anywhere_in_a_record_lose_no_message(
     assert mem.import_transcripts(str(path)).messages == 0
     assert len(said(mem)) == 4
     assert mem.recall("prompt whose id is cut")
+
+
+def test_an_id_that_no_index_takes_loses_no_message(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    """PostgreSQL takes no NUL, and no key of more than some thousand letters."""
+    long = "".join(str(number) for number in range(5_000))
+    ids = ["u\0", long, f"{long}x"]
+    records = [line(number, f"message {number}", uuid=id) for number, id in enumerate(ids)]
+    path = write(tmp_path / "t.jsonl", *records)
+    assert mem.import_transcripts(str(path)).messages == 3
+    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    assert mem.import_transcripts(str(path)).messages == 0
+
+
+def test_what_waits_for_a_store_that_cannot_be_reached_is_written_later(
+    mem: recollect.Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        write(tmp_path / f"s{number}.jsonl", line(number, f"message {number}", f"s{number}"))
+    plain, failed = mem._project_space.write, []
+
+    def once_away(work: Any) -> Any:
+        if not failed and "imports" in work.__module__:
+            failed.append(work)
+            raise Unavailable("the server went away")
+        return plain(work)
+
+    monkeypatch.setattr(mem._project_space, "write", once_away)
+    monkeypatch.setattr(imports, "BATCH_MESSAGES", 2)
+    told = mem.import_transcripts(str(tmp_path)).transcripts
+    assert [(item.messages, bool(item.error)) for item in told].count((1, False)) == 3
+    assert [item.messages for item in told if item.error] == [0]
+    assert mem.import_transcripts(str(tmp_path)).messages == 1

@@ -180,8 +180,8 @@ class _Batch:
         self._waiting.pop(one, None)
 
     def save(self) -> None:
-        waiting, self._waiting = list(self._waiting), {}
-        self._messages = self._characters = 0
+        """Write what waits; if the store cannot be reached, it goes on waiting."""
+        waiting = list(self._waiting)
         if not waiting:
             return
         now = self._clock()
@@ -192,6 +192,8 @@ class _Batch:
                 self._save_alone(one, one.held, True, now)
         for one in waiting:
             one.begin_anew()
+        self._waiting = {}
+        self._messages = self._characters = 0
 
     def write(self, parts: Sequence[tuple[_Import, Sequence[_Held], bool]], now: int) -> None:
         """Messages of several transcripts, each with its cursor if they are the last of it."""

@@ -21,6 +21,9 @@ _ORIGIN_OF_ROLE = {
     "assistant": "agent",
     "tool": "tool",
 }
+_LONGEST_KEY = 500
+"""PostgreSQL refuses some of more than 2,700 bytes."""
+
 _PATHS = ORIGINS[1:]
 """Nobody outside speaks for the system."""
 
@@ -151,10 +154,13 @@ def _marked(message: Message, pasted: Sequence[tuple[int, int]]) -> Message:
 
 
 def _safe_key(key: str) -> str:
-    """The key as it is kept: in characters that can be, and its hash when it holds a secret."""
+    """The key as it is kept: in characters that can be, and its hash when it holds a secret or is
+    longer than an index takes."""
     if not key.isascii():
         key = key.encode("utf-8", "replace").decode()
-    return key if not key or secrets.is_safe(key) else archive.digest(key)
+    if "\0" in key:
+        key = key.replace("\0", "␀")
+    return key if len(key) <= _LONGEST_KEY and secrets.is_safe(key) else archive.digest(key)
 
 
 Findable = tuple[search.Entry, index.Words]
