@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -136,3 +137,38 @@ print(count)
         writer.stdin.flush()
     counts = [int(writer.communicate()[0]) for writer in writers]
     assert min(counts) * 3 >= max(counts), counts
+
+
+def test_processes_that_import_copies_of_one_conversation_keep_each_message_once(
+    project: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """A fork repeats the messages of the conversation that it comes from, under their ids."""
+    for fork in range(6):
+        told = (
+            {
+                "type": "user",
+                "uuid": f"u{number}",
+                "sessionId": f"fork{fork}",
+                "cwd": "/w",
+                "timestamp": "2026-03-01T10:00:00Z",
+                "message": {"role": "user", "content": f"message {number} " + "words " * 50},
+            }
+            for number in range(400)
+        )
+        path = tmp_path / f"fork{fork}.jsonl"
+        path.write_text("".join(json.dumps(record) + "\n" for record in told))
+    script = (
+        "import sys, recollect\n"
+        "with recollect.open(sys.argv[1]) as memory:\n"
+        "    memory.import_transcripts(sys.argv[2])\n"
+    )
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(project), str(tmp_path / f"fork{fork}.jsonl")],
+            env=environment,
+        )
+        for fork in range(6)
+    ]
+    assert [worker.wait() for worker in workers] == [0] * 6
+    with recollect.open(project, environment=environment) as memory:
+        assert memory.verify(archive=True).messages == 400

@@ -199,6 +199,7 @@ class _Batch:
         """Messages of several transcripts, each with its cursor if they are the last of it."""
 
         def work(tx: Tx) -> list[_Saved]:
+            cursors.hold(tx, now)
             shared = _Shared(_known(tx, parts), [], now)
             done = [one.write(tx, held, last, shared) for one, held, last in parts]
             search.put_all(tx, shared.findable)

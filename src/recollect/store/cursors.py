@@ -40,3 +40,14 @@ def claim(tx: Tx, subject: str, mark: str, now: int, window: int) -> bool:
         {"key": subject, "mark": mark, "now": now, "before": now - window, "after": now + window},
     )
     return row is not None
+
+
+def hold(tx: Tx, now: int) -> None:
+    """Until the commit nobody else imports into this space: two that bring copies of one message,
+    in a conversation and in its fork, must not both find it missing."""
+    if tx.for_update:  # otherwise there is one writer anyway
+        tx.run(
+            "INSERT INTO state (space, key, value, updated) VALUES (:space, 'imports', '1', :now) "
+            "ON CONFLICT (space, key) DO UPDATE SET updated = excluded.updated",
+            {"now": now},
+        )
