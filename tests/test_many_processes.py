@@ -158,17 +158,31 @@ def test_processes_that_import_copies_of_one_conversation_keep_each_message_once
         path = tmp_path / f"fork{fork}.jsonl"
         path.write_text("".join(json.dumps(record) + "\n" for record in told))
     script = (
-        "import sys, recollect\n"
+        "import os, sys, recollect\n"
         "with recollect.open(sys.argv[1]) as memory:\n"
+        "    memory.stats()\n"
+        "    os.write(1, b'.')\n"
+        "    sys.stdin.read()\n"
         "    memory.import_transcripts(sys.argv[2])\n"
     )
+    recollect.open(project, environment=environment).close()
     workers = [
         subprocess.Popen(
             [sys.executable, "-c", script, str(project), str(tmp_path / f"fork{fork}.jsonl")],
             env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         for fork in range(6)
     ]
+    for worker in workers:
+        assert worker.stdout and worker.stdout.read(1) == b"."
+    for worker in workers:  # all are there: now at once
+        assert worker.stdin
+        worker.stdin.close()
     assert [worker.wait() for worker in workers] == [0] * 6
+    for worker in workers:
+        assert worker.stdout
+        worker.stdout.close()
     with recollect.open(project, environment=environment) as memory:
         assert memory.verify(archive=True).messages == 400
