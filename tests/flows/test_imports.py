@@ -497,7 +497,8 @@ def test_what_waits_for_a_store_that_cannot_be_reached_is_written_later(
 ) -> None:
     for number in range(4):
         write(tmp_path / f"s{number}.jsonl", line(number, f"message {number}", f"s{number}"))
-    plain, failed = mem._project_space.write, []
+    plain = mem._project_space.write
+    failed: list[Any] = []
 
     def once_away(work: Any) -> Any:
         if not failed and "imports" in work.__module__:
