@@ -241,6 +241,8 @@ def test_redacted_types_are_named_once(run: Run) -> None:
     ("words", "says"),
     [
         (("lern", "x"), "did you mean 'learn'"),
+        (("sesion", "list"), "did you mean 'session list'"),
+        (("forget", "m-1"), "did you mean 'archive'"),
         (("session",), "one of: session list"),
         (("session", "shwo"), "did you mean 'session show'"),
         (("record", "s", "{not json}"), '{"role": "user", "content"'),

@@ -15,6 +15,7 @@ import pytest
 
 import recollect
 from recollect import hosts
+from recollect.app import firings
 from recollect.flows import setup
 
 FOREIGN = {
@@ -111,6 +112,30 @@ def test_an_empty_file_is_there_again_and_a_missing_one_is_not(
         assert states(memory.init(check=True)) == {"current"}
         memory.init(remove=True, yes=True)
     assert files(home) == before
+
+
+def test_in_a_repository_no_empty_folder_stays_behind(project: Path, opened: Memory) -> None:
+    (project / ".cursor" / "rules").mkdir(parents=True)
+    with opened() as memory:
+        memory.init(scope="project", yes=True)
+        assert (project / ".opencode" / "plugins" / "recollect.js").exists()
+        memory.init(scope="project", remove=True, yes=True)
+    assert {path.name for path in project.iterdir()} == {".cursor", ".recollect"}
+    assert (project / ".cursor" / "rules").is_dir()
+
+
+def test_doctor_claims_no_plugin_when_the_hooks_were_removed(
+    project: Path, opened: Memory, variables: dict[str, str]
+) -> None:
+    with opened() as memory:
+        memory.init(agent=["claude-code"], yes=True)
+        firing = firings.Firing("2026-01-01T00:00:00Z", "claude-code", "stop", 40, "ok")
+        firings.note(str(project), variables, firing)
+        told = {check.name: check.detail for check in memory.doctor().checks}
+        assert "connected (hooks, mcp), last seen 2026-01-01" in told["agent claude-code"]
+        memory.init(agent=["claude-code"], remove=True, yes=True)
+        told = {check.name: check.detail for check in memory.doctor().checks}
+    assert told["agent claude-code"].startswith("not in its settings")
 
 
 def test_what_a_killed_writer_left_is_taken_away(home: Path, opened: Memory) -> None:

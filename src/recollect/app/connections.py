@@ -50,6 +50,9 @@ def connect(
     )
     if stamp:
         flows.setup.apply(changes, backups(environment), stamp.replace(":", ""))
+        # In your home an empty folder says that the agent is there; in a repository, nothing.
+        if remove and scope == "project":
+            flows.setup.drop_empty_folders(changes, project.root)
     return tuple(changes)
 
 
@@ -162,4 +165,7 @@ def _connected(places: list[flows.setup.Change], heard: bool) -> str:
     if there:
         missing = ", ".join(part for part in states if part not in there)
         return f"connected ({', '.join(there)}; no {missing}: recollect init adds it)"
-    return "connected by a plugin" if heard else "not connected (recollect init)"
+    # Its hooks came from elsewhere, or from settings that have been taken out since.
+    return (
+        "not in its settings: a plugin, or removed" if heard else "not connected (recollect init)"
+    )

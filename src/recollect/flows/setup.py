@@ -209,6 +209,19 @@ def apply(changes: Sequence[Change], backups: str, stamp: str) -> None:
             os.unlink(target)
 
 
+def drop_empty_folders(changes: Sequence[Change], root: str) -> None:
+    """Take away the folders below a repository's root that hold nothing any more."""
+    for change in changes:
+        folder = os.path.dirname(change.path)
+        while folder.startswith(root + os.sep) and _is_empty(folder):
+            os.rmdir(folder)
+            folder = os.path.dirname(folder)
+
+
+def _is_empty(folder: str) -> bool:
+    return os.path.isdir(folder) and not os.path.islink(folder) and not os.listdir(folder)
+
+
 class Packaged(NamedTuple):
     """A plugin that was written: its folder and its files."""
 

@@ -242,6 +242,18 @@ def _in_chats(words: list[str]) -> list[str]:
     return [_CHATS.get(said, said), *words[1:]]
 
 
+_MEANT = {
+    "forget": "archive",
+    "remove": "archive",
+    "add": "learn",
+    "find": "recall",
+    "undo": "capture undo",
+    "status": "doctor",
+    "export": "session export",
+}
+"""Words that people try first, and that look like another command or like none."""
+
+
 def _no_command(words: list[str]) -> InvalidInput:
     group = [name for name in OPERATIONS if words and name.startswith(words[0] + " ")]
     said = " ".join(words[:2]) if group else " ".join(words[:1])
@@ -251,7 +263,11 @@ def _no_command(words: list[str]) -> InvalidInput:
         )
     from difflib import get_close_matches
 
-    near = get_close_matches(said, group or [*OPERATIONS, *SHORT, *_SERVED, "help"], 1)
+    known = group or [*OPERATIONS, *SHORT, *_SERVED, "help"]
+    near = (
+        [_MEANT[said]] if said in _MEANT else get_close_matches(" ".join(words[:2]), known, 1, 0.8)
+    )
+    near = near or get_close_matches(said, known, 1)
     meant = f"; did you mean {near[0]!r}?" if near else ""
     return InvalidInput(
         f"there is no command {said!r}{meant}" if said else "no command was given",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -71,6 +72,8 @@ def main(words: Sequence[str]) -> int:
         from .http import serve
 
         return serve(server, memory, given.get("port", 8765))
+    if sys.stdin.isatty():
+        print("waiting for an MCP client on standard input; agents start this", file=sys.stderr)
     anyio.run(_over_stdio, server)
     return 0
 
