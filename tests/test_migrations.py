@@ -96,6 +96,30 @@ def test_an_upgrade_takes_away_the_copy_that_a_killed_one_left(tmp_path: Path) -
     assert not [path for path in left if path.exists()]
 
 
+def test_a_role_that_may_not_upgrade_is_told_who_should(postgres_url: str) -> None:
+    import psycopg
+
+    from recollect.db.postgres import PostgresDatabase
+
+    owner = PostgresDatabase(postgres_url, "project", "project")
+    owner.write(lambda tx: tx.one("SELECT 1"))
+    owner.close()
+    admin = postgres_url.replace("tester:tester@", "postgres:@", 1)
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute("DELETE FROM recollect.migrations WHERE version > 4")
+        connection.execute("CREATE ROLE mate LOGIN PASSWORD 'mate'")
+        connection.execute("GRANT USAGE ON SCHEMA recollect TO mate")
+        connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA recollect TO mate")
+    mate = PostgresDatabase(
+        postgres_url.replace("tester:tester@", "mate:mate@", 1), "project", "project"
+    )
+    with pytest.raises(recollect.StoreError, match=r"(?s)schema 4.*the role that owns"):
+        mate.read(lambda tx: tx.one("SELECT 1"))
+    mate.close()
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute("DROP OWNED BY mate; DROP ROLE mate")
+
+
 def test_both_engines_have_the_same_columns(tmp_path: Path, postgres_url: str) -> None:
     from recollect.db.postgres import PostgresDatabase
 

@@ -147,7 +147,17 @@ class PostgresDatabase:
             upgrades = version > 0
             if upgrades:
                 self.on_upgrade(0)
-            version = self._migrate(connection)
+            try:
+                version = self._migrate(connection)
+            except _driver().errors.InsufficientPrivilege as error:
+                raise StoreError(
+                    f"the tables are of an earlier version (schema {version}), which this role may "
+                    "not change"
+                    if upgrades
+                    else "there are no tables yet, and this role may not make them",
+                    where=self._place(),
+                    hint="run `recollect doctor` once as the role that owns them",
+                ) from error
             if upgrades:
                 self.on_upgrade(1)
         if version > migrate.LATEST:
