@@ -100,3 +100,11 @@ def test_ci_runs_the_readme_command() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(re.findall(r"^python3 -m venv .*$", readme, re.M)) == 2
     assert "python -m pytest$" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_nobody_is_told_to_install_the_other_package_of_this_name() -> None:
+    """On PyPI `recollect` is another project: only the source has this one."""
+    told = [*PAGES, *sorted((ROOT / "src").rglob("*.py"))]
+    wrong = re.compile(r"\b(?:pipx?|uv)\b[^\n`&]*\b(?:install|add)\b[^\n`&]*\brecollect\b")
+    assert [path.name for path in told if wrong.search(path.read_text(encoding="utf-8"))] == []
+    assert wrong.search("pip install -U recollect") and wrong.search("pip install 'recollect[x]'")

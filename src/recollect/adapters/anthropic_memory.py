@@ -1,4 +1,4 @@
-"""Anthropic's memory tool, kept in a project's memory: `pip install recollect[anthropic]`.
+"""Anthropic's memory tool, kept in a project's memory: `pip install '.[anthropic]'`.
 
     import anthropic, recollect
     from recollect.adapters.anthropic_memory import MemoryTool

@@ -1,5 +1,5 @@
 """A `SessionStore` of the Claude Agent SDK over a project's memory:
-`pip install recollect[claude-agent-sdk]`.
+`pip install '.[claude-agent-sdk]'`.
 
     import recollect
     from claude_agent_sdk import ClaudeAgentOptions, query

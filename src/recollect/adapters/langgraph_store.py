@@ -1,4 +1,4 @@
-"""LangGraph's `BaseStore` over a project's memory: `pip install recollect[langgraph]`.
+"""LangGraph's `BaseStore` over a project's memory: `pip install '.[langgraph]'`.
 
     import recollect
     from recollect.adapters.langgraph_store import MemoryStore

@@ -1,6 +1,6 @@
 """A session of the OpenAI Agents SDK over a project's memory.
 
-`pip install recollect[openai-agents]`.
+`pip install '.[openai-agents]'`.
 
     import recollect
     from agents import Agent, Runner

@@ -165,7 +165,7 @@ class PostgresDatabase:
                 f"a newer Recollect wrote this store (schema {version}, this one knows "
                 f"{migrate.LATEST})",
                 where=self._place(),
-                hint="upgrade with: pip install -U recollect",
+                hint="upgrade this one: pip install . in its newest source",
             )
         with connection.transaction():
             connection.execute(
@@ -303,6 +303,6 @@ def _driver() -> Any:
     except ImportError as error:
         raise Unavailable(
             "the PostgreSQL driver is not installed",
-            hint="install it with: pip install 'recollect[postgres]'",
+            hint="install it with: pip install 'psycopg[binary]'",
         ) from error
     return psycopg

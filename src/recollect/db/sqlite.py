@@ -209,7 +209,7 @@ class SqliteDatabase:
                 f"a newer Recollect wrote this store (schema {version}, this one knows "
                 f"{migrate.LATEST})",
                 where=self.path,
-                hint="upgrade with: pip install -U recollect",
+                hint="upgrade this one: pip install . in its newest source",
             )
         connection.execute(_PRAGMAS)
         if version > 0:
