@@ -244,6 +244,7 @@ def test_redacted_types_are_named_once(run: Run) -> None:
         (("sesion", "list"), "did you mean 'session list'"),
         (("forget", "m-1"), "did you mean 'archive'"),
         (("session",), "one of: session list"),
+        (("pattern", "load", "x.json"), "the file cannot be read: No such file or directory ("),
         (("session", "shwo"), "did you mean 'session show'"),
         (("record", "s", "{not json}"), '{"role": "user", "content"'),
         (("record", "s", '{"a":' * 20_000), "not valid JSON"),

@@ -19,7 +19,8 @@ def text_of(path: str, largest: int = LARGEST, inside: str = "") -> str:
         with open(place, encoding="utf-8") as file:
             text = file.read(largest + 1)
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"the file cannot be read: {error}", where=path) from error
+        why = getattr(error, "strerror", "") or error
+        raise InvalidInput(f"the file cannot be read: {why}", where=path) from error
     if len(text) > largest:
         raise InvalidInput(f"the file has more than {largest:,} characters", where=path)
     return text

@@ -164,8 +164,9 @@ def _text(path: str) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", "") or error
         raise InvalidInput(
-            f"cannot be read: {error}", where=path, hint="Nothing was changed."
+            f"cannot be read: {why}", where=path, hint="Nothing was changed."
         ) from error
 
 
