@@ -279,6 +279,13 @@ def test_a_memory_that_is_injected_often_and_never_helps_is_reported(mem: Mem) -
     assert [(one.id, "10 times" in one.reason) for one in mem.audit().useless] == [(idle.id, True)]
 
 
+def test_words_of_manner_are_not_what_a_prompt_is_about(mem: Mem) -> None:
+    mem.record("s-1", "now I always use the old icon; instead of it I just need another one")
+    mem.record("s-2", "we install with uv, pip is too slow")
+    (told,) = mem.briefing(query="From now on always use uv instead of pip in this repo.").items
+    assert told.address == "memory://session/s-2/messages/1-1"
+
+
 def test_a_prompt_without_a_subject_is_not_joined_by_history(mem: Mem) -> None:
     mem.record("s-1", "ok, go on and continue with the parser rewrite")
     mem.record("s-1", call("c1", "Bash", command="continue the parser rewrite in src/parser.py"))

@@ -230,9 +230,20 @@ def _skill(row: store.procedures.ProcedureRow, match: float) -> activate.Skill:
     )
 
 
+_MANNER = frozenset(
+    ("now", "always", "never", "use", "instead", "again", "just", "also", "need", "want", "really")
+)
+"""Any long text holds most of these: “from now on always use X instead of Y” is about X and Y."""
+
+
+def _subject(query: str) -> list[str]:
+    """What a prompt is about: its words without those that say how something is wished."""
+    return [term for term in terms.query_terms(query) if term not in _MANNER]
+
+
 def _episodes(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Pointer]:
     """What happened on tasks like this one."""
-    asked = terms.query_terms(ask.query)
+    asked = _subject(ask.query)
     found = []
     for match in matches:
         told = store.episodes.sketch(tx, match.ref) if match.source == "episode" else None
@@ -249,7 +260,7 @@ def _episodes(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Poi
 def _sessions(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Pointer]:
     """Other sessions in which the same was spoken of; what tools said, or a person pasted, is not
     repeated."""
-    asked = terms.query_terms(ask.query)
+    asked = _subject(ask.query)
     best: dict[str, activate.Pointer] = {}
     for match in matches:
         if match.source != "message" or match.ref == ask.session or match.kind not in _SPOKEN:
