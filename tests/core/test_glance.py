@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -165,3 +166,14 @@ def test_a_token_is_no_id_whatever_stands_before_it(token: str) -> None:
     uuid = "019ed836-b1da-78f1-8a0c-e598363d10f4"
     for id in (token, f"call_{token}", f"{uuid}/{token}", f"codex.{uuid}:call:call_{token}"):
         assert not formats.ids().fullmatch(id) or not closely(id)
+
+
+@pytest.mark.parametrize("unit", ["pass", "pass_", "secret.", "key-a_", "a_token1_"])
+def test_one_word_without_end_costs_in_proportion_to_its_length(unit: str) -> None:
+    def cost(size: int) -> float:
+        start = process_time()
+        glance.look(unit * (size // len(unit)))
+        return process_time() - start
+
+    cost(1_000)
+    assert cost(800_000) < 12 * cost(200_000) + 0.05

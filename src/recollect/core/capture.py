@@ -114,6 +114,9 @@ _SOURCES = {
     "answer": r"(?m)\$ARGUMENTS\b|\bCRITICAL=|\bwould you like me to\b|\blet me know if you\b|"
     r"^(?:you're (?:absolutely )?right|"
     r"i apologize|certainly|i've (?:updated|created|added|implemented|fixed))\b|"
+    # Who says so wants to speak in the user's place.
+    r"\b(?:ignore|disregard|forget) (?:(?:all|any|the|your|of|these|previous|prior|above|earlier) )"
+    r"{1,4}(?:instructions?|prompts?|rules|directives|conversations?)\b|"
     r"^[ \t]*(?:[-*] )?[✅❌🔍🎯🚀📊📋🧪✨🔧💡📝🛠]",
     "trouble": r"\b(?:errors?|warnings?|exception|failed|traceback|emerg|denying|invalid|"
     r"spec states)\b",

@@ -261,9 +261,10 @@ def _cores() -> tuple[tuple[str, bool, bool, str], ...]:
 def _announces(word: str, lower: str, hint: str) -> bool:
     """Whether a name that goes on to here, perhaps of several words, announces a secret."""
     rest = rules.compiled(NAME_REST)
+    lower += " "  # as if it stood in a sentence
     at = lower.find(hint)
-    while at >= 0:
-        end = rest.match(lower + " ", at + len(hint))
+    while 0 <= at < rules.LONGEST_NAME:
+        end = rest.match(lower, at + len(hint))
         name = word[: end.end()] if end else ""
         if name and any(rules.kind_of_name(before + name) for before in _BEFORE_NAMES):
             return True

@@ -54,7 +54,7 @@ _QUALIFIERS = _set(
     " nonce secure maps write personal user server in facebook twitter linkedin github google"
 )
 _ENDINGS = _set("value base b prod production dev test live staging default")
-_LONGEST_NAME = 100
+LONGEST_NAME = 100
 _ANNOUNCING = _set("secret token password apikey")
 _ABOUT = _set("id name hash digest fingerprint ref version arn url uri path file type")
 _BEFORE_PASS = _set("db user my smtp mail ftp ssh admin root redis mysql store auth")
@@ -63,7 +63,7 @@ _BEFORE_PASS = _set("db user my smtp mail ftp ssh admin root redis mysql store a
 @lru_cache(maxsize=4096)
 def kind_of_name(name: str) -> str:
     """What a value under this name is: password, secret, token, key, hint (perhaps), or nothing."""
-    parts = words(name) if len(name) <= _LONGEST_NAME and "[" not in name else []
+    parts = words(name) if len(name) <= LONGEST_NAME and "[" not in name else []
     while parts and parts[-1] in _ENDINGS:
         parts.pop()
     if not parts:
