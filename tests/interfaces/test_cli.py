@@ -18,6 +18,7 @@ import recollect
 from recollect.app import OPERATIONS
 from recollect.errors import EXIT_STATUS
 from recollect.interfaces import arguments, cli, schema
+from recollect.interfaces.slash import run_slash
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -141,6 +142,22 @@ def test_without_a_command_one_is_told_where_to_begin(run: Run) -> None:
         assert f"\n  {command} " in told
     assert told.endswith("recollect --help lists all of them.\n")
     assert len(told.splitlines()) < 24
+
+
+def test_help_of_a_group_lists_its_commands(run: Run, project: Path) -> None:
+    told = run("session", "--help").stdout
+    assert told == run("help", "session").stdout == run("session", "help").stdout
+    for command in OPERATIONS:
+        assert (f"\n  {command} " in told) == command.startswith("session "), command
+    with recollect.open(project) as memory:
+        assert run_slash(memory, "/session help") + "\n" == told
+
+
+def test_help_of_memory_lists_what_chats_say(run: Run) -> None:
+    told = run("memory", "--help").stdout
+    assert told == run("memory", "help").stdout
+    for word in ("list", "search", "view", "reset", "clear"):
+        assert f"\n  memory {word} " in told
 
 
 def test_help_of_a_command_is_its_help(run: Run) -> None:

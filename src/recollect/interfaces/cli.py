@@ -165,7 +165,7 @@ def _run(words: list[str], as_json: bool) -> int:
     if not words or words[0] in ("-h", "--help"):
         print(overview(first=not words))
         return 0
-    if words[0] == "--version":
+    if words[0] in ("--version", "-V", "version"):
         from ..version import __version__
 
         print(f"recollect {__version__}")
@@ -182,6 +182,9 @@ def _run(words: list[str], as_json: bool) -> int:
         from .hooks import main as answer
 
         return answer(words[1:])
+    if told := group_help(words):
+        print(told)
+        return 0
     command, rest = command_of(words)
     operation = schema.operation(command)
     given = arguments.parse(operation, rest, join=words[0] == "memory")
@@ -229,17 +232,33 @@ _CHATS = {
     "reset": "clear",
 }
 """What chats call some commands: `/memory search`."""
+_SAID = ("list", *_CHATS, "clear", "show", "stats", "prune", "confirm", "capture list")
 
 
 def _in_chats(words: list[str]) -> list[str]:
     """What `/memory …` means: a command without its first word, mostly."""
     said = words[0] if words else ""
     if not said:
-        some = ("list", *_CHATS, "clear", "show", "stats", "prune", "confirm", "capture list")
         raise InvalidInput(
-            "memory needs one more word", where="memory", hint=f"such as: {', '.join(some)}"
+            "memory needs one more word", where="memory", hint=f"such as: {', '.join(_SAID)}"
         )
     return [_CHATS.get(said, said), *words[1:]]
+
+
+def group_help(words: list[str]) -> str:
+    """What `session --help`, `session help` and `memory --help` show; "" if it is not asked for."""
+    if len(words) != 2 or words[1] not in ("--help", "-h", "help"):
+        return ""
+    name = words[0]
+    meant = {f"{name} {said}": _CHATS.get(said, said) for said in _SAID if name == "memory"}
+    known = meant or {one: one for one in OPERATIONS if one.startswith(name + " ")}
+    if name in OPERATIONS or not known:
+        return ""
+    lines = [f"usage: recollect {name} WORD …", ""]
+    for said, command in known.items():
+        lines += arguments.described(said, schema.summary(command), start=20)
+    lines += ["", "any other command means itself"] if meant else []
+    return "\n".join([*lines, "", f"recollect help {next(iter(known.values()))} tells of one"])
 
 
 _MEANT = {

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 def run_slash(memory: Recollect, text: str) -> str:
     """Do what a slash command says, with the opened memory; gives the answer as text."""
-    command, rest = cli.command_of(_words(text.strip().removeprefix("/")))
+    words = _words(text.strip().removeprefix("/"))
+    if told := cli.group_help(words):
+        return told
+    command, rest = cli.command_of(words)
     operation = schema.operation(command)
     # Nobody quotes what they ask in a chat.
     given = arguments.parse(operation, rest, join=True)
