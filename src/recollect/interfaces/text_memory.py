@@ -101,6 +101,8 @@ def _verified(report: Any) -> str:
     if not hasattr(report, "stale"):
         said = render.counted(report.messages, "message")
         return f"intact: {said} in {render.counted(report.sessions, 'session')}"
+    if not report.claims:
+        return "no memory says anything about files or functions that could be checked"
     lines = [f"{report.fresh} of {report.claims} claims about the code are fresh"]
     if unknown := report.claims - report.fresh - len(report.stale):
         lines.append(f"{unknown} cannot be verified: what is cited was not there")

@@ -82,7 +82,12 @@ def _consolidated(done: Any) -> str:
         told = render.one_line(one.reason, 140)
         lines.append(f"  left out  {named}: {told}" if named else f"  note      {told}")
     if not done.lines:
-        lines.append("nothing to consolidate")
+        first = (
+            ""
+            if done.episodes
+            else "; `recollect episode build` reads episodes out of conversations"
+        )
+        lines.append(f"nothing to consolidate{first}")
     elif done.applied:
         lines.append(f"{len(done.lines)} changes; `recollect consolidate undo` takes them back")
     else:
