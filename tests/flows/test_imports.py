@@ -246,6 +246,28 @@ def test_rules_that_the_user_typed_are_captured_once_and_can_be_undone(
     assert mem.recall("migrations reversible", kind=["policy"])[0].status == "archived"
 
 
+def test_nothing_is_captured_from_private_words(mem: recollect.Recollect, tmp_path: Path) -> None:
+    private = "<private>Always use small commits. Never tell them of the zebrafish.</private>"
+    prompt = f"Note {private} and go on. All migrations must be reversible."
+    done = mem.import_transcripts(str(write(tmp_path / "s1.jsonl", line(1, prompt))))
+    assert [learned.memory.text for learned in done.captured] == [
+        "All migrations must be reversible."
+    ]
+    assert not any("zebrafish" in memory.text for memory in mem.list())
+
+
+@pytest.mark.parametrize("before", range(30, 80, 7))
+def test_the_name_of_a_session_holds_no_part_of_a_secret(
+    mem: recollect.Recollect, tmp_path: Path, before: int
+) -> None:
+    token = "gh" + "p_" + "R1jaF2p3Paa" * 4
+    path = write(tmp_path / "s1.jsonl", line(1, f"{'word ' * 16}"[:before] + f" {token} and so on"))
+    mem.import_transcripts(str(path))
+    (session,) = mem.sessions()
+    assert token[:9] not in session.name
+    assert session.name.startswith("word")
+
+
 def test_only_what_was_captured_can_be_undone_as_such(mem: recollect.Recollect) -> None:
     learned = mem.learn("All migrations must be reversible.", kind="policy")
     with pytest.raises(recollect.NotFound):

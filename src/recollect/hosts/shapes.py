@@ -57,6 +57,8 @@ def title_of(text: str) -> str:
         line = below.lstrip("# ") or line
     elif below:
         line = f"{line} {below}"
+    if len(line) > 80:
+        line = core.secrets.safe(line)  # what is left of a token that was cut looks like none
     return line if len(line) <= 80 else line[:79].rstrip() + "…"
 
 
