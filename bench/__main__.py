@@ -4,8 +4,9 @@ python -m bench                  everything that needs no data (some minutes), b
 python -m bench learn writers    only these
 python -m bench --help           the names of all
 
-Others need data and are commands of their own: see `python -m bench.NAME`, with NAME one of
-episodes, export_browser, history, imports, recall, secrets, staleness.
+Others need data or other programs and are commands of their own: see `python -m bench.NAME`, with
+NAME one of capture, episodes, export_browser, history, imports, mcp_conformance, recall, secrets,
+staleness.
 """
 
 from __future__ import annotations

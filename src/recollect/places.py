@@ -365,7 +365,11 @@ class private_file:  # noqa: N801
         self._partial = f"{path}.{os.urandom(4).hex()}.partial"
 
     def __enter__(self) -> TextIO:
-        handle = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            handle = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except OSError as error:
+            error.filename = self._path  # nobody knows the other name
+            raise
         self._file = os.fdopen(handle, "w", encoding="utf-8", newline="\n")
         return self._file
 

@@ -144,6 +144,18 @@ def test_without_a_command_one_is_told_where_to_begin(run: Run) -> None:
     assert len(told.splitlines()) < 24
 
 
+def test_a_file_that_cannot_be_written_is_called_by_the_name_that_was_given(run: Run) -> None:
+    run("record", "s", "hello")
+    done = run("session", "export", "/no-such-folder/talk.html", "--session", "s")
+    assert done.returncode == EXIT_STATUS["error"]
+    assert done.stderr == "recollect: No such file or directory (/no-such-folder/talk.html)\n"
+
+
+def test_who_deletes_a_memory_like_a_note_is_told_how(run: Run) -> None:
+    assert "recollect archive" in run("delete", "m-4k9w2c").stderr
+    assert "recollect archive" not in run("delete", "todo").stderr
+
+
 def test_help_of_a_group_lists_its_commands(run: Run, project: Path) -> None:
     told = run("session", "--help").stdout
     assert told == run("help", "session").stdout == run("session", "help").stdout

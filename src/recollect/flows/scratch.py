@@ -57,7 +57,8 @@ def retrieve(tx: Tx, key: str) -> Document:
         raise NotFound(
             f"nothing is stored under {key!r}",
             where=address_of(key),
-            hint="`recollect scratch list` shows the keys",
+            hint="`recollect scratch list` shows the keys"
+            + ("; a memory is hidden with `recollect archive`" if key.startswith("m-") else ""),
         )
     return document
 
