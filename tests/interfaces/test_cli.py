@@ -151,6 +151,14 @@ def test_a_file_that_cannot_be_written_is_called_by_the_name_that_was_given(run:
     assert done.stderr == "recollect: No such file or directory (/no-such-folder/talk.html)\n"
 
 
+def test_a_database_that_is_no_address_is_answered_with_one(project: Path, tmp_path: Path) -> None:
+    variables = {"RECOLLECT_HOME": str(tmp_path / "home"), "RECOLLECT_DATABASE": "foo"}
+    memory = recollect.open(project, environment=variables)
+    with memory, pytest.raises(recollect.RecollectError) as caught:
+        memory.list()
+    assert "postgresql://me@host/database" in caught.value.hint
+
+
 def test_who_deletes_a_memory_like_a_note_is_told_how(run: Run) -> None:
     assert "recollect archive" in run("delete", "m-4k9w2c").stderr
     assert "recollect archive" not in run("delete", "todo").stderr

@@ -276,7 +276,10 @@ class PostgresDatabase:
                 where=self._place(),
                 hint="check RECOLLECT_DATABASE and that the server is running",
             )
-        return StoreError(f"PostgreSQL says: {said}", where=self._place())
+        # Not even something that libpq could take for an address.
+        wrong = "://" not in self.url and "=" not in self.url
+        hint = "RECOLLECT_DATABASE is an address: postgresql://me@host/database" if wrong else ""
+        return StoreError(f"PostgreSQL says: {said}", where=self._place(), hint=hint)
 
 
 def _finds_nearest(connection: psycopg.Connection[Row]) -> bool:
