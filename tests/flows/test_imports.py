@@ -514,6 +514,19 @@ def test_an_id_that_no_index_takes_loses_no_message(
     assert mem.import_transcripts(str(path)).messages == 0
 
 
+def test_an_id_with_a_token_behind_a_letter_is_kept_as_its_digest(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    token = "gh" + "p_" + "R1jaF2p3Paa" * 4
+    path = write(tmp_path / "t.jsonl", line(1, "a message", uuid=f"u1{token}"))
+    mem.import_transcripts(str(path))
+    (session,) = mem.sessions()
+    (stored,) = mem.session(session.id, 1, 10).messages
+    assert stored.message.key and token not in stored.message.key
+    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    assert mem.import_transcripts(str(path)).messages == 0
+
+
 def test_what_waits_for_a_store_that_cannot_be_reached_is_written_later(
     mem: recollect.Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..core import archive, messages, secret_names, secrets, trust, urls, usage, wire
+from ..core import secret_formats as formats
 from ..db.database import Row, Tx
 from ..errors import Conflict, InvalidInput
 from ..store import search, sessions, state
@@ -160,7 +161,10 @@ def _safe_key(key: str) -> str:
         key = key.encode("utf-8", "replace").decode()
     if "\0" in key:
         key = key.replace("\0", "␀")
-    return key if len(key) <= _LONGEST_KEY and secrets.is_safe(key) else archive.digest(key)
+    if formats.ids().fullmatch(key) or not key:
+        return key
+    kept = len(key) <= _LONGEST_KEY and secrets.is_safe(key)
+    return key if kept and not secret_names.holds_secret(key) else archive.digest(key)
 
 
 Findable = tuple[search.Entry, index.Words]
