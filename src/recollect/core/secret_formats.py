@@ -278,7 +278,10 @@ CONTEXTS = (
 
 _UUID = "[\\da-f]{8}-(?:[\\da-f]{4}-){3}[\\da-f]{12}"
 _OWN_ID = "(?:toolu|call|msg|req|ws|fc|rs)_(?:bdrk_|vrtx_)?(?!{prefixes})[\\dA-Za-z]{{22,56}}"
+_TIMED_ID = "[a-z_]{1,40}-\\d{13}-[\\da-f]{8,16}"
+_COUNTED = "(?::queued)?:[\\da-f]{12,20}:\\d{1,9}|:\\d{1,9}:[\\da-f]{20}"
 _HOST = "(?:claude-code|codex|gemini|opencode|cursor|copilot|specstory|aider|clio)"
+_DATED = "[\\da-f]{8}-\\d{4}(?:-\\d\\d){2}T\\d\\d(?:-\\d\\d){2}:\\d{1,12}:[\\da-f]{20}"
 LONGEST_ID = 150
 
 
@@ -288,8 +291,9 @@ def ids() -> re.Pattern[str]:
     with every message, and cannot be one of the secrets above."""
     begins = "|".join(prefix for prefix, _, _ in prefixes() if prefix.isalnum())
     own = _OWN_ID.format(prefixes=begins)
-    rest = f"[:/](?:call:|out:)?{own}|:[\\da-f]{{12,20}}:\\d{{1,9}}"
-    return re.compile(f"{own}|(?:{_HOST}\\.)?{_UUID}(?:{rest})?", re.ASCII)
+    rest = f"[:/](?:call:|out:)?{own}|/{_TIMED_ID}(?:/out)?|{_COUNTED}"
+    known = f"{own}|(?:{_HOST}\\.)?{_UUID}(?:{rest})?|{_HOST}\\.{_DATED}"
+    return re.compile(known, re.ASCII)
 
 
 Prefix = tuple[str, str, str]
