@@ -55,12 +55,10 @@ elif not TYPE_CHECKING:
 
     def _replace(self, /, **changes):
         """A new one with other values in some fields."""
-        values, fields = list(self), self._fields
-        for field, value in changes.items():
-            if field not in fields:
-                raise ValueError(f"Got unexpected field names: {[field]!r}")
-            values[fields.index(field)] = value
-        return tuple.__new__(type(self), values)
+        made = tuple.__new__(type(self), map(changes.pop, self._fields, self))
+        if changes:
+            raise ValueError(f"Got unexpected field names: {list(changes)!r}")
+        return made
 
     def _asdict(self):
         """The values by the names of their fields."""

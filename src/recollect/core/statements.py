@@ -27,7 +27,22 @@ RULES = {
 def forms_in(text: str) -> list[Form]:
     """The forms that the sentences of this text may have."""
     lowered = text.lower().replace("’", "'")
-    return [form for form in FORMS if _cued(form.cues, lowered)]
+    cued = {
+        number
+        for first, rest, number in _cues()
+        if first in lowered and (not rest or all(part in lowered for part in rest))
+    }
+    return [FORMS[number] for number in sorted(cued)]
+
+
+@cache
+def _cues() -> list[tuple[str, list[str], int]]:
+    """Each cue in its parts, the first of them apart, and the number of its form."""
+    return [
+        (first, rest, number)
+        for number, form in enumerate(FORMS)
+        for first, *rest in [cue.split("&") for cue in form.cues.split("|")]
+    ]
 
 
 def rule_of(sentence: str, forms: list[Form]) -> str:
@@ -41,19 +56,6 @@ def rule_of(sentence: str, forms: list[Form]) -> str:
             if not _compiled(_UNLESS[form.rule]).search(sentence):
                 return form.rule
     return ""
-
-
-def _cued(cues: str, lowered: str) -> bool:
-    for first, rest in _alternatives(cues):
-        if first in lowered and (not rest or all(part in lowered for part in rest)):
-            return True
-    return False
-
-
-@cache
-def _alternatives(cues: str) -> list[tuple[str, list[str]]]:
-    """Each cue in its parts, the first of them apart."""
-    return [(first, rest) for first, *rest in [cue.split("&") for cue in cues.split("|")]]
 
 
 @cache

@@ -36,10 +36,15 @@ def written_in(message: Message, session: str, at: int) -> Said:
 
 def prepare(said: Said, new_id: Callable[[str], str]) -> list[learn.Prepared]:
     """The statements in a message that are worth keeping, ready to be written."""
-    ready = []
+    stated = capture.capture(said.text)
+    if not stated:
+        return []
     # Secrets and private spans go first: what is cut out of the middle of one looks like none.
-    clean = core.secrets.safe(said.text) if capture.capture(said.text) else ""
-    for found in capture.capture(clean):
+    clean = core.secrets.safe(said.text)
+    if clean != said.text:
+        stated = capture.capture(clean)
+    ready = []
+    for found in stated:
         if core.hygiene.refusal(found.text, found.kind, "project"):
             continue
         draft = learn.Draft(
