@@ -176,6 +176,8 @@ def _broken_tokens(text: str, classes: str) -> Iterator[Span]:
     """Tokens with a quote, a backtick or a line end inside, found where the text is joined up."""
     places = [match.start() for match in rules.compiled(_QUOTE_INSIDE).finditer(classes)]
     places += [at + 12 for at in all_of(classes, _LINE_END)]
+    if not places:
+        return
     broken, openings = rules.compiled(_BREAK).match, formats.openings()
     breaks = sorted(
         [

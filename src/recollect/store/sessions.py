@@ -140,9 +140,7 @@ def known_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     """Which of the keys are in the archive already, in any session."""
     found: set[str] = set()
     for names, params in batches("key", keys):
-        rows = tx.run(
-            f"SELECT DISTINCT key FROM messages WHERE space = :space AND key IN ({names})", params
-        )
+        rows = tx.run(f"SELECT key FROM messages WHERE space = :space AND key IN ({names})", params)
         found.update(row[0] for row in rows)
     return found
 

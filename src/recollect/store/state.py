@@ -11,6 +11,8 @@ from ..db.database import Tx, batches
 from ..errors import Conflict
 from ..types import SafeText
 
+_KEYS = ("utf-8", "surrogatepass")
+
 
 def get(tx: Tx, key: str) -> str | None:
     """One value."""
@@ -81,7 +83,9 @@ def note_write(tx: Tx, key: str, operation: str, ref: str, now: int, content: st
 def note_writes(tx: Tx, operation: str, made: Mapping[str, str], now: int) -> str | None:
     """The same for many keys and what each made; gives back a key that was used before, and then
     notes none. Two writers must not claim the same keys at once: they hold a row that says so."""
-    hashes = {_hash(key): key for key in made}
+    from hashlib import sha256
+
+    hashes = {sha256(key.encode(*_KEYS)).hexdigest(): key for key in made}
     for names, params in batches("key", list(hashes)):
         row = tx.one(f"SELECT key FROM writes WHERE space = :space AND key IN ({names})", params)
         if row:
@@ -94,4 +98,4 @@ def note_writes(tx: Tx, operation: str, made: Mapping[str, str], now: int) -> st
 def _hash(text: str) -> str:
     from hashlib import sha256
 
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(text.encode(*_KEYS)).hexdigest()
