@@ -321,7 +321,7 @@ class OnSmallDisk(SqliteDatabase):
 def test_a_full_disk_is_a_clear_error_and_loses_nothing(
     tmp_path: Path, small_disk: Callable[[int], None]
 ) -> None:
-    small_disk(900_000)
+    small_disk(1_800_000)
     database = OnSmallDisk(str(tmp_path / "memory.db"), "project")
     new = a_session()
     kept = 0
