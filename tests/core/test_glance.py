@@ -73,16 +73,22 @@ def test_a_word_leaves_its_clues_whether_it_was_seen_before_or_not(text: str) ->
 
 
 def test_a_thread_does_not_take_the_words_of_another_for_known() -> None:
-    """Each looks up a word of its own between the words of the others."""
+    """Each has a telling word first, and then goes on with words while the others judge theirs."""
+    import sys
     from concurrent.futures import ThreadPoolExecutor
 
     def clues(number: int) -> bool:
-        text = " ".join(f"word{number}x{at} MY{number}_{at}_PASSWORD" for at in range(50))
-        return "pass" in glance.look(text).clues
+        after = " ".join(f"word{number}x{at}" for at in range(300))
+        return "pass" in glance.look(f"MY_{number}_PASSWORD {after}").clues
 
     glance._MARKED.clear()
-    with ThreadPoolExecutor(8) as threads:
-        assert all(threads.map(clues, [number // 4 for number in range(400)]))
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            assert all(threads.map(clues, [number // 2 for number in range(400)]))
+    finally:
+        sys.setswitchinterval(before)
 
 
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)

@@ -39,6 +39,19 @@ def test_a_walk_goes_as_far_as_it_is_told(mem: Mem) -> None:
     assert mem.links(ids[0], depth=9, relation=["elaborates"]).reached == ()
 
 
+def test_a_record_with_very_many_links_is_walked_past(mem: Mem) -> None:
+    """More of them than one statement asks for; a link may begin among some and end among others."""
+    hub, *leaves = [mem.learn(f"entry {number} of the catalogue").id for number in range(131)]
+    for leaf in leaves:
+        mem.link(hub, "related_to", leaf)
+    behind = mem.learn("what only one of them leads to").id
+    mem.link(sorted(leaves)[-1], "related_to", behind)
+    mem.link(sorted(leaves)[0], "elaborates", sorted(leaves)[-1])
+    told = json.loads(mem.links(hub, depth=2, format="json").graph)
+    assert {item.id for item in mem.links(hub, depth=2).reached} == {*leaves, behind}
+    assert len(told["edges"]) == len(leaves) + 2
+
+
 def test_records_of_all_kinds_are_linked_and_named(mem: Mem) -> None:
     memory = mem.learn("the exporter writes csv files")
     episode = mem.record_episode("Write the exporter", "success")

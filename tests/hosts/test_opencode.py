@@ -96,6 +96,15 @@ def exported(path: Path, indent: int | None = 2) -> Path:
     return file
 
 
+SAID = [
+    ("user", "user", "fix the build"),
+    ("agent", "assistant", "hmm"),
+    ("agent", "assistant", ""),
+    ("tool", "tool", "exit 2"),
+    ("agent", "assistant", "It fails."),
+]
+
+
 @pytest.mark.parametrize(
     "make", [lambda p: database(p / "opencode.db"), folder, exported, lambda p: exported(p, None)]
 )
@@ -103,13 +112,7 @@ def test_all_stores_tell_the_same(tmp_path: Path, make: object) -> None:
     path = make(tmp_path)  # type: ignore[operator]
     told = read("opencode", path)
     assert told.about()[:3] == ("opencode.ses_1", "Fix it", "/w/p")
-    assert told.lines == [
-        ("user", "user", "fix the build"),
-        ("agent", "assistant", "hmm"),
-        ("agent", "assistant", ""),
-        ("tool", "tool", "exit 2"),
-        ("agent", "assistant", "It fails."),
-    ]
+    assert told.lines == SAID
     assert told.messages[2].calls[0] == ("c1", "bash", '{"command": "make"}')
     assert told.messages[3].is_error and told.messages[3].call_id == "c1"
     assert told.messages[1].usage == {
@@ -286,11 +289,7 @@ def test_the_newer_table_is_read_where_the_older_ones_are_empty_or_gone(
         db.commit()
     told = read("opencode", path)
     assert told.lines == [
-        ("user", "user", "fix the build"),
-        ("agent", "assistant", "hmm"),
-        ("agent", "assistant", ""),
-        ("tool", "tool", "exit 2"),
-        ("agent", "assistant", "It fails."),
+        *SAID,
         ("agent", "assistant", ""),
         ("tool", "tool", "a.py"),
         ("tool", "system", "The build was fixed."),

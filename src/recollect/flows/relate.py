@@ -11,7 +11,6 @@ from ..store import links
 from ..types import Link
 from . import look
 
-MOST_AT_ONCE = 400
 MOST_EDGES = 5_000
 FORMATS = ("json", "dot", "mermaid")
 
@@ -79,10 +78,9 @@ def _edges(tx: Tx, start: str, depth: int) -> list[graph.Edge]:
     seen, front = {start}, [start]
     for _ in range(depth):
         met: list[str] = []
-        for place in range(0, len(front), MOST_AT_ONCE):
-            for one in links.touching(tx, front[place : place + MOST_AT_ONCE]):
-                found[graph.Edge(one.source, one.relation, one.target, one.reason)] = None
-                met += (one.source, one.target)
+        for one in links.touching(tx, front):
+            found[graph.Edge(one.source, one.relation, one.target, one.reason)] = None
+            met += (one.source, one.target)
         front = [name for name in dict.fromkeys(met) if name not in seen]
         seen.update(front)
         if not front or len(found) > MOST_EDGES:

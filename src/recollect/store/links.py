@@ -1,6 +1,6 @@
 """Links: typed connections, navigable from both ends. It does not know what they mean."""
 
-from ..db.database import Row, Tx, placeholders
+from ..db.database import Row, Tx, batches
 from ..types import FOREVER, Link, SafeText
 
 _COLUMNS = "source, relation, target, reason, origin, valid_from"
@@ -29,16 +29,16 @@ def end(tx: Tx, source: str, relation: str, target: str, now: int) -> bool:
 
 def touching(tx: Tx, refs: list[str], relation: str = "") -> list[Link]:
     """Open links that begin or end at one of the records."""
-    if not refs:
-        return []
-    names, params = placeholders("ref", refs)
     chosen = "AND relation = :relation " if relation else ""
-    rows = tx.run(
-        f"SELECT {_COLUMNS} FROM links WHERE space = :space AND valid_to = {FOREVER} {chosen}"
-        f"AND (source IN ({names}) OR target IN ({names})) ORDER BY source, relation, target",
-        {**params, "relation": relation},
-    )
-    return [_link(row) for row in rows]
+    found: dict[Row, None] = {}  # one may begin in one batch and end in another
+    for names, params in batches("ref", refs):
+        rows = tx.run(
+            f"SELECT {_COLUMNS} FROM links WHERE space = :space AND valid_to = {FOREVER} {chosen}"
+            f"AND (source IN ({names}) OR target IN ({names})) ORDER BY source, relation, target",
+            {**params, "relation": relation},
+        )
+        found |= dict.fromkeys(rows)
+    return [_link(row) for row in found]
 
 
 def every(tx: Tx, relation: str) -> list[Link]:
