@@ -252,23 +252,6 @@ def test_toml_files_come_back_byte_for_byte(text: str) -> None:
     assert codex.MCP.status(text, MODULE) == "missing"
 
 
-def test_a_table_of_ours_without_its_comments_is_found_and_removed() -> None:
-    text = (
-        'a = 1\n[mcp_servers.recollect]\ncommand = "r"\n[mcp_servers.recollect.env]\nX = "1"\n'
-        '[mcp_servers.other]\ncommand = "x"\n'
-    )
-    left = codex.MCP.remove(text)
-    assert tomllib.loads(left) == {"a": 1, "mcp_servers": {"other": {"command": "x"}}}
-
-
-@pytest.mark.parametrize(
-    "text", ["a = ", 'text = """\n[mcp_servers.recollect]\n"""\n[mcp_servers]\nrecollect = {}\n']
-)
-def test_a_toml_file_that_cannot_be_edited_safely_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput):
-        codex.MCP.remove(text)
-
-
 # ---------------------------------------------------------------- OpenCode's plugin, places
 
 

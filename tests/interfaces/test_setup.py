@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,6 +30,7 @@ FOREIGN = {
     ".cursor/mcp.json": "{}\n",
 }
 Memory = Callable[[], recollect.Recollect]
+SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
 
 
 @pytest.fixture
@@ -326,6 +328,29 @@ def test_doctor_reads_what_the_user_approved_in_codex(
         assert (told.ok, "connected (hooks, mcp), trusted" in told.detail) == (True, True)
         memory.init(agent=["codex"], scope=scope, remove=True, yes=True)
         assert "approved" not in {c.name: c.detail for c in memory.doctor().checks}["agent codex"]
+
+
+@pytest.mark.parametrize("name", ["marks", "tui", "mcp-add"])
+def test_codex_may_rewrite_its_settings_after_we_came(
+    home: Path, opened: Memory, name: str
+) -> None:
+    config = home / ".codex" / "config.toml"
+    (home / ".codex" / "hooks.json").unlink()
+    with opened() as memory:
+        memory.init(agent=["codex"], yes=True)
+        ours = tomllib.loads(config.read_text())["mcp_servers"]["recollect"]["command"]
+        text = (SAMPLES / f"codex-0.166.0.config-{name}.toml").read_text()
+        text = text.replace("/home/dev", str(home)).replace("/opt/recollect/bin/recollect", ours)
+        config.write_text(text)
+        checked = memory.init(agent=["codex"], check=True)
+        assert (checked.ok, states(checked)) == (True, {"current"})
+        told = {check.name: check for check in memory.doctor().checks}["agent codex"]
+        assert (told.ok, "connected (hooks, mcp), trusted" in told.detail) == (True, True)
+        assert memory.init(agent=["codex"], remove=True, yes=True).ok
+    expected = tomllib.loads(text)
+    del expected["mcp_servers"]["recollect"]
+    left = tomllib.loads(config.read_text())
+    assert {"mcp_servers": {}, **left} == expected
 
 
 def test_a_hook_that_was_switched_off_in_codex_is_not_trusted(

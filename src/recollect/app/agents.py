@@ -241,10 +241,11 @@ class Agents(Briefing):
         """
         from ..hosts.claude_code import plugin
         from ..version import __version__
-        from .connections import command
+        from .connections import command, warning
 
         folder = os.path.abspath(os.path.expanduser(path))
-        return flows.setup.package(folder, plugin.files(command(), __version__), plugin.MANIFEST)
+        files = plugin.files(command(), __version__)
+        return flows.setup.package(folder, files, plugin.MANIFEST)._replace(warning=warning())
 
     def _read_all(
         self, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()

@@ -28,6 +28,23 @@ def command() -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", "recollect")
 
 
+_LASTING = ("pipx_metadata.json", "uv-receipt.toml")
+"""Files in the virtual environments that pipx and uv make for one program, and keep."""
+
+
+def warning() -> str:
+    """Say that our program is in a virtual environment that may be deleted; "" if it is not."""
+    lasting = any(os.path.exists(os.path.join(sys.prefix, name)) for name in _LASTING)
+    if lasting or sys.prefix == sys.base_prefix:
+        return ""
+    return (
+        f"agents start {command()[0]}, which is in a virtual environment ({sys.prefix})\n"
+        "If it is deleted or moved, agents work on without memory and report failed hooks.\n"
+        "For a path that stays: `pipx install .` or `uv tool install .` in Recollect's source, "
+        "then `recollect init`"
+    )
+
+
 def connect(
     project: Project,
     environment: Mapping[str, str],
@@ -89,6 +106,7 @@ def checks(project: Project, environment: Mapping[str, str]) -> list[flows.surve
     fired = firings.latest((own_folder(user, project.root), user))
     seen = {firing.host for firing in fired}
     found = []
+    connected = False
     for agent in hosts.HOOKED:
         places = [
             change
@@ -102,6 +120,9 @@ def checks(project: Project, environment: Mapping[str, str]) -> list[flows.surve
             heard = [item for item in fired if item.host == agent][-_RECENT:]
             trusts = _trusts(agent, project, environment)
             found.append(_check(agent, places, heard, trusts))
+        connected = connected or any(change.state == "current" for change in places)
+    if connected and (told := warning()):
+        found.append(flows.survey.Check("program", True, told))
     return found
 
 

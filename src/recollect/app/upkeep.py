@@ -45,9 +45,14 @@ class Upkeep(Agents):
         from . import connections
 
         write = yes and not (check or print)
-        stamp = render.moment(self._clock()) if write else ""
-        changes = connections.connect(self.project, self.environment, agent, scope, remove, stamp)
+        stamp = render.moment(self._clock())
+        changes = connections.connect(self.project, self.environment, agent, scope, remove, "")
+        # A store that is refused ends it here: no agent's settings are written.
         created = not (check or print or remove) and self._make_project()
+        if write:
+            changes = connections.connect(
+                self.project, self.environment, agent, scope, remove, stamp
+            )
         imported, past = None, 0
         if not (check or print or remove):
             imported = self.import_transcripts() if import_ else None
@@ -65,6 +70,7 @@ class Upkeep(Agents):
             remove,
             os.path.exists(self.project.database),
             connections.backups(self.environment),
+            warning=connections.warning() if changes and not remove else "",
         )
 
     def _make_project(self) -> bool:

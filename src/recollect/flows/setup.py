@@ -77,6 +77,8 @@ class Initialised(NamedTuple):
     backups: str = ""
     """Where the files lie as they were before they were changed."""
     declined: bool = False
+    warning: str = ""
+    """Why the program that agents are told to start may not stay where it is."""
 
     @property
     def ok(self) -> bool:
@@ -224,10 +226,11 @@ def _is_empty(folder: str) -> bool:
 
 
 class Packaged(NamedTuple):
-    """A plugin that was written: its folder and its files."""
+    """A plugin that was written: its folder and its files; `warning` as for `init`."""
 
     path: str
     files: tuple[str, ...]
+    warning: str = ""
 
 
 def package(folder: str, files: Mapping[str, str], manifest: str) -> Packaged:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..errors import InvalidInput
 from ..types import Json
-from . import splice
+from . import splice, toml_splice
 
 SERVER = "recollect"
 NO_ENV: Mapping[str, str] = {}
@@ -216,63 +216,56 @@ def _as_dict(value: Json) -> dict[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-_BEGIN, _END = "# >>> recollect", "# <<< recollect"
+_OLD_MARK = re.compile(r"^# (?:>>>|<<<) recollect[ \t]*\r?(?:\n|\Z)", re.M)
+"""Comments around the table of earlier versions; Codex adds tables of its own between them."""
 
 
-def toml_setting(block: Callable[[Command], str], tables: str) -> Setting:
-    """A setting in a TOML file: one block of ours at its end, between two comments.
-
-    `tables` names the table that is ours, for a file whose comments somebody removed.
-    """
-    own_table = re.compile(rf"^\[\[?{re.escape(tables)}(?:\.[^\]]+)?\]\]?[ \t]*(?:#.*)?$", re.M)
+def toml_setting(server: Callable[[Command], dict[str, Json]], servers: str) -> Setting:
+    """A setting in a TOML file: a server below `servers`, known by its key alone."""
+    own = (servers, SERVER)
 
     def install(text: str, command: Command) -> str:
         if status(text, command) == "current":
             return text
-        text = remove(text)
-        # The line break before the block is always ours: it ends a last line that has no end.
-        lead = "\n" if text else ""
-        added = f"{text}{lead}{_BEGIN}\n{block(command)}{_END}\n"
-        _toml(added)
-        return added
+        # Other keys of our table stay: the agent notes there what the user allowed.
+        changed = toml_splice.change(_without_marks(text), own, server(command))
+        if status(changed, command) != "current":
+            changed = toml_splice.put(remove(text), own, server(command))
+        return checked(text, changed, status(changed, command) == "current")
 
     def remove(text: str) -> str:
-        before = _toml(text)
-        if _table(before, tables) is None:
-            return text
-        start = text.find(_BEGIN)
-        end = text.find(_END, start)
-        if start >= 0 and end >= 0:
-            end += len(_END) + text.startswith("\n", end + len(_END))
-            text = text[: start - 1 if start else 0] + text[end:]
-        else:
-            text = _without_tables(text, own_table)
-        after = _toml(text)
-        if _foreign(before, tables) != _foreign(after, tables):
-            raise InvalidInput(
-                "our block cannot be told from the rest of the file",
-                hint=f"Remove [{tables}] by hand; nothing was changed.",
-            )
-        return text
+        _toml(text)
+        left = toml_splice.cut(_without_marks(text), own)
+        return checked(text, left, entry(left) is None)
 
     def status(text: str, command: Command) -> str:
-        if _table(_toml(text), tables) is None:
+        found = entry(text)
+        if found is None:
             return "missing"
-        return "current" if f"{_BEGIN}\n{block(command)}{_END}" in text else "stale"
+        same = _as_dict(found).items() >= server(command).items()
+        return "current" if same else "stale"
+
+    def entry(text: str) -> Json:
+        return _as_dict(_toml(text).get(servers)).get(SERVER)
+
+    def checked(before: str, after: str, done: bool) -> str:
+        if not done or _foreign(_toml(before), servers) != _foreign(_toml(after), servers):
+            raise InvalidInput(
+                f"our entry in [{servers}] cannot be told from the rest of the file",
+                hint=f"Edit [{servers}.{SERVER}] by hand; nothing was changed.",
+            )
+        return after
 
     return Setting(install, remove, status)
 
 
-def _table(data: Json, tables: str) -> Json:
-    for key in tables.split("."):
-        data = _as_dict(data).get(key)
-    return data
-
-
-def _without_tables(text: str, own_table: re.Pattern[str]) -> str:
-    while match := own_table.search(text):
-        following = re.compile(r"^\[", re.M).search(text, match.end())
-        text = text[: match.start()] + (text[following.start() :] if following else "")
+def _without_marks(text: str) -> str:
+    data = _toml(text)
+    for match in reversed(list(_OLD_MARK.finditer(text))):
+        left = text[: match.start()] + text[match.end() :]
+        # A line of a longer string only looks like a comment.
+        if _toml(left) == data:
+            text = left
     return text
 
 
@@ -287,15 +280,9 @@ def _toml(text: str) -> dict[str, Json]:
         ) from error
 
 
-def _foreign(data: dict[str, Json], tables: str) -> dict[str, Json]:
-    *outer, last = tables.split(".")
-    copy = {**data}
-    level = copy
-    for key in outer:
-        level[key] = {**_as_dict(level.get(key))}
-        level = level[key]
-    level.pop(last, None)
-    for key in outer[:1]:
-        if not copy[key]:
-            del copy[key]
-    return copy
+def _foreign(data: dict[str, Json], servers: str) -> dict[str, Json]:
+    """All but our server; what only held that is left out."""
+    others = data.get(servers)
+    if isinstance(others, dict):
+        others = {name: value for name, value in others.items() if name != SERVER}
+    return {**data, servers: others or None}

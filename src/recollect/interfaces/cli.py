@@ -191,11 +191,12 @@ def _run(words: list[str], as_json: bool) -> int:
     if given.get("help"):
         print(arguments.help_text(operation))
         return 0
-    result = call(operation, given)
     if command == "init" and not as_json:
-        from .setup import asked
+        from .setup import connect
 
-        result = asked(result, given, lambda more: call(operation, {**given, **more}))
+        result = connect(given, lambda more: call(operation, {**given, **more}))
+    else:
+        result = call(operation, given)
     if as_json:
         print(render.as_json(result))
     else:

@@ -9,31 +9,52 @@ from typing import Any
 from ..core import render
 
 
-def asked(done: Any, given: Mapping[str, Any], again: Callable[[dict[str, Any]], Any]) -> Any:
-    """The result, after the person agreed to what was planned; unchanged if there is nobody."""
-    looking = given.get("check") or given.get("print")
-    if looking or not (sys.stdin.isatty() and sys.stdout.isatty()):
+def connect(given: Mapping[str, Any], run: Callable[[dict[str, Any]], Any]) -> Any:
+    """Run `init`; warn before anything is written, and ask unless `--yes` was given.
+
+    `run` does it with some arguments changed."""
+    if given.get("yes"):
+        _warn(run({"print": True}))
+        return run({})._replace(warning="")
+    done = run({})
+    if given.get("check") or given.get("print") or not _is_attended():
         return done
+    return _asked(done, run)._replace(warning="")
+
+
+def _is_attended() -> bool:
+    """Check whether a person can read a question and answer it."""
+    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def _warn(done: Any) -> None:
+    if done.warning:
+        print("\n".join(warning(done)), flush=True)
+
+
+def warning(done: Any) -> list[str]:
+    """Return the lines that warn of a program that may not stay where it is."""
+    first, *more = render.visible(done.warning).splitlines() or [""]
+    return [f"warning: {first}", *(f"  {line}" for line in more)] if first else []
+
+
+def _asked(done: Any, run: Callable[[dict[str, Any]], Any]) -> Any:
+    """Return the result after the person agreed to what was planned."""
     waiting = [change for change in done.changes if change.pending]
     more: dict[str, Any] = {}
-    declined = False
-    if waiting and not done.applied:
+    _warn(done)
+    if waiting:
         print("\n".join(difference(change) for change in waiting))
         number = render.counted(len(waiting), "file")
         if _agrees(f"Change {number} as shown? A backup is kept. [y/N] "):
             more["yes"] = True
-        else:
-            declined = True
     number = render.counted(done.past, "past conversation")
     if done.past and _agrees(f"Import {number} of this project? [y/N] "):
         more["import_"] = True
-    if not more:
-        return done._replace(declined=declined)
-    last = again(more)._replace(declined=declined)
-    # What was made or written a moment ago is still what this command did.
-    if done.applied:
-        last = last._replace(changes=done.changes, applied=True)
-    return last._replace(created=done.created)
+    declined = bool(waiting) and "yes" not in more
+    # What was made a moment ago is still what this command did.
+    last = run(more)._replace(created=done.created) if more else done
+    return last._replace(declined=declined)
 
 
 def _agrees(question: str) -> bool:

@@ -66,7 +66,9 @@ def _captures(memories: Sequence[Memory]) -> str:
 
 
 def _initialised(done: Any) -> str:
-    lines = []
+    from .setup import difference, warning
+
+    lines = warning(done)
     if not (done.checked or done.removing):
         made = "made" if done.created else "already there:" if done.exists else "would make"
         lines.append(f"{made} {done.database}")
@@ -78,8 +80,6 @@ def _initialised(done: Any) -> str:
     if waiting and done.declined:
         lines.append("nothing was written to agents' settings")
     elif waiting and not done.checked:
-        from .setup import difference
-
         lines += ["", *(difference(change) for change in waiting), ""]
         lines.append("nothing was written; the same command with --yes does it")
     elif waiting and not done.removing:
@@ -104,6 +104,12 @@ def _initialised(done: Any) -> str:
     return "\n".join(lines)
 
 
+def _packaged(done: Any) -> str:
+    from .setup import warning
+
+    return "\n".join([f"wrote {done.path}", *(f"  {name}" for name in done.files), *warning(done)])
+
+
 def _state(change: Any, done: Any) -> str:
     if change.error:
         return f"BAD  {change.agent}: {change.path}: {render.visible(change.error)}"
@@ -119,7 +125,7 @@ def _number(count: int, name: str) -> str:
 
 SHOWN: dict[str, Callable[[Any], str]] = {
     "init": _initialised,
-    "plugin": lambda done: "\n".join([f"wrote {done.path}", *(f"  {name}" for name in done.files)]),
+    "plugin": _packaged,
     "import": _imported,
     "capture list": _captures,
     "capture undo": lambda memory: f"archived {memory.id}: {render.one_line(memory.text)}",

@@ -6,14 +6,13 @@ them: the command must stay the same from release to release.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 
+from ...types import Json
 from ..claude_code.setup import group
 from ..settings import (
     NO_ENV,
-    SERVER,
     Command,
     Hooks,
     Place,
@@ -24,11 +23,8 @@ from ..settings import (
 )
 
 
-def _table(command: Command) -> str:
-    # A JSON string is a TOML basic string.
-    args = ", ".join(json.dumps(word, ensure_ascii=False) for word in [*command[1:], "mcp"])
-    program = json.dumps(command[0], ensure_ascii=False)
-    return f"[mcp_servers.{SERVER}]\ncommand = {program}\nargs = [{args}]\n"
+def _server(command: Command) -> dict[str, Json]:
+    return {"command": command[0], "args": [*command[1:], "mcp"]}
 
 
 HOOKS = json_setting(
@@ -43,7 +39,7 @@ HOOKS = json_setting(
         }
     )
 )
-MCP = toml_setting(_table, f"mcp_servers.{SERVER}")
+MCP = toml_setting(_server, "mcp_servers")
 
 
 def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Place, ...]:
