@@ -31,7 +31,7 @@ def main() -> int:
     )
     good = True
     totals: Counter[str] = Counter()
-    for path in _files(sys.argv[1]):
+    for path in files(sys.argv[1]):
         try:
             good &= _line(path, totals)
         except RecollectError as error:
@@ -114,7 +114,8 @@ def _parsing(path: str) -> float:
         return process_time() - start
 
 
-def _files(folder: str) -> Iterator[str]:
+def files(folder: str) -> Iterator[str]:
+    """Every transcript below a folder, in one order."""
     for base, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):

@@ -13,7 +13,7 @@ def page() -> str:
         "# Commands",
         "",
         "Every command takes `--json`, `--project PATH` and `--incognito`; `recollect help COMMAND` tells of one.",
-        "`recollect demo` tells a story on a throw-away store, `recollect hook` is what agents run, and",
+        "`recollect demo` replays two sessions on a throw-away store, `recollect hook` is what agents run, and",
         "`recollect mcp` [serves the memory](../how-to/mcp.md). "
         + ", ".join(f"`{short}`" for short in SHORT)
         + " may be said",

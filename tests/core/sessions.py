@@ -40,6 +40,16 @@ def calls(draw: st.DrawFn, call_id: str) -> ToolCall:
 
 
 @st.composite
+def contents(draw: st.DrawFn) -> Any:
+    """What a tool gave: text, or text in blocks among other things."""
+    text = draw(st.sampled_from(["", "é", "output "])) * draw(sizes)
+    if draw(st.integers(0, 2)):
+        return text
+    more = ({"type": "image", "url": "https://example.org/a.png"}, {"type": "text", "text": "end"})
+    return ({"type": "text", "text": text}, *draw(st.sampled_from([(), more, more[::-1]])))
+
+
+@st.composite
 def turns(draw: st.DrawFn, at: int) -> tuple[list[Message], list[Message]]:
     """What one side says; the second list is what arrives later."""
     kind = draw(st.sampled_from(["user", "user", "assistant", "calls", "calls", "calls", "odd"]))
@@ -64,7 +74,7 @@ def turns(draw: st.DrawFn, at: int) -> tuple[list[Message], list[Message]]:
     results = [
         Message(
             "tool",
-            draw(st.sampled_from(["", "é", "output "])) * draw(sizes),
+            draw(contents()),
             call_id=call.id,
             is_error=draw(st.booleans()),
         )

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from recollect.core.elide import elide
-from recollect.core.trim import Budget, WindowState, plan, view
+from recollect.core.limits import Budget
+from recollect.core.trim import WindowState, plan, view
 from recollect.core.units import units_of
 from recollect.core.wire import from_wire, to_wire
 from recollect.types import Message, ToolCall

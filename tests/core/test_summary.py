@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.core.facts import CAPS, Fact, approves, clip, open_blockers, todos
+from recollect.core.limits import Budget
 from recollect.core.messages import SUMMARY_TAG, Numbered
 from recollect.core.summary import (
     Facts,
@@ -18,7 +19,7 @@ from recollect.core.summary import (
     merge,
     render,
 )
-from recollect.core.trim import Budget, WindowState, plan
+from recollect.core.trim import WindowState, plan
 from recollect.core.units import units_of
 from recollect.core.wire import from_wire
 from recollect.types import Message, ToolCall

@@ -9,21 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.core.limits import Budget, Limits, proactive, reactive, validation
 from recollect.core.messages import Numbered
 from recollect.core.tokens import count_prompt
-from recollect.core.trim import (
-    Budget,
-    Limits,
-    Plan,
-    WindowState,
-    plan,
-    proactive,
-    reactive,
-    state_body,
-    state_from_body,
-    validation,
-    view,
-)
+from recollect.core.trim import Plan, WindowState, plan, state_body, state_from_body, view
 from recollect.errors import InvalidInput, Overflow
 from recollect.types import Message, ToolCall
 
@@ -331,14 +320,14 @@ def test_an_anchor_that_is_no_longer_the_task_goes_with_the_next_trim() -> None:
 
 def test_the_three_stages_trim_at_their_marks_and_to_their_targets() -> None:
     limits = Limits(context=10_000, prompt=8_000, output=1_000, margin=200)
-    assert proactive(limits) == Budget(7_500, 4_000)
-    assert validation(limits) == Budget(6_800, 4_000)
+    assert proactive(limits) == Budget(7_500, 4_000, limit=6_800)
+    assert validation(limits) == Budget(6_800, 4_000, limit=6_800)
     assert [reactive(limits, n, 9_000)[:2] for n in (1, 2, 3)] == [(0, 4_000), (0, 2_000), (0, 0)]
 
 
 def test_tools_are_part_of_the_prompt() -> None:
     limits = Limits(context=10_000, tools=2_000)
-    assert proactive(limits) == Budget(5_500, 3_000 + 1_000)
+    assert proactive(limits) == Budget(5_500, 3_000 + 1_000, limit=8_000)
     assert validation(limits).trigger == 8_000
 
 

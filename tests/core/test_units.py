@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.core.trim import Budget, WindowState, plan, view
+from recollect.core.limits import Budget
+from recollect.core.trim import WindowState, plan, view
 from recollect.errors import InvalidInput
 from recollect.types import Message, ToolCall
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,39 @@ def test_preparing_twice_and_after_reopening_gives_the_same_bytes(
     with opened() as mem:
         assert texts(mem.prepare("s-1", 6_000, system="Be brief.")) == refused
     assert refused != first
+
+
+def test_the_newest_result_is_whole_while_the_model_takes_it(mem: Mem) -> None:
+    talk(mem, 12)
+    text = "".join(f"line {n} of the log\n" for n in range(350))
+    mem.record("s-1", call("log", "Bash", command="cat log"))
+    mem.record("s-1", result("log", text))
+    prompt = mem.prepare("s-1", 6_000)
+    assert prompt.trimmed and prompt.fits
+    assert prompt.messages[-1].content == text
+
+
+def test_a_newest_result_that_no_window_takes_is_cut_and_its_address_gives_it_whole(
+    project: Path, environment: dict[str, str], clock: Clock
+) -> None:
+    text = "".join(f"line {n} of the log\n" for n in range(3_000))
+    with recollect.open(project, clock=clock, environment=environment, origin="user") as mem:
+        mem.record("s-1", TASK)
+        mem.record("s-1", call("log", "Bash", command="cat log"))
+        mem.record("s-1", result("log", text))
+        prompt = mem.prepare("s-1", 6_000)
+        cut = str(prompt.messages[-1].content)
+        assert (
+            prompt.fits and cut.startswith("line 0 of") and cut.endswith("line 2999 of the log\n")
+        )
+        [address] = re.findall(r"memory://\S+\d", cut)
+        assert mem.show(address).messages[0].message.content == text
+        first = texts(prompt)
+    with recollect.open(project, clock=clock, environment=environment, origin="user") as mem:
+        assert texts(mem.prepare("s-1", 6_000)) == first
+        mem.record("s-1", {"role": "assistant", "content": "The log is long."})
+        mem.record("s-1", "And now?")
+        assert mem.prepare("s-1", 6_000).messages[: len(prompt.messages)] == prompt.messages
 
 
 def test_the_beginning_of_a_prompt_stays_byte_identical_until_the_next_trim(mem: Mem) -> None:

@@ -429,18 +429,6 @@ def test_the_fast_path_imports_the_standard_library_and_apsw_only(run: Run, proj
     assert done.stdout.splitlines()[-1].split() == ["heavy:"], done.stdout
 
 
-def test_the_demo_tells_a_story_in_which_the_second_conversation_profits(
-    run: Run, project: Path
-) -> None:
-    done = run("demo")
-    assert done.returncode == 0, done.stderr
-    first, second = done.stdout.split("Thursday.")
-    assert "recalled: " not in first
-    assert "make redis-test" in " ".join(second.split())
-    assert "intact" in second
-    assert os.listdir(project) == []
-
-
 def test_an_import_says_when_there_is_nothing_new_or_nothing_at_all(
     run: Run, project: Path
 ) -> None:

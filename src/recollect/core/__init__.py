@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from . import capture as capture
     from . import claims as claims
     from . import clusters as clusters
+    from . import cut as cut
     from . import dates as dates
     from . import definitions as definitions
     from . import distill as distill
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from . import ledgers as ledgers
     from . import lessons as lessons
     from . import lifecycle as lifecycle
+    from . import limits as limits
     from . import lossless as lossless
     from . import messages as messages
     from . import nearest as nearest

@@ -42,7 +42,7 @@ def elide(units: Sequence[Unit], horizon: int, session: str) -> list[Unit]:
             for m in unit.members
         )
         if members != unit.members:
-            unit = Unit(unit.head, _untied(unit.members, members))
+            unit = Unit(unit.head, untied(unit.members, members))
         shown.append(unit)
         later.learn(old)
     return shown[::-1]
@@ -96,18 +96,20 @@ def _shown(member: Numbered, reason: str, later: _Later, session: str) -> Messag
     elif message.role == "assistant" and _acknowledges(message):
         short = message._replace(content=f"[acknowledged: {address}]")
     elif message.role == "assistant" and later.user_spoke and not isinstance(message.content, str):
-        short = _without_reasoning(message, f"[reasoning: {address}]")
+        short = without_reasoning(message, address)
     return short if chars_of(short) < chars_of(message) else message
 
 
-def _without_reasoning(message: Message, stub: str) -> Message:
+def without_reasoning(message: Message, address: str) -> Message:
+    """Return a message with a stub in place of its reasoning, if it has any."""
     blocks = [block for block in blocks_of(message.content) if block.get("type") != "reasoning"]
-    if len(blocks) == len(message.content):
+    if len(blocks) == len(blocks_of(message.content)):
         return message
-    return message._replace(content=({"type": "text", "text": stub}, *blocks))
+    stub = {"type": "text", "text": f"[reasoning: {address}]"}
+    return message._replace(content=(stub, *blocks))
 
 
-def _untied(before: Sequence[Numbered], after: tuple[Numbered, ...]) -> tuple[Numbered, ...]:
+def untied(before: Sequence[Numbered], after: tuple[Numbered, ...]) -> tuple[Numbered, ...]:
     """A unit in which nothing refers to reasoning that is gone.
 
     One provider ties what came of reasoning to it by item ids, and refuses the one without the

@@ -1,6 +1,6 @@
 """What the model sees of a session, and what goes when that is too much.
 
-Decides: one plan for three stages. The state of a window is a handful of values; what is sent
+Decides: one plan for all stages. The state of a window is a handful of values; what is sent
 is a pure function of that state and of the archive (`view`), so a session that is closed and
 opened again, or prepared twice, gives the same bytes, and from turn to turn a prompt only grows
 at its end. Everything that could change the beginning of a prompt — the pointer, the summary,
@@ -11,6 +11,8 @@ It does not know where the state is kept, who asks, or what a provider answered.
     view   =  system prompt, summary, recovery note, pinned anchors, units from the pointer on
     always kept  =  all of that but the units; the anchors are the newest user message and, if
                     that is short, the newest one that is not
+    newest unit  =  the last turn of the model with the results it waits for: never elided, and
+                    dropped only when it is too long even with its results cut to head and tail
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..errors import InvalidInput, Overflow
 from ..types import Json, Message
+from .cut import cut, lengths_within, size_of
 from .elide import elide
 from .facts import (
     REQUEST,
@@ -32,6 +34,7 @@ from .facts import (
     merge,
     open_part,
 )
+from .limits import Budget
 from .messages import Placed, said
 from .summary import render
 from .tokens import PRIMING, START, Measure, count_message, count_prompt
@@ -41,15 +44,12 @@ SHORT = 50
 """A user message below this many characters is not a task by itself ("yes", "go on")."""
 
 SYSTEM_ROLES = ("system", "developer")
-WHEN_FULL, AFTER = 0.75, 0.5
-ATTEMPTS = (0.5, 0.25, 0.0)
-"""What the reactive attempts leave of the rejected prompt; the last one leaves the minimum."""
 
 
 class WindowState(NamedTuple):
     """Everything that is kept of a window. `system_to` is the last leading system message,
     `elided_to` the horizon up to which cheap things are stubs, `pinned` the anchors that stand
-    before the pointer."""
+    before the pointer, `cuts` the numbers of results that are cut, and to how many characters."""
 
     session: str
     window_from: int = 1
@@ -59,33 +59,7 @@ class WindowState(NamedTuple):
     summary: str = ""
     note: str = ""
     facts: Facts = Facts()
-
-
-class Limits(NamedTuple):
-    """What a model accepts, in tokens. `prompt` is the largest prompt, if that is below the
-    context window; tools, the reserve for the answer and a margin come out of it."""
-
-    context: int
-    prompt: int = 0
-    tools: int = 0
-    output: int = 0
-    margin: int = 0
-
-    @property
-    def largest(self) -> int:
-        return self.prompt or self.context
-
-    @property
-    def effective(self) -> int:
-        return self.largest - self.tools - self.output - self.margin
-
-
-class Budget(NamedTuple):
-    """When to trim, and to what. A forced trim makes any prompt smaller than it is."""
-
-    trigger: int
-    target: int
-    forced: bool = False
+    cuts: tuple[tuple[int, int], ...] = ()
 
 
 class Plan(NamedTuple):
@@ -106,62 +80,21 @@ class Plan(NamedTuple):
         return self.after <= self.target
 
 
-# ---------------------------------------------------------------- the three budgets
-
-
-def proactive(limits: Limits) -> Budget:
-    """Before each request: at three quarters of the context window, down to half a prompt."""
-    trigger = int(limits.context * WHEN_FULL) - limits.tools
-    return Budget(trigger, min(_half(limits), max(trigger, 0)))
-
-
-def validation(limits: Limits) -> Budget:
-    """Just before sending: above what really fits, down to half a prompt."""
-    return Budget(_room(limits), _half(limits))
-
-
-def reactive(limits: Limits, attempt: int, rejected: int) -> Budget:
-    """After the provider refused a prompt of `rejected` tokens, by our count, for the first time.
-
-    Attempts are counted from 1; each leaves less than the one before.
-    """
-    if not 1 <= attempt <= len(ATTEMPTS):
-        raise Overflow(
-            f"the prompt was refused as too long {len(ATTEMPTS)} times, the last time with only "
-            "the system prompt, the summary and the current request in it",
-            hint="Shorten the system prompt or the request, or use a model with a larger window.",
-        )
-    share = ATTEMPTS[attempt - 1]
-    return Budget(0, min(_room(limits), int(share * min(limits.largest, rejected))), forced=True)
-
-
-def _half(limits: Limits) -> int:
-    """Half of the largest prompt, of which the tools are a part; half the room, if that is more."""
-    return max(int(limits.largest * AFTER) - limits.tools, _room(limits) // 2)
-
-
-def _room(limits: Limits) -> int:
-    if limits.effective <= 0:
-        raise InvalidInput(
-            f"tools ({limits.tools}), output reserve ({limits.output}) and margin "
-            f"({limits.margin}) leave nothing of a prompt of {limits.largest} tokens",
-            hint="Offer fewer tools, or lower the output reserve.",
-        )
-    return limits.effective
-
-
 # ---------------------------------------------------------------- what is sent
 
 
 def view(state: WindowState, messages: Sequence[Placed]) -> list[Message]:
     """The prompt: needs the system prompt, the pinned messages and all from the pointer on."""
     system, rest = _visible(state, messages)
-    shown = elide(units_of(rest), state.elided_to, state.session)
     return [
         *(placed.message for placed in system),
         *_preface(state.summary, state.note),
-        *(member.message for unit in shown for member in unit.members),
+        *(member.message for unit in _shown(state, units_of(rest)) for member in unit.members),
     ]
+
+
+def _shown(state: WindowState, units: Sequence[Unit]) -> list[Unit]:
+    return cut(elide(units, state.elided_to, state.session), dict(state.cuts), state.session)
 
 
 def _visible(state: WindowState, messages: Sequence[Placed]) -> tuple[list[Placed], list[Placed]]:
@@ -204,8 +137,6 @@ def plan(
     target = min(budget.target, before - 1) if budget.forced else budget.target
     units = units_of(rest)
     anchors = _anchors(units)
-    horizon = max(state.elided_to, _horizon(units, anchors, target // 2, measure))
-    shown = elide(units, horizon, state.session)
     fixed = PRIMING + sum(
         count_message(message, measure)
         for message in (
@@ -214,26 +145,26 @@ def plan(
             *(unit.members[0].message for unit in units if unit.head in anchors),
         )
     )
-    sizes = [0 if unit.head in anchors else _size(unit, measure) for unit in shown]
-    cut = _Cut(state, rest, units, anchors)
-    first, summary_size = cut.find(sizes, target - fixed, measure)
-    elided = _newly_elided(state, units, shown, first)
-    if not elided and all(unit.head in anchors for unit in units[:first]):
+    window = _Window(state, rest, units, anchors, measure)
+    window.fit(target - fixed, max(target, budget.limit) - fixed)
+    elided = window.newly_elided()
+    if not elided and all(unit.head in anchors for unit in units[: window.first]):
         return unchanged
     return Plan(
-        state=cut.state._replace(system_to=system_to, elided_to=horizon, note=note),
+        state=window.state._replace(system_to=system_to, note=note),
         changed=True,
-        dropped=cut.dropped(),
+        dropped=window.dropped(),
         elided=elided,
-        kept=sum(len(u.members) for at, u in enumerate(units) if at >= first or u.head in anchors),
+        kept=window.kept(),
         before=before,
-        after=fixed + sum(sizes[first:]) + summary_size,
+        after=fixed + window.size,
         target=budget.target,
     )
 
 
-class _Cut:
-    """Where the window will begin, with the facts and the summary that follow from it."""
+class _Window:
+    """Where the window will begin, with the facts and the summary that follow from it, and what
+    is elided and cut in it. `fit` decides; the rest tells what it decided."""
 
     def __init__(
         self,
@@ -241,36 +172,95 @@ class _Cut:
         rest: Sequence[Placed],
         units: Sequence[Unit],
         anchors: Mapping[int, str],
+        measure: Measure,
     ) -> None:
         self.state = self._old = state
         self._rest = rest
         self._units = units
         self._anchors = anchors
+        self._measure = measure
         self._gone: dict[int, Placed] = {}
         # Messages pinned by an earlier trim stand before the pointer: never part of the walk.
-        self._first = sum(1 for unit in units if unit.head < state.window_from)
+        self.first = self._from = sum(1 for unit in units if unit.head < state.window_from)
         task = tuple(Fact(seq, 0, "", clip(text, REQUEST)) for seq, text in anchors.items())
         standing = open_part(extract(rest))
         self._facts = merge(merge(state.facts, standing), Facts(task=task[-1:]))
+        self._leave()
 
-    def find(self, sizes: Sequence[int], room: int, measure: Measure) -> tuple[int, int]:
+    def fit(self, room: int, limit: int) -> None:
+        """Elide, then drop, oldest first, until the window costs at most `room` tokens.
+
+        The newest unit is whole while it alone is within `limit`; above that it is cut.
+        """
+        newest = _newest(self._units)
+        last = max((member.seq for unit in self._units for member in unit.members), default=0)
+        start = self.state.elided_to
+        end = max(start, self._units[newest].head - 1 if newest < len(self._units) else last)
+        self.state = self.state._replace(elided_to=end)
+        sizes = self._sizes()
+        self._drop(newest, sizes, room)
+        if self.size > room and not self._hold(newest, sizes, room, limit):
+            self._drop(len(self._units), sizes, room)
+        if self.size <= room:
+            self._elide_least(start, room)
+        shown = {member.seq for unit in self._units[self.first :] for member in unit.members}
+        cuts = tuple((seq, length) for seq, length in self.state.cuts if seq in shown)
+        self.state = self.state._replace(cuts=cuts)
+
+    def _sizes(self) -> list[int]:
+        """Return the tokens of each unit as it is shown now; 0 for anchors and what is gone."""
+        shown = _shown(self.state, self._units[self.first :])
+        return [0] * self.first + [
+            0 if unit.head in self._anchors else size_of(unit, self._measure) for unit in shown
+        ]
+
+    def _drop(self, end: int, sizes: Sequence[int], room: int) -> None:
         """Walk to the oldest unit that still fits; the summary grows with what is left behind."""
-        left = sum(sizes[self._first :])
-        first = self._first
-        while True:
-            self._leave(first)
-            summary = render(self.state.facts, self.state.session)
-            size = count_message(Message("system", summary), measure) if summary else 0
-            if left + size <= room or first == len(sizes):
-                self.state = self.state._replace(summary=summary)
-                return first, size
-            while first < len(sizes) and left + size > room:
-                left -= sizes[first]
-                first += 1
+        left = sum(sizes[self.first :])
+        while self.first < end and left + self._summary > room:
+            while self.first < end and left + self._summary > room:
+                left -= sizes[self.first]
+                self.first += 1
+            self._leave()
+        self.size = left + self._summary
 
-    def _leave(self, first: int) -> None:
+    def _hold(self, newest: int, sizes: list[int], room: int, limit: int) -> bool:
+        """Keep the newest unit, whole or cut; False when it is too long even then.
+
+        Beside a long system prompt it still gets a third of what that leaves.
+        """
+        if newest == len(self._units) or self.size <= limit:
+            return newest < len(self._units)
+        others = self.size - sizes[newest]
+        free = max(room - others, (limit - others) // 3)
+        cuts = dict(self.state.cuts)
+        unit = self._units[newest]
+        lengths = lengths_within(unit, free, self._measure, self.state.session, cuts)
+        if lengths is None:
+            return False
+        self.state = self.state._replace(cuts=tuple(sorted({**cuts, **lengths}.items())))
+        self.size = others + self._sizes()[newest]
+        return True
+
+    def _elide_least(self, start: int, room: int) -> None:
+        """Move the horizon back to the first place at which the window still fits."""
+        seqs = (member.seq for unit in self._units[self.first :] for member in unit.members)
+        places = sorted({start, *(seq for seq in seqs if start < seq <= self.state.elided_to)})
+        low, high = 0, len(places) - 1
+        while low < high:
+            middle = (low + high) // 2
+            self._elide(places[middle])
+            low, high = (low, middle) if self.size <= room else (middle + 1, high)
+        self._elide(places[low])
+
+    def _elide(self, horizon: int) -> None:
+        self.state = self.state._replace(elided_to=horizon)
+        self.size = sum(self._sizes()) + self._summary
+
+    def _leave(self) -> None:
         """Let the window begin at a unit: what is before it becomes facts, anchors are pinned."""
-        pointer = self._pointer(first) if first > self._first else self._old.window_from
+        first = self.first
+        pointer = self._pointer(first) if first > self._from else self._old.window_from
         # A result that came late stands behind the pointer, and leaves with its call.
         late = {member.seq for unit in self._units[:first] for member in unit.members}
         leaving = [
@@ -285,10 +275,13 @@ class _Cut:
             around = [m for u in (*staying, *self._units[first : first + 1]) for m in u.members]
             self._facts = merge(self._facts, extract(leaving, around))
             self._gone.update((placed.seq, placed) for placed in leaving)
-        self.state = self._old._replace(
+        summary = render(self._facts, self.state.session)
+        self._summary = sum(count_message(m, self._measure) for m in _preface(summary, ""))
+        self.state = self.state._replace(
             window_from=pointer,
             pinned=tuple(unit.head for unit in self._units[:first] if unit.head in self._anchors),
             facts=self._facts,
+            summary=summary,
         )
 
     def _pointer(self, first: int) -> int:
@@ -312,6 +305,21 @@ class _Cut:
                 ranges.append((placed.seq, placed.seq))
             joined = gone
         return tuple(ranges)
+
+    def newly_elided(self) -> tuple[int, ...]:
+        """The numbers of the messages that are elided or cut now, and were not before."""
+        earlier, now = (_shown(s, self._units[self.first :]) for s in (self._old, self.state))
+        return tuple(
+            member.seq
+            for was_unit, unit in zip(earlier, now, strict=True)
+            for was, member in zip(was_unit.members, unit.members, strict=True)
+            if was != member
+        )
+
+    def kept(self) -> int:
+        """How many messages are still shown, whole or as a stub."""
+        units = enumerate(self._units)
+        return sum(len(u.members) for at, u in units if at >= self.first or u.head in self._anchors)
 
 
 def _system_to(state: WindowState, messages: Sequence[Placed]) -> int:
@@ -341,31 +349,15 @@ def _anchors(units: Sequence[Unit]) -> dict[int, str]:
     return newest
 
 
-def _horizon(units: Sequence[Unit], anchors: Mapping[int, str], room: int, measure: Measure) -> int:
-    """Up to where messages count as old: the newest, as far as they fit into `room`, do not."""
-    last = max((member.seq for unit in units for member in unit.members), default=0)
-    for unit in reversed(units):
-        room -= 0 if unit.head in anchors else _size(unit, measure)
-        if room < 0:
-            return last
-        last = unit.head - 1
-    return last
-
-
-def _size(unit: Unit, measure: Measure) -> int:
-    return sum(count_message(member.message, measure) for member in unit.members)
-
-
-def _newly_elided(
-    state: WindowState, units: Sequence[Unit], shown: Sequence[Unit], first: int
-) -> tuple[int, ...]:
-    earlier = elide(units, state.elided_to, state.session)
-    return tuple(
-        now.seq
-        for was_unit, now_unit in zip(earlier[first:], shown[first:], strict=True)
-        for was, now in zip(was_unit.members, now_unit.members, strict=True)
-        if was != now
-    )
+def _newest(units: Sequence[Unit]) -> int:
+    """The place of the newest unit: the last turn of the model, if its results were not answered
+    yet or nothing follows it. What the user adds meanwhile does not make it old. Else the end."""
+    for at in reversed(range(len(units))):
+        members = units[at].members
+        if members[0].message.role == "assistant":
+            waits = members[-1].message.role == "tool" or at == len(units) - 1
+            return at if waits else len(units)
+    return len(units)
 
 
 # ---------------------------------------------------------------- kept as JSON
@@ -373,11 +365,22 @@ def _newly_elided(
 
 def state_body(state: WindowState) -> dict[str, Json]:
     """The state as JSON."""
-    return {**state._asdict(), "pinned": list(state.pinned), "facts": facts_body(state.facts)}
+    return {
+        **state._asdict(),
+        "pinned": list(state.pinned),
+        "cuts": [[seq, length] for seq, length in state.cuts],
+        "facts": facts_body(state.facts),
+    }
 
 
 def state_from_body(body: Mapping[str, Json]) -> WindowState:
     """The state that `state_body` wrote down."""
     return WindowState(
-        **{**body, "pinned": tuple(body["pinned"]), "facts": facts_from_body(body["facts"])}
+        **{
+            **body,
+            "pinned": tuple(body["pinned"]),
+            # A state from before results were cut has none.
+            "cuts": tuple((seq, length) for seq, length in body.get("cuts", ())),
+            "facts": facts_from_body(body["facts"]),
+        }
     )

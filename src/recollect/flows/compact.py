@@ -7,7 +7,7 @@ in between, nothing is kept and the caller looks again.
 import json
 from typing import NamedTuple
 
-from ..core import messages, secrets, summary, tokens, trim
+from ..core import limits, messages, secrets, summary, tokens, trim
 from ..db.database import Tx
 from ..errors import Overflow
 from ..store import documents, sessions, windows
@@ -42,8 +42,8 @@ class Trimmed(NamedTuple):
 
 def before_sending(loaded: Loaded) -> trim.Plan:
     """The proactive and the validation stage."""
-    plan = trim.plan(loaded.state, loaded.messages, trim.proactive(loaded.limits), loaded.measure)
-    then = trim.plan(plan.state, loaded.messages, trim.validation(loaded.limits), loaded.measure)
+    plan = trim.plan(loaded.state, loaded.messages, limits.proactive(loaded.limits), loaded.measure)
+    then = trim.plan(plan.state, loaded.messages, limits.validation(loaded.limits), loaded.measure)
     if not then.changed:
         return plan
     if not plan.changed:
@@ -56,7 +56,7 @@ def after_refusal(loaded: Loaded, attempt: int, refused: int, trees: Trees) -> t
     """The reactive stage: `refused` are the tokens, by our count, of what was refused first."""
     now = tokens.count_prompt(trim.view(loaded.state, loaded.messages), loaded.measure)
     # Where nobody remembers, each attempt so far has about halved what was refused.
-    budget = trim.reactive(loaded.limits, attempt, refused or now << min(max(attempt, 1), 9) - 1)
+    budget = limits.reactive(loaded.limits, attempt, refused or now << min(max(attempt, 1), 9) - 1)
     bare = trim.plan(loaded.state, loaded.messages, budget, loaded.measure)
     note = _recovery(loaded, bare, trees)
     told = trim.plan(loaded.state, loaded.messages, budget, loaded.measure, note)
@@ -75,7 +75,7 @@ def after_refusal(loaded: Loaded, attempt: int, refused: int, trees: Trees) -> t
 def by_hand(loaded: Loaded, target: int) -> trim.Plan:
     """A trim on request: to so many tokens, or to half of what there is."""
     now = tokens.count_prompt(trim.view(loaded.state, loaded.messages), loaded.measure)
-    budget = trim.Budget(0, target or now // 2, forced=True)
+    budget = limits.Budget(0, target or now // 2, forced=True)
     plan = trim.plan(loaded.state, loaded.messages, budget, loaded.measure)
     # In a tiny window the words about what went can be longer than what went.
     return plan if plan.after < plan.before else _as_it_is(loaded)
@@ -83,7 +83,7 @@ def by_hand(loaded: Loaded, target: int) -> trim.Plan:
 
 def _as_it_is(loaded: Loaded) -> trim.Plan:
     """The plan that leaves the window alone."""
-    everything = trim.Budget(0, _EVERYTHING, forced=False)
+    everything = limits.Budget(0, _EVERYTHING, forced=False)
     return trim.plan(loaded.state, loaded.messages, everything, loaded.measure)
 
 

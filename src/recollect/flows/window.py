@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..core import messages, secrets, tokens, trim, usage, wire
+from ..core import limits, messages, secrets, tokens, trim, usage, wire
 from ..db.database import Tx
 from ..errors import InvalidInput
 from ..store import sessions, state, windows
@@ -43,7 +43,7 @@ class Loaded(NamedTuple):
     kept: str
     messages: Sequence[messages.Placed]
     measure: tokens.Measure
-    limits: trim.Limits
+    limits: limits.Limits
 
 
 class Prompt(NamedTuple):
@@ -128,7 +128,7 @@ def _caught_up(
     portion = max(_SMALLEST_PORTION, request.context // 3)
     while last - now.window_from > 2 * portion:
         end = now.window_from + portion
-        left = trim.plan(now, _messages(tx, now, end), trim.Budget(0, 0, forced=True), measure)
+        left = trim.plan(now, _messages(tx, now, end), limits.Budget(0, 0, forced=True), measure)
         if left.state.window_from == now.window_from:
             break
         now = left.state
@@ -143,9 +143,9 @@ def _model(tx: Tx, session: Session) -> str:
     return ""
 
 
-def _limits(request: Request, measure: tokens.Measure) -> trim.Limits:
+def _limits(request: Request, measure: tokens.Measure) -> limits.Limits:
     tools = request.tools
-    return trim.Limits(
+    return limits.Limits(
         request.context,
         request.largest,
         tokens.count_text(tools, measure) if isinstance(tools, str) else tools,

@@ -1,6 +1,7 @@
-"""`recollect demo`: the main job in one command, on a throw-away store, with the real operations.
+"""`recollect demo`: what memory does for two agents, shown with the real hooks.
 
-Two conversations about one repository; the second profits from the first.
+A recorded session of Claude Code, then one of Codex, are replayed in a project that is thrown
+away. Everything that is shown as captured, told or found is what the program answered.
 """
 
 from __future__ import annotations
@@ -11,49 +12,35 @@ from collections.abc import Sequence
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from .. import open as open_memory
 from ..app import Recollect
 from ..core import render
+from ..core.messages import said
+from .replay import Heard, Sandbox
 from .screen import colours, columns
 
-_FIRST = (
-    ("user", "The integration tests hang on my machine. Can you find out why?"),
-    ("assistant", "They wait for Redis on port 6380; the compose file starts it on 6379."),
-    ("user", "Right. And never edit files under src/generated, they are built from the schema."),
-)
-_LEARNED: tuple[tuple[str, dict[str, Any]], ...] = (
-    (
-        "Integration tests hang when Redis is not on port 6380: start it with `make redis-test`.",
-        {"kind": "solution", "tags": ("tests", "redis"), "evidence": ("1", "2")},
-    ),
-    (
-        "Never edit files under src/generated; change the schema and run `make generate`.",
-        {"kind": "policy", "scope": ("src/generated/**",), "evidence": ("3",)},
-    ),
-    ("Prefers small commits with a test in each.", {"kind": "preference", "layer": "user"}),
-)
-_QUESTIONS = (
-    "the test suite hangs, what do I do about redis?",
-    "may I fix the typo in src/generated/client.ts?",
-)
+AGENTS = {"claude-code": "Claude Code", "codex": "Codex"}
+"""In the order of their sessions."""
+
+_QUESTION = "why do the integration tests hang?"
+_TRIMMED = "ConnectionError localhost:6380"
+_MARK = "[REDACTED:"
+_MARGIN = " " * 14
 
 
 def tell(arguments: Sequence[str]) -> int:
     """Tell the story; gives the exit status."""
     if set(arguments) - {"--json"}:
-        print("usage: recollect demo [--json]\n\nTell a short story of two conversations.")
+        print("usage: recollect demo [--json]\n\nReplay two recorded sessions of agents.")
         return 0 if set(arguments) & {"-h", "--help"} else 2
     as_json = "--json" in arguments
     with TemporaryDirectory(prefix="recollect-demo-") as folder:
-        environment = {"RECOLLECT_HOME": f"{folder}/home"}
-        with open_memory(folder, environment=environment, origin="user") as memory:
-            story = _tell(memory, _Quiet() if as_json else _Page())
+        story = play(Sandbox(folder), Silence() if as_json else Page())
     if as_json:
         print(render.as_json(story))
     return 0
 
 
-class _Page:
+class Page:
     """Prints the story, in colour where a person looks."""
 
     def __init__(self) -> None:
@@ -61,64 +48,141 @@ class _Page:
         self._width = min(columns(), 88)
 
     def title(self, text: str) -> None:
-        print(f"\n\033[1m{text}\033[0m" if self._colour else f"\n{text}")
+        text = textwrap.fill(text, self._width)
+        self._print(f"\033[1m{text}\033[0m" if self._colour else text, before="\n")
 
-    def say(self, text: str, mark: str = "  ") -> None:
-        print(
-            textwrap.fill(
-                render.visible(text), self._width, initial_indent=mark, subsequent_indent=" " * 5
-            )
+    def say(self, who: str, text: str) -> None:
+        """Print what somebody said, line by line, under their name."""
+        for line in text.splitlines():
+            self._print(self._fill(line, f"  {who:<12}", _MARGIN))
+            who = ""
+
+    def note(self, text: str, indent: str = "  ") -> None:
+        line = self._fill(text, indent, indent)
+        self._print(f"\033[2m{line}\033[0m" if self._colour else line)
+
+    def _fill(self, text: str, first: str, others: str) -> str:
+        return textwrap.fill(
+            render.visible(text),
+            self._width,
+            initial_indent=first,
+            subsequent_indent=others,
+            break_on_hyphens=False,
         )
 
-    def note(self, text: str) -> None:
-        line = textwrap.indent(textwrap.fill(text, self._width - 5), " " * 5)
-        print(f"\033[2m{line}\033[0m" if self._colour else line)
+    def _print(self, text: str, before: str = "") -> None:
+        print(f"{before}{text}")
 
 
-class _Quiet(_Page):
-    def title(self, text: str) -> None: ...
+class Silence(Page):
+    """Prints nothing."""
 
-    def say(self, text: str, mark: str = "  ") -> None: ...
-
-    def note(self, text: str) -> None: ...
+    def _print(self, text: str, before: str = "") -> None: ...
 
 
-def _tell(memory: Recollect, page: _Page) -> dict[str, Any]:
-    page.title("Monday. A conversation with a coding agent:")
-    for role, text in _FIRST:
-        memory.record("monday", text, role=role)
-        page.say(text, f"  {role}: ")
-    page.title("Recollect keeps every message, and what is worth knowing later:")
-    for text, fields in _LEARNED:
-        places = fields.pop("evidence", ())
-        fields["evidence"] = [f"memory://session/monday/messages/{at}-{at}" for at in places]
-        learned = memory.learn(text, **fields)
-        page.say(learned.memory.text, f"  + {learned.memory.kind}: ")
-    secret = memory.record("monday", "the staging key is AKIA" + "Q3J5K7M2N4P6R8T1")
-    if secret.redacted:
-        page.note(f"A key that slipped into the chat never reached the disk: {secret.redacted[0]}.")
-    page.title("Thursday. Another conversation, another agent, an empty context:")
-    answers = {}
-    for question in _QUESTIONS:
-        memory.record("thursday", question)
-        page.say(question, "  user: ")
-        hits = memory.recall(question, limit=1, kind=["policy", "solution"])
-        answers[question] = hits
-        for hit in hits:
-            page.say(hit.text, "  recalled: ")
-            shown = memory.show(hit.id).memory
-            where = shown.evidence[0] if shown and shown.evidence else hit.address
-            page.note(f"{hit.kind}, {hit.tokens} tokens, from {where}")
-    proof = memory.verify(archive=True)
-    page.title(
-        f"The archive is intact: {proof.messages} messages in {proof.sessions} conversations."
-    )
+def play(sandbox: Sandbox, page: Page) -> dict[str, Any]:
+    """Replay the sessions, print what happens; return what hooks and searches answered."""
+    first, second = AGENTS
+    page.title(f"1. A session with {AGENTS[first]}; its hooks run Recollect:")
+    heard = _converse(sandbox, first, page)
+    with sandbox.open() as memory:
+        page.title("2. What Recollect kept of it:")
+        captured = _show_kept(memory, page)
+    page.title(f"3. The next session, with {AGENTS[second]}:")
+    heard += _converse(sandbox, second, page, contexts=True)
+    with sandbox.open() as memory:
+        page.title("4. Search, over both sessions:")
+        found = _search(memory, page, first)
+        proof = memory.verify(archive=True)
+    told = render.counted(proof.messages, "message")
+    page.title(f"The archive is intact: {told} in {render.counted(proof.sessions, 'session')}.")
     page.note(
-        "This ran on a throw-away store that is gone now. To begin for real, in your project:"
+        "The sessions are recordings; what Recollect kept, added and found was made in this run, "
+        "on a store that is gone now. To begin in your own project: recollect init"
     )
-    page.say("recollect init         connects your agents: they remember by themselves", "     ")
-    page.say('recollect learn "…"    and later: recollect recall "…"', "     ")
-    return {
-        "recalled": {question: list(hits) for question, hits in answers.items()},
-        "proof": proof,
-    }
+    events = [item._replace(payload={}) for item in heard]
+    return {"hooks": events, "captured": captured, **found, "proof": proof}
+
+
+def _converse(sandbox: Sandbox, agent: str, page: Page, contexts: bool = False) -> list[Heard]:
+    heard = []
+    for item in sandbox.replay(agent):
+        heard.append(item)
+        _show_event(item, page)
+        if item.context:
+            page.say("to model:", item.context)
+        elif contexts and item.event in ("SessionStart", "UserPromptSubmit"):
+            page.note(f"({item.event}: nothing was added for the model)")
+        if item.notice:
+            page.say("to you:", item.notice)
+    return heard
+
+
+def _show_event(heard: Heard, page: Page) -> None:
+    """Print what happened, in the words of the hook's payload."""
+    given = heard.payload
+    if heard.event == "UserPromptSubmit":
+        page.say("you:", given["prompt"])
+    elif heard.event in ("PostToolUse", "PostToolUseFailure"):
+        about = given["tool_input"]
+        about = str(about.get("command") or about.get("file_path") or "")
+        files = [line.partition(": ")[2] for line in about.splitlines() if " File: " in line]
+        failed = " (failed)" if given.get("error") else ""
+        about = " ".join(files) or about.removeprefix(f"{given['cwd']}/")
+        page.note(f"{given['tool_name']} {about}{failed}", _MARGIN)
+    elif heard.event == "Stop":
+        page.say("agent:", given["last_assistant_message"])
+
+
+def _show_kept(memory: Recollect, page: Page) -> list[Any]:
+    captured = list(memory.list())[::-1]
+    for item in captured:
+        page.say(f"{item.kind}:", item.text)
+    if not captured:
+        page.note("No memory was captured.")
+    for episode in reversed(memory.episodes()):
+        actions = render.counted(len(episode.episode.get("action_log", ())), "action")
+        page.say("episode:", f"{episode.outcome}, {actions}: {render.one_line(episode.goal, 60)}")
+    for session in memory.sessions():
+        page.say("session:", f"{session.id}, {render.counted(session.messages, 'message')}")
+        for stored in memory.recent(session.id, session.messages):
+            text = said(stored.message)
+            if _MARK in text:
+                at = text.index(_MARK)
+                page.say("redacted:", f"…{text[max(at - 40, 0) : at + 30]}…")
+    return captured
+
+
+def _search(memory: Recollect, page: Page, agent: str) -> dict[str, Any]:
+    hits = memory.recall(_QUESTION, limit=3)
+    page.note(f"recollect recall {_QUESTION!r}")
+    _show_hits(hits, page)
+    session = next(item for item in memory.sessions() if item.agent == agent)
+    trimmed = memory.trim(session.id)
+    left = sum(last - first + 1 for first, last in trimmed.dropped)
+    page.note(
+        f"recollect session trim: {render.counted(left, 'message')} of {session.messages} left the "
+        f"window, {trimmed.before} → {trimmed.after} tokens. They are still found:"
+    )
+    gone = [
+        hit
+        for hit in memory.recall(_TRIMMED, session=session.id)
+        if any(first <= _number(hit.address) <= last for first, last in trimmed.dropped)
+    ]
+    page.note(f"recollect recall {_TRIMMED!r}")
+    _show_hits(gone[:1], page)
+    return {"recalled": list(hits), "trimmed": trimmed, "recalled_after_trim": gone[:1]}
+
+
+def _show_hits(hits: Sequence[Any], page: Page) -> None:
+    for hit in hits:
+        page.say(f"{hit.score:.2f}", render.one_line(hit.text, 150))
+        page.say("", hit.address)
+    if not hits:
+        page.note("Nothing was found.")
+
+
+def _number(address: str) -> int:
+    """Return the number of a message, 0 if the address is of something else."""
+    last = address.rpartition("-")[2]
+    return int(last) if "/messages/" in address and last.isdecimal() else 0
