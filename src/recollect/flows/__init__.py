@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from . import clear as clear
     from . import compact as compact
     from . import consolidate as consolidate
+    from . import contexts as contexts
     from . import episodes as episodes
     from . import evaluate as evaluate
     from . import export as export
