@@ -75,7 +75,7 @@ AGENTS = {
 }
 
 
-def of(*names: str) -> Any:
+def of(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("agent", names)
 
 
@@ -122,9 +122,7 @@ def test_after_a_compaction_the_block_has_the_rule_stated_since(
 
 
 @of("claude-code", "codex", "gemini")
-def test_after_a_clear_the_block_has_the_rule_stated_since(
-    mem: Mem, say: Say, agent: str
-) -> None:
+def test_after_a_clear_the_block_has_the_rule_stated_since(mem: Mem, say: Say, agent: str) -> None:
     mem.learn(OLD, kind="policy")
     say(agent, "SessionStart", "startup")
     mem.learn(NEW, kind="policy")
@@ -196,9 +194,7 @@ def test_what_a_turn_showed_is_not_said_again_on_resume(mem: Mem, say: Say) -> N
     assert OLD in told and NEW not in told
 
 
-def test_a_full_block_does_not_keep_a_new_rule_out_of_a_resumed_context(
-    mem: Mem, say: Say
-) -> None:
+def test_a_full_block_does_not_keep_a_new_rule_out_of_a_resumed_context(mem: Mem, say: Say) -> None:
     for number in range(80):
         mem.learn(f"Rule w{number} says thing x{number} stays untouched by hand", kind="pattern")
     first = say("claude-code", "SessionStart", "startup")

@@ -57,7 +57,7 @@ class Briefing(Looking):
     def _reminder(self, session: str, files: Sequence[str]) -> tuple[str, StoreError | None]:
         """What applies to these files and was not shown in the context before; mostly nothing."""
         # That nothing applies is found out before anything else is loaded.
-        if not self._both(lambda txs: any(flows.scoped.applies(tx, files) for tx in txs)):
+        if not self._both(lambda txs: flows.brief.applies(txs, session, files)):
             return "", None
         if flows.brief.unwanted(self.settings.mode, ""):
             return "", None

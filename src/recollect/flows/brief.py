@@ -16,7 +16,7 @@ from ..db.database import Matched, Tx
 from ..nouns import NamedTuple, Protocol
 from ..store import injections, memories
 from ..types import Memory
-from . import contexts
+from . import contexts, layers
 
 BASELINE = ("policy", "architecture", "preference")
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
@@ -102,16 +102,17 @@ def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
     candidates: dict[str, activate.Candidate] = {}
     pointers: list[activate.Pointer] = []
     skills: list[activate.Skill] = []
+    own = layers.owners_of_memories(txs, ask.session)
     start = resumed or not (ask.query or ask.files or frozen)
     for tx in txs:
         kinds = (*BASELINE, *REST) if start else (() if frozen else BASELINE)
         for kind in kinds:
-            for memory in memories.strongest(tx, kind, MOST_OF_A_KIND):
+            for memory in memories.strongest(tx, kind, MOST_OF_A_KIND, own):
                 candidates[memory.id] = _candidate(tx, memory, 0.0, now)
-        for memory in _scoped(tx, ask.files):
+        for memory in _scoped(tx, ask.files, own):
             candidates[memory.id] = _candidate(tx, memory, 0.0, now)
         if ask.query:
-            matches = _matches(tx, ask.query)
+            matches = _matches(tx, ask.query, own)
             for memory, match in _matched(tx, matches, ask.query):
                 candidates[memory.id] = _candidate(tx, memory, match, now)
             pointers += [*_sessions(tx, matches, ask), *_episodes(tx, matches, ask)]
@@ -125,26 +126,35 @@ def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
     return Loaded(judged, tuple(pointers[:5]), tuple(skills), frozen, shown)
 
 
+def applies(txs: Sequence[Tx], session: str, files: Sequence[str]) -> bool:
+    """Check whether the scope of any memory that the session sees takes in one of the files."""
+    from . import scoped
+
+    own = layers.owners_of_memories(txs, session)
+    return any(scoped.applies(tx, files, own) for tx in txs)
+
+
 def load_for_files(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
     """Only what applies to the files by its scope, and was not shown in this context before."""
     frozen = contexts.frozen(txs, ask.session)
     shown = contexts.shown(txs, ask.session)
+    own = layers.owners_of_memories(txs, ask.session)
     found = {
         memory.id: _candidate(tx, memory, 0.0, now)
         for tx in txs
-        for memory in _scoped(tx, ask.files)
+        for memory in _scoped(tx, ask.files, own)
         if memory.id not in shown
     }
     return Loaded(_judged(txs, tuple(found.values())), (), (), frozen)
 
 
-def _scoped(tx: Tx, files: Sequence[str]) -> Iterator[Memory]:
+def _scoped(tx: Tx, files: Sequence[str], own: Sequence[str]) -> Iterator[Memory]:
     """What was said of files in play."""
     if files:
         from . import scoped
 
         for path in files:
-            yield from scoped.for_file(tx, path, MOST_MATCHES)
+            yield from scoped.for_file(tx, path, MOST_MATCHES, own)
 
 
 def _candidate(tx: Tx, memory: Memory, match: float, now: int) -> activate.Candidate:
@@ -171,9 +181,9 @@ def _judged(
     return tuple(judged)
 
 
-def _matches(tx: Tx, query: str) -> list[Matched]:
+def _matches(tx: Tx, query: str, own: Sequence[str]) -> list[Matched]:
     wanted = terms.query_stems(query)
-    active = {"status": ("active",)}
+    active = {"status": ("active",), "seen": own}
     found = store.search.candidates(tx, wanted, MOST_MATCHES, active)
     if len(found) == MOST_MATCHES and any(match.source not in _LEARNED for match in found):
         # What was said at length must not crowd out what was learned from it.
@@ -327,9 +337,7 @@ def block(briefing: Briefing) -> contexts.Frozen:
     return contexts.Frozen(briefing.stable, inside, tokens.count_text(briefing.stable))
 
 
-def _since(
-    now: Plan, frozen: contexts.Frozen, shown: frozenset[str]
-) -> tuple[Plan, Briefing]:
+def _since(now: Plan, frozen: contexts.Frozen, shown: frozenset[str]) -> tuple[Plan, Briefing]:
     """Of a stable block built afresh, keep what the context does not hold yet."""
     new = tuple(item for item in now.stable if item.id not in {*frozen.ids, *shown})
     plan = Plan(turn=new, frozen=True, tokens=sum(item.tokens for item in new))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from ..core import secrets
 from ..db.database import Tx
 from ..nouns import Any, NamedTuple
 from ..store import injections, state
@@ -61,6 +60,8 @@ def _kept(tx: Tx, session: str) -> dict[str, Any]:
 
 
 def _keep(tx: Tx, session: str, body: dict[str, Any], now: int) -> None:
+    from ..core import secrets  # a hook that only reads does without it
+
     state.put(tx, _key(session), secrets.scrub_json(body).text, now)
 
 
