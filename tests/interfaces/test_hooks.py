@@ -233,6 +233,22 @@ def test_before_a_compaction_it_is_written_down_how_things_stand(
     assert context.startswith("<recollect-memory") and context.endswith("</recollect-memory>")
 
 
+@pytest.mark.parametrize("recorded", [CLAUDE, CODEX], ids=["claude-code", "codex"])
+def test_a_rule_stated_in_a_session_outlives_its_compaction(
+    fire: Fire, project: Path, recorded: list[dict[str, Any]]
+) -> None:
+    def told(event: str, **more: str) -> str:
+        shape = next(one for one in recorded if one["hook_event_name"] == event)
+        out = fire({**shape, "cwd": str(project), **more}).stdout
+        reply = json.loads(out) if out else {}
+        return str(reply.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+    assert told("SessionStart", source="startup") == ""
+    assert told("UserPromptSubmit", prompt=f"Fix the build. {RULE}") == ""
+    assert RULE in told("SessionStart", source="compact")
+    assert told("SessionStart", source="resume") == "", "the context has it"
+
+
 def edited(project: Path, file: str, call: str = "c1", **more: Any) -> dict[str, Any]:
     return {
         **prompt(project, "", hook_event_name="PostToolUse"),

@@ -35,7 +35,8 @@ class Agents(Briefing):
         """What to answer to a hook; quick, whatever it finds."""
         if event.name in _WRITTEN:
             words = flows.hooks.compacting(event.session) if event.name == "before_compact" else ""
-            return self._catch_up_later(event, flows.hooks.Answer(words))
+            answer = flows.hooks.Answer(words, trouble=self._forget_context(event))
+            return self._catch_up_later(event, answer)
         heard = ("tool_use",) if event.subagent else (*_SPOKEN, "tool_use")
         if event.name not in heard:
             return flows.hooks.Answer()
@@ -58,24 +59,37 @@ class Agents(Briefing):
             return answer._replace(trouble=trouble)
 
     def _briefed(self, event: Event) -> flows.hooks.Answer:
-        """What the model sees: all of it when a session starts, or is heard of for the first time;
-        then what each turn adds."""
-        briefing, trouble = self._brief(flows.brief.Ask(event.session, _ends(event.prompt)))
-        if event.name != "session_start" and not briefing.begins:
+        """What the model sees: all of it when its context starts, or is heard of for the first
+        time; then what each turn adds, and on resuming what is new."""
+        ask = flows.brief.Ask(event.session, _ends(event.prompt), context=event.context)
+        briefing, trouble = self._brief(ask)
+        goes_on = event.name != "session_start" or event.context == "kept"
+        if goes_on and not briefing.begins:
             return flows.hooks.Answer(str(briefing.turn), trouble=trouble)
         words = [str(briefing.text)]
         if event.source == "compact" and event.session:
             words.append(core.brief_text.after_compaction(event.session))
         return flows.hooks.Answer("\n".join(filter(None, words)), trouble=trouble)
 
+    def _forget_context(self, event: Event) -> StoreError | None:
+        """Note that the model's context is about to be thrown away; gives why that failed."""
+        if event.context != "fresh" or not event.session:
+            return None
+        session, now = _context_of(event), self._clock()
+        try:
+            # Whoever starts afresh after the compaction does without this note.
+            for space in [one for one in self._present() if one.current()]:
+                space.note(lambda tx: flows.contexts.forget(tx, session, now))
+        except StoreError as trouble:
+            return trouble
+        return None
+
     def _remind(self, event: Event) -> flows.hooks.Answer:
-        """What applies to the files that a tool was used on; each memory once a session."""
+        """What applies to the files that a tool was used on; each memory once a context."""
         files = [path for name in events.touched(event) if (path := self._inside(name, event.cwd))]
         if not files or not event.session:
             return flows.hooks.Answer()
-        # A subagent has a context of its own.
-        session = session_id(event.session, event.subagent) if event.subagent else event.session
-        told, trouble = self._reminder(session, files)
+        told, trouble = self._reminder(_context_of(event), files)
         now = self._clock()
         if told and not flows.hooks.is_first(self._project_space, event, now):
             told = ""
@@ -306,6 +320,11 @@ class Agents(Briefing):
             except RecollectError as error:
                 passed[root] = str(error)
         return _together(done, passed)
+
+
+def _context_of(event: Event) -> str:
+    """Return whose context an event happened in: a subagent has one of its own."""
+    return session_id(event.session, event.subagent) if event.subagent else event.session
 
 
 def _sweep(event: Event) -> Event:

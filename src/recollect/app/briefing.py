@@ -21,7 +21,7 @@ class Briefing(Looking):
     ) -> "flows.brief.Briefing":
         """What a model should see now: the stable block of a session, and what fits this turn.
 
-        session: the session it is for; its stable block is made once and then stays the same
+        session: the session it is for; its stable block stays the same until the window is trimmed
         query: what the user asks; without it the block for the start of a session is made
         files: files in play (repeat for several)
         budget: at most so many tokens (setting briefing_budget)
@@ -52,14 +52,12 @@ class Briefing(Looking):
         limit = budget or self.settings.briefing_budget
         withhold = self.settings.stale == "withhold"
         _, briefing = flows.brief.decide(loaded, ask, fresh, limit, withhold)
-        if not (ask.session and self._project_space.present()):
-            return briefing, None
-        return briefing, self._log_briefing(ask.session, briefing, loaded.frozen is not None)
+        return briefing, self._log_briefing(ask, briefing, briefing.begins)
 
     def _reminder(self, session: str, files: Sequence[str]) -> tuple[str, StoreError | None]:
-        """What applies to these files and was not shown in the session before; mostly nothing."""
+        """What applies to these files and was not shown in the context before; mostly nothing."""
         # That nothing applies is found out before anything else is loaded.
-        if not self._both(lambda txs: any(flows.scoped.applies(tx, files) for tx in txs)):
+        if not self._both(lambda txs: flows.brief.applies(txs, session, files)):
             return "", None
         if flows.brief.unwanted(self.settings.mode, ""):
             return "", None
@@ -72,20 +70,27 @@ class Briefing(Looking):
         fresh = self._freshness(ids)
         withhold = self.settings.stale == "withhold"
         _, told = flows.brief.decide(loaded, ask, fresh, self.settings.briefing_budget, withhold)
-        trouble = self._log_briefing(session, told, frozen=True) if told.items else None
+        trouble = self._log_briefing(ask, told, freeze=False) if told.items else None
         return told.turn if loaded.frozen else told.text, trouble
 
     def _log_briefing(
-        self, session: str, briefing: "flows.brief.Briefing", frozen: bool
+        self, ask: "flows.brief.Ask", briefing: "flows.brief.Briefing", freeze: bool
     ) -> StoreError | None:
-        """Write down what was shown; what could be read is shown also when that fails."""
-        now = self._clock()
+        """Write down what was shown; what could be read is shown also when that fails.
+
+        Where the project has no store yet the person's own holds it, so that nothing that is
+        shown of theirs is shown again with every prompt."""
+        spaces = self._present() if ask.session else []
+        if not spaces:
+            return None
+        now, session, fresh = self._clock(), ask.session, ask.context == "fresh"
+        block = flows.brief.block(briefing)
         try:
-            if not frozen:
-                self._project_space.write(lambda tx: flows.brief.freeze(tx, session, briefing, now))
+            if freeze:
+                spaces[0].write(lambda tx: flows.contexts.freeze(tx, session, block, now, fresh))
         except StoreError as trouble:
             return trouble
         rows = [(new_id("i"), item) for item in briefing.items]
         if rows:
-            self._project_space.note(lambda tx: flows.brief.log(tx, session, now, rows, now))
+            spaces[0].note(lambda tx: flows.brief.log(tx, session, now, rows, now))
         return None

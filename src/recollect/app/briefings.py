@@ -19,11 +19,6 @@ class TaskBriefing(NamedTuple):
     skills: tuple[Hit, ...]
 
 
-def may_be_shown(hit: Hit) -> bool:
-    """Whether somebody who did not ask for it may be told: see `core.activate`."""
-    return hit.status == "active" and hit.trust not in ("tool", "import")
-
-
 class Briefings(Tending):
     """Before-task, verify."""
 
@@ -39,11 +34,11 @@ class Briefings(Tending):
         from ..core import phases
 
         chosen = phases.checked(phase, goal)
-        hits = {hit.id: hit for hit in self.recall(goal, limit=20, budget=4000)}
+        hits = {hit.id: hit for hit in self._recall_for(goal, 20)}
         for path in files:
-            for hit in self.recall(goal, limit=10, budget=4000, file=path):
+            for hit in self._recall_for(goal, 10, path):
                 hits.setdefault(hit.id, hit)
-        known = [hit for hit in hits.values() if hit.kind != "message" and may_be_shown(hit)]
+        known = [hit for hit in hits.values() if hit.kind != "message"]
         source = {"episode": "episodic", "workflow": "skills", "procedure": "skills"}
         found = [phases.Found(hit.id, source.get(hit.kind, "semantic"), hit.score) for hit in known]
         ranked = [hits[item.found.id] for item in phases.blend(found, chosen)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from .. import flows
 from ..errors import InvalidInput, NotFound
 from ..nouns import TypedDict, Unpack
-from ..types import KINDS, LAYERS, ROLES, STATUSES, Json, Learned, Memory, Recalled
+from ..types import KINDS, LAYERS, ROLES, STATUSES, Hit, Json, Learned, Memory, Recalled
 from .briefing import Briefing
 from .opened import new_id
 
@@ -139,7 +139,12 @@ class Memories(Briefing):
         Example: recollect recall "rate limit" --kind fact --since 2w --budget 300
         """
         now = self._clock()
-        question = flows.recall.Question(
+        return self._recall(self._question(query, limit, budget, filters, now), now)
+
+    def _question(
+        self, query: str, limit: int, budget: int, filters: RecallFilters, now: int
+    ) -> flows.recall.Question:
+        return flows.recall.Question(
             query=query,
             limit=limit or self.settings.recall_limit,
             budget=budget or self.settings.recall_budget,
@@ -156,6 +161,15 @@ class Memories(Briefing):
             around=filters.get("around", 0),
             explain=filters.get("explain", False),
         )
+
+    def _recall_for(self, query: str, limit: int, file: str = "") -> tuple[Hit, ...]:
+        """Find what may be shown to somebody who did not ask for it."""
+        now = self._clock()
+        question = self._question(query, limit, 4000, {"file": file}, now)
+        own = self._both(flows.layers.owners)
+        return tuple(filter(_may_be_shown, self._recall(question._replace(seen=own), now)))
+
+    def _recall(self, question: flows.recall.Question, now: int) -> Recalled:
         embedder = self._meaning()
         indexed = self._index_again()
         if embedder and embedder.local:
@@ -243,6 +257,11 @@ class Memories(Briefing):
         )
         found.sort(key=lambda memory: (-memory.first_seen, memory.id))
         return tuple(found[offset : offset + limit])
+
+
+def _may_be_shown(hit: Hit) -> bool:
+    """Whether somebody who did not ask for it may be told: see `core.activate`."""
+    return hit.status == "active" and hit.trust not in ("tool", "import")
 
 
 _MAKERS = {

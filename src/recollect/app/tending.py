@@ -145,7 +145,12 @@ class Tending(Memories):
         """
         place = path.removeprefix("./")
         found = self._both(
-            lambda txs: [item for tx in txs for item in flows.scoped.for_file(tx, place, limit)]
+            lambda txs: [
+                item
+                for own in [flows.layers.owners_of_memories(txs)]
+                for tx in txs
+                for item in flows.scoped.for_file(tx, place, limit, own)
+            ]
         )
         return tuple(found[:limit])
 

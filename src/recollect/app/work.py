@@ -10,7 +10,6 @@ from ..db.database import Tx
 from ..errors import InvalidInput
 from ..places import make_folder, write_private
 from ..types import Document, Hit
-from .briefings import may_be_shown
 from .opened import new_id
 from .tasks import Tasks
 
@@ -59,6 +58,12 @@ class Work(Tasks):
             # Anybody may have written a file: it is trusted as such.
             self._project_space.write(lambda tx: flows.work.write_notes(tx, text, "tool", now))
         return flows.work.shown_notes(text, path, edited)
+
+    def _active_notes(self) -> "flows.work.NotesShown":
+        """Return the notes, empty when their objective is a task that is complete."""
+        shown = self.notes()
+        done = self._project_space.read(lambda tx: flows.work.is_done(tx, shown.notes))
+        return flows.work.shown_notes("", shown.path, False) if done else shown
 
     def set_notes(
         self,
@@ -116,9 +121,9 @@ class Work(Tasks):
             lambda tx: flows.work.is_edited(tx, flows.work.CONTINUITY, on_file)
         )
         by_hand = core.worknotes.parse_continuity(on_file or "")
-        words = doing or (by_hand.doing if edited else "") or _objective(self.notes().notes)
-        hits = self.recall(words, limit=20, budget=4000) if words else ()
-        known = [hit for hit in hits if hit.id.startswith(("m-", "e-", "p-")) and may_be_shown(hit)]
+        words = doing or (by_hand.doing if edited else "") or _objective(self._active_notes().notes)
+        hits = self._recall_for(words, 20) if words else ()
+        known = [hit for hit in hits if hit.id.startswith(("m-", "e-", "p-"))]
         avoid = [hit for hit in known if hit.kind == "pitfall"][:_MOST_NAMED]
         relevant = [hit for hit in known if hit.kind != "pitfall"][:_MOST_NAMED]
         text = core.worknotes.render_continuity(words, _named(relevant), _named(avoid), by_hand)
@@ -194,13 +199,17 @@ class Work(Tasks):
         read, written = does(task, session)
         now, id = self._clock(), new_id("ev")
         payload = {"read": [place for place, _ in read], "written": list(written)}
-        self._project_space.write(
-            lambda tx: flows.tasks.log(tx, id, task, rule.event, payload, agent, now)
-        )
+
+        def work(tx: Tx) -> None:
+            flows.tasks.log(tx, id, task, rule.event, payload, agent, now)
+            if task and session:
+                flows.layers.work_on(tx, session, task, now)
+
+        self._project_space.write(work)
         return Happened(rule.event, rule, tuple(read), tuple(written))
 
     def _on_context_start(self, task: str, session: str) -> "_Done":
-        read = [("memory://notes", self.notes().text)]
+        read = [("memory://notes", self._active_notes().text)]
         key = _session_key(session)
         found = [one for one in self._scratch() if one.title == key]
         read += [(one.address, one.text) for one in found]

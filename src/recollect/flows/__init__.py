@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from . import clear as clear
     from . import compact as compact
     from . import consolidate as consolidate
+    from . import contexts as contexts
     from . import episodes as episodes
     from . import evaluate as evaluate
     from . import export as export
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from . import import_list as import_list
     from . import imports as imports
     from . import index as index
+    from . import layers as layers
     from . import learn as learn
     from . import look as look
     from . import meaning as meaning

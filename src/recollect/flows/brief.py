@@ -1,4 +1,4 @@
-"""Brief: load what may be shown, decide under the budget, freeze the stable part, log it.
+"""Brief: load what may be shown, decide under the budget, log it.
 
 Loading and logging are transactions of their own; between them the claims are checked against
 the working tree.
@@ -14,8 +14,9 @@ from ..core import activate, messages, rank, terms, tokens
 from ..core.brief_text import Item, LeftOut, Plan, render
 from ..db.database import Matched, Tx
 from ..nouns import NamedTuple, Protocol
-from ..store import injections, memories, state
+from ..store import injections, memories
 from ..types import Memory
+from . import contexts, layers
 
 BASELINE = ("policy", "architecture", "preference")
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
@@ -37,19 +38,16 @@ class Fresh(Protocol):
 
 
 class Ask(NamedTuple):
-    """What a briefing is asked for."""
+    """What a briefing is asked for.
+
+    context: `fresh` when the session's context was thrown away, `kept` when the session goes on
+        with the context it had
+    """
 
     session: str = ""
     query: str = ""
     files: tuple[str, ...] = ()
-
-
-class Frozen(NamedTuple):
-    """A session's stable block: it does not change while the session lasts."""
-
-    text: str
-    ids: tuple[str, ...]
-    tokens: int
+    context: str = ""
 
 
 class Loaded(NamedTuple):
@@ -58,7 +56,9 @@ class Loaded(NamedTuple):
     candidates: tuple[activate.Candidate, ...]
     pointers: tuple[activate.Pointer, ...]
     skills: tuple[activate.Skill, ...]
-    frozen: Frozen | None
+    frozen: contexts.Frozen | None
+    shown: frozenset[str] = frozenset()
+    """What was shown in a context that is kept."""
 
 
 class Briefing(NamedTuple):
@@ -72,7 +72,7 @@ class Briefing(NamedTuple):
     notes: tuple[str, ...] = ()
     explained: bool = False
     begins: bool = True
-    """Whether the session sees its stable block for the first time."""
+    """Whether the context sees its stable block for the first time."""
 
     @property
     def text(self) -> str:
@@ -96,20 +96,23 @@ def unwanted(mode: str, query: str) -> str:
 
 def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
     """Candidates from all spaces; the first one is the project's, which has the sessions."""
-    frozen = _frozen(txs[0], ask.session) if txs and ask.session else None
+    known = bool(ask.session) and ask.context != "fresh"
+    frozen = contexts.frozen(txs, ask.session) if known else None
+    resumed = ask.context == "kept" and frozen is not None
     candidates: dict[str, activate.Candidate] = {}
     pointers: list[activate.Pointer] = []
     skills: list[activate.Skill] = []
-    start = not (ask.query or ask.files or frozen)
+    own = layers.owners_of_memories(txs, ask.session)
+    start = resumed or not (ask.query or ask.files or frozen)
     for tx in txs:
         kinds = (*BASELINE, *REST) if start else (() if frozen else BASELINE)
         for kind in kinds:
-            for memory in memories.strongest(tx, kind, MOST_OF_A_KIND):
+            for memory in memories.strongest(tx, kind, MOST_OF_A_KIND, own):
                 candidates[memory.id] = _candidate(tx, memory, 0.0, now)
-        for memory in _scoped(tx, ask.files):
+        for memory in _scoped(tx, ask.files, own):
             candidates[memory.id] = _candidate(tx, memory, 0.0, now)
         if ask.query:
-            matches = _matches(tx, ask.query)
+            matches = _matches(tx, ask.query, own)
             for memory, match in _matched(tx, matches, ask.query):
                 candidates[memory.id] = _candidate(tx, memory, match, now)
             pointers += [*_sessions(tx, matches, ask), *_episodes(tx, matches, ask)]
@@ -119,29 +122,39 @@ def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
     found = tuple(candidates.values())
     judged = _judged(txs, found)
     pointers.sort(key=lambda one: (-one.match, one.address))
-    return Loaded(judged, tuple(pointers[:5]), tuple(skills), frozen)
+    shown = frozenset(contexts.shown(txs, ask.session)) if resumed else frozenset()
+    return Loaded(judged, tuple(pointers[:5]), tuple(skills), frozen, shown)
+
+
+def applies(txs: Sequence[Tx], session: str, files: Sequence[str]) -> bool:
+    """Check whether the scope of any memory that the session sees takes in one of the files."""
+    from . import scoped
+
+    own = layers.owners_of_memories(txs, session)
+    return any(scoped.applies(tx, files, own) for tx in txs)
 
 
 def load_for_files(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
-    """Only what applies to the files by its scope, and was not shown in this session before."""
-    frozen = _frozen(txs[0], ask.session) if txs else None
-    shown = injections.shown(txs[0], ask.session) if txs else set()
+    """Only what applies to the files by its scope, and was not shown in this context before."""
+    frozen = contexts.frozen(txs, ask.session)
+    shown = contexts.shown(txs, ask.session)
+    own = layers.owners_of_memories(txs, ask.session)
     found = {
         memory.id: _candidate(tx, memory, 0.0, now)
         for tx in txs
-        for memory in _scoped(tx, ask.files)
+        for memory in _scoped(tx, ask.files, own)
         if memory.id not in shown
     }
     return Loaded(_judged(txs, tuple(found.values())), (), (), frozen)
 
 
-def _scoped(tx: Tx, files: Sequence[str]) -> Iterator[Memory]:
+def _scoped(tx: Tx, files: Sequence[str], own: Sequence[str]) -> Iterator[Memory]:
     """What was said of files in play."""
     if files:
         from . import scoped
 
         for path in files:
-            yield from scoped.for_file(tx, path, MOST_MATCHES)
+            yield from scoped.for_file(tx, path, MOST_MATCHES, own)
 
 
 def _candidate(tx: Tx, memory: Memory, match: float, now: int) -> activate.Candidate:
@@ -168,9 +181,9 @@ def _judged(
     return tuple(judged)
 
 
-def _matches(tx: Tx, query: str) -> list[Matched]:
+def _matches(tx: Tx, query: str, own: Sequence[str]) -> list[Matched]:
     wanted = terms.query_stems(query)
-    active = {"status": ("active",)}
+    active = {"status": ("active",), "seen": own}
     found = store.search.candidates(tx, wanted, MOST_MATCHES, active)
     if len(found) == MOST_MATCHES and any(match.source not in _LEARNED for match in found):
         # What was said at length must not crowd out what was learned from it.
@@ -288,15 +301,20 @@ def decide(
 ) -> tuple[Plan, Briefing]:
     """The briefing: within the budget, the stable part first."""
     frozen = loaded.frozen
-    moment = activate.Moment(
-        ask.query, ask.files, frozen is not None, frozenset(frozen.ids if frozen else ())
-    )
     candidates = [
         one._replace(freshness=fresh[one.memory.id].state, moved_to=fresh[one.memory.id].moved_to)
         if one.memory.id in fresh
         else one
         for one in loaded.candidates
     ]
+    if frozen and ask.context == "kept":
+        now = activate.plan(
+            candidates, activate.Moment(), budget, skills=loaded.skills, withhold=withhold
+        )
+        return _since(now, frozen, loaded.shown)
+    moment = activate.Moment(
+        ask.query, ask.files, frozen is not None, frozenset(frozen.ids if frozen else ())
+    )
     room = max(budget - (frozen.tokens if frozen else 0), 0)
     plan = activate.plan(
         candidates,
@@ -313,35 +331,18 @@ def decide(
     return plan, Briefing(stable, turn, items, plan.left_out, price, begins=frozen is None)
 
 
-def freeze(tx: Tx, session: str, briefing: Briefing, now: int) -> None:
-    """Keep the stable block for the rest of the session; a frozen one is not replaced."""
-    from ..core import secrets
-
-    if state.get(tx, _key(session)) is None:
-        inside = [item for item in briefing.items if item.address in briefing.stable]
-        body = {
-            "text": briefing.stable,
-            "ids": [item.id for item in inside],
-            "tokens": tokens.count_text(briefing.stable),
-        }
-        state.put(tx, _key(session), secrets.scrub_json(body).text, now)
+def block(briefing: Briefing) -> contexts.Frozen:
+    """Return the stable block of a briefing, with the ids of what is in it."""
+    inside = tuple(item.id for item in briefing.items if item.address in briefing.stable)
+    return contexts.Frozen(briefing.stable, inside, tokens.count_text(briefing.stable))
 
 
-def thaw(tx: Tx, session: str) -> None:
-    """Let the stable block be made anew, as after a compaction."""
-    state.remove(tx, _key(session))
-
-
-def _frozen(tx: Tx, session: str) -> Frozen | None:
-    kept = state.get(tx, _key(session))
-    if kept is None:
-        return None
-    body = json.loads(kept)
-    return Frozen(body["text"], tuple(body["ids"]), body["tokens"])
-
-
-def _key(session: str) -> str:
-    return f"briefing:{session}"
+def _since(now: Plan, frozen: contexts.Frozen, shown: frozenset[str]) -> tuple[Plan, Briefing]:
+    """Of a stable block built afresh, keep what the context does not hold yet."""
+    new = tuple(item for item in now.stable if item.id not in {*frozen.ids, *shown})
+    plan = Plan(turn=new, frozen=True, tokens=sum(item.tokens for item in new))
+    _, turn = render(plan)
+    return plan, Briefing(frozen.text, turn, new, now.left_out, plan.tokens, begins=False)
 
 
 def log(tx: Tx, session: str, turn: int, items: Sequence[tuple[str, Item]], now: int) -> None:

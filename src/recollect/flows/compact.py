@@ -11,7 +11,7 @@ from ..core import limits, messages, secrets, summary, tokens, trim
 from ..db.database import Tx
 from ..errors import Overflow
 from ..store import documents, sessions, windows
-from . import scratch
+from . import contexts, scratch
 from .window import Loaded
 
 PROGRESS = "session_progress"
@@ -98,7 +98,8 @@ def _standing(loaded: Loaded, plan: trim.Plan) -> summary.Facts:
 
 
 def keep(tx: Tx, loaded: Loaded, plan: trim.Plan, trees: Trees, now: int) -> Loaded | None:
-    """Checkpoint and pointer together; None when the window was moved by somebody else."""
+    """Checkpoint and pointer together; None when the window was moved by somebody else. When
+    messages leave the window, the context that they were in is gone."""
     session = loaded.session.id
     sessions.hold(tx, session)
     if windows.get(tx, session) != loaded.kept:
@@ -108,6 +109,8 @@ def keep(tx: Tx, loaded: Loaded, plan: trim.Plan, trees: Trees, now: int) -> Loa
     # What is shown is what is kept: the same now and after the store was opened again.
     state = trim.state_from_body(json.loads(kept))
     windows.put(tx, session, state.window_from, kept, secrets.safe(state.summary), now)
+    if plan.dropped:
+        contexts.forget(tx, session, now)
     return loaded._replace(state=state, kept=kept)
 
 

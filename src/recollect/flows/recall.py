@@ -63,6 +63,8 @@ class Question(NamedTuple):
     as_of: int = 0
     around: int = 0
     explain: bool = False
+    seen: tuple[str, ...] | None = None
+    """Who may see the answer, when nobody asked for it: see `flows.layers`."""
     without: frozenset[tuple[str, int]] = frozenset()
     """What is not there, by reference and number, for whoever measures."""
 
@@ -284,6 +286,8 @@ def _filters(question: Question) -> dict[str, Sequence[Any]]:
         filters["kind"] = (*question.kinds, *roles)
     if question.layers:
         filters["layer"] = question.layers
+    if question.seen is not None:
+        filters["seen"] = question.seen
     if question.tags or question.file:
         # Only memories have tags and a scope.
         filters["source"] = ("memory",)

@@ -14,15 +14,16 @@ from collections.abc import Sequence
 from .. import core, store
 from ..db.database import Tx
 from ..types import FOREVER, KINDS, Document, Memory
-from . import procedures
+from . import layers, procedures
 
 MOST_MEMORIES = 1000
 
 
 def memory_md(txs: Sequence[Tx]) -> str:
-    """Every memory in force, by kind, newest first."""
-    where = {"status": "active"}
-    held = [one for tx in txs for one in store.memories.listing(tx, where, MOST_MEMORIES + 1)]
+    """Every memory in force, by kind, newest first; without those of sessions, and of tasks that
+    do not run."""
+    own = layers.owners_of_memories(txs)
+    held = [one for tx in txs for one in store.memories.in_force(tx, MOST_MEMORIES + 1, own)]
     lines = ["# Memory", "", core.brief_text.RULES]
     for kind in KINDS:
         inside = [_line(memory) for memory in held[:MOST_MEMORIES] if memory.kind == kind]

@@ -9,9 +9,9 @@ from ..store import memories
 from ..types import Memory
 
 
-def applies(tx: Tx, paths: Sequence[str]) -> bool:
-    """Whether the scope of any memory takes in one of the paths."""
-    found = {scope for _, scope in memories.scoped(tx)}
+def applies(tx: Tx, paths: Sequence[str], owners: Sequence[str]) -> bool:
+    """Whether the scope of any memory that these owners see takes in one of the paths."""
+    found = {scope for _, scope in memories.scoped(tx, owners)}
     return any(
         scopes.matches(item, path)
         for scope in found
@@ -20,11 +20,12 @@ def applies(tx: Tx, paths: Sequence[str]) -> bool:
     )
 
 
-def for_file(tx: Tx, path: str, limit: int) -> list[Memory]:
-    """The memories whose scope takes in a path, the most specific first."""
+def for_file(tx: Tx, path: str, limit: int, owners: Sequence[str]) -> list[Memory]:
+    """The memories that these owners see and whose scope takes in a path, the most specific
+    first."""
     found = []
     closeness: dict[str, int] = {}  # many memories share a scope
-    for id, scope in memories.scoped(tx):
+    for id, scope in memories.scoped(tx, owners):
         if scope not in closeness:
             fitting = [item for item in json.loads(scope) if scopes.matches(item, path)]
             closeness[scope] = max(map(scopes.specificity, fitting)) if fitting else -1

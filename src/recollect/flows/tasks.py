@@ -12,10 +12,11 @@ from ..errors import Conflict, InvalidInput
 from ..store import documents, events
 from ..types import Document, Json
 from . import work
+from .layers import COMPLETED
+from .layers import TASK as TYPE
 
 Step = Callable[[tasks.Task], tasks.Task]
-TYPE, PAGE = "task", "task page"
-COMPLETED = "completed"
+PAGE = "task page"
 
 
 class Shown(NamedTuple):

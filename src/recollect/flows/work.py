@@ -13,7 +13,7 @@ from ..db.database import Tx
 from ..errors import Conflict, InvalidInput, NotFound
 from ..store import documents, search, state
 from ..types import FOREVER, Document, Json
-from . import index
+from . import index, layers
 
 NOTES, CONTINUITY = "memory://notes", "memory://continuity"
 _CONTENTS = "handoff "
@@ -120,6 +120,15 @@ def is_edited(tx: Tx, address: str, on_file: str | None) -> bool:
 
 def write_notes(tx: Tx, text: str, origin: str, now: int, label: str = "") -> Document:
     return write(tx, Written(NOTES, "notes", "Notes", text), origin, now, label)
+
+
+def is_done(tx: Tx, notes: worknotes.Notes) -> bool:
+    """Check whether the objective of the notes is a task that is complete."""
+    try:
+        slug = urls.slugify(notes.objective)
+    except InvalidInput:
+        return False  # no task has such a name
+    return layers.is_complete(tx, slug)
 
 
 def shown_notes(text: str, path: str, edited: bool) -> NotesShown:

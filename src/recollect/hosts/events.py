@@ -38,6 +38,8 @@ class Event(NamedTuple):
     typed: whether a prompt comes from a person rather than from the agent's own clockwork
     continuing: whether a stop follows a stop that a hook had already prevented
     plain: whether the agent takes plain text for an answer, not JSON
+    context: `fresh` when nothing that the model was shown before is left, or will be; `kept` when
+        a session goes on with what it was shown; empty when a session starts, or nothing changes
     """
 
     host: str
@@ -60,6 +62,7 @@ class Event(NamedTuple):
     last_message: str = ""
     continuing: bool = False
     plain: bool = False
+    context: str = ""
 
 
 def event_from(
@@ -74,9 +77,11 @@ def event_from(
     session = text("session_id", "sessionId", "conversation_id")
     roots = payload.get("workspace_roots")
     root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
+    name = names.get(host_event, "other")
+    source = text("source", "reason", "trigger")
     return Event(
         host=host,
-        name=names.get(host_event, "other"),
+        name=name,
         host_event=host_event,
         session=session_id(host, session) if session else "",
         cwd=text("cwd") or root or cwd,
@@ -88,13 +93,25 @@ def event_from(
         tool_output=_given(payload, "tool_response", "tool_output", "error"),
         tool_failed=bool(payload.get("error")),
         call_id=text("tool_use_id", "tool_call_id"),
-        source=text("source", "reason", "trigger"),
+        source=source,
         mode=text("permission_mode"),
         turn=text("prompt_id", "turn_id", "generation_id"),
         subagent=text("agent_id"),
         last_message=text("last_assistant_message", "prompt_response"),
         continuing=payload.get("stop_hook_active") is True,
+        context=_context(name, source),
     )
+
+
+_CONTEXTS = {"compact": "fresh", "clear": "fresh", "resume": "kept"}
+"""What is left in the model's context when a session starts for this reason."""
+
+
+def _context(name: str, source: str) -> str:
+    if name == "session_start":
+        return _CONTEXTS.get(source, "")
+    # Not every agent says that a compaction is done, and one may be closed right after it.
+    return "fresh" if name == "before_compact" else ""
 
 
 _FILE = ("file_path", "filePath", "notebook_path", "absolute_path", "target_file", "path")

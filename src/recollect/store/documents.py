@@ -4,9 +4,10 @@ Notes, continuity, checkpoints, ledgers, handoffs, task artifacts and scratch di
 address and fields, not in storage.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
 
 from ..db.database import Row, Tx
+from ..nouns import NamedTuple
 from ..types import FOREVER, Document, SafeText
 from .rows import columns, load, values
 

@@ -25,11 +25,12 @@ def add(tx: Tx, rows: Sequence[Injection], now: int) -> None:
     tx.insert("injections", columns, ((*row, "", now) for row in rows))
 
 
-def shown(tx: Tx, session: str) -> set[str]:
-    """Which records were put in front of the model in a session."""
+def shown(tx: Tx, session: str, since: int) -> set[str]:
+    """Return the records that were put in front of a session's model since a time."""
     rows = tx.run(
-        "SELECT DISTINCT ref FROM injections WHERE space = :space AND session = :session",
-        {"session": session},
+        "SELECT DISTINCT ref FROM injections WHERE space = :space AND session = :session "
+        "AND at >= :since",
+        {"session": session, "since": since},
     )
     return {row[0] for row in rows}
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from ..db.database import Row, Tx, placeholders
 from ..nouns import NamedTuple
 from ..types import FOREVER, Json, Memory, SafeText
-from .rows import columns, ids_from, load, set_columns, values
+from .rows import columns, ids_from, load, seen_by, set_columns, values
 
 _COLUMNS = Memory._fields
 _SELECT = f"SELECT {columns(_COLUMNS)} FROM memories WHERE space = :space"
@@ -183,12 +183,13 @@ def valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memo
     return [loaded(row) for row in rows]
 
 
-def strongest(tx: Tx, kind: str, limit: int) -> list[Memory]:
-    """Active memories of a kind, the most recently reinforced first."""
+def strongest(tx: Tx, kind: str, limit: int, owners: Sequence[str]) -> list[Memory]:
+    """Active memories of a kind that these owners see, the most recently reinforced first."""
+    seen, params = seen_by(owners)
     rows = tx.run(
-        f"{_SELECT} AND kind = :kind AND status = 'active' AND valid_to = {FOREVER} "
+        f"{_SELECT} AND kind = :kind AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
         "ORDER BY last_reinforced DESC, id LIMIT :limit",
-        {"kind": kind, "limit": limit},
+        {**params, "kind": kind, "limit": limit},
     )
     return [loaded(row) for row in rows]
 
@@ -199,12 +200,34 @@ def open_ids(tx: Tx) -> list[str]:
     return [row[0] for row in tx.run(sql)]
 
 
-def scoped(tx: Tx) -> list[Row]:
-    """Id and scope of every open memory that is in use and has a scope."""
+def any_owned(tx: Tx) -> bool:
+    """Check whether any open memory belongs to a session or a task."""
+    sql = (
+        "SELECT 1 FROM memories WHERE space = :space AND layer IN ('session', 'task') "
+        f"AND valid_to = {FOREVER} LIMIT 1"
+    )
+    return tx.one(sql) is not None
+
+
+def scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:
+    """Id and scope of every open memory in use that has a scope and that these owners see."""
+    seen, params = seen_by(owners)
     return tx.run(
         f"SELECT id, scope FROM memories WHERE space = :space AND valid_to = {FOREVER} "
-        "AND scope <> '[]' AND status IN ('active', 'proposed')"
+        f"AND scope <> '[]' AND status IN ('active', 'proposed') AND {seen}",
+        params,
     )
+
+
+def in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
+    """Active memories that these owners see, newest first."""
+    seen, params = seen_by(owners)
+    rows = tx.run(
+        f"{_SELECT} AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
+        "ORDER BY first_seen DESC, id LIMIT :limit",
+        {**params, "limit": limit},
+    )
+    return [loaded(row) for row in rows]
 
 
 def listing(

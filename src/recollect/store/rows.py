@@ -3,9 +3,9 @@ with every table that has ids."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from ..db.database import Tx
+from ..db.database import Tx, placeholders
 from ..nouns import Any, NamedTuple
 
 
@@ -40,6 +40,14 @@ def columns(names: Iterable[str]) -> str:
 def values(names: Iterable[str]) -> str:
     """`:a, :b, :c` for an INSERT."""
     return ", ".join(f":{name}" for name in names)
+
+
+def seen_by(owners: Sequence[str], table: str = "") -> tuple[str, dict[str, Any]]:
+    """Return the condition, with its parameters, that leaves out what belongs to other sessions
+    and tasks than these owners, each written `layer/owner`."""
+    names, params = placeholders("seen", owners)
+    own = f" OR {table}layer || '/' || {table}owner IN ({names})" if owners else ""
+    return f"({table}layer NOT IN ('session', 'task'){own})", params
 
 
 def set_columns(tx: Tx, table: str, id: str, changes: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ from ..db.database import Matched, Tx, placeholders
 from ..nouns import Any, NamedTuple
 from ..types import FOREVER
 from . import vectors
+from .rows import seen_by
 
 
 class Entry(NamedTuple):
@@ -163,7 +164,7 @@ def candidates(
     vectors: bool = False,
 ) -> list[Matched]:
     """The best entries for the stems, with their `vectors` if wanted. `filters` maps a column to
-    its allowed values, or `since`/`until` to one time."""
+    its allowed values, `since`/`until` to one time, or `seen` to the owners who may see it."""
     if not stems:
         return []
     where, params = _where(filters)
@@ -202,6 +203,11 @@ def _where(filters: Mapping[str, Sequence[Any]]) -> tuple[str, dict[str, Any]]:
         elif column == "until":
             parts.append("e.at < :until")
             params["until"] = allowed[0]
+        elif column == "seen":
+            own, bound = seen_by(allowed, "e.")
+            # What was said in a session is the archive's, not a note of that session.
+            parts.append(f"(e.source NOT IN ('memory', 'document') OR {own})")
+            params.update(bound)
         else:
             names, bound = placeholders(f"{column}_", allowed)
             parts.append(f"e.{column} IN ({names})")

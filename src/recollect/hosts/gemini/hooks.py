@@ -1,4 +1,9 @@
-"""Gemini CLI's hook payloads and replies. Its standard output must be JSON and nothing else."""
+"""Gemini CLI's hook payloads and replies. Its standard output must be JSON and nothing else.
+
+What it is told when a session starts it keeps in memory only, so a session that is resumed has
+lost it. Before every call of its model it says that it may compress, and not whether it did; only
+when the user asks for it is a compression certain.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +30,10 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
     event = event_from(payload, HOST, EVENTS, env.get("GEMINI_PROJECT_DIR", ""))
     if event.name == "user_prompt":
         return event._replace(prompt=parted(event.prompt).typed)
+    if event.name == "session_start" and event.source == "resume":
+        return event._replace(context="fresh")
+    if event.name == "before_compact" and event.source != "manual":
+        return event._replace(context="")
     answer = event.tool_output
     if isinstance(answer, dict):
         failed = bool(answer.get("error"))

@@ -66,7 +66,8 @@ export const Recollect = async ({ client, directory, worktree }) => {
       const typed = output.parts.filter((part) => part.type === "text" && !part.synthetic)
       const words = typed.map((part) => part.metadata?.recollect ?? part.text)
       const prompt = [...new Set(words)].join("\n")
-      const source = started.get(session) ?? "startup"
+      // A session that this process has not seen may be an old one, which has its briefing.
+      const source = started.get(session) ?? "resume"
       started.set(session, "")
       const answers = []
       if (source) answers.push(await tell(about("session_start", session, { source })))
