@@ -11,8 +11,9 @@ Put a mark in place of the question mark; your marks stay when the command runs 
     ~  it is what the rule says, but was meant for that conversation only
     -  it is not a rule, a preference or a correction of the user
 
-It prints how much was read, and for each rule how many were captured, judged, right (+ and ~) and
-lasting (+). It fails when fewer than nine of ten judged are right.
+It prints how much was read, how many captures are only proposed because they may be pasted text,
+and for each rule how many were captured, judged, right (+ and ~) and lasting (+). It fails when
+fewer than nine of ten judged are right.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ def main() -> int:
     read: Counter[str] = Counter()
     different: set[str] = set()
     lines: dict[str, Line] = {}
+    proposed = 0
     for path in paths:
         for source, text in user_messages(path):
             read[source] += 1
@@ -64,10 +66,12 @@ def main() -> int:
                     continue
                 mark = marks.get(shown, "?")
                 lines[shown] = Line(mark, found.rule, found.kind, source, shown)
+                proposed += bool(found.doubt)
     with open(review, "w", encoding="utf-8") as file:
         for line in sorted(lines.values(), key=lambda line: (line.source, line.rule, line.text)):
             file.write("{}  {:<11} {:<11} {:<12} {}\n".format(*line))
     print(f"different user messages: {len(different)}")
+    print(f"proposed only: {proposed} of {len(lines)}")
     return _report(read, list(lines.values()))
 
 

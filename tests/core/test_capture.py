@@ -365,6 +365,9 @@ UNITS |= {
     "expansion": "must --- Command: ",
     "unspaced script": "必须使用以后总是",
     "unspaced sentences": "以后总是使用。",
+    "rules": "Always use the numbered fixture. ",
+    "rules, a line each": "Always use the numbered fixture.\n",
+    "rules beside an address": "Always use a.b.c.d.e-f-g-h the numbered fixture. ",
 }
 
 

@@ -229,7 +229,7 @@ class Agents(Briefing):
         return self._project_space.read(lambda tx: flows.imports.unread(tx, found))
 
     def captures(self, limit: int = 50) -> tuple[Memory, ...]:
-        """What was captured from the user's own messages and is in force, newest first.
+        """What was captured from the user's messages and is in force or proposed, newest first.
 
         limit: at most so many
 
@@ -391,10 +391,18 @@ def _roots(root: str, start: str) -> tuple[str, ...]:
 
 
 def _notice(captured: Sequence[Learned]) -> str:
-    """What the user is shown of what was learned from their words, and how to take it back."""
-    lines = [
-        f"Recollect noted a {item.memory.kind}: “{core.render.one_line(item.memory.text, 200)}” "
-        f"(recollect capture undo {item.id})"
-        for item in captured
-    ]
+    """What the user is shown of what was learned from their words, and how to confirm it or take it
+    back."""
+    lines = []
+    for item in captured:
+        memory = item.memory
+        said = f"a {memory.kind}: “{core.render.one_line(memory.text, 200)}”"
+        if memory.status == "proposed":
+            doubt = memory.detail.get(flows.capture.DOUBT, "")
+            lines.append(
+                f"Recollect proposes {said}, not in use: {doubt}. "
+                f"Your rule? recollect confirm {item.id} (or: recollect capture undo {item.id})"
+            )
+        else:
+            lines.append(f"Recollect noted {said} (recollect capture undo {item.id})")
     return "\n".join(lines)

@@ -5,7 +5,7 @@ Two questions, both answered from the text alone:
 - `pasted`: which parts of a prompt the person did not type (fences, quotes, logs, tagged
   blocks, walls of text). Those parts have the trust of a tool result, not of the user.
 - `capture`: which typed sentences state a rule, a preference or a correction (the phrasing is
-  known to `statements`).
+  known to `statements`), and which of them may be somebody else's text (`authorship`).
 
 A document, an assistant's answer or a wall of data that somebody pastes is not what they say:
 nothing is captured from a message that has headings, several fenced blocks, an assistant's phrases
@@ -34,13 +34,15 @@ LONG, LEAST_TYPED = 2_000, 0.4
 
 
 class Captured(NamedTuple):
-    """A sentence to learn: verbatim, where it stands in the message, and the rule that saw it."""
+    """A sentence to learn: verbatim, where it stands in the message, the rule that saw it, and the
+    reason to doubt that it is the user's own ("" when there is none)."""
 
     kind: str
     text: str
     priority: str
     span: Span
     rule: str
+    doubt: str
 
 
 def pasted(text: str) -> tuple[Span, ...]:
@@ -76,7 +78,9 @@ def untyped(message: Message) -> tuple[Span, ...]:
 
 def capture(text: str) -> list[Captured]:
     """What to learn from one message that the user typed; at most three, in their order."""
-    from .statements import RULES, forms_in, rule_of  # the other users of this module need none
+    # The other users of this module need none of these.
+    from .authorship import doubts
+    from .statements import RULES, forms_in, rule_of
 
     forms = forms_in(text)
     if not forms:
@@ -91,6 +95,7 @@ def capture(text: str) -> list[Captured]:
     if first is None or _written_for_readers(text, masked):
         return []
     troubles = [match.start() for match in _pattern("trouble").finditer(text)]
+    doubt = doubts(text, masked)
     found: list[Captured] = []
     for start, end, rule in chain((first,), stated):
         if (
@@ -101,7 +106,16 @@ def capture(text: str) -> list[Captured]:
         ):
             continue  # the text of an error: "each child must have a unique key"
         kind, priority = RULES[rule]
-        found.append(Captured(kind, text[start:end], priority, (start, end), rule))
+        found.append(
+            Captured(
+                kind=kind,
+                text=text[start:end],
+                priority=priority,
+                span=(start, end),
+                rule=rule,
+                doubt=doubt((start, end)),
+            )
+        )
         if len(found) == MOST_PER_MESSAGE:
             break
     return found

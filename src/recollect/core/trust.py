@@ -14,8 +14,7 @@ from ..types import ORIGINS
 NOTE_DAYS = 30
 """How long a note lasts that a tool, a file or a web page gave: see `core.lifecycle.is_over`."""
 
-_RULES = frozenset({"policy"})
-_CHOICES = frozenset({"preference", "decision", "architecture", "workflow"})
+_BINDING = frozenset({"policy", "preference", "decision", "architecture", "workflow"})
 
 
 def least(labels: Iterable[str]) -> str:
@@ -24,20 +23,23 @@ def least(labels: Iterable[str]) -> str:
 
 
 def admit(kind: str, label: str) -> str:
-    """The status in which a memory of this kind and label is kept; Refused when it may not be.
+    """The status in which a memory of this kind and label is kept; Refused when it may not be."""
+    if label == "tool" and kind in _BINDING:
+        raise Refused(
+            f"text from a tool, file or web page cannot become a {kind}",
+            hint="learn it as a fact, or let the user state it",
+        )
+    return status_of(kind, label)
 
-    What a tool gave is active as a note only: it is never shown unasked, and ends by itself.
+
+def status_of(kind: str, label: str) -> str:
+    """Return the status in which a memory of this kind and label is used.
+
+    What a tool gave is active as a note only: it is never shown unasked, and ends by itself. A rule
+    in pasted text is proposed (`flows.capture`).
     """
     if label in ("system", "user"):
         return "active"
     if label == "import":
         return "quarantined"
-    binding = kind in _RULES or kind in _CHOICES
-    if label == "agent":
-        return "proposed" if binding else "active"
-    if binding:
-        raise Refused(
-            f"text from a tool, file or web page cannot become a {kind}",
-            hint="learn it as a fact, or let the user state it",
-        )
-    return "active"
+    return "proposed" if kind in _BINDING else "active"

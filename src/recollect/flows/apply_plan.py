@@ -121,7 +121,7 @@ def _reinforce(changes: Changes, step: Reinforce, now: int) -> str:
             "last_reinforced": now,
         }
         if memory.status == "archived":
-            values["status"] = trust.admit(memory.kind, memory.label)
+            values["status"] = trust.status_of(memory.kind, memory.label)
             values["detail"] = secrets.scrub_json(lifecycle.awake(memory.detail)).text
     changes.update("memories", (memory.id,), values)
     for source in step.sources:

@@ -1,8 +1,9 @@
 """Capture: what a person states as a rule, a preference or a correction becomes a memory.
 
 The sentence is kept verbatim with the words it was found by, so that the person can see why and
-take it back. The same sentence of the same conversation is learned once, whether the hook saw it
-first or the transcript.
+take it back. One that may be somebody else's text (`core.authorship`) is kept as proposed, with the
+trust of a pasted text: it is no rule until the person confirms it. The same sentence of the same
+conversation is learned once, whether the hook saw it first or the transcript.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from ..types import Learned, Memory, Message
 from . import learn
 
 MARK = "captured"
+DOUBT = "doubt"
+"""The detail that says why a captured sentence is only proposed."""
 
 
 class Said(NamedTuple):
@@ -47,15 +50,19 @@ def prepare(said: Said, new_id: Callable[[str], str]) -> list[learn.Prepared]:
     for found in stated:
         if core.hygiene.refusal(found.text, found.kind, "project"):
             continue
+        detail = {MARK: found.rule, "quote": found.text}
+        key = f"capture:{said.session}:{archive.text_digest(found.text)[:16]}"
         draft = learn.Draft(
             text=found.text,
             kind=found.kind,
-            detail={MARK: found.rule, "quote": found.text},
+            detail={**detail, DOUBT: found.doubt} if found.doubt else detail,
             evidence=(f"memory://session/{said.session}",),
             priority=found.priority,
-            key=f"capture:{said.session}:{archive.text_digest(found.text)[:16]}",
+            # Typed after it was pasted, it is another statement.
+            key=f"{key}:proposed" if found.doubt else key,
         )
-        ready.append(learn.prepare(draft, "user", said.at, new_id("m")))
+        origin = "tool" if found.doubt else "user"
+        ready.append(learn.prepare(draft, origin, said.at, new_id("m"), propose=bool(found.doubt)))
     return ready
 
 
@@ -66,9 +73,14 @@ def keep(tx: Tx, ready: list[learn.Prepared], now: int) -> list[Learned]:
 
 
 def listing(tx: Tx, limit: int) -> list[Memory]:
-    """What was captured and is still in force, newest first."""
-    found = memories.listing(tx, {"origin": "user", "status": "active"}, 10_000)
-    return [memory for memory in found if MARK in memory.detail][:limit]
+    """What was captured and is in force or waits to be confirmed, newest first."""
+    found = [
+        memory
+        for origin, status in (("user", "active"), ("tool", "proposed"))
+        for memory in memories.listing(tx, {"origin": origin, "status": status}, 10_000)
+        if MARK in memory.detail
+    ]
+    return sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit]
 
 
 def undo(tx: Tx, id: str) -> Memory:

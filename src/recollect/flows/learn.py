@@ -91,9 +91,15 @@ class Prepared(NamedTuple):
     redacted: tuple[str, ...]
 
 
-def prepare(draft: Draft, origin: str, now: int, id: str, label: str = "") -> Prepared:
-    """All the work that needs no transaction; the label is the origin's unless it is lower."""
-    row, redacted = _row(checked(draft), origin, now, id, label or origin)
+def prepare(
+    draft: Draft, origin: str, now: int, id: str, label: str = "", propose: bool = False
+) -> Prepared:
+    """All the work that needs no transaction; the label is the origin's unless it is lower.
+    `propose` keeps it for a person to confirm, whatever its kind and label."""
+    label = label or origin
+    checked(draft)
+    status = "proposed" if propose else trust.admit(draft.kind, label)
+    row, redacted = _row(draft, origin, now, id, label, status)
     words = index.words_of(searchable(memories.loaded(row)))
     return Prepared(row, words, draft.key, draft.near, redacted)
 
@@ -162,7 +168,7 @@ def _still_open(tx: Tx, id: str) -> Memory | None:
 
 
 def _row(
-    draft: Draft, origin: str, now: int, id: str, label: str
+    draft: Draft, origin: str, now: int, id: str, label: str, status: str
 ) -> tuple[memories.MemoryRow, tuple[str, ...]]:
     kind = KINDS[draft.kind]
     text = secrets.scrub(dates.absolute(draft.text.strip(), now))
@@ -197,7 +203,7 @@ def _row(
         priority=draft.priority or kind.priority,
         layer=draft.layer,
         owner=draft.owner,
-        status=trust.admit(draft.kind, label),
+        status=status,
         origin=origin,
         label=label,
         sources=packed(draft.sources),
@@ -243,7 +249,7 @@ def _reinforced(tx: Tx, held: Memory, prepared: Prepared, now: int) -> Learned:
     trusted: one more count, and nothing else of the memory changes."""
     row = prepared.row
     theirs, ours = ORIGINS.index(row.label), ORIGINS.index(held.label)
-    if theirs < ours and held.status != "archived":
+    if theirs < ours:
         return _taken_over(tx, held, prepared, now)
     changes: dict[str, Json] = {"reinforcement": held.reinforcement + 1}
     if theirs <= ours:

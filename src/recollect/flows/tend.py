@@ -158,7 +158,7 @@ def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
         raise InvalidInput(f"the memory is {memory.status}", where=memory.address)
     changes: dict[str, Json] = {"detail": secrets.scrub_json(lifecycle.awake(memory.detail)).text}
     if status == "active":
-        status = trust.admit(memory.kind, memory.label)
+        status = trust.status_of(memory.kind, memory.label)
         changes["last_reinforced"] = now
     changes["status"] = status
     memories.update(tx, memory.id, changes)

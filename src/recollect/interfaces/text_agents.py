@@ -38,11 +38,17 @@ def _imported(done: Any) -> str:
     if done.captured:
         lines.append(f"captured from your messages ({len(done.captured)}):")
         for learned in done.captured[:_MOST_LISTED]:
-            text = render.one_line(learned.memory.text, 120)
-            lines.append(f"  {learned.id}  {learned.memory.kind}: {text}")
+            memory = learned.memory
+            status = "proposed " if memory.status == "proposed" else ""
+            text = render.one_line(memory.text, 120)
+            lines.append(f"  {learned.id}  {status}{memory.kind}: {text}")
         lines.append(
             "  `recollect capture list` shows them, `recollect capture undo ID` undoes one"
         )
+        if any(learned.memory.status == "proposed" for learned in done.captured):
+            lines.append(
+                "  what may be pasted text is proposed: `recollect confirm ID` makes it a rule"
+            )
     return "\n".join(lines)
 
 
@@ -61,8 +67,11 @@ def _counted(title: str, counts: Sequence[Any]) -> list[str]:
 def _captures(memories: Sequence[Memory]) -> str:
     if not memories:
         return "nothing was captured from your messages"
-    rows = ((item.id, item.kind, str(item.detail["captured"]), item.text) for item in memories)
-    return table(("ID", "KIND", "RULE", "TEXT"), rows)
+    rows = (
+        (item.id, item.status, item.kind, str(item.detail["captured"]), item.text)
+        for item in memories
+    )
+    return table(("ID", "STATUS", "KIND", "RULE", "TEXT"), rows)
 
 
 def _initialised(done: Any) -> str:
