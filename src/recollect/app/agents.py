@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from .. import core, flows, hosts
@@ -206,11 +206,11 @@ class Agents(Briefing):
         passed: dict[str, str] = {}
         if path:
             found = list(_given(os.path.abspath(os.path.expanduser(path)), agent, passed))
-            return _together(self._read_all(found, self._foreign(found)), passed)
+            return flows.imports.together(self._read_all(found, self._foreign(found)), passed)
         if all:
             return self._import_all(agent, passed)
         found = [item for item in self._discover(agent, passed) if self._is_ours(item)]
-        return _together(self._read_all(found), passed)
+        return flows.imports.together(self._read_all(found), passed)
 
     def _foreign(self, named: Sequence[Transcript]) -> frozenset[str]:
         """Those of the named transcripts that anybody could have written: what lies in the project
@@ -319,7 +319,7 @@ class Agents(Briefing):
                     done += memory._read_all(items)
             except RecollectError as error:
                 passed[root] = str(error)
-        return _together(done, passed)
+        return flows.imports.together(done, passed)
 
 
 def _context_of(event: Event) -> str:
@@ -330,19 +330,6 @@ def _context_of(event: Event) -> str:
 def _sweep(event: Event) -> Event:
     """A request to read whatever earlier conversations left unread."""
     return event._replace(transcript="", session="")
-
-
-def _together(
-    done: Sequence[flows.imports.Read], passed: Mapping[str, str]
-) -> flows.imports.Imported:
-    return flows.imports.Imported(
-        sum(item.messages for item in done),
-        sum(item.known for item in done),
-        len({session for item in done for session in item.sessions}),
-        tuple(done),
-        passed,
-        tuple(learned for item in done for learned in item.captured),
-    )
 
 
 def _given(path: str, agent: str, passed: dict[str, str]) -> Iterator[Transcript]:

@@ -381,3 +381,15 @@ def _link(tx: Tx, session: str, parent: str, now: int) -> None:
 def ended(tx: Tx, session: str) -> None:
     """Note that a conversation is over; one that goes on later is active again."""
     sessions.describe(tx, session, {"status": secrets.safe("ended")})
+
+
+def together(done: Sequence[Read], passed: Mapping[str, str]) -> Imported:
+    """Return the result of reading several transcripts."""
+    return Imported(
+        sum(item.messages for item in done),
+        sum(item.known for item in done),
+        len({session for item in done for session in item.sessions}),
+        tuple(done),
+        passed,
+        tuple(learned for item in done for learned in item.captured),
+    )
