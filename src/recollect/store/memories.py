@@ -71,7 +71,7 @@ def loaded(row: Row | MemoryRow) -> Memory:
 
 
 def insert(tx: Tx, row: MemoryRow) -> bool:
-    """Write a new version; false when an open one with the same text is there already."""
+    """Write a new version; false when an open one with the same text and scope is there."""
     return tx.one(_INSERT, row._asdict()) is not None
 
 
@@ -129,6 +129,7 @@ class Stated(NamedTuple):
     text: str
     status: str
     label: str
+    scope: str
 
 
 def stated(tx: Tx, ids: Sequence[str]) -> list[Stated]:
@@ -151,14 +152,15 @@ def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
     return {row[0]: loaded(row) for row in tx.run(f"{_SELECT} AND id IN ({names})", params)}
 
 
-def open_with_text(tx: Tx, place: Mapping[str, str]) -> Memory | None:
-    """The open memory with this digest in this kind, layer and owner; held until the commit."""
-    row = tx.one(
+def open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
+    """The open memories with this digest in this kind, layer and owner, one for each scope, oldest
+    first; held until the commit."""
+    rows = tx.run(
         f"{_SELECT} AND layer = :layer AND owner = :owner AND kind = :kind AND digest = :digest "
-        f"AND valid_to = {FOREVER} {tx.for_update}",
+        f"AND valid_to = {FOREVER} ORDER BY first_seen, id {tx.for_update}",
         place,
     )
-    return loaded(row) if row else None
+    return [loaded(row) for row in rows]
 
 
 def versions(tx: Tx, root: str) -> list[Memory]:
@@ -205,6 +207,17 @@ def scoped(tx: Tx) -> list[Row]:
         f"SELECT id, scope FROM memories WHERE space = :space AND valid_to = {FOREVER} "
         "AND scope <> '[]' AND status IN ('active', 'proposed')"
     )
+
+
+def ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
+    """The ids of the newest open memories in use whose scope is this JSON."""
+    rows = tx.run(
+        f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        "AND scope <> '[]' AND status IN ('active', 'proposed') AND scope = :scope "
+        "ORDER BY first_seen DESC, id LIMIT :limit",
+        {"scope": scope, "limit": limit},
+    )
+    return [row[0] for row in rows]
 
 
 def listing(
