@@ -95,12 +95,15 @@ def _candidates(tx: Tx, row: memories.MemoryRow) -> list[memories.Stated]:
     return memories.stated(tx, alike)
 
 
-def rarest(tx: Tx, stems: Sequence[str]) -> list[str]:
-    """The stems by which neighbours are looked up: in a large store, those that tell most."""
-    if tx.frequencies(()).entries < LARGE:
+def rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float = 1.0) -> list[str]:
+    """The stems by which neighbours are looked up: in a large store, those that tell most. After
+    the `least` number of them none that more than a `share` of all entries holds."""
+    entries = tx.frequencies(()).entries
+    if entries < LARGE:
         return list(stems)
     holding = tx.frequencies(stems).holding
-    return terms.rarest(filter(holding.get, stems), holding, PROMISED, RAREST)
+    found = filter(holding.get, stems)
+    return terms.rarest(found, holding, PROMISED, least, share * entries)
 
 
 def _may_replace(row: memories.MemoryRow, memory: memories.Stated) -> bool:
