@@ -3,22 +3,38 @@
 `python -m bench.consolidation` plans for 2,500, 5,000 and 10,000 episodes in memory, by words and
 then by words and meaning, and prints seconds of processor time, the growth against n log n, and
 the most memory that was in use.
+
+`python -m bench.consolidation stored` fills a store with 100,000 memories and 10,000 episodes,
+consolidates it, and then again and again with a few new episodes and memories: processor time and
+the most resident memory of each run, which is a process of its own. It takes some minutes.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import resource
+import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
 from math import log
-from time import process_time
+from tempfile import TemporaryDirectory
+from time import process_time, time
 
+import recollect
+from recollect.app.opened import new_id
 from recollect.core import distill
-from recollect.core.episodes import Episode, ErrorSeen
+from recollect.core.episodes import Action, Episode, ErrorSeen, to_json
+from recollect.db.database import Tx
 from recollect.embed import StaticEmbedder
+from recollect.flows import episodes as keeping
+from recollect.flows import learn, unseen
+from recollect.store import memories, search
+from recollect.types import KINDS
 
-from .yardstick import Ratio, line, report
+from .yardstick import EnglishNotes, Ratio, line, report
 
 SIZES = (2_500, 5_000, 10_000)
 MOST_GROWTH = 1.5
@@ -90,5 +106,111 @@ def measures() -> Iterator[Ratio]:
             yield line(name, seconds, first * unit, "s CPU", ("at most", MOST_GROWTH))
 
 
+# ---------------------------------------------------------------- a store
+
+MEMORIES, EPISODES = 100_000, 10_000
+NEW = (0, 10, 40)
+MOST_MEGABYTES, MOST_SECONDS = 200, 6.0
+DAY = 86_400_000_000
+_RUN = "import bench.consolidation as one; one.run_once({})"
+
+
+def run_once(most: int = unseen.MOST) -> None:
+    """Consolidate the store of this process once, and print what that took."""
+    unseen.MOST = most
+    before = process_time()
+    with recollect.open(os.environ["BENCH_PROJECT"], origin="user") as memory:
+        done = memory.consolidate()
+    found = {
+        "cpu": process_time() - before,
+        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "changes": len(done.lines),
+        "episodes": done.episodes,
+        "note": done.note,
+    }
+    print(json.dumps(found))
+
+
+def stored() -> Iterator[Ratio]:
+    """Runs over a large store: one of all that is new, and those after a few new things."""
+    with TemporaryDirectory() as folder:
+        project = f"{folder}/project"
+        os.mkdir(project)
+        variables = {"RECOLLECT_HOME": f"{folder}/home", "HOME": folder, "BENCH_PROJECT": project}
+        environment = {**os.environ, **variables}
+
+        def consolidated(most: int = unseen.MOST) -> dict[str, float]:
+            command = [sys.executable, "-c", _RUN.format(most)]
+            answer = subprocess.run(
+                command, env=environment, check=True, stdout=subprocess.PIPE, text=True
+            )
+            print(answer.stdout, end="", file=sys.stderr, flush=True)
+            found: dict[str, float] = json.loads(answer.stdout)
+            return found
+
+        notes, told = EnglishNotes(), episodes(EPISODES + sum(NEW))
+        with recollect.open(project, environment=environment, origin="user") as memory:
+            _fill(memory, notes, told[:EPISODES], MEMORIES, old=True)
+        first = consolidated()
+        name = f"consolidating {MEMORIES:,} memories and {EPISODES:,} episodes"
+        bound = ("at most", 1.0)
+        yield line(f"{name}, all new", first["megabytes"], MOST_MEGABYTES, "MB", bound)
+        consolidated(MEMORIES)  # all that is left at once, which is not how it is used
+        start = EPISODES
+        for new in NEW:
+            with recollect.open(project, environment=environment, origin="user") as memory:
+                _fill(memory, notes, told[start : start + new], new)
+            start += new
+            while (found := consolidated())["note"]:
+                pass
+            yield line(f"{name}, {new} new", found["cpu"], MOST_SECONDS, "s CPU", bound)
+            yield line(f"{name}, {new} new", found["megabytes"], MOST_MEGABYTES, "MB", bound)
+
+
+def _fill(
+    memory: recollect.Recollect,
+    notes: EnglishNotes,
+    told: list[Episode],
+    count: int,
+    old: bool = False,
+) -> None:
+    """Write memories and episodes of now, or `old` ones of the last year and the last three weeks."""
+    now = int(time() * 1_000_000)
+    kinds = [kind for kind in KINDS if kind != "policy"]
+
+    def some(tx: Tx, numbers: range) -> None:
+        entries = []
+        for number in numbers:
+            at = now - 350 * DAY * (count - number) // count if old else now
+            draft = learn.Draft(notes.note(), kinds[number % len(kinds)])
+            try:
+                ready = learn.prepare(draft, "user", at, new_id("m"))
+            except recollect.Refused:
+                continue  # among so many words in any order there is a passing state of a task
+            if memories.insert(tx, ready.row):
+                entries.append((learn.entry_of(ready.row), ready.words))
+        search.put_all(tx, entries)
+
+    def happened(tx: Tx, numbers: range) -> None:
+        for number in numbers:
+            one = told[number]
+            at = now - 21 * DAY * (len(told) - number) // len(told) if old else now
+            steps = tuple(
+                Action(step, "edit", f"src/module{step}/{one.goal.split()[-1]}.py", "pass")
+                for step in range(20)
+            )
+            given = to_json(one._replace(at=at, actions=steps))
+            row, _ = keeping.prepared(given, "user", "user", now)
+            keeping.keep(tx, row)
+
+    space = memory._project_space
+    for start in range(0, count, 1_000):
+        space.write(lambda tx, s=start: some(tx, range(s, min(s + 1_000, count))))  # type: ignore[misc]
+    for start in range(0, len(told), 1_000):
+        space.write(
+            lambda tx, s=start: happened(tx, range(s, min(s + 1_000, len(told))))  # type: ignore[misc]
+        )
+
+
 if __name__ == "__main__":
-    sys.exit(report(measures()))
+    sys.exit(report(stored() if "stored" in sys.argv else measures()))

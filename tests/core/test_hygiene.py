@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.core import hygiene
-from recollect.core.hygiene import CODE, HISTORY, STATE, Note, Refusal, refusal, review
+from recollect.core.hygiene import CODE, HISTORY, STATE, Kept, Note, Refusal, refusal, review
 
 REFUSED: list[tuple[Refusal, str]] = [
     (STATE, "iteration 3 passed at 14:32"),
@@ -176,7 +176,7 @@ WHOLE = Note(
 
 
 def test_a_note_that_passes_every_step_is_promoted() -> None:
-    known = [("m-1", ("tests", "Run npm test in evals"))]
+    known = [Kept("m-1", ("tests", "Run npm test in evals"))]
     assert review(WHOLE, known).decision == "promote"
 
 
@@ -201,14 +201,23 @@ def test_the_first_step_that_fails_decides_and_says_why(
 
 
 def test_the_same_text_is_dropped_and_names_what_is_kept() -> None:
-    known = [("m-1", ("x", "y")), ("m-2", ("handlers", WHOLE.text))]
+    known = [Kept("m-1", ("x", "y")), Kept("m-2", ("handlers", WHOLE.text))]
     verdict = review(WHOLE, known)
     assert (verdict.decision, verdict.step, verdict.like) == ("drop", "duplicate", ("m-2",))
 
 
+def test_the_same_text_for_other_files_waits_for_the_writer() -> None:
+    known = [Kept("m-1", ("handlers", WHOLE.text), ("web/**",))]
+    verdict = review(WHOLE._replace(scope=("src/**",)), known)
+    assert (verdict.decision, verdict.step, verdict.like) == ("defer", "duplicate", ("m-1",))
+    assert review(WHOLE._replace(scope=("./web/**",)), known).decision == "drop"
+
+
 def test_a_near_duplicate_and_an_opposite_wait_for_the_writer() -> None:
-    nearly = ("m-1", (WHOLE.subject, f"{WHOLE.text}."))
-    opposite = ("m-2", (WHOLE.subject, "Express route handlers never need explicit return types"))
+    nearly = Kept("m-1", (WHOLE.subject, f"{WHOLE.text}."))
+    opposite = Kept(
+        "m-2", (WHOLE.subject, "Express route handlers never need explicit return types")
+    )
     assert review(WHOLE, [nearly]).like == ("m-1",)
     verdict = review(WHOLE, [nearly, opposite])
     assert (verdict.decision, verdict.like) == ("defer", ("m-2",))
@@ -218,7 +227,8 @@ def test_a_near_duplicate_and_an_opposite_wait_for_the_writer() -> None:
 def test_a_changed_value_may_be_promoted() -> None:
     note = WHOLE._replace(text="The database is PostgreSQL 16", subject="database")
     assert (
-        review(note, [("m-1", ("database", "The database is PostgreSQL 14"))]).decision == "promote"
+        review(note, [Kept("m-1", ("database", "The database is PostgreSQL 14"))]).decision
+        == "promote"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import sys
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.core import scopes
 from recollect.core.scopes import LONGEST_SCOPE, matches, specificity
 
 law = settings(deadline=None, max_examples=200)
@@ -177,3 +179,64 @@ def test_the_path_itself_is_the_most_specific_scope_that_covers_it(path: str) ->
     folder, _, name = path.rpartition("/")
     others = ["", "**", f"*{name}", f"{path}*", f"{folder}/*" if folder else "*"]
     assert all(specificity(path) > specificity(scope) for scope in others)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ((), (), True),
+        ((), ("**",), True),
+        (("**/*",), ("",), True),
+        (("*/*/**",), (), False),
+        (("*",), (), True),
+        (("a", "b"), ("b", "a", "b"), True),
+        (("./src/api/",), ("src/api",), True),
+        (("src/{a,b}/**",), ("src/a/**", "src/b/**"), True),
+        (("src/**", "**"), ("web/**", ""), True),
+        (("*.py",), ("/*.py",), False),
+        (("src/*",), ("src/*/",), False),
+        (("src/**",), ("src/**/*.py",), False),
+        (("src/**",), (), False),
+        (("x" * 501,), (), False),
+    ],
+)
+def test_lists_of_scopes_mean_the_same_files(
+    one: tuple[str, ...], other: tuple[str, ...], expected: bool
+) -> None:
+    assert scopes.same(one, other) is expected
+    assert scopes.same(other, one) is expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (("src/**",), ("web/**",), True),
+        (("src/**/*.py",), ("web/**", "docs"), True),
+        (("src/api/**",), ("src/apix/**",), True),
+        (("src/**",), ("src/api",), False),
+        (("src/{a,b}",), ("src/b/c",), False),
+        (("src/**", "web/**"), ("web/x",), False),
+        (("*.py",), ("web/**",), False),
+        (("src/**",), (), False),
+        ((), (), False),
+    ],
+)
+def test_lists_of_scopes_that_no_path_is_in_both_of(
+    one: tuple[str, ...], other: tuple[str, ...], expected: bool
+) -> None:
+    assert scopes.apart(one, other) is expected
+    assert scopes.apart(other, one) is expected
+
+
+@law
+@given(st.lists(globs, max_size=3), st.lists(globs, max_size=3), paths)
+def test_a_union_covers_what_either_covers_and_what_is_apart_shares_no_path(
+    one: list[str], other: list[str], path: str
+) -> None:
+    def covers(scope: Sequence[str]) -> bool:
+        return not scope or any(scopes.matches(item, path) for item in scope)
+
+    assert covers(scopes.united(one, other)) or not (covers(one) or covers(other))
+    assert not (scopes.apart(one, other) and covers(one) and covers(other))
+    if scopes.same(one, other):
+        assert covers(one) == covers(other)

@@ -243,7 +243,10 @@ def test_what_an_agent_repeats_changes_nothing_but_the_count(
     with recollect.open(project, environment=environment, origin="user") as memory:
         rule = memory.learn("Never push to main", kind="policy", scope=["src/**"], confidence=0.5)
     with recollect.open(project, environment=environment, origin="agent") as memory:
-        memory.learn("Never push to main", kind="policy", scope=["**"], tags=["evil"], confidence=1)
+        fields = {"kind": "policy", "tags": ["evil"], "confidence": 1}
+        memory.learn("Never push to main", scope=["src/**"], **fields)  # type: ignore[arg-type]
+        wider = memory.learn("Never push to main", scope=["**"], **fields)  # type: ignore[arg-type]
+        assert (wider.action, wider.memory.status) == ("created", "proposed")
         after = memory.show(rule.id).memory
     assert after is not None
     assert after == rule.memory._replace(reinforcement=2)

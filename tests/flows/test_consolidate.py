@@ -14,7 +14,7 @@ from recollect.db.database import Database, Frequencies, Matched, Params, Row, T
 from recollect.db.sqlite import SqliteDatabase
 from recollect.embed import StaticEmbedder
 from recollect.errors import StoreError
-from recollect.flows import consolidate, episodes
+from recollect.flows import consolidate, episodes, unseen
 from recollect.store import jobs
 
 from ..conftest import Clock
@@ -354,9 +354,7 @@ def test_one_runner_at_a_time_and_a_lost_lease_does_nothing(mem: Mem, clock: Clo
     with pytest.raises(recollect.Conflict, match="another consolidation is running"):
         mem.consolidate()
     clock.advance(seconds=181)
-    ready = consolidate.prepare(
-        space.read(lambda tx: consolidate.load(tx, clock())), clock(), MEANS
-    )
+    ready = consolidate.prepare(space.read(lambda tx: unseen.load(tx, clock())), clock(), MEANS)
     assert mem.consolidate().applied
     held = rows_of(space)
     with pytest.raises(recollect.Conflict, match="took over"):
@@ -367,9 +365,7 @@ def test_one_runner_at_a_time_and_a_lost_lease_does_nothing(mem: Mem, clock: Clo
 def test_a_memory_that_changed_while_the_plan_was_made_stops_it(mem: Mem, clock: Clock) -> None:
     fill(mem, clock)
     space = mem._project_space
-    ready = consolidate.prepare(
-        space.read(lambda tx: consolidate.load(tx, clock())), clock(), MEANS
-    )
+    ready = consolidate.prepare(space.read(lambda tx: unseen.load(tx, clock())), clock(), MEANS)
     (faded,) = [memory for memory in mem.list() if "memcached" in memory.text]
     mem.remember(faded.id)
     held = rows_of(space)
@@ -475,7 +471,7 @@ def test_whichever_statement_fails_the_store_is_as_before(mem: Mem, clock: Clock
     now = clock()
     job = space.write(lambda tx: jobs.take(tx, "consolidate", "me", now, consolidate.LEASE))
     assert job is not None
-    ready = consolidate.prepare(space.read(lambda tx: consolidate.load(tx, now)), now, MEANS)
+    ready = consolidate.prepare(space.read(lambda tx: unseen.load(tx, now)), now, MEANS)
     count = until_it_works(space, lambda tx: consolidate.apply(tx, ready, job, "u-1", now))
     assert count > 50
     assert until_it_works(space, lambda tx: consolidate.undo(tx, now)) > 20

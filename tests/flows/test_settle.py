@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.flows import consolidate, hooks
+from recollect.flows import consolidate, hooks, unseen
 from recollect.store import jobs
 from recollect.types import Message
 
@@ -88,7 +88,7 @@ def test_what_was_undone_is_not_done_again_at_once(finished: Mem, clock: Clock) 
 
 def test_a_runner_that_finds_another_at_it_leaves_it_to_them(finished: Mem, clock: Clock) -> None:
     space = finished._project_space
-    space.write(lambda tx: jobs.take(tx, consolidate.JOB, "other", clock(), consolidate.LEASE))
+    space.write(lambda tx: jobs.take(tx, unseen.JOB, "other", clock(), consolidate.LEASE))
     ask(finished, "s-on", ended=True)
     assert finished.catch_up() == 1
     assert told(finished) == {"s-over", "s-on"}

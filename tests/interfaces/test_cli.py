@@ -59,6 +59,22 @@ def test_teach_and_find_again(run: Run) -> None:
     assert "memory://m-" in found.stdout
 
 
+def test_the_same_rule_for_other_files_is_shown_and_both_are_kept(
+    run: Run, environment: dict[str, str]
+) -> None:
+    store = {name: environment[name] for name in ("RECOLLECT_DATABASE",) if name in environment}
+    rule = ("learn", "Never edit generated files", "--kind", "pattern")
+    whole = json.loads(run(*rule, "--json", **store).stdout)["id"]
+    narrow = run(*rule, "--scope", "src/gen/**", **store)
+    assert narrow.stdout.startswith("created m-")
+    assert f"{whole} says the same for all files" in narrow.stdout
+    merged = run(*rule, "--scope", "web/**", "--near", "merge", **store)
+    assert merged.stdout.startswith(f"reinforced {whole}")
+    assert f"{whole} still applies to all files" in merged.stdout
+    listed = json.loads(run("list", "--json", **store).stdout)
+    assert sorted(one["scope"] for one in listed) == [[], ["src/gen/**"]]
+
+
 def test_every_result_is_json_when_asked(run: Run) -> None:
     learned = json.loads(run("learn", "a fact", "--json").stdout)
     assert learned["memory"]["text"] == "a fact"

@@ -62,6 +62,25 @@ def test_a_session_in_either_era_learns_and_recalls(memory: recollect.Recollect,
     assert json.loads(found.content[0].text) == found.structured_content
 
 
+def test_a_rule_for_other_files_replaces_nothing_and_an_agent_is_told(
+    memory: recollect.Recollect,
+) -> None:
+    async def work(client: Client) -> list[Any]:
+        asked = (
+            {"text": "Line length is 80", "scope": ["web/**"]},
+            {"text": "Line length is 100", "scope": ["src/**/*.py"]},
+            {"text": "Line length is 80", "scope": ["web/legacy/**"]},
+        )
+        done = [await client.call_tool("memory_learn", {**one, "kind": "pattern"}) for one in asked]
+        return [one.structured_content for one in done]
+
+    web, python, legacy = talk(memory, work)
+    assert [one["action"] for one in (web, python, legacy)] == ["created"] * 3
+    assert python["notes"] == [f"{web['id']} says otherwise for web/**"]
+    assert f"{web['id']} says the same for web/**" in legacy["notes"]
+    assert len(memory.list()) == 3
+
+
 def test_over_pipes_nothing_but_the_protocol_is_spoken(project: Path, tmp_path: Path) -> None:
     variables = {
         "PATH": os.environ["PATH"],

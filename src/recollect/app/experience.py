@@ -157,7 +157,7 @@ class Experience(Memories):
         """Make lessons of what happened, merge what says the same, archive what has faded.
 
         dry_run: change nothing, show what would be done and why
-        if_due: only if a week has passed since the last time
+        if_due: only if a week has passed since the last time, or it left something over
 
         Example: recollect consolidate --dry-run
         Example: recollect consolidate

@@ -26,7 +26,8 @@ class MemoryFields(TypedDict, total=False):
     layer: project (default), user (across projects), task or session
     owner: the task or session, for these two layers
     detail: fields of its kind as a JSON object, such as {"error": "…", "fix": "…"}
-    near: what to do when a memory says almost the same: create (default), skip or merge
+    near: what to do when a memory says almost the same, or the same of other files: create
+        (default), skip or merge
     key: makes the call idempotent: the same key again changes nothing
     """
 

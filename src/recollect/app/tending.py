@@ -36,7 +36,13 @@ class Tending(Memories):
         now = self._clock()
         old = self._tend(id, lambda tx: flows.tend.open_memory(tx, id), write=False)
         draft = flows.learn.Draft(
-            text, old.kind, subject=old.subject, reason=reason, layer=old.layer, owner=old.owner
+            text,
+            old.kind,
+            subject=old.subject,
+            scope=old.scope,
+            reason=reason,
+            layer=old.layer,
+            owner=old.owner,
         )
         ready = flows.learn.prepare(draft, self.origin, now, new_id("m"))
         around = self._space_of(old.layer).read(lambda tx: flows.revise.neighbours(tx, ready.row))

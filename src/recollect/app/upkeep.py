@@ -86,7 +86,10 @@ class Upkeep(Agents):
         Example: recollect stats --json
         """
         self._write_recalls()
-        return flows.survey.stats(self._project_space, self._user_space, self._clock())
+        now = self._clock()
+        found = flows.survey.stats(self._project_space, self._user_space, now)
+        told = self._project_space.read(lambda tx: flows.consolidate.state(tx, now))
+        return found._replace(consolidation=told)
 
     def rebuild(self, missing: bool = False) -> flows.meaning.Rebuilt:
         """Make the search index again from what is stored: words, then meaning.
@@ -137,6 +140,7 @@ class Upkeep(Agents):
         found = flows.survey.examine(spaces, self.settings.mode, new_id("check"), self._clock())
         checks = (*found.checks, *connections.checks(self.project, self.environment))
         checks += self._search_checks()
+        checks += self._consolidation_checks()
         checks += tuple(
             flows.survey.Check(
                 "stores below", False, f"not used, as it belongs to this project: {path}"
@@ -144,6 +148,15 @@ class Upkeep(Agents):
             for path in stores_below(self.project)
         )
         return flows.survey.Diagnosis(all(check.ok for check in checks), checks)
+
+    def _consolidation_checks(self) -> tuple[flows.survey.Check, ...]:
+        """Whether what happened becomes what is known."""
+        space, now = self._project_space, self._clock()
+        try:
+            examined = space.read(lambda tx: flows.consolidate.examined(tx, now))
+        except StoreError:
+            return ()  # the store's own check says why
+        return (examined,)
 
     def _search_checks(self) -> tuple[flows.survey.Check, ...]:
         """Whether things are found by meaning, and what is in the way."""

@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from ..types import FOREVER, Memory
+from . import scopes
 from .clusters import Features, features_of, lookup_keys, neighbours
 from .rank import DAY
 from .reconcile import RELATED, statement, worth
@@ -101,7 +102,7 @@ def _contradictions(used: Sequence[Memory], pairs: Iterable[tuple[str, str]]) ->
 
 
 def _duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
-    """Groups of near-duplicates. Another value or the opposite is no duplicate."""
+    """Groups of near-duplicates. Another value, the opposite or other files make no duplicate."""
     words = [words_of(*statement(one)) for one in memories]
     keys = lookup_keys([Features(frozenset(stems(one))) for one in words])
     runs = [_runs(one) for one in memories]
@@ -119,7 +120,9 @@ def _duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
         others = [
             other
             for other in sorted(edges[place], key=lambda one: worth(memories[one]))
-            if other not in taken and nearly_same(memories[place], memories[other])
+            if other not in taken
+            and scopes.same(memories[place].scope, memories[other].scope)
+            and nearly_same(memories[place], memories[other])
         ]
         if others:
             taken.update((place, *others))

@@ -8,7 +8,7 @@ counts once. It does not know the store; `validate` proves a plan before it is a
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
 from ..types import FOREVER, Memory
 from .clusters import THRESHOLD, Features, Similarity, alike, clusters, features_of, spoken
@@ -40,23 +40,28 @@ def plan(
     similarity: Similarity | None = None,
     vectors: Vectors | None = None,
     links: Links = (),
+    new: Container[str] | None = None,
 ) -> Plan:
     """What to do. The same episodes and memories give the same plan, in whatever order they come.
 
     `similarity` compares two episodes by their places in the order of time and id; `vectors` are
-    those of the words in `vocabulary`. Without either, words and files decide.
+    those of the words in `vocabulary`. Without either, words and files decide. Where `new` names
+    episodes, the others only say what these have in common with them.
     """
     told = sorted(episodes, key=lambda episode: (episode.at, episode.id))
+    fresh = frozenset(one.id for one in told if new is None or one.id in new)
     memories = list(memories)
     known = sorted(filter(_in_use, memories), key=lambda memory: memory.id)
     left_out = [
-        LeftOut((one.id,), f"derived {depth_of(one)} times over") for one in told if _too_deep(one)
+        LeftOut((one.id,), f"derived {depth_of(one)} times over")
+        for one in told
+        if _too_deep(one) and one.id in fresh
     ]
     # What faded is still known: when it comes up again it comes back, and gets no twin.
     lessons = sorted(filter(_is_lesson, memories), key=_in_use_first)
-    steps: list[Step] = [*_pitfalls(told, lessons, left_out)]
+    steps: list[Step] = [*_pitfalls(told, fresh, lessons, left_out)]
     meaning = Meaning(vectors) if vectors else None
-    steps += _patterns(told, lessons, left_out, similarity, meaning)
+    steps += _patterns(told, fresh, lessons, left_out, similarity, meaning)
     touched = {step.memory for step in steps if isinstance(step, Reinforce)}
     for promoted in promotions(known, touched):
         steps.append(promoted)
@@ -145,7 +150,10 @@ Case = tuple[Episode, ErrorSeen]
 
 
 def _pitfalls(
-    episodes: Sequence[Episode], memories: Sequence[Memory], left_out: list[LeftOut]
+    episodes: Sequence[Episode],
+    fresh: Container[str],
+    memories: Sequence[Memory],
+    left_out: list[LeftOut],
 ) -> Iterator[Learn | Reinforce]:
     """Every error that was resolved: a new pitfall, or more evidence for one that is known."""
     seen: dict[str, list[Case]] = {}
@@ -160,6 +168,8 @@ def _pitfalls(
     for mark, cases in seen.items():
         told = [episode for episode, _ in cases]
         sources = tuple(dict.fromkeys(episode.id for episode in told))
+        if not any(source in fresh for source in sources):
+            continue
         if mark in known:
             yield from _more_evidence(known[mark], told, "the error came up again", left_out)
         elif cases[0][1].type in SLIPS and len(sources) < FEWEST:
@@ -205,6 +215,7 @@ def _depth(episodes: Iterable[Episode]) -> int:
 
 def _patterns(
     episodes: Sequence[Episode],
+    fresh: Container[str],
     memories: Sequence[Memory],
     left_out: list[LeftOut],
     similarity: Similarity | None,
@@ -222,6 +233,8 @@ def _patterns(
     supported: dict[str, list[Episode]] = {}
     for cluster in clusters(features, similarity, meaning):
         members = [episodes[place] for place in cluster.members]
+        if not any(one.id in fresh for one in members):
+            continue
         same = known.like(members, features[cluster.centre])
         if same is not None:
             supported.setdefault(same.id, []).extend(members)

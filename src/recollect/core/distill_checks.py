@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ..errors import InvalidInput
 from ..types import FOREVER, LAYERS, RELATIONS, Memory
+from . import scopes
 from .distill_steps import Archive, Connect, Learn, Merge, Plan, Promote, Reinforce, Step
 from .episodes import Episode
 from .trust import least
@@ -142,6 +143,7 @@ def _promote(step: Promote, known: Mapping[str, Memory]) -> Iterator[str]:
         yield "it does not recur"
     if any(LAYERS.index(step.layer) <= LAYERS.index(memory.layer) for memory in group):
         yield f"{step.layer} is not above the layer it is in"
+    yield from _same_files(group)
     yield from _kept(step.sources, step.label, group)
 
 
@@ -155,6 +157,7 @@ def _merge(step: Merge, known: Mapping[str, Memory]) -> Iterator[str]:
         yield "nothing is merged into it"
     if len({(memory.kind, memory.layer, memory.owner) for memory in group}) > 1:
         yield "they are not of one kind and place"
+    yield from _same_files(group)
     if step.confidence != max(memory.confidence for memory in group):
         yield "its confidence is not that of the surest"
     for count in ("reinforcement", "successes", "failures"):
@@ -163,6 +166,11 @@ def _merge(step: Merge, known: Mapping[str, Memory]) -> Iterator[str]:
     if not {one for memory in group for one in memory.evidence} <= set(step.evidence):
         yield "it loses evidence"
     yield from _kept(step.sources, step.label, group)
+
+
+def _same_files(group: list[Memory]) -> Iterator[str]:
+    if any(not scopes.same(memory.scope, group[0].scope) for memory in group):
+        yield "they apply to different files"
 
 
 def _kept(sources: Iterable[str], label: str, group: list[Memory]) -> Iterator[str]:

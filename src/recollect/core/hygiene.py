@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from ..nouns import NamedTuple
+from . import scopes
 from .similar import Statement, relation
 from .terms import plain_words
 
@@ -217,6 +218,15 @@ class Note(NamedTuple):
     citations: Sequence[object] = ()
     reason: str = ""
     category: str = ""
+    scope: Sequence[str] = ()
+
+
+class Kept(NamedTuple):
+    """What is kept already: its id, what it says, and where it applies."""
+
+    id: str
+    statement: Statement
+    scope: Sequence[str] = ()
 
 
 class Verdict(NamedTuple):
@@ -228,8 +238,8 @@ class Verdict(NamedTuple):
     like: tuple[str, ...] = ()
 
 
-def review(note: Note, known: Sequence[tuple[str, Statement]]) -> Verdict:
-    """The promotion checklist over a note; `known` are the ids and statements of what is kept."""
+def review(note: Note, known: Sequence[Kept]) -> Verdict:
+    """The promotion checklist over a note; `known` is what is kept."""
     refused = refusal(note.text, note.kind, "project")
     if refused:
         return Verdict("drop", "classify", f"{refused.rule}; {refused.where}")
@@ -239,14 +249,23 @@ def review(note: Note, known: Sequence[tuple[str, Statement]]) -> Verdict:
     return _duplicate(note, known) or _incomplete(note) or _promoted(note)
 
 
-def _duplicate(note: Note, known: Sequence[tuple[str, Statement]]) -> Verdict | None:
+def _duplicate(note: Note, known: Sequence[Kept]) -> Verdict | None:
     found: dict[str, list[str]] = {}
     mine = (note.subject, note.text)
-    for id, statement in known:
+    for id, statement, scope in known:
+        name = relation(statement, mine)
         if statement[1].strip() == note.text.strip():
-            return Verdict("drop", "duplicate", "the same text is kept already", (id,))
-        found.setdefault(relation(statement, mine), []).append(id)
+            if scopes.same(scope, note.scope):
+                return Verdict("drop", "duplicate", "the same text is kept already", (id,))
+            name = "elsewhere"
+        elif name == "contradicts" and scopes.apart(scope, note.scope):
+            continue
+        found.setdefault(name, []).append(id)
     for name, reason in (
+        (
+            "elsewhere",
+            "it is kept for other files: skip it, merge it, or create it with a reason",
+        ),
         ("contradicts", "it says the opposite of what is kept: settle which holds"),
         ("near", "nearly the same is kept: skip it, merge it, or create it with a reason"),
     ):

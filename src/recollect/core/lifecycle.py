@@ -9,11 +9,12 @@ store.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import log2
 
 from ..errors import InvalidInput
-from ..nouns import NamedTuple
-from ..types import FOREVER, Json, Memory
-from .rank import DAY, strength
+from ..nouns import NamedTuple, Protocol
+from ..types import FOREVER, KINDS, Json, Memory
+from .rank import DAY, HALF_LIFE_DAYS, Reinforced, strength
 from .trust import NOTE_DAYS
 
 WEAK = 0.1
@@ -41,29 +42,51 @@ class Archiving(NamedTuple):
     text: str = ""
 
 
-def is_weak(memory: Memory, now: int) -> bool:
+class Ageing(Reinforced, Protocol):
+    """Whatever is archived when it has faded: a memory, or a sketch of one."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def origin(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def first_seen(self) -> int: ...
+    @property
+    def valid_to(self) -> int: ...
+
+
+def may_be_over(now: int) -> tuple[int, int]:
+    """Return since when a memory must not have been reinforced to be weak, and before when one from
+    a tool was first seen that is over."""
+    days = HALF_LIFE_DAYS * log2(min(kind.weight for kind in KINDS.values()) / WEAK)
+    return now - int(days * DAY), now - NOTE_DAYS * DAY
+
+
+def is_weak(memory: Ageing, now: int) -> bool:
     """Whether a memory has decayed so far that it is archived; a policy never does."""
     return memory.kind != "policy" and strength(memory, now) < WEAK
 
 
-def is_over(memory: Memory, now: int) -> bool:
+def is_over(memory: Ageing, now: int) -> bool:
     """Whether a note from a tool has lasted its time. Being said again does not prolong it, only
     what our own consolidation found again in new work; a person's word makes it another memory."""
     since = memory.last_reinforced if memory.origin == "system" else memory.first_seen
     return memory.label == "tool" and now - since > NOTE_DAYS * DAY
 
 
-def weak_ones(memories: Sequence[Memory], now: int) -> list[Archiving]:
+def weak_ones(memories: Sequence[Ageing], now: int) -> list[Archiving]:
     """What the weekly consolidation would archive: notes that are over, then the weakest first."""
     used = [item for item in memories if _in_use(item)]
     over = sorted(item.id for item in used if is_over(item, now))
     weak = [(strength(item, now), item.id) for item in used if is_weak(item, now)]
-    found = [Archiving(id, _OVER) for id in over]
-    return found + [
-        Archiving(id, f"strength {power:.2f} is below {WEAK}")
-        for power, id in sorted(weak)
-        if id not in over
-    ]
+    found = {id: Archiving(id, _OVER) for id in over}
+    for power, id in sorted(weak):
+        found.setdefault(id, Archiving(id, f"strength {power:.2f} is below {WEAK}"))
+    return list(found.values())
 
 
 def prune_plan(
@@ -106,7 +129,7 @@ def awake(detail: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in detail.items() if name != FADED}
 
 
-def _in_use(memory: Memory) -> bool:
+def _in_use(memory: Ageing) -> bool:
     return memory.valid_to == FOREVER and memory.status not in _HIDDEN
 
 

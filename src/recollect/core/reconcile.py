@@ -2,13 +2,14 @@
 
 Two memories are merged only if one says all that the other says: the same words, or the same with
 a few more. Another value, another name or a negation is never swallowed. Only memories of one
-kind, place and label are merged, so that nothing gains or loses trust by it. It plans; it does not
-know the store.
+kind, place, scope and label are merged, so that nothing gains or loses trust or files by it. It
+plans; it does not know the store.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from ..types import Memory
+from . import scopes
 from .clusters import Features, lookup_keys, neighbours
 from .distill_steps import Connect, Merge, Promote
 from .similar import contradicts, jaccard, relation, words_of
@@ -19,6 +20,7 @@ FEWEST_OWNERS = 2
 SAME, RELATED = 0.85, 0.4
 _RECURRING = ("fact", "reference", "solution")
 _LAYERS_BELOW = ("session", "task")
+_Note = tuple[str, object, tuple[str, ...]]
 
 
 def statement(memory: Memory) -> tuple[str, str]:
@@ -46,18 +48,19 @@ def united(memories: Iterable[Memory], field: str) -> tuple[str, ...]:
 
 def promotions(memories: Sequence[Memory], taken: Container[str]) -> Iterator[Promote]:
     """Notes that two or more sessions or tasks have made, and the project does not have yet."""
-    groups: dict[tuple[str, str, tuple[str, ...]], list[Memory]] = {}
+    groups: dict[tuple[str, _Note], list[Memory]] = {}
     above = set()
     for memory in memories:
         if memory.kind not in _RECURRING:
             continue
         if memory.layer not in _LAYERS_BELOW:
-            above.add((memory.kind, said(memory)))
+            above.add((memory.kind, scopes.key(memory.scope), said(memory)))
         elif memory.id not in taken:
-            groups.setdefault((memory.kind, memory.label, said(memory)), []).append(memory)
-    for (kind, label, words), group in groups.items():
+            note: _Note = (memory.kind, scopes.key(memory.scope), said(memory))
+            groups.setdefault((memory.label, note), []).append(memory)
+    for (label, note), group in groups.items():
         owners = {(memory.layer, memory.owner) for memory in group}
-        if len(owners) >= FEWEST_OWNERS and words and (kind, words) not in above:
+        if len(owners) >= FEWEST_OWNERS and note[-1] and note not in above:
             group.sort(key=worth)
             yield Promote(
                 group[0].id,
@@ -107,8 +110,8 @@ def merge(keep: Memory, others: Sequence[Memory]) -> Merge:
     )
 
 
-def _place(memory: Memory) -> tuple[str, str, str, tuple[str, ...], str]:
-    return memory.kind, memory.layer, memory.owner, memory.scope, memory.label
+def _place(memory: Memory) -> tuple[object, ...]:
+    return memory.kind, memory.layer, memory.owner, scopes.key(memory.scope), memory.label
 
 
 def restates(one: Memory, other: Memory) -> bool:
@@ -139,9 +142,11 @@ def contradictions(
     taken: Container[str],
     linked: Callable[[str, str], bool],
 ) -> Iterator[Connect]:
-    """Pairs that say the opposite of each other and are not linked yet."""
+    """Pairs that say the opposite of each other of the same files, and are not linked yet."""
     for one, other in _pairs([memory for memory in memories if memory.id not in taken], RELATED):
-        if not linked(one.id, other.id) and contradicts(statement(one), statement(other)):
+        if linked(one.id, other.id) or not contradicts(statement(one), statement(other)):
+            continue
+        if not scopes.apart(one.scope, other.scope):
             label = least((one.label, other.label))
             yield Connect(one.id, "contradicts", other.id, label, "they say the opposite")
 

@@ -1,4 +1,5 @@
-"""Where a memory applies: which paths a scope covers, and which of two scopes says more.
+"""Where a memory applies: which paths a scope covers, which of two scopes says more, and whether
+two lists of scopes mean the same files.
 
 A scope is a path inside the project with `/`, or a glob of such paths:
 
@@ -17,8 +18,9 @@ hold.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from typing import TypeVar
 
 _T = TypeVar("_T")
@@ -35,6 +37,9 @@ _Segment = tuple[str, ...]
 
 _TREE: _Segment = ("*", "*")
 """`**`: any number of segments, also none."""
+
+_ALL_BUT_TREE: _Segment = ("*",)
+_MOST_TOLD = 4
 
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _TOKEN = re.compile(r"\[[!^]?.[^]]*\]|.", re.DOTALL)
@@ -57,6 +62,70 @@ def specificity(scope: str) -> int:
     patterns = _alternatives(_plain(scope[:LONGEST_SCOPE]))
     spelled = min(sum(not _is_glob(token) for token in _TOKEN.findall(p)) for p in patterns)
     return 1 + 2 * spelled + (len(patterns) == 1 and not _is_glob(patterns[0]))
+
+
+# ---------------------------------------------------------------- lists of scopes
+
+
+def same(one: Iterable[str], other: Iterable[str]) -> bool:
+    """Check whether two lists of scopes mean the same files, as far as their spelling tells: order,
+    repetition, `./` and braces do not matter."""
+    return key(one) == key(other)
+
+
+def united(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
+    """Return the list that covers what either covers; empty, which is everywhere, if one does."""
+    ours, theirs = key(one), key(other)
+    if not ours or not theirs:
+        return ()
+    return tuple(one) if theirs <= ours else tuple(sorted({*one, *other}))
+
+
+def apart(one: Iterable[str], other: Iterable[str]) -> bool:
+    """Check whether no path is in both: each names a folder that the other does not lead to."""
+    ours, theirs = _leads(one), _leads(other)
+    return not (ours & _beginnings(theirs) or theirs & _beginnings(ours))
+
+
+def told(scope: Sequence[str]) -> str:
+    """Return a list of scopes in words."""
+    more = f" and {len(scope) - _MOST_TOLD} more" if len(scope) > _MOST_TOLD else ""
+    return ", ".join(scope[:_MOST_TOLD]) + more if key(scope) else "all files"
+
+
+_Pattern = tuple[_Segment, ...]
+
+
+def key(scope: Iterable[str]) -> frozenset[_Pattern]:
+    """Return what lists of scopes that mean the same files have in common: all patterns of a list,
+    none if one of them is everywhere."""
+    found: set[_Pattern] = set()
+    for item in scope:
+        # One that is too long covers nothing: it stands for itself.
+        found.update(tuple(pattern) for pattern in _compiled(item) or [[(item,)]])
+    return frozenset() if any(map(_is_everywhere, found)) else frozenset(found)
+
+
+def _is_everywhere(pattern: _Pattern) -> bool:
+    rest = [segment for segment in pattern if segment != _TREE]
+    return len(rest) < len(pattern) and rest in ([], [_ALL_BUT_TREE])
+
+
+def _leads(scope: Iterable[str]) -> set[_Pattern]:
+    """Return what each pattern spells out before its first glob: the folders it is in."""
+    found = {tuple(takewhile(_is_literal, pattern)) for pattern in key(scope)}
+    return found or {()}
+
+
+def _is_literal(segment: _Segment) -> bool:
+    return not any(map(_is_glob, segment))
+
+
+def _beginnings(leads: Iterable[_Pattern]) -> set[_Pattern]:
+    return {lead[:length] for lead in leads for length in range(len(lead) + 1)}
+
+
+# ---------------------------------------------------------------- matching
 
 
 @lru_cache(maxsize=512)

@@ -8,8 +8,6 @@ episodes by day, for those who keep a diary of them. It does not know the store.
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
-from ..types import Memory
-from .distill_steps import ref
 from .episodes import Episode
 from .lossless import iso
 from .rank import DAY
@@ -28,14 +26,9 @@ class Aged(NamedTuple):
     reason: str
 
 
-def referred_to(memories: Iterable[Memory]) -> set[str]:
-    """The ids of all records that memories in use were made from or are supported by."""
-    return {
-        ref(one)
-        for memory in memories
-        if memory.status in ("active", "proposed")
-        for one in (*memory.sources, *memory.evidence)
-    }
+def older_than(days: int, now: int) -> int:
+    """Return before when an episode happened that is more than so many whole days old."""
+    return now - (days + 1) * DAY + 1
 
 
 def aged(episodes: Iterable[tuple[Episode, str]], referred: Container[str], now: int) -> list[Aged]:

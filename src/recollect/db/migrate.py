@@ -18,6 +18,8 @@ MIGRATIONS = (
     "0004_meaning",
     "0005_scoped",
     "0006_fewer_indexes",
+    "0007_text_by_scope",
+    "0008_what_is_new",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")

@@ -131,8 +131,7 @@ def _reinforce(changes: Changes, step: Reinforce, now: int) -> str:
 
 def _promote(changes: Changes, step: Promote, now: int) -> str:
     memory = _get(changes, step.memory)
-    place = {"layer": step.layer, "owner": "", "kind": memory.kind, "digest": memory.digest}
-    if memories.open_with_text(changes.tx, place):
+    if learn.same(changes.tx, memory._replace(layer=step.layer, owner="")):
         return f"the {step.layer} has exactly this text, and it is not in use"
     values = {"layer": step.layer, "owner": "", "sources": _packed(step.sources)}
     changes.update("memories", (memory.id,), {**values, "last_reinforced": now})

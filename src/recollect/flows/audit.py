@@ -54,7 +54,7 @@ def promote(
     known = every_open(tx)
     notes = [one for one in known if one.layer in _LAYERS_BELOW and one.owner == owner]
     durable = [
-        (one.id, (one.subject, one.text))
+        hygiene.Kept(one.id, (one.subject, one.text), one.scope)
         for one in known
         if one.layer not in _LAYERS_BELOW and one.status in ("active", "proposed")
     ]
@@ -64,14 +64,20 @@ def promote(
             continue
         verdict = hygiene.review(
             hygiene.Note(
-                note.text, note.kind, note.subject, note.citations, note.reason, note.category
+                note.text,
+                note.kind,
+                note.subject,
+                note.citations,
+                note.reason,
+                note.category,
+                note.scope,
             ),
             durable,
         )
         decision = Decision(note.id, note.text, *verdict)
         if apply and verdict.decision == "promote":
             decision = _kept(tx, note, decision, origin, now, new_id)
-            durable.append((note.id, (note.subject, note.text)))
+            durable.append(hygiene.Kept(note.id, (note.subject, note.text), note.scope))
         decided.append(decision)
     return Promoted(tuple(decided), apply)
 

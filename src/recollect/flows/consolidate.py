@@ -1,15 +1,16 @@
-"""Consolidate: load what happened and what is known, plan, validate, apply in one transaction.
+"""Consolidate: load what is new and what it belongs to, plan, validate, apply in one transaction.
 
 One runner at a time holds the lease. The plan is made outside any transaction; when a memory that
 it changes is not as it was, nothing is applied. Everything that is applied is written down as it
-was before and after, so that one command takes it back exactly.
+was before and after, so that one command takes it back exactly. What failed is tried again by
+itself after a delay that grows, a few times, and then only when there is something new.
 """
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from ..core import distill, secrets, upkeep
+from ..core import distill, secrets
 from ..core.distill_steps import (
     Archive,
     Connect,
@@ -22,24 +23,23 @@ from ..core.distill_steps import (
     Step,
 )
 from ..core.episodes import Episode
+from ..core.lossless import iso
 from ..db.database import Database, Tx
 from ..errors import Conflict, NotFound, RecollectError, Refused, Unavailable
-from ..store import episodes, events, jobs, links, memories, undos
+from ..store import events, jobs, memories, undos
 from ..types import Json, Memory
-from . import episodes as kept
-from . import learn, tend
+from . import learn, meaning, survey, unseen
 from .apply_plan import Changes, apply_step, digest, reindexed
+from .unseen import JOB, Loaded
 
-JOB = OPERATION = "consolidate"
+OPERATION = "consolidate"
 UNDONE = "undone"
+MORE = "there is more to look at than one run takes: run it again"
 LEASE = 180_000_000
-WEEK = 7 * 86_400_000_000
-
-
-class Embedder(Protocol):
-    """Who turns words into vectors, as `core.nearest` compares them."""
-
-    def embed(self, texts: Sequence[str]) -> list[bytes]: ...
+HOUR = 3_600_000_000
+WEEK = 7 * 24 * HOUR
+MOST_TRIES = 6
+"""After so many failures in a row it is tried by itself only when there is something new."""
 
 
 class Line(NamedTuple):
@@ -70,16 +70,6 @@ class Undone(NamedTuple):
     removed: int
 
 
-class Loaded(NamedTuple):
-    """What a plan is made from, and how far it reaches."""
-
-    episodes: list[Episode]
-    memories: list[Memory]
-    links: list[tuple[str, str, str]]
-    watermark: int
-    upkeep: list[upkeep.Aged]
-
-
 class Ready(NamedTuple):
     """A validated plan with what its application needs: new memories are scrubbed and admitted."""
 
@@ -94,15 +84,15 @@ class Means(NamedTuple):
 
     clock: Callable[[], int]
     new_id: Callable[[str], str]
-    embedder: Embedder | None = None
+    embedder: "meaning.Embedder | None" = None
 
 
 def run(space: Database, owner: str, means: Means, only_if_due: bool) -> Consolidated:
     """Consolidate, or say why not; what fails changes nothing."""
-    clock, new_id, _ = means
+    clock, new_id, embedder = means
     now = clock()
-    if only_if_due and not space.read(lambda tx: is_due(tx, now)):
-        return Consolidated(False, 0, note="not due yet: it runs once a week")
+    if only_if_due and (why := space.read(lambda tx: not_due(tx, now) or resting(tx, now))):
+        return Consolidated(False, 0, note=why)
     job = space.write(lambda tx: jobs.take(tx, JOB, owner, now, LEASE))
     if job is None:
         raise Conflict(
@@ -111,19 +101,61 @@ def run(space: Database, owner: str, means: Means, only_if_due: bool) -> Consoli
             hint="wait for it; a lease that was left behind ends after three minutes",
         )
     try:
-        ready = prepare(space.read(lambda tx: load(tx, now)), now, means)
+        ready = prepare(space.read(lambda tx: unseen.load(tx, now, embedder)), now, means)
         undo = new_id("u")
         return space.write(lambda tx: apply(tx, ready, job, undo, clock()))
     except RecollectError as error:
-        told = secrets.safe(str(error))
-        space.write(lambda tx: jobs.fail(tx, job, told))
+        told = secrets.safe(error.message)
+        # Whoever was faster does not make this a failure: there is a next time.
+        counts = not isinstance(error, Conflict)
+        space.write(lambda tx: jobs.fail(tx, job, told, counts))
         raise
 
 
-def is_due(tx: Tx, now: int) -> bool:
-    """Whether a week has passed since the last time."""
+def not_due(tx: Tx, now: int) -> str:
+    """Return why it need not run now: a week has not passed, and the last run left nothing over."""
     job = jobs.get(tx, JOB)
-    return job is None or now - job.updated >= WEEK
+    if job is None or now - job.updated >= WEEK:
+        return ""
+    left_over = job.status != UNDONE and job.progress.get("more")
+    return "" if left_over else "not due yet: it runs once a week"
+
+
+def resting(tx: Tx, now: int) -> str:
+    """Return why it is not to be tried by itself now: it failed, and not long enough ago for so
+    many times, or too often without anything new since."""
+    job = jobs.get(tx, JOB)
+    if job is None or not job.failures or job.lease_until > now:
+        return ""
+    again = job.tried + min(HOUR << min(job.failures - 1, 16), WEEK)
+    times = "once" if job.failures == 1 else f"{job.failures} times in a row"
+    if now < again:
+        return f"it failed {times}: the next try is after {iso(again)[:16]}Z"
+    if job.failures >= MOST_TRIES and not unseen.since(tx, job.tried):
+        return f"it failed {times}: it is tried again when there is something new"
+    return ""
+
+
+def state(tx: Tx, now: int) -> str:
+    """Return in a line how the last run ended; empty before the first."""
+    job = jobs.get(tx, JOB)
+    if job is None:
+        return ""
+    if job.status == "running" and job.lease_until > now:
+        return f"running since {iso(job.tried)[:16]}Z"
+    if not job.failures:
+        done = UNDONE if job.status == UNDONE else "done"
+        more = "; more is waiting" if job.progress.get("more") else ""
+        return f"{done} on {iso(job.updated)[:10]}{more}" if job.updated else ""
+    why = job.error or "it did not end"
+    rest = resting(tx, now) or "it is tried again when a session ends"
+    return f"failed on {iso(job.tried)[:10]}: {why}; {rest}"
+
+
+def examined(tx: Tx, now: int) -> survey.Check:
+    """Say whether consolidation works."""
+    told = state(tx, now)
+    return survey.Check("consolidation", not told.startswith("failed"), told or "not run yet")
 
 
 def was_undone(tx: Tx) -> bool:
@@ -132,31 +164,18 @@ def was_undone(tx: Tx) -> bool:
     return job is not None and job.status == UNDONE
 
 
-def load(tx: Tx, now: int) -> Loaded:
-    """All open memories; all episodes in use, if there is one that was not looked at yet."""
-    job = jobs.get(tx, JOB)
-    rows = episodes.in_use(tx)
-    newest = max((row.updated for row in rows), default=0)
-    known: list[Memory] = []
-    while page := memories.listing(tx, {}, tend.PAGE, len(known)):
-        known += page
-    told = [kept.episode_of(row) for row in rows]
-    referred = upkeep.referred_to(known)
-    pairs = [(one, row.synopsis) for one, row in zip(told, rows, strict=True)]
-    return Loaded(
-        told if newest > (job.success_watermark if job else 0) else [],
-        known,
-        [(link.source, link.relation, link.target) for link in links.every(tx, "contradicts")],
-        newest,
-        upkeep.aged(pairs, referred, now),
-    )
-
-
 def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
     """Plan and validate. A lesson that may not be kept is left out, with the reason."""
     new_id = means.new_id
     vectors, problem = _vectors(loaded.episodes, means.embedder)
-    plan = distill.plan(loaded.episodes, loaded.memories, now, vectors=vectors, links=loaded.links)
+    plan = distill.plan(
+        loaded.episodes,
+        loaded.memories,
+        now,
+        vectors=vectors,
+        links=loaded.links,
+        new=loaded.new,
+    )
     drafts: dict[int, learn.Prepared] = {}
     left_out = [*plan.left_out, *problem]
     steps: list[Step] = []
@@ -178,7 +197,7 @@ def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
 
 
 def _vectors(
-    told: Sequence[Episode], embedder: Embedder | None
+    told: Sequence[Episode], embedder: "meaning.Embedder | None"
 ) -> tuple[dict[str, bytes], list[LeftOut]]:
     """The vectors of the words that goals are told in; without an embedder there are none, and
     why is said."""
@@ -229,7 +248,7 @@ def apply(tx: Tx, ready: Ready, job: jobs.Job, undo: str, now: int) -> Consolida
         )
     reindexed(tx, changes.rows)
     body = {
-        "watermark": job.success_watermark,
+        "progress": unseen.reached(job),
         "changes": [
             [row.table, row.key, row.before, list(row.after), digest(row.after)]
             for row in changes.rows
@@ -240,9 +259,10 @@ def apply(tx: Tx, ready: Ready, job: jobs.Job, undo: str, now: int) -> Consolida
         name = undo
         undos.insert(tx, undo, OPERATION, secrets.scrub_json(body).text, now)
         _log(tx, f"ev-{undo}", "applied", len(changes.rows), now)
-    jobs.finish(tx, job, max(loaded.watermark, job.success_watermark), now)
+    jobs.finish(tx, job, loaded.progress, now)
     lines = tuple(diff(Plan(tuple(done)), loaded))
-    return Consolidated(True, len(loaded.episodes), lines, tuple(left_out), name)
+    note = MORE if loaded.more else ""
+    return Consolidated(True, len(loaded.new), lines, tuple(left_out), name, note)
 
 
 def _refuse_what_changed(tx: Tx, plan: Plan, loaded: Loaded) -> None:
@@ -284,9 +304,11 @@ def _log(tx: Tx, id: str, type: str, count: int, now: int) -> None:
 def preview(space: Database, means: Means) -> Consolidated:
     """What consolidation would do; changes nothing."""
     now = means.clock()
-    ready = prepare(space.read(lambda tx: load(tx, now)), now, means)
+    loaded = space.read(lambda tx: unseen.load(tx, now, means.embedder))
+    ready = prepare(loaded, now, means)
     lines = tuple(diff(ready.plan, ready.loaded))
-    return Consolidated(False, len(ready.loaded.episodes), lines, ready.plan.left_out)
+    note = MORE if loaded.more else ""
+    return Consolidated(False, len(loaded.new), lines, ready.plan.left_out, note=note)
 
 
 def diff(plan: Plan, loaded: Loaded) -> Iterator[Line]:
@@ -352,6 +374,7 @@ def undo(tx: Tx, now: int) -> Undone:
     reindexed(tx, rows)
     undos.done(tx, last.id)
     # All episodes are new again, but it is not due at once: nobody undoes to see it redone.
-    jobs.rewind(tx, JOB, UNDONE, body["watermark"], now)
+    progress = body["progress"] if "progress" in body else unseen.up_to(body["watermark"])
+    jobs.rewind(tx, JOB, UNDONE, progress, now)
     _log(tx, f"ev-{last.id}-undone", "undone", len(rows), now)
     return Undone(last.id, len(rows) - removed, removed)

@@ -121,8 +121,8 @@ def _follow(tx: Tx, moves: Sequence[Move], ids: Sequence[str], now: int) -> list
             continue
         before = learn.row_of(memory)
         row = _renamed(memory, before, move.paths)
-        place = {"layer": row.layer, "owner": row.owner, "kind": row.kind, "digest": row.digest}
-        if row.digest != memory.digest and memories.open_with_text(tx, place):
+        there = learn.same(tx, row)
+        if there and there.id != memory.id:
             continue
         if row != before:
             tend.replaced(tx, memory, row._replace(id=id), now)

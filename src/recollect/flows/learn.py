@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from ..core import archive, dates, hygiene, secret_names, secrets, trust, urls
+from ..core import archive, dates, hygiene, scopes, secret_names, secrets, trust, urls
 from ..core.claims import Known
 from ..db.database import Tx
 from ..errors import InvalidInput, Refused
@@ -111,15 +111,20 @@ def learn(
     around: revise.Neighbours = revise.NONE,
     known: Sequence[Known] = (),
 ) -> Learned:
-    """Keep a statement; the same text again reinforces what is there, another value revises it.
-    `known` is what it says of the code, pinned to what the code looks like now."""
+    """Keep a statement; the same text again reinforces what is there, another value revises it, and
+    both only for the same files. `known` is what it says of the code, pinned to what the code looks
+    like now."""
     row = prepared.row
     key = f"learn {prepared.key}" if prepared.key else ""
     if key and (earlier := state.written(tx, key, row.text)):
         there = memories.get(tx, earlier)
         if there:
             return Learned(there.id, there.address, "unchanged", there)
-    learned = _kept(tx, prepared, around, now)
+    same_text = memories.open_with_text(tx, _place(row))
+    held = _with_scope(same_text, _scope(row))
+    if held is None:
+        around = revise.asking(around, same_text)
+    learned = _kept(tx, prepared, held, around, now)
     if known and _speaks_for(row, learned.memory):
         revise.anchor(tx, learned.id, known, now)
     if key:
@@ -127,8 +132,25 @@ def learn(
     return learned._replace(redacted=prepared.redacted, similar=around.near)
 
 
+def same(tx: Tx, row: memories.MemoryRow | Memory) -> Memory | None:
+    """Return the open memory with this text for the same files; held until the commit."""
+    return _with_scope(memories.open_with_text(tx, _place(row)), _scope(row))
+
+
+def _place(row: memories.MemoryRow | Memory) -> dict[str, str]:
+    return {"layer": row.layer, "owner": row.owner, "kind": row.kind, "digest": row.digest}
+
+
+def _scope(row: memories.MemoryRow | Memory) -> tuple[str, ...]:
+    return row.scope if isinstance(row, Memory) else tuple(json.loads(row.scope))
+
+
+def _with_scope(found: Sequence[Memory], scope: Sequence[str]) -> Memory | None:
+    return next((memory for memory in found if scopes.same(memory.scope, scope)), None)
+
+
 def put(tx: Tx, row: memories.MemoryRow, words: index.Words) -> Memory | None:
-    """Write a version and make it findable; None when an open one has the same text already."""
+    """Write a version and make it findable; None when an open one has the same text and scope."""
     if not memories.insert(tx, row):
         return None
     search.put(tx, entry_of(row), words)
@@ -141,25 +163,33 @@ def _speaks_for(row: memories.MemoryRow, memory: Memory) -> bool:
     return trusted and row.text == memory.text
 
 
-def _kept(tx: Tx, prepared: Prepared, around: revise.Neighbours, now: int) -> Learned:
+def _kept(
+    tx: Tx, prepared: Prepared, held: Memory | None, around: revise.Neighbours, now: int
+) -> Learned:
+    """Write the statement; `held` is what says the same for the same files already."""
     row, near = prepared.row, prepared.near
-    place = {"layer": row.layer, "owner": row.owner, "kind": row.kind, "digest": row.digest}
-    held = memories.open_with_text(tx, place)
     like = _still_open(tx, around.near[0]) if around.near and near in ("skip", "merge") else None
     if held is None and like is not None:
         if near == "skip":
-            note = (f"not kept: {like.id} says almost the same",)
-            return Learned(like.id, like.address, "skipped", like, note)
-        held = like
+            note = f"not kept: {like.id} says almost the same for {scopes.told(like.scope)}"
+            return Learned(like.id, like.address, "skipped", like, (note,))
+        wide = _for_both(like, row)
+        held = same(tx, row._replace(scope=wide)) or same(tx, row_of(like)._replace(scope=wide))
+        held = held or like
     old = _still_open(tx, around.revised) if held is None and around.revised else None
     if old is not None:
         row = revise.supersede(tx, old, row, now)
     if held is None and (memory := put(tx, row, prepared.words)):
         return _created(tx, memory, around, old, now)
     # Whoever lost the race to insert finds the winner's row here.
-    held = held or memories.open_with_text(tx, place)
+    held = held or same(tx, row)
     assert held is not None
     return _reinforced(tx, held, prepared, now)
+
+
+def _for_both(held: Memory, row: memories.MemoryRow) -> SafeText:
+    """Return the scope of two statements that become one: never narrower than either."""
+    return secrets.scrub_json(scopes.united(held.scope, _scope(row))).text
 
 
 def _still_open(tx: Tx, id: str) -> Memory | None:
@@ -193,7 +223,7 @@ def _row(
         subject=clean(draft.subject),
         detail=packed(dict(draft.detail or {})),
         category=draft.category or kind.category,
-        scope=packed(draft.scope),
+        scope=packed(sorted(set(draft.scope))),
         tags=packed(draft.tags),
         examples=packed(draft.examples),
         citations=packed(draft.citations),
@@ -236,7 +266,9 @@ def _created(
     if around.opposite:
         revise.link(tx, memory.id, "contradicts", around.opposite, "the opposite is said", now)
         notes += [f"contradicts {other}: one of them should go" for other in around.opposite]
-    notes += [f"{other} says almost the same" for other in around.near]
+    notes += [f"{other} says almost the same" for other in around.near if other not in around.twins]
+    notes += [f"{other} says the same for {where}" for other, where in around.twins.items()]
+    notes += [f"{other} says otherwise for {where}" for other, where in around.otherwise.items()]
     action = "revised" if old is not None else "created"
     return Learned(
         memory.id, memory.address, action, memory, tuple(notes), contradicts=around.opposite
@@ -260,7 +292,15 @@ def _reinforced(tx: Tx, held: Memory, prepared: Prepared, now: int) -> Learned:
     assert memory is not None
     if len(changes) > 3:
         index.replace(tx, entry_of(memory), searchable(memory))
-    return Learned(memory.id, memory.address, "reinforced", memory)
+    return Learned(memory.id, memory.address, "reinforced", memory, _reach(held, memory, row))
+
+
+def _reach(held: Memory, memory: Memory, row: memories.MemoryRow) -> tuple[str, ...]:
+    """Return what is to be said of a merge of statements for different files."""
+    if scopes.same(held.scope, _scope(row)):
+        return ()
+    kept = "still" if scopes.same(held.scope, memory.scope) else "now"
+    return (f"{memory.id} {kept} applies to {scopes.told(memory.scope)}",)
 
 
 def _said_anew(held: Memory, row: memories.MemoryRow) -> dict[str, Json]:
@@ -268,7 +308,9 @@ def _said_anew(held: Memory, row: memories.MemoryRow) -> dict[str, Json]:
     changes: dict[str, Json] = {}
     if row.confidence > held.confidence:
         changes["confidence"] = row.confidence
-    for name in ("scope", "tags", "examples", "citations", "evidence", "sources"):
+    if not scopes.same(held.scope, scopes.united(held.scope, _scope(row))):
+        changes["scope"] = _for_both(held, row)
+    for name in ("tags", "examples", "citations", "evidence", "sources"):
         before = list(getattr(held, name))
         united = before + [item for item in json.loads(getattr(row, name)) if item not in before]
         if len(united) > len(before):
@@ -288,12 +330,14 @@ def _said_anew(held: Memory, row: memories.MemoryRow) -> dict[str, Json]:
 
 def _taken_over(tx: Tx, held: Memory, prepared: Prepared, now: int) -> Learned:
     """Somebody more trusted says it too: a new version that stands under their name."""
-    row = revise.supersede(tx, held, prepared.row, now)
+    row = prepared.row._replace(scope=_for_both(held, prepared.row))
+    row = revise.supersede(tx, held, row, now)
     memory = put(tx, row._replace(reinforcement=held.reinforcement + 1), prepared.words)
     assert memory is not None
     revise.carry_over(tx, held.id, memory.id, now)
     revise.link(tx, memory.id, "supersedes", [held.id], "confirmed", now)
-    return Learned(memory.id, memory.address, "reinforced", memory, (f"confirms {held.id}",))
+    notes = (f"confirms {held.id}", *_reach(held, memory, prepared.row))
+    return Learned(memory.id, memory.address, "reinforced", memory, notes)
 
 
 def label_of(tx: Tx, origin: str, evidence: Sequence[str]) -> str:

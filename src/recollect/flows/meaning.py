@@ -227,6 +227,15 @@ def examined(embedder: Embedder | None, held: Sequence[Coverage]) -> "survey.Che
     return Check("meaning", True, f"{embedder.id}: {made} vectors{lag}")
 
 
+def comparable(tx: Tx, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+    """Return the vector of each text, or none at all where there are none to be had, or none in the
+    space to compare them with."""
+    try:
+        return embedder.embed(texts) if maker(tx) == embedder.id else []
+    except Unavailable:
+        return []
+
+
 def cosines(question: bytes, held: Mapping[int, bytes]) -> dict[int, float]:
     """How near the question the vector of each entry is."""
     found = core.nearest.similarities(question, list(held.values())) if held else []

@@ -1,12 +1,14 @@
 """Revise: what a new statement does to those that are there already.
 
 A changed value becomes a new version; the opposite is linked and shown; what says almost the same
-is shown to the writer and never merged behind its back. Nobody less trusted replaces anything.
+is shown to the writer and never merged behind its back. Nobody less trusted replaces anything, and
+nothing that is said of other files does.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 
-from ..core import secrets, similar, terms
+from ..core import scopes, secrets, similar, terms
 from ..core.claims import Known
 from ..db.database import Tx
 from ..nouns import NamedTuple
@@ -18,6 +20,10 @@ ENOUGH_SHARED = 0.25
 MOST_WORDS = 16
 """Of a long text, so many words from its beginning are looked up."""
 
+MOST_HERE = 500
+"""Among so many of the newest memories with exactly its scope a statement's neighbours are found,
+besides those among all."""
+
 LARGE, RAREST, PROMISED = 2_000, 4, 1_000
 """With so many entries, at least so many of the rarest words are looked up, and more until they
 promise so many candidates: what says the same, the opposite or another value lacks fewer of them
@@ -25,32 +31,46 @@ than that, and common words would cost as much as all that was ever learned."""
 
 
 class Neighbours(NamedTuple):
-    """Open memories that a new statement stands in a relation to, by id."""
+    """Open memories that a new statement stands in a relation to, by id. Those that say the same
+    or another value of other files come with these files, in words."""
 
     revised: str = ""
     opposite: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
+    twins: Mapping[str, str] = {}
+    otherwise: Mapping[str, str] = {}
 
 
 NONE = Neighbours()
 
 
+def asking(around: Neighbours, same_text: Sequence[Memory]) -> Neighbours:
+    """Add those in use that say the same of other files: the writer decides what becomes of it."""
+    used = [memory for memory in same_text if memory.status in ("active", "proposed")]
+    twins = {memory.id: scopes.told(memory.scope) for memory in used}
+    return around._replace(near=tuple(dict.fromkeys((*twins, *around.near))), twins=twins)
+
+
 def neighbours(tx: Tx, row: memories.MemoryRow) -> Neighbours:
     """Look for memories that the statement changes, contradicts or repeats."""
-    revised, opposite, near = "", [], []
+    revised, opposite, near, otherwise = "", [], [], {}
+    scope = json.loads(row.scope)
     statement = (row.subject, row.text)
     words = similar.words_of(*statement)
     for memory in _candidates(tx, row):
         if not _may_be_related(memory, row.subject, words):
             continue
         relation = similar.relation((memory.subject, memory.text), statement)
-        if relation == "revises" and not revised and _may_replace(row, memory):
+        theirs = json.loads(memory.scope)
+        if relation == "revises" and not scopes.same(theirs, scope):
+            otherwise[memory.id] = scopes.told(theirs)
+        elif relation == "revises" and not revised and _may_replace(row, memory):
             revised = memory.id
-        elif relation == "contradicts":
+        elif relation == "contradicts" and not scopes.apart(theirs, scope):
             opposite.append(memory.id)
         elif relation == "near":
             near.append(memory.id)
-    return Neighbours(revised, tuple(opposite), tuple(near))
+    return Neighbours(revised, tuple(opposite), tuple(near), otherwise=otherwise)
 
 
 def _may_be_related(memory: memories.Stated, subject: str, words: frozenset[str]) -> bool:
@@ -62,19 +82,28 @@ def _may_be_related(memory: memories.Stated, subject: str, words: frozenset[str]
 
 
 def _candidates(tx: Tx, row: memories.MemoryRow) -> list[memories.Stated]:
-    asked = terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS]
+    asked = rarest(tx, terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS])
     filters = {"source": ("memory",), "status": ("active", "proposed"), "layer": (row.layer,)}
-    matches = search.candidates(tx, rarest(tx, asked), LOOKED_AT, filters)
+    matches = search.candidates(tx, asked, LOOKED_AT, filters)
+    if row.scope != "[]":
+        # Where the same is said of many places, what is said of this one is looked for by itself.
+        here = memories.ids_with_scope(tx, row.scope, MOST_HERE)
+        only = {**filters, "ref": tuple(here)}
+        found = search.candidates(tx, asked, LOOKED_AT, only) if here else []
+        matches += [match for match in found if match not in matches]
     alike = [m.ref for m in matches if (m.kind, m.owner) == (row.kind, row.owner)]
     return memories.stated(tx, alike)
 
 
-def rarest(tx: Tx, stems: Sequence[str]) -> list[str]:
-    """The stems by which neighbours are looked up: in a large store, those that tell most."""
-    if tx.frequencies(()).entries < LARGE:
+def rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float = 1.0) -> list[str]:
+    """The stems by which neighbours are looked up: in a large store, those that tell most. After
+    the `least` number of them none that more than a `share` of all entries holds."""
+    entries = tx.frequencies(()).entries
+    if entries < LARGE:
         return list(stems)
     holding = tx.frequencies(stems).holding
-    return terms.rarest(filter(holding.get, stems), holding, PROMISED, RAREST)
+    found = filter(holding.get, stems)
+    return terms.rarest(found, holding, PROMISED, least, share * entries)
 
 
 def _may_replace(row: memories.MemoryRow, memory: memories.Stated) -> bool:

@@ -8,7 +8,7 @@ end of a task, never in a hook. Whoever finds another one at it leaves it to the
 from typing import NamedTuple
 
 from ..db.database import Database
-from ..errors import Conflict
+from ..errors import RecollectError
 from . import consolidate, episodes
 from .look import IDLE
 
@@ -31,11 +31,14 @@ def settle(
     built = episodes.build(space, "", means.clock, quiet_since)
     # What a person took back is not forced on them again before it is due.
     weekly = not task_done or space.read(consolidate.was_undone)
+    if why := space.read(lambda tx: consolidate.resting(tx, means.clock())):
+        return Settled(built, note=why)
     try:
         done = consolidate.run(space, owner, means, only_if_due=weekly)
-    except Conflict as conflict:
-        # Somebody else consolidates, or has changed a memory meanwhile: there is a next time.
-        return Settled(built, note=conflict.message)
+    except RecollectError as error:
+        # Somebody else consolidates, or has changed a memory meanwhile: there is a next time. What
+        # failed is noted with the job, and what was done before stands.
+        return Settled(built, note=error.message)
     return Settled(built, done.lines, done.note)
 
 

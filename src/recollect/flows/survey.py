@@ -67,6 +67,8 @@ class Stats(NamedTuple):
     embedder: str
     embedded: int
     unembedded: int
+    consolidation: str = ""
+    """How the last consolidation of the project ended; empty before the first."""
 
 
 def count(tx: Tx) -> Counted:

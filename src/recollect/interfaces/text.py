@@ -276,6 +276,8 @@ def _stats(stats: Any) -> str:
     if stats.embedded or stats.unembedded:
         lag = f", {stats.unembedded} to be made" if stats.unembedded else ""
         lines.append(f"meaning: {render.counted(stats.embedded, 'vector')}{lag}")
+    if stats.consolidation:
+        lines.append(f"consolidation: {stats.consolidation}")
     lines.append(f"on disk: project {_size(stats.project_bytes)}, user {_size(stats.user_bytes)}")
     return "\n".join(lines)
 

@@ -71,7 +71,7 @@ def _learnings(days: Sequence[Any]) -> str:
 
 
 def _consolidated(done: Any) -> str:
-    if done.note:
+    if done.note and not (done.lines or done.applied):
         return str(done.note)
     lines = []
     for line in done.lines:
@@ -92,6 +92,8 @@ def _consolidated(done: Any) -> str:
         lines.append(f"{len(done.lines)} changes; `recollect consolidate undo` takes them back")
     else:
         lines.append(f"{len(done.lines)} changes would be made; nothing was changed")
+    if done.note:
+        lines.append(done.note)
     return "\n".join(lines)
 
 

@@ -3,7 +3,7 @@
 It does not know what an episode says; `body` is JSON that somebody else reads.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..db.database import Row, Tx, batches
@@ -91,11 +91,43 @@ def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[EpisodeRow]:
     return [EpisodeRow(*row) for row in rows]
 
 
-def in_use(tx: Tx) -> list[EpisodeRow]:
-    """Every episode that is not archived, oldest first."""
-    return [
-        EpisodeRow(*row) for row in tx.run(f"{_SELECT} AND status <> 'archived' ORDER BY at, id")
-    ]
+def written_after(tx: Tx, place: tuple[int, str], limit: int) -> list[EpisodeRow]:
+    """The first episodes in use that were written after a time, or at it with a greater id."""
+    rows = tx.run(
+        f"{_SELECT} AND status <> 'archived' AND (updated, id) > (:updated, :id) "
+        "ORDER BY updated, id LIMIT :limit",
+        {"updated": place[0], "id": place[1], "limit": limit},
+    )
+    return [EpisodeRow(*row) for row in rows]
+
+
+def without_synopsis(tx: Tx, before: int, limit: int) -> list[EpisodeRow]:
+    """The oldest episodes in use from before a time that have no synopsis yet."""
+    rows = tx.run(
+        f"{_SELECT} AND status <> 'archived' AND synopsis = '' AND at < :before "
+        "ORDER BY at, id LIMIT :limit",
+        {"before": before, "limit": limit},
+    )
+    return [EpisodeRow(*row) for row in rows]
+
+
+def in_use(tx: Tx, before: int, limit: int) -> dict[str, int]:
+    """The ids of episodes in use from before a time, each with its own, the oldest first."""
+    rows = tx.run(
+        "SELECT id, at FROM episodes WHERE space = :space AND status <> 'archived' "
+        "AND at < :before ORDER BY at, id LIMIT :limit",
+        {"before": before, "limit": limit},
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def synopses(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
+    """The synopses of those among these episodes that have one."""
+    found: dict[str, str] = {}
+    for names, params in batches("id", ids):
+        sql = "SELECT id, synopsis FROM episodes WHERE space = :space AND synopsis <> ''"
+        found.update((row[0], row[1]) for row in tx.run(f"{sql} AND id IN ({names})", params))
+    return found
 
 
 def bodies(tx: Tx, since: int) -> list[Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..db.database import Row, Tx, placeholders
+from ..db.database import Row, Tx, batches
 from ..nouns import NamedTuple
 
 
@@ -48,16 +48,14 @@ def judge(tx: Tx, ref: str, session: str, verdict: str) -> int:
 
 def verdicts(tx: Tx, refs: Sequence[str]) -> dict[str, dict[str, int]]:
     """How often each record was injected, and with which verdicts."""
-    if not refs:
-        return {}
-    names, params = placeholders("ref", refs)
     found: dict[str, dict[str, int]] = {}
-    for ref, verdict, count in tx.run(
-        "SELECT ref, verdict, count(*) FROM injections "
-        f"WHERE space = :space AND ref IN ({names}) GROUP BY ref, verdict",
-        params,
-    ):
-        found.setdefault(ref, {})[verdict or "shown"] = int(count)
+    for names, params in batches("ref", refs):
+        for ref, verdict, count in tx.run(
+            "SELECT ref, verdict, count(*) FROM injections "
+            f"WHERE space = :space AND ref IN ({names}) GROUP BY ref, verdict",
+            params,
+        ):
+            found.setdefault(ref, {})[verdict or "shown"] = int(count)
     return found
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..db.database import Row, Tx, placeholders
+from ..db.database import Row, Tx, batches, placeholders
 from ..nouns import NamedTuple
-from ..types import FOREVER, Json, Memory, SafeText
+from ..types import FOREVER, KINDS, Json, Memory, SafeText
 from .rows import columns, ids_from, load, seen_by, set_columns, values
 
 _COLUMNS = Memory._fields
@@ -71,7 +71,7 @@ def loaded(row: Row | MemoryRow) -> Memory:
 
 
 def insert(tx: Tx, row: MemoryRow) -> bool:
-    """Write a new version; false when an open one with the same text is there already."""
+    """Write a new version; false when an open one with the same text and scope is there."""
     return tx.one(_INSERT, row._asdict()) is not None
 
 
@@ -115,10 +115,11 @@ _SKETCH = (
 
 def sketches(tx: Tx, ids: Sequence[str]) -> dict[str, Sketch]:
     """Sketches of several versions by id; scope and tags are JSON."""
-    if not ids:
-        return {}
-    names, params = placeholders("id", ids)
-    return {row[0]: Sketch._make(row) for row in tx.run(f"{_SKETCH} AND id IN ({names})", params)}
+    found: dict[str, Sketch] = {}
+    for names, params in batches("id", ids):
+        rows = tx.run(f"{_SKETCH} AND id IN ({names})", params)
+        found.update((row[0], Sketch._make(row)) for row in rows)
+    return found
 
 
 class Stated(NamedTuple):
@@ -129,36 +130,38 @@ class Stated(NamedTuple):
     text: str
     status: str
     label: str
+    scope: str
 
 
 def stated(tx: Tx, ids: Sequence[str]) -> list[Stated]:
     """What several versions say, in the order of their ids' list."""
-    if not ids:
-        return []
-    names, params = placeholders("id", ids)
-    rows = tx.run(
-        f"SELECT {columns(Stated._fields)} FROM memories WHERE space = :space AND id IN ({names})",
-        params,
-    )
-    return sorted(map(Stated._make, rows), key=lambda stated: ids.index(stated.id))
+    found: dict[str, Stated] = {}
+    for names, params in batches("id", ids):
+        sql = f"SELECT {columns(Stated._fields)} FROM memories WHERE space = :space"
+        found.update(
+            (row[0], Stated._make(row)) for row in tx.run(f"{sql} AND id IN ({names})", params)
+        )
+    return [found[id] for id in dict.fromkeys(ids) if id in found]
 
 
 def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
     """Several versions by id."""
-    if not ids:
-        return {}
-    names, params = placeholders("id", ids)
-    return {row[0]: loaded(row) for row in tx.run(f"{_SELECT} AND id IN ({names})", params)}
+    found: dict[str, Memory] = {}
+    for names, params in batches("id", ids):
+        rows = tx.run(f"{_SELECT} AND id IN ({names})", params)
+        found.update((row[0], loaded(row)) for row in rows)
+    return found
 
 
-def open_with_text(tx: Tx, place: Mapping[str, str]) -> Memory | None:
-    """The open memory with this digest in this kind, layer and owner; held until the commit."""
-    row = tx.one(
+def open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
+    """The open memories with this digest in this kind, layer and owner, one for each scope, oldest
+    first; held until the commit."""
+    rows = tx.run(
         f"{_SELECT} AND layer = :layer AND owner = :owner AND kind = :kind AND digest = :digest "
-        f"AND valid_to = {FOREVER} {tx.for_update}",
+        f"AND valid_to = {FOREVER} ORDER BY first_seen, id {tx.for_update}",
         place,
     )
-    return loaded(row) if row else None
+    return [loaded(row) for row in rows]
 
 
 def versions(tx: Tx, root: str) -> list[Memory]:
@@ -228,6 +231,85 @@ def in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
         {**params, "limit": limit},
     )
     return [loaded(row) for row in rows]
+
+
+def ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
+    """The ids of the newest open memories in use whose scope is this JSON."""
+    rows = tx.run(
+        f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        "AND scope <> '[]' AND status IN ('active', 'proposed') AND scope = :scope "
+        "ORDER BY first_seen DESC, id LIMIT :limit",
+        {"scope": scope, "limit": limit},
+    )
+    return [row[0] for row in rows]
+
+
+def reinforced_after(tx: Tx, place: tuple[int, str], limit: int) -> list[tuple[int, str]]:
+    """When and which memories in use were learned or reinforced after a time, or at it with a
+    greater id: the first of them, in this order."""
+    kinds, params = placeholders("kind", tuple(KINDS))
+    rows = tx.run(
+        f"SELECT last_reinforced, id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        f"AND kind IN ({kinds}) AND status IN ('active', 'proposed') AND last_reinforced >= :at "
+        "AND (last_reinforced > :at OR id > :id) ORDER BY last_reinforced, id LIMIT :limit",
+        {**params, "at": place[0], "id": place[1], "limit": limit},
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def some(tx: Tx, kinds: Sequence[str], statuses: Sequence[str], limit: int) -> list[str]:
+    """The ids of open memories of these kinds with one of these statuses, at most so many."""
+    of_kind, params = placeholders("kind", kinds)
+    having, more = placeholders("status", statuses)
+    rows = tx.run(
+        f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        f"AND kind IN ({of_kind}) AND status IN ({having}) LIMIT :limit",
+        {**params, **more, "limit": limit},
+    )
+    return [row[0] for row in rows]
+
+
+class Ageing(NamedTuple):
+    """What tells whether a memory has faded."""
+
+    id: str
+    kind: str
+    status: str
+    origin: str
+    label: str
+    reinforcement: int
+    recalls: int
+    first_seen: int
+    last_reinforced: int
+    valid_to: int
+
+
+def ageing(tx: Tx, reinforced_before: int, tools_before: int) -> list[Ageing]:
+    """The memories in use that were not reinforced since a time, and those of tools from before
+    another one."""
+    kinds, params = placeholders("kind", tuple(KINDS))
+    select = (
+        f"SELECT {columns(Ageing._fields)} FROM memories WHERE space = :space "
+        f"AND valid_to = {FOREVER} AND status IN ('active', 'proposed') "
+    )
+    old = tx.run(
+        f"{select} AND kind IN ({kinds}) AND last_reinforced < :before",
+        {**params, "before": reinforced_before},
+    )
+    noted = tx.run(
+        f"{select} AND label = 'tool' AND first_seen < :before", {"before": tools_before}
+    )
+    return list(map(Ageing._make, dict.fromkeys((*old, *noted))))
+
+
+def references(tx: Tx, after: str, limit: int) -> list[Row]:
+    """Id, sources and evidence (JSON) of memories in use that have any, after an id, by id."""
+    return tx.run(
+        f"SELECT id, sources, evidence FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        "AND status IN ('active', 'proposed') AND (sources <> '[]' OR evidence <> '[]') "
+        "AND id > :after ORDER BY id LIMIT :limit",
+        {"after": after, "limit": limit},
+    )
 
 
 def listing(
