@@ -27,7 +27,7 @@ from ..errors import Conflict, NotFound, RecollectError, Refused, Unavailable
 from ..store import episodes, events, jobs, links, memories, undos
 from ..types import Json, Memory
 from . import episodes as kept
-from . import learn, tend
+from . import learn
 from .apply_plan import Changes, apply_step, digest, reindexed
 
 JOB = OPERATION = "consolidate"
@@ -137,9 +137,7 @@ def load(tx: Tx, now: int) -> Loaded:
     job = jobs.get(tx, JOB)
     rows = episodes.in_use(tx)
     newest = max((row.updated for row in rows), default=0)
-    known: list[Memory] = []
-    while page := memories.listing(tx, {}, tend.PAGE, len(known)):
-        known += page
+    known = memories.listing(tx, {}, memories.ALL)
     told = [kept.episode_of(row) for row in rows]
     referred = upkeep.referred_to(known)
     pairs = [(one, row.synopsis) for one, row in zip(told, rows, strict=True)]
