@@ -174,7 +174,7 @@ def _fill(
     count: int,
     old: bool = False,
 ) -> None:
-    """Write memories and episodes of now, or `old` ones of the last year and the last three weeks."""
+    """Write memories and episodes of now, or `old` ones of the last year and three weeks."""
     now = int(time() * 1_000_000)
     kinds = [kind for kind in KINDS if kind != "policy"]
 

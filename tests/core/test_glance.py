@@ -128,7 +128,7 @@ def test_words_that_only_look_like_a_hint_leave_no_clue() -> None:
         assert glance.clues_of(word) == set(), word
     assert glance.clues_of("GITHUB_TOKEN") == {"token"}
     assert glance.clues_of("dockerfile") == set()
-    assert glance.clues_of("docker") == {"docker login"}
+    assert glance.clues_of("snyk") == {"snyk auth"}
 
 
 def test_little_text_is_looked_at_closely() -> None:

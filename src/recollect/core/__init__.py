@@ -53,10 +53,13 @@ if TYPE_CHECKING:
     from . import reconcile as reconcile
     from . import render as render
     from . import scopes as scopes
+    from . import secret_commands as secret_commands
+    from . import secret_escapes as secret_escapes
     from . import secret_formats as secret_formats
     from . import secret_names as secret_names
     from . import secret_rules as secret_rules
     from . import secret_search as secret_search
+    from . import secret_values as secret_values
     from . import secrets as secrets
     from . import session_recall as session_recall
     from . import shell_signs as shell_signs

@@ -15,6 +15,7 @@ from functools import cache
 
 from .. import core
 from ..nouns import NamedTuple
+from . import secret_commands as commands
 from . import secret_formats as formats
 from . import secret_rules as rules
 
@@ -44,7 +45,8 @@ HINTS = frozenset(
         COOKIE_HINT,
     )
 )
-"""Whatever any rule looks at begins with one of these texts, but for tokens and tables."""
+"""Whatever any rule looks at begins with one of these texts, but for tokens, tables and command
+lines: those are found by the names of their programs, which are whole words."""
 
 ISSUED, BEHIND_SIGN = "a token's prefix", "what may follow a sign in a token"
 HIDDEN = "an unseen character"
@@ -58,7 +60,7 @@ _MOST_HELD = 1_000_000
 
 _MOST_WORDS, _LONGEST_WORD = 100_000, 80
 _IN_WORDS = r"(?a)[\w.-]+"
-_CLUES = (*sorted(HINTS), ISSUED, BEHIND_SIGN, HIDDEN)
+_CLUES = (*sorted(HINTS.union(commands.COMMANDS)), ISSUED, BEHIND_SIGN, HIDDEN)
 _MARK = "\x7f"
 SIGNS = tuple(hint for hint in HINTS if not any(map(str.isalnum, hint)))
 """Hints that stand between words, where no glance sees them."""
@@ -133,7 +135,9 @@ def tokens_among(shadow: str, clues: frozenset[str]) -> bool:
 def hints_of(seen: Glance | None, shadow: str) -> Iterable[str]:
     """The hints that are worth looking for in a text, after a glance at it or without one."""
     if seen is None:
-        return HINTS
+        named = commands.programs()
+        words = {word.decode() for word in core.terms.words_of(shadow.lower())}
+        return HINTS.union([named[word] for word in words & named.keys()])
     # A password in an address stands before an `@`, which is looked for in no time.
     return seen.clues.union(SIGNS if "@" in shadow else _NOT_ADDRESSES)
 
@@ -203,6 +207,12 @@ def _telling(words: list[str]) -> list[str]:
     tokens = [prefix for prefix, _, _ in formats.prefixes_in(begun)] if long else []
     tokens += [part for _, part, _, _ in formats.SHAPED if part in begun]
     found = [word for word in words if any(map(word.lower().__contains__, parts))] if parts else []
+    programs = commands.programs().keys()
+    if not programs.isdisjoint(lower.split("\n")):
+        found += [word for word in words if word.lower() in programs]
+    if not whole.isascii():
+        parts_of = rules.compiled(r"[\0-\x7f]+").findall
+        found += [word for word in words if not programs.isdisjoint(parts_of(word.lower()))]
     cut = [prefix for prefix in _cut_short() if prefix in whole]
     found += [word for word in words if any(map(word.__contains__, cut))] if cut else []
     for word in long:
@@ -241,6 +251,8 @@ def _clues_of_ascii(word: str) -> set[str]:
         and (not ends or lower.endswith(core))
     }
     found.update(hint for hint in NAME_ENDS if hint in lower and _announces(word, lower, hint))
+    if lower in commands.programs():
+        found.add(commands.programs()[lower])
     if len(word) >= _SHORTEST_TOKEN or any(map(word.__contains__, _cut_short())):
         found.update((ISSUED,) if _may_be_token(word) else ())
     if len(word) > 30 and word[0] in _BEHIND_SIGN:

@@ -1,5 +1,5 @@
 """The published formats of secrets: what a token of each issuer looks like, and the places in
-commands, headers and addresses where a secret stands.
+headers and addresses where a secret stands; those in command lines are in `core.secret_commands`.
 
 Tables of shapes, nothing else. Whether a match is a real secret or an example is decided in
 `core.secret_rules`; `core.secrets` does the searching.
@@ -198,7 +198,6 @@ SHAPED = (
 """Type, a text and a pattern that the long runs of a text must show, and the whole pattern."""
 
 _CONNECTION = r"[^;\n\"']{1,64};\s?(?:password|pwd)=([^\s;\"'<>]{3,128})"
-_PASSWORD_OPTION = r"[^\n|;]{0,200}?\s-p[ =]?[\"']?([^\s\"'-][^\s\"']{2,64})"
 
 CONTEXTS = (
     (
@@ -225,17 +224,6 @@ CONTEXTS = (
         r"(?i)authorization(?:\\*[\"']\s{0,4}[:=,]|\s{0,4}[:=])\s{0,4}\\*[\"']?"
         r"(?:[a-z][\w-]{1,15} {1,4})?(?=[^\s\"']{0,64}\d)([^\s\"'\\,;$<{(][^\s\"'\\,;]{7,})",
     ),
-    (
-        "password",
-        "curl ",
-        r"(?i)curl [^\n|]{0,120}?(?:\\\n[^\n|]{0,120}?)?(?:-u|--user)[ =]{1,4}[\"']?(?:"
-        r"[^\s:\"'$]{0,64}:(?!(?:pass(?:word)?|test)\b)([^\s\"']{3,128})|([^\s:\"'$]{8,128}):[\"'\s])",
-    ),
-    ("password", "psexec", "(?i)psexec" + _PASSWORD_OPTION),
-    ("password", "sshpass", "(?i)sshpass" + _PASSWORD_OPTION),
-    ("password", "mysql", "(?i)mysql" + _PASSWORD_OPTION),
-    ("password", "docker login", "(?i)docker login" + _PASSWORD_OPTION),
-    ("password", "redis-cli", "(?i)redis-cli" + _PASSWORD_OPTION.replace("-p", "-a")),
     (
         "passphrase",
         "pass",

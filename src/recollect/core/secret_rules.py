@@ -57,7 +57,10 @@ _ENDINGS = _set("value base b prod production dev test live staging default")
 LONGEST_NAME = 100
 _ANNOUNCING = _set("secret token password apikey")
 _ABOUT = _set("id name hash digest fingerprint ref version arn url uri path file type")
-_BEFORE_PASS = _set("db user my smtp mail ftp ssh admin root redis mysql store auth")
+_BEFORE_PASS = _set(
+    "db user my smtp mail ftp ssh admin root redis mysql store auth key"
+    " srcstore deststore srckey destkey"
+)
 
 
 @lru_cache(maxsize=4096)
@@ -88,6 +91,8 @@ def kind_of_name(name: str) -> str:
         return _kind_of_key(last.removesuffix("key") or before, name)
     if last == "login" and before.endswith("sonar"):
         return "token"
+    if last == "auth" and before == "rediscli":
+        return "password"
     if last in ("auth", "salt", "pat"):
         return "hint"
     return "hint" if last not in _ABOUT and not _ANNOUNCING.isdisjoint(parts) else ""
@@ -110,7 +115,8 @@ _FILLED_IN_LATER = (
 )
 _EXAMPLE = _set("your change changeme changethis placeholder sample dummy replace insert here")
 _CODE = (
-    r"[\w$]+\(|^[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)+$|^[&*@!]?\w+\[|=>|^-|^!\d"
+    r"[\w$]+\(|^[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)+$|^[&*@!]?\w+\[|=>|^-"
+    r"|^!(?:\d|vault\b)"
 )
 _PLACE = r"^(?:https?:|[.~]{0,2}/[\w.@-]+/)"
 _SELF = _set("password passwd passphrase pass pwd secret token key credentials")
@@ -240,6 +246,17 @@ def is_secret_in(context: str, value: str) -> bool:
     if context == "passphrase":
         return is_phrase(value)
     return is_random(value) if context == "webhook" else not is_filler(value)
+
+
+def is_secret_argument(value: str) -> bool:
+    """Check whether an argument of `secret_commands.COMMANDS` is a password: no example, no name of
+    a variable, no port."""
+    return not (
+        is_filler(value)
+        or is_words(value)
+        or _refers(value)
+        or has(r"^\d{1,5}(?::\d{1,5})*(?:/\w{1,4})?$|^[\d.]{7,15}:[\d:]+$", value)
+    )
 
 
 def is_basic(value: str) -> bool:

@@ -1,8 +1,8 @@
 """Where in a text the secrets are.
 
-Knows places: long runs of token characters, broken lines, key blocks, headers and commands, names
-with a value. What is a secret in such a place is asked of `core.secret_formats` and
-`core.secret_rules`; what becomes of it is the business of `core.secrets`.
+Knows places: long runs of token characters, broken lines, key blocks, headers and commands; names
+with a value are found by `core.secret_values`. What is a secret in such a place is asked of
+`core.secret_formats` and `core.secret_rules`; what becomes of it is the business of `core.secrets`.
 
 Text without secrets costs little, because the search runs over an ASCII shadow of the text (one
 character for each, so that offsets agree), and a pattern is tried only where a fixed text was found
@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from recollect.core import secret_commands as commands
+from recollect.core import secret_escapes as escapes
 from recollect.core import secret_formats as formats
 from recollect.core import secret_rules as rules
 from recollect.core.glance import (
@@ -22,8 +24,6 @@ from recollect.core.glance import (
     HIDDEN,
     HINTS,
     MANIFEST_HINT,
-    NAME_ENDS,
-    NAME_REST,
     UNSEEN,
     Places,
     all_of,
@@ -32,18 +32,7 @@ from recollect.core.glance import (
     places_of,
     tokens_among,
 )
-
-Span = tuple[int, int, str]
-"""Start, end, type."""
-
-TYPES = {
-    "password": "password",
-    "secret": "secret",
-    "token": "token",
-    "key": "api-key",
-    "hint": "secret",
-}
-"""What a secret is called that was found by its name alone."""
+from recollect.core.secret_values import TYPES, Span, assigned
 
 _TOKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-~"
 _CLASS = {
@@ -76,7 +65,20 @@ def spans(text: str) -> list[Span]:
 
 
 def _found(text: str) -> Iterator[Span]:
-    """Everything that looks like a secret, the most telling rules first."""
+    """Everything that looks like a secret, also behind and around escape sequences."""
+    yield from _seen(text)
+    sequences = escapes.sequences_in(text)
+    masked = escapes.masked(text, sequences)
+    if masked is not text:
+        yield from _tokens(masked, _shadow_and_classes(masked)[1])
+    if sequences:
+        plain = escapes.without(text, sequences)
+        for start, end, type_ in _seen(plain.text):
+            yield plain.place(start), plain.place(end - 1) + 1, type_
+
+
+def _seen(text: str) -> Iterator[Span]:
+    """What looks like a secret as the text stands, the most telling rules first."""
     shadow, classes = _shadow_and_classes(text)
     seen = glance(text)
     lower = shadow.lower() if not seen or seen.clues else shadow
@@ -92,7 +94,7 @@ def _found(text: str) -> Iterator[Span]:
         if MANIFEST_HINT in places:
             yield from _manifests(text, places[MANIFEST_HINT])
         yield from _in_contexts(text, places)
-        yield from _assigned(text, lower, places)
+        yield from assigned(text, lower, places)
         if COOKIE_HINT in places:
             yield from _cookies(text, places[COOKIE_HINT])
     if "|" in text and "--" in text:
@@ -113,6 +115,11 @@ def _in_contexts(text: str, places: Places) -> Iterator[Span]:
             group = match.lastindex or 0
             if rules.is_secret_in(type_, match[group]):
                 yield *match.span(group), type_
+    for hint in places.keys() & commands.COMMANDS.keys():
+        for match in _matches(commands.COMMANDS[hint], text, places[hint]):
+            group = match.lastindex or 0
+            if rules.is_secret_argument(match[group]):
+                yield *match.span(group), TYPES["password"]
 
 
 def _matches(pattern: str, text: str, places: Sequence[int]) -> Iterator[re.Match[str]]:
@@ -219,7 +226,7 @@ def _interspersed(text: str) -> Iterator[Span]:
     joined = unseen.sub("", text)
     shadow, classes = _shadow_and_classes(joined)
     lower = shadow.lower()
-    found = [*_tokens(joined, classes), *_assigned(joined, lower, places_of(lower, HINTS))]
+    found = [*_tokens(joined, classes), *assigned(joined, lower, places_of(lower, HINTS))]
     if found:
         kept = [at for at, character in enumerate(text) if character not in UNSEEN]
         yield from _spread(found, kept)
@@ -291,110 +298,3 @@ def _tables(text: str) -> Iterator[Span]:
                     at = start + cell.index(value)
                     yield at, at + len(value), TYPES[kind]
                 start += len(cell) + 1
-
-
-# ---------------------------------------------------------------------------------------------
-# Values under a telling name
-
-_NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.-"
-_VALUE = (
-    r"(?:[bruf]{0,2}(?P<quote>[\"'`])(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){0,2048})"
-    r"|(?P<escape>\\+[\"'`])(?P<escaped>(?:(?!(?P=escape))\\*[^\\\n]){0,2048})"
-    r"|(?P<bare>(?:[^\s\"'`,;&<>()\[\]{}|\\]|[,;&](?![\s\"'`]|[\w ]{1,30}=|$)){4,512}+)(?![(\[]))"
-)
-_ASSIGNED = (
-    r"(?P<close>\\*[\"'`])?\]?(?:"
-    r"[ \t]{0,30}(?P<op>:=|=>|->|[=!]==?|=|:(?!:))"
-    r"(?:[ \t]{0,4}[A-Za-z][\w.\[\]<>?| ]{0,40}?=(?![=>]))?"
-    r"|(?P<comma>[ \t]{0,4},)"
-    r"|(?P<pair>[\"']?,?\s{1,40}\\*[\"']?value\\*[\"']?\s{0,4}[:=]|\s{0,4}\{\s{1,9}default\s{0,9}=)"
-    r"|(?P<says>(?: for [^\n\"'`]{0,40}(?:[\"'`][^\n\"'`]{1,40}[\"'`])?)?"
-    r" (?:is|ist|lautet|est):?(?=\s))"
-    r"|(?P<element>(?:[ \t][^<>\n]{0,80})?>)"
-    r"|(?P<space>(?=[ \t]))"
-    r")(?:[ \t]{0,30}|\s{0,60}(?=\\*[\"']))" + _VALUE
-)
-
-
-def _assigned(text: str, lower: str, places: Places) -> Iterator[Span]:
-    """Values under a name that announces a secret: `API_KEY=…`, `"password": "…"`, `--token …`."""
-    rest, assigned = rules.compiled(NAME_REST).match, rules.compiled(_ASSIGNED).match
-    for hint in NAME_ENDS:
-        seen = 0
-        for at in places.get(hint, ()):
-            end = rest(lower, at + len(hint)) if at >= seen else None
-            match = assigned(text, end.end()) if end else None
-            if match:
-                seen = match.end("bare")  # a value without quotes is looked at once
-                yield from _value_under(text, at, match)
-
-
-def _value_under(text: str, at: int, match: re.Match[str]) -> Iterator[Span]:
-    around = text[max(0, at - 120) : at]
-    before = around.rstrip(_NAME_CHARACTERS)
-    name = around[len(before) :] + text[at : match.start()]
-    kind = rules.kind_of_name(name)
-    if kind == "hint":  # perhaps of two words: "secret key"
-        kind = rules.kind_of_name(" ".join([*before.split(" ")[-2:-1], name])) or kind
-    if kind and _takes_value(match, kind, name, before):
-        group = match.lastgroup or "bare"
-        value = match[group] if group != "bare" else match[group].rstrip(".:")
-        loose = _takes_bare(match, name, before)
-        if rules.is_secret(kind, value, quoted=group != "bare", loose=loose):
-            yield match.start(group), match.start(group) + len(value), TYPES[kind]
-
-
-def _takes_value(match: re.Match[str], kind: str, name: str, before: str) -> bool:
-    """Whether what stands between name and value gives the value to the name."""
-    quote = match["quote"] or match["escape"]
-    if before.endswith("${"):  # a variable of the shell, with what to do when it is empty
-        return False
-    if match["comma"]:
-        return bool(
-            match["close"] and quote and name.isupper() and re.search(r"\(\s*\\*[\"']$", before)
-        )
-    if match["says"]:
-        return kind == "password" or rules.is_random(match["bare"] or match["quoted"] or "", 16)
-    if match["element"]:
-        return before.endswith("<")
-    if match["space"] is not None:
-        return bool(
-            name.startswith("-")
-            or re.search(r"login\s+\S+\s+$", before)
-            or (quote and name.endswith("PASSWORD"))
-            or (quote and name == "password" and before.rstrip(" \t")[-1:] in ("", "\n"))
-            or (match["bare"] and rules.is_random(match["bare"], 20))
-            # The seed of one-time passwords is base 32.
-            or (rules.has(r"^[A-Z2-7]{16,64}$", match["bare"] or "") and kind == "secret")
-        )
-    if not quote:
-        return match["op"] != ":" or not name.lower().endswith("pass")  # the outcome of a test
-    # In "Password: " the quote behind the name closes the string that the name stands in.
-    return match["close"] is not None or quote[-1] != before[-1:]
-
-
-def _takes_bare(match: re.Match[str], name: str, before: str) -> bool:
-    """Whether literals stand here without quotes, so that a plain word is not a variable."""
-    op = match["op"]
-    if match["space"] is not None:
-        return re.search(r"login\s+\S+\s+$|\s--?\w[^\n]*$", before) is not None
-    if match["element"]:
-        return True
-    if match["says"]:
-        ends = rules.compiled(r"[ \t]*(?:[.!]?[ \t]*(?:\n|\Z))").match(match.string, match.end())
-        return match["says"].endswith(":") and ends is not None
-    if op in ("==", "!=", "===", "!=="):
-        return match["bare"] is None
-    if re.search(r"(?:^|\n)[ \t]*user(?:name)? ?[:=] ?[\w.@-]+[ \t]*\n[ \t]*$", before):
-        return True
-    if op == ":":
-        return name.isupper()
-    if op != "=" or match.end("op") != match.start("bare"):
-        return False
-    line_ends = match.string[match.end() : match.end() + 1] in ("", "\n", "\r")
-    return (
-        name.isupper()
-        or before[-1:] in (";", "?", "&")
-        or (before[-1:] in ("", "\n") and line_ends)
-        or re.search(r"\b(?:user|uid|host|server|username)=\S+ $", before) is not None
-    )

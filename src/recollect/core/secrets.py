@@ -14,7 +14,8 @@ from itertools import count
 
 from recollect.core import secret_rules as rules
 from recollect.core.secret_formats import LONGEST_ID, ids
-from recollect.core.secret_search import TYPES, spans
+from recollect.core.secret_search import spans
+from recollect.core.secret_values import TYPES
 from recollect.errors import InvalidInput
 from recollect.nouns import NamedTuple
 from recollect.types import Json, SafeText

@@ -225,8 +225,9 @@ class SqliteDatabase:
         """Whether the store is this user's own and holds nothing that runs by itself."""
         files.check_schema(connection, self.path)
         if self._registry:
-            row = connection.execute("SELECT name FROM spaces WHERE id = ?", (self.space,)).get
-            if not self._registry.knows(str(row or ""), self.path):
+            name = "SELECT CAST(name AS BLOB) FROM spaces WHERE id = ?"
+            id = (connection.execute(name, (self.space,)).get or b"").decode(errors="replace")
+            if not self._registry.knows(id, self.path):
                 raise files.unknown(self.path)
 
     def _migrate(self, connection: apsw.Connection) -> None:
@@ -355,9 +356,9 @@ class SqliteDatabase:
                     f"journal mode is {mode}, not wal: readers and writers wait for each other"
                 )
             if deep:
-                for row in tx.run("PRAGMA integrity_check(20)"):
-                    if row[0] != "ok":
-                        problems.append(f"integrity: {row[0]}")
+                from .sqlite_damage import damage
+
+                problems += damage(self._local.connection)
             size = os.path.getsize(self.path) if self.path and os.path.exists(self.path) else 0
             durability = "in memory" if not self.path else f"{mode}, synchronous=FULL"
             return Health("sqlite", version, self.path, durability, size, tuple(problems))

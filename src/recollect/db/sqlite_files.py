@@ -12,8 +12,12 @@ import stat
 import apsw
 
 from ..errors import Refused, StoreCorrupt, StoreError, StoreForeign
-from ..nouns import TYPE_CHECKING, Protocol
+from ..nouns import TYPE_CHECKING, Any, Protocol
 from .sqlite_errors import translated
+
+_SMALLEST = 512
+"""Bytes of the smallest page, and so of the smallest database. SQLite makes a new one of an empty
+file, which is right, and also of a file of one byte, which somebody wrote."""
 
 _BESIDE = ("-wal", "-shm", "-journal")
 
@@ -65,13 +69,17 @@ def check(path: str, registry: Registry | None) -> None:
     """Refuse a place that somebody else prepared, before SQLite opens anything there."""
     for ending in _BESIDE:
         identity(path + ending, registry)
-    there = registry and identity(path, registry)
-    if registry and there and not os.path.getsize(path) and registry.had_one_at(path):
+    if identity(path, registry) is None:
+        return
+    size = os.path.getsize(path)
+    if size < _SMALLEST and registry and registry.had_one_at(path):
         raise StoreCorrupt(
-            "the store's file is empty, but there was a store in it",
+            f"the store's file is {'cut off' if size else 'empty'}, but there was a store in it",
             where=path,
             hint="restore a copy made by `recollect backup`, or remove the file to begin anew",
         )
+    if 0 < size < _SMALLEST:
+        raise translated(apsw.NotADBError(), path)
 
 
 def _not_ours(what: str, path: str) -> StoreForeign:
@@ -101,11 +109,12 @@ def make_private(path: str) -> None:
 
 def check_schema(connection: apsw.Connection, path: str) -> None:
     """Triggers and views run with our rights; we make none."""
-    strange = connection.execute(
-        "SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view') LIMIT 1"
+    strange: Any = connection.execute(
+        "SELECT type, CAST(name AS BLOB) FROM sqlite_schema "
+        "WHERE type IN ('trigger', 'view') LIMIT 1"
     ).fetchall()
     if strange:
-        kind, name = strange[0]
+        kind, name = strange[0][0], strange[0][1].decode(errors="replace")
         raise StoreForeign(
             f"this store holds a {kind} that Recollect did not make: {name!r}",
             where=path,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import apsw
 
+from ..errors import StoreCorrupt
 from .database import MATCHED_COLUMNS, Frequencies, Matched, Params, Row
 
 # One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count
@@ -45,11 +46,32 @@ class SqliteTx:
         self.space = space
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
-        return list(self._connection.execute(sql, {"space": self.space, **(params or {})}))
+        return self._readable(sql, params)[0]
 
     def one(self, sql: str, params: Params | None = None) -> Row | None:
-        rows = self.run(sql, params)
+        rows, damaged = self._readable(sql, params)
+        if damaged and not rows:
+            # Not "there is none": its caller would make another one.
+            raise StoreCorrupt(
+                "this record cannot be read: it holds text that is not UTF-8",
+                where=self._connection.filename,
+                hint="`recollect doctor` names such records; restore it from a copy made by "
+                "`recollect backup`",
+            )
         return rows[0] if rows else None
+
+    def _readable(self, sql: str, params: Params | None) -> tuple[list[Row], int]:
+        """Return the rows that can be decoded, and the number of the others: a damaged record is
+        set aside alone."""
+        found = self._connection.execute(sql, {"space": self.space, **(params or {})})
+        rows: list[Row] = []
+        damaged = 0
+        while True:
+            try:
+                rows.extend(found)
+                return rows, damaged
+            except UnicodeDecodeError:
+                damaged += 1  # what was read is kept, and the next row comes next
 
     def many(self, sql: str, rows: Iterable[Params]) -> None:
         self._connection.executemany(sql, ({"space": self.space, **row} for row in rows))
@@ -84,19 +106,18 @@ class SqliteTx:
         vectors: bool = False,
     ) -> list[Matched]:
         question = " OR ".join(f'"{stem}"' for stem in stems)
-        bound = {**params, "space": self.space, "match": question, "limit": limit}
+        bound = {**params, "match": question, "limit": limit}
         vector = _VECTOR if vectors else "NULL"
         if where and exact:
             sql = _MATCH.format(best=_BEST_OF.format(where=where), vector=vector)
         else:
             sql = _MATCH.format(best=_BEST, vector=vector) + (f" WHERE {where}" if where else "")
-        return list(map(Matched._make, self._connection.execute(sql, bound)))
+        return list(map(Matched._make, self.run(sql, bound)))
 
     def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
         sql = _THESE.format(entries=", ".join(map(str, entries)))
         sql += f" AND {where}" if where else ""
-        found = self._connection.execute(sql, {**params, "space": self.space})
-        return list(map(Matched._make, found))
+        return list(map(Matched._make, self.run(sql, params)))
 
     def frequencies(self, stems: Sequence[str]) -> Frequencies:
         totals = self.one(_TOTALS)

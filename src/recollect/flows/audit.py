@@ -11,7 +11,7 @@ from ..db.database import Tx
 from ..errors import InvalidInput, Refused
 from ..store import injections, links, memories, procedures
 from ..types import Memory
-from . import learn, revise, tend
+from . import learn, revise
 from . import procedures as ways
 
 OFTEN = 10
@@ -41,10 +41,7 @@ class Promoted(NamedTuple):
 
 def every_open(tx: Tx) -> list[Memory]:
     """All open memories."""
-    found: list[Memory] = []
-    while page := memories.listing(tx, {}, tend.PAGE, len(found)):
-        found += page
-    return found
+    return memories.listing(tx, {}, memories.ALL)
 
 
 def promote(

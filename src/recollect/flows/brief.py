@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from .. import store
 from ..core import activate, messages, rank, terms, tokens
@@ -222,7 +223,9 @@ def _skills(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[activate.Skill
     asked = terms.query_terms(ask.query)
     found = []
     for match in matches:
-        row = store.procedures.get(tx, match.ref) if match.source == "procedure" else None
+        if match.source != "procedure":
+            continue
+        row = store.rows.readable(partial(store.procedures.get, tx, match.ref))
         if row is not None:
             found.append(_skill(row, _strength_of_match(match, asked)))
     return found

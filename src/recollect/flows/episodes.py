@@ -6,6 +6,7 @@ the index. What is given comes back as it was given, its own id included.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ..core import archive, secret_names, secrets, trust, upkeep, urls
@@ -13,6 +14,7 @@ from ..core import episodes as told
 from ..db.database import Database, Tx
 from ..errors import Conflict, InvalidInput, NotFound
 from ..store import cursors, episodes, memories, search, sessions
+from ..store.rows import readable
 from ..types import Json, SafeText, Stored
 from . import index, learn, record
 
@@ -204,7 +206,7 @@ def build(space: Database, session: str, clock: Callable[[], int], quiet_since: 
     names = space.read(lambda tx: _grown(tx, session, quiet_since))
     read = created = updated = 0
     for name in names:
-        made = _built(space, name, clock())
+        made = readable(partial(_built, space, name, clock())) or []
         read += len(made)
         created += sum(one.action == "created" for one in made)
         updated += sum(one.action == "updated" for one in made)
@@ -220,7 +222,7 @@ def _grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
         return [session]
     found = []
     for name in sessions.every_id(tx):
-        held = sessions.get(tx, name)
+        held = readable(partial(sessions.get, tx, name))
         if not held or not held.messages:
             continue
         over = not quiet_since or held.status == "ended" or held.last_active < quiet_since

@@ -113,7 +113,7 @@ def _message_of(row: "store.sessions.MessageRow") -> Message:
 
 
 def _document(tx: Tx, item: Matched, searched: Sequence[str]) -> Loaded | None:
-    document = store.documents.get(tx, item.ref)
+    document = store.rows.readable(lambda: store.documents.get(tx, item.ref))
     if document is None:
         return None
     hit = Hit(

@@ -59,7 +59,4 @@ def _own_id(memory: Memory) -> str:
 
 
 def _every(tx: Tx) -> list[Memory]:
-    found: list[Memory] = []
-    while page := memories.listing(tx, {"kind": "pattern"}, tend.PAGE, len(found)):
-        found += page
-    return found
+    return memories.listing(tx, {"kind": "pattern"}, memories.ALL)

@@ -92,10 +92,10 @@ def _label(tx: Tx, name: str) -> str:
     """A record in a line."""
     kind = name[:2]
     if kind == "m-":
-        memory = store.memories.get(tx, name)
+        memory = store.rows.readable(lambda: store.memories.get(tx, name))
         return memory.text if memory else name
     if kind in ("e-", "p-"):
         kept = store.episodes if kind == "e-" else store.procedures
-        held = kept.sketch(tx, name)
+        held = store.rows.readable(lambda: kept.sketch(tx, name))
         return held.text if held else name
     return name

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..core import secret_names, secrets, terms, urls
 from ..db.database import Tx
 from ..errors import NotFound
 from ..store import documents, search, state
+from ..store.rows import readable
 from ..types import FOREVER, Document
 from . import index
 
@@ -80,5 +83,5 @@ def find(tx: Tx, query: str, limit: int) -> list[Document]:
     """Values that hold words of the query, best first."""
     asked = terms.query_stems(query)
     found = search.candidates(tx, asked, limit, {"source": ("document",), "kind": (TYPE,)})
-    hits = [documents.get(tx, item.ref) for item in found]
+    hits = [readable(partial(documents.get, tx, item.ref)) for item in found]
     return [document for document in hits if document is not None]

@@ -11,6 +11,7 @@ from ..core import messages, session_recall, terms
 from ..db.database import Matched, Tx
 from ..errors import InvalidInput
 from ..store import search, sessions
+from ..store.rows import readable
 from . import recall
 
 MODES = ("ranked", "plain")
@@ -107,6 +108,6 @@ def _candidates(tx: Tx, query: str, max_sessions: int) -> set[Matched]:
 
 def _name(tx: Tx, session: str, names: dict[str, str]) -> str:
     if session not in names:
-        held = sessions.get(tx, session)
+        held = readable(lambda: sessions.get(tx, session))
         names[session] = held.name if held else ""
     return names[session]

@@ -22,7 +22,7 @@ _BATCH = 200
 
 def texts(tx: Tx, items: Sequence["Waiting"]) -> list[str]:
     """What each entry says; nothing when the thing itself is gone."""
-    found = [_THINGS[item.source](tx, item.ref, item.seq) for item in items]
+    found = [_thing(tx, item.source, item.ref, item.seq) for item in items]
     return [thing[1] if thing else "" for thing in found]
 
 
@@ -45,7 +45,7 @@ def _rebuild(space: Database, source: str, tell: Callable[[int], object] | None)
     def next_batch(tx: Tx, after: tuple[str, int]) -> list[tuple[str, int]]:
         keys = search.things(tx, source, after, _BATCH)
         for ref, seq in keys:
-            thing = _THINGS[source](tx, ref, seq)
+            thing = _thing(tx, source, ref, seq)
             if thing:
                 flows.index.replace(tx, *thing)
         return keys
@@ -58,6 +58,10 @@ def _rebuild(space: Database, source: str, tell: Callable[[int], object] | None)
             tell(len(keys))
     space.write(lambda tx: search.remove_orphans(tx, source))
     return done
+
+
+def _thing(tx: Tx, source: str, ref: str, seq: int) -> Thing | None:
+    return store.rows.readable(lambda: _THINGS[source](tx, ref, seq))
 
 
 def _memory(tx: Tx, ref: str, seq: int) -> Thing | None:

@@ -63,13 +63,14 @@ def verify_session(tx: Tx, session: str) -> Proof:
         if len(rows) < PAGE:
             break
     if known is None or known.head != head or known.messages != expected - 1:
-        return Proof(session, expected - 1, "the end of the chain is missing or was replaced")
+        problem = "the end of the chain is missing, cannot be decoded or was replaced"
+        return Proof(session, expected - 1, problem)
     return Proof(session, expected - 1)
 
 
 def _fault(row: sessions.MessageRow, expected: int, head: str) -> str:
     if row.seq != expected:
-        return f"message {expected} is missing"
+        return f"message {expected} is missing or cannot be decoded"
     if row.body and digest(row.body) != row.digest:
         return f"the text of message {row.seq} was changed"
     if chain(head, row.seq, row.role, row.origin, row.at, row.digest) != row.hash:

@@ -122,7 +122,7 @@ def main(words: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     try:
         try:
-            status = _run(words, as_json)
+            status = _run([_text(word) for word in words], as_json)
         except RecollectError as error:
             _complain(error, as_json)
             status = EXIT_STATUS[error.code]
@@ -143,6 +143,22 @@ def main(words: Sequence[str] | None = None) -> int:
         _drop_output()
         _complain(_of_the_machine(error), as_json=False)
         return EXIT_STATUS["error"]
+
+
+def _text(word: str) -> str:
+    """Return an argument as text; bytes that the locale could not decode come in as surrogates."""
+    try:
+        word.encode()
+        return word
+    except UnicodeEncodeError:
+        try:
+            return os.fsencode(word).decode()
+        except UnicodeError:
+            raise InvalidInput(
+                f"the argument {word!a} is not UTF-8",
+                where="recollect",
+                hint="give it in UTF-8, or pass the text on standard input with -",
+            ) from None
 
 
 def _of_the_machine(error: OSError | UnicodeError) -> RecollectError:

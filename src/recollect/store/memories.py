@@ -18,6 +18,9 @@ _INSERT = (
     f"INSERT INTO memories (space, {columns(_COLUMNS)}) VALUES (:space, {values(_COLUMNS)}) "
     "ON CONFLICT DO NOTHING RETURNING id"
 )
+ALL = 2**62
+"""A limit for `listing` that nothing reaches."""
+
 _JSON = tuple(
     _COLUMNS.index(name)
     for name in ("detail", "scope", "tags", "examples", "citations", "evidence", "sources")

@@ -3,10 +3,16 @@ with every table that has ids."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..db.database import Tx, placeholders
-from ..nouns import Any, NamedTuple
+from ..errors import StoreCorrupt
+from ..nouns import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Read = TypeVar("Read")
 
 
 class Sketch(NamedTuple):
@@ -16,6 +22,15 @@ class Sketch(NamedTuple):
     status: str
     label: str
     at: int
+
+
+def readable(read: Callable[[], Read]) -> Read | None:
+    """Return what is read, or None for a record that cannot be decoded: whoever reads many of them,
+    one by one, goes on without it."""
+    try:
+        return read()
+    except StoreCorrupt:
+        return None
 
 
 def load(text: str) -> Any:

@@ -1,0 +1,176 @@
+"""Command lines that hold a password: which programs take one, and where it stands.
+
+A table of shapes, as `core.secret_formats`. Most letters mean something else to other programs
+(`mkdir -p`, `ssh -p 22`, `docker run -p 80:80`), so each option is tied to its program. Whether a
+password stands there, or a variable, a port, an example, is decided in `core.secret_rules`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+_GAP = r"(?:[^\n|;&\\]|&(?!&)|\\(?![nr])\n?){0,200}?"
+"""The arguments in between, of one command, which may go on behind a backslash."""
+
+_REST = r"[^\n|;]{0,200}?"
+_TO_VALUE = r"(?:[ =]{1,4}|\\*[\"'],\s{0,4}(?=\\*[\"']))"
+"""Between an option and its value, also as items of a list: `"-p", "…"`."""
+
+_NOT_YET = r"(?![-$<{\[(*\s]|\\[-nrt\"'])"
+"""No password begins like this, but an option, a variable, a template or a mask."""
+
+_IN_DOUBLE = _NOT_YET + r"([^\"\n]{3,128}?)(?<![\s\\])\\*\""
+_IN_SINGLE = _NOT_YET + r"([^'\n]{3,128}?)(?<![\s\\])\\*'"
+_BARE = _NOT_YET + r"((?:[^\s\"'`\\|;<>()&,]|[&,](?![&,\s\"'`])|\\(?![nrt\"'\s])){3,128})"
+_VALUE = rf"(?:\\*\"{_IN_DOUBLE}|\\*'{_IN_SINGLE}|{_BARE})"
+_OF_USER = (
+    rf"(?:\\*\"[^\":\n]{{0,64}}:{_IN_DOUBLE}|\\*'[^':\n]{{0,64}}:{_IN_SINGLE}"
+    rf"|[^\s:\"'`]{{0,64}}:{_BARE})"
+)
+"""A name, a colon and a password."""
+
+_ARGUMENT = r"\s{1,4}[^\s-]\S{0,120}"
+_LAST = r"\s{1,4}" + _VALUE
+
+
+def _option(letter: str, program: str, value: str = _VALUE) -> str:
+    """An option, then its value."""
+    return rf"{program}{_GAP}[\s\"']-{letter}{_TO_VALUE}{value}"
+
+
+def _attached(letter: str, program: str) -> str:
+    """An option with its value right behind it: behind a space stands something else."""
+    return rf"{program}{_GAP}[\s\"']-{letter}{_VALUE}"
+
+
+def _either(letter: str, program: str) -> str:
+    return rf"{program}{_GAP}[\s\"']-{letter}(?:{_TO_VALUE})?{_VALUE}"
+
+
+def _any(*patterns: str) -> str:
+    return "|".join(patterns)
+
+
+_SHARED_DASH = "[fgGijkLlnNOpRsSvZ#0-9]*"
+_OF_SMB = rf"\\*[\"']?[^\s%\"'$]{{1,64}}%{_VALUE}"
+_OF_ORACLE = r"\s[\"']?[\w$#.]{1,64}/(?![$&])([^\s\"'@/]{3,64})"
+_ZIP = r"(?:(?<![\w.-])|(?<=\bun))"
+_FLAGS = r"(?:\s{1,4}-\w{1,8}(?:\s\d{1,2})?){1,6}"
+_TO_PIPE = r"(?=[^\n|]{0,300}\|[^\n|;]{0,200}?(?:chpasswd|sudo|-stdin))"
+_ECHO = "echo" + _TO_PIPE
+_PIPED = (
+    r"\\*[\"']?\s{0,4}\|\s{0,4}"
+    rf"(?:sudo\s(?:-\w{{1,4}}\s)*-\w{{0,4}}S|{_REST}\s--password-stdin)"
+)
+
+COMMANDS = {
+    "curl": (
+        rf"curl(?:\.exe)?\b{_GAP}[\s\"']"
+        rf"(?:(?:-{_SHARED_DASH}[uU]|--(?:proxy-)?user)[ =]*{_OF_USER}"
+        r"|(?:-u|--user)[ =]{1,4}[\"']?([^\s:\"'$]{8,128}):[\"'\s])"
+    ),
+    "http": _option("a", "https?(?= )", _OF_USER),
+    "auth": rf"(?<=--)auth{_TO_VALUE}{_OF_USER}",
+    "login": _option("p", r"(?<=\w )login\b", rf"(?!https?\b|ssh\b){_VALUE}"),
+    "psexec": rf"(?i:{_option('p', 'psexec')})",
+    "sshpass": rf"sshpass(?:\s-v)?[\s\"',]{{1,6}}-p(?:{_TO_VALUE})?{_VALUE}",
+    "mysql": _attached("p", "mysql"),
+    "mariadb": _attached("p", "mariadb"),
+    "mongo": _option("p", r"mongo(?:sh|dump|restore|export|import|stat|top|files)?(?=[\s\"'])"),
+    "cqlsh": _option("p", "cqlsh"),
+    "redis-cli": _option("a", "redis-cli"),
+    "sqlcmd": _either("P", "sqlcmd"),
+    "bcp": _either("P", "bcp(?= )"),
+    "sqlplus": rf"sqlplus(?:\s-\w{{1,9}})*{_OF_ORACLE}(?=[@\s\"']|\Z)",
+    "expdp": rf"expdp{_OF_ORACLE}(?=@)",
+    "impdp": rf"impdp{_OF_ORACLE}(?=@)",
+    "ldap": _any(
+        _either(r"\w{0,8}w", r"ldap(?:search|modify|add|delete|passwd|whoami|compare|modrdn)"),
+        _option("[as]", "ldappasswd"),
+    ),
+    "pass": _any(
+        rf"(?<=-)pass(?:in|out)?(?:\s{{1,4}}|\\*[\"'],\s{{0,4}})\\*[\"']?pass:{_VALUE}",
+        rf"(?<=/)pass:{_VALUE}",
+        r"(?<=ht)passwd(?=[^\n|;]{0,60}\s-\w{0,8}b)"
+        rf"(?:(?=[^\n|;]{{0,60}}\s-\w{{0,8}}n){_FLAGS}|{_FLAGS}{_ARGUMENT}){_ARGUMENT}{_LAST}",
+        rf"(?<=ch)passwd\s{{0,4}}<<<\s{{0,4}}{_OF_USER}",
+        rf"(?<=wpa_)passphrase{_ARGUMENT}{_LAST}",
+        rf"(?:(?<=generic-)|(?<=internet-))password{_GAP}\s-w{_LAST}",
+        rf"(?<=-)password-stdin{_GAP}<<<\s{{0,4}}{_VALUE}",
+    ),
+    "openssl": _any(
+        rf"openssl\s{{1,4}}(?:enc\b|aes|des){_GAP}\s-[kK]{_LAST}",
+        rf"openssl\s{{1,4}}passwd(?:\s{{1,4}}-(?:[156]|apr1|noverify|salt\s\S+))*{_LAST}",
+    ),
+    "ssh-keygen": _option("[NP]", "ssh-keygen"),
+    "security": _any(
+        _option("p", r"security\s(?:unlock|create)-keychain"),
+        _option("P", r"security\simport"),
+    ),
+    "zip": _either(r"\w{0,8}P", r"zip(?:cloak)?(?=[\s\"'])"),
+    "7z": _attached("p", r"7z[arz]?(?=[\s\"'])"),
+    "rar": _attached("h?p", r"rar(?=[\s\"'])"),
+    "smb": _option("U", "smb", _OF_SMB),
+    "rpcclient": _option("U", "rpcclient", _OF_SMB),
+    "net use": _any(
+        r"(?i:net use)\s{1,4}(?:[A-Za-z*]:?\s{1,4})?\\{2,8}\S{1,200}\s{1,4}"
+        rf"(?:/[uU](?i:ser)?:\S{{1,80}}\s{{1,4}}(?!/){_VALUE}|(?!/){_VALUE}(?=\s{{1,4}}/[uU]))",
+        r"(?i:net user)\s{1,4}[\w.-]{1,64}\s{1,4}(?!/)" + _VALUE + r"(?=\s{1,4}/(?i:add|dom))",
+    ),
+    "rabbitmqctl": rf"rabbitmqctl{_GAP}\s(?:add_user|change_password){_ARGUMENT}{_LAST}",
+    "ipmitool": _option("P", "ipmitool"),
+    "mosquitto_": _option("P", "mosquitto_"),
+    "snmp": _option("[AX]", r"snmp\w{2,9}"),
+    "plink": _option("pw", "plink"),
+    "pscp": _option("pw", "pscp"),
+    "psftp": _option("pw", "psftp"),
+    "freerdp": rf"freerdp\d?{_GAP}\s/p:{_VALUE}",
+    "rdesktop": _option("p", "rdesktop"),
+    "lftp": _option("u", "lftp", rf"[\"']?[\w.@-]{{1,64}},{_VALUE}"),
+    "nmcli": rf"nmcli{_GAP}\spassword{_LAST}",
+    "twine": _option("p", "twine"),
+    "sudo -s": rf"sudo -S{_GAP}<<<\s{{0,4}}{_VALUE}",
+    "echo": _any(
+        rf"{_ECHO}(?:\s-[ne]{{1,2}})?\s{{1,4}}{_OF_USER}\\*[\"']?\s{{0,4}}\|[^\n|;]{{0,40}}?chpasswd",
+        rf"{_ECHO}(?:\s-[ne]{{1,2}})?\s{{1,4}}{_VALUE}{_PIPED}",
+    ),
+    "printf": rf"printf{_TO_PIPE}(?:\s{{1,4}}\\*[\"']?%s(?:\\{{1,2}}n)?\\*[\"']?)?{_LAST}{_PIPED}",
+}
+"""A text in lower case, and a pattern that begins with it; the group that matched last is the
+password."""
+
+_SEVERAL = {
+    "mysql": "mysql mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mysqlsh",
+    "mariadb": "mariadb mariadb-dump mariadb-admin",
+    "mongo": "mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat mongotop",
+    "ldap": "ldapsearch ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami ldapcompare ldapmodrdn",
+    "zip": "zip unzip zipcloak",
+    "7z": "7z 7za 7zr 7zz",
+    "rar": "rar unrar",
+    "smb": "smbclient smbget smbmap smbcacls",
+    "snmp": "snmpwalk snmpget snmpset snmpbulkwalk snmpgetnext snmptable snmptrap",
+    "mosquitto_": "mosquitto_pub mosquitto_sub mosquitto_rr",
+    "freerdp": "freerdp xfreerdp xfreerdp3 wlfreerdp sdl-freerdp",
+    "psexec": "psexec psexec64",
+    "http": "http https",
+    "net use": "net",
+    "sudo -s": "sudo",
+    "auth": "",
+    "login": "",
+    "pass": "",
+}
+
+
+@cache
+def programs() -> dict[str, str]:
+    """Return the text that a program's pattern begins with, by the program as a whole word, perhaps
+    with the letter of an escaped line end (`\\n`) before it.
+
+    Patterns that begin with the end of a name (`pass`) have no program: they are found by that."""
+    return {
+        escaped + name + ending: hint
+        for hint in COMMANDS
+        for name in _SEVERAL.get(hint, hint).split()
+        for ending in ("", ".exe")
+        for escaped in ("", "n", "r", "t")
+    }
