@@ -121,7 +121,7 @@ def test_tools_are_few_short_and_always_in_the_same_order(memory: recollect.Reco
     for tool in tools:
         assert len(tool.description) < 200
         assert tool.annotations.open_world_hint is False
-        assert set(tool.input_schema) <= {"type", "properties", "required"}
+        assert set(tool.input_schema) <= {"type", "properties", "required", "additionalProperties"}
     assert [tool.name for tool in tools if tool.annotations.read_only_hint] == [
         "memory_recall",
         "memory_stats",
@@ -168,7 +168,7 @@ def test_without_the_full_profile_that_tool_is_not_there(memory: recollect.Recol
         ("memory_learn", {"text": "x", "kind": "rumour"}, "not a kind"),
         ("memory_learn", {"text": 7}, "text must be a text"),
         ("memory_learn", {"text": "x", "colour": "red"}, "colour is not a parameter"),
-        ("memory_learn", {"text": "x", "confidence": True}, "confidence must be"),
+        ("memory_learn", {"text": "x", "confidence": True}, "confidence is not a parameter"),
         ("memory_learn", {"text": "x", "tags": {"a": 1}}, "tags must be a list"),
         ("memory_recall", {"query": "x", "kind": [1]}, "list of texts"),
         ("memory_recall", {"query": "x", "limit": "many"}, "limit must be"),
@@ -277,22 +277,23 @@ def test_a_procedure_in_use_is_a_skill_to_read(
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("operation", "given", "found"),
     [
-        ({"operation": "store", "key": "bug", "content": "the eval"}, "the eval"),
-        ({"operation": "recall_sessions", "query": "parser", "max_results": 1}, "parser"),
-        ({"operation": "session search", "arguments": {"query": "parser"}}, "parser"),
-        ({"operation": "add_discovery", "fact": "Config is YAML"}, "created"),
-        ({"operation": "ltm_stats"}, "memories"),
-        ({"operation": "prune_ltm", "max_age_days": 90}, "applied"),
+        ("store", {"key": "bug", "content": "the eval"}, "the eval"),
+        ("recall_sessions", {"query": "parser", "max_results": 1}, "parser"),
+        ("session search", {"query": "parser"}, "parser"),
+        ("add_discovery", {"fact": "Config is YAML"}, "created"),
+        ("ltm_stats", {}, "memories"),
+        ("prune_ltm", {"max_age_days": 90}, "applied"),
     ],
 )
-def test_operations_go_by_several_names_and_their_values_may_stand_beside(
-    memory: recollect.Recollect, asked: dict[str, Any], found: str
+def test_operations_go_by_several_names(
+    memory: recollect.Recollect, operation: str, given: dict[str, Any], found: str
 ) -> None:
     memory.record("s-1", "the parser fails on tabs")
 
     async def work(client: Client) -> Any:
+        asked = {"operation": operation, "arguments": given}
         return await client.call_tool("memory_operations", asked)
 
     result = talk(memory, work, full=True)
@@ -303,7 +304,8 @@ def test_operations_go_by_several_names_and_their_values_may_stand_beside(
 def test_a_list_names_what_was_stored_under_a_key(memory: recollect.Recollect) -> None:
     async def work(client: Client) -> Any:
         listed = [await client.call_tool("memory_operations", {"operation": "list"})]
-        stored = {"operation": "store", "key": "bug", "content": "the eval"}
+        note = {"key": "bug", "content": "the eval"}
+        stored = {"operation": "store", "arguments": note}
         await client.call_tool("memory_operations", stored)
         listed.append(await client.call_tool("memory_operations", {"operation": "list"}))
         return [done.structured_content for done in listed]

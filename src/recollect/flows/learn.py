@@ -93,6 +93,7 @@ class Prepared(NamedTuple):
 
 def prepare(draft: Draft, origin: str, now: int, id: str, label: str = "") -> Prepared:
     """All the work that needs no transaction; the label is the origin's unless it is lower."""
+    trust.check_priority(draft.priority, origin)
     row, redacted = _row(checked(draft), origin, now, id, label or origin)
     words = index.words_of(searchable(memories.loaded(row)))
     return Prepared(row, words, draft.key, draft.near, redacted)
