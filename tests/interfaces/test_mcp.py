@@ -23,6 +23,8 @@ from recollect.app import OPERATIONS
 from recollect.core import tokens
 from recollect.interfaces import http, mcp, mcp_tools, schema
 
+from ..conftest import PATIENCE
+
 Talk = Callable[[Client], Awaitable[Any]]
 TOKEN = "a-token-for-the-test"
 
@@ -403,7 +405,7 @@ def address(memory: recollect.Recollect) -> Iterator[str]:
     server.startup = startup  # type: ignore[method-assign]
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(PATIENCE)
     yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
     server.should_exit = True
     thread.join()
@@ -414,7 +416,7 @@ def over_http(address: str, work: Talk, mode: str) -> Any:
     async def session() -> Any:
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with (
-            httpx2.AsyncClient(headers=headers) as client,
+            httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as client,
             Client(streamable_http_client(address, http_client=client), mode=mode) as spoken,
         ):
             return await work(spoken)
@@ -449,7 +451,7 @@ def test_over_http_strangers_are_turned_away(
 ) -> None:
     hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     accept = {"Accept": "application/json, text/event-stream"}
-    with httpx2.Client() as client:
+    with httpx2.Client(timeout=PATIENCE) as client:
         assert client.post(address, json=hello, headers={**accept, **headers}).status_code == status
 
 
