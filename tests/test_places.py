@@ -355,7 +355,8 @@ def test_every_directory_on_the_way_to_the_users_memory_is_private(
     project: Path, tmp_path: Path
 ) -> None:
     home = tmp_path / "a" / "b" / "home"
-    with recollect.open(project, environment={"RECOLLECT_HOME": str(home)}) as memory:
+    environment = {"RECOLLECT_HOME": str(home)}
+    with recollect.open(project, environment=environment, origin="user") as memory:
         memory.learn("a fact", layer="user")
     for place in (home, home.parent, home.parent.parent):
         assert place.stat().st_mode & 0o777 == 0o700

@@ -378,19 +378,24 @@ def cost(unit: str, size: int) -> float:
     return process_time() - start
 
 
+def is_in_proportion(unit: str, size: int) -> bool:
+    """Check whether four times the text takes four times the work, not sixteen. Others on the
+    machine cost time too, but not each time."""
+    return any(cost(unit, size) < 12 * cost(unit, size // 4) + 0.05 for _ in range(5))
+
+
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 def test_a_line_of_a_megabyte_costs_in_proportion_to_its_length(unit: str) -> None:
-    """Four times the text takes four times the work, not sixteen."""
     capture(unit)
-    assert cost(unit, 1_000_000) < 12 * cost(unit, 250_000) + 0.05
+    assert is_in_proportion(unit, 1_000_000)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=[form.cues[:30] for form in FORMS])
 def test_each_form_costs_in_proportion_to_the_length_of_the_text(form: Form) -> None:
     unit = unit_of(form)
     capture(unit)
-    assert cost(unit, 1_000_000) < 12 * cost(unit, 250_000) + 0.05
-    assert cost(unit + "x. ", 160_000) < 12 * cost(unit + "x. ", 40_000) + 0.05
+    assert is_in_proportion(unit, 1_000_000)
+    assert is_in_proportion(unit + "x. ", 160_000)
 
 
 def test_a_fence_that_begins_behind_words_is_one_too() -> None:

@@ -313,7 +313,8 @@ def test_a_projects_own_transcripts_are_found(home: Path, tmp_path: Path) -> Non
 
 def test_all_go_each_to_its_own_project(home: Path, tmp_path: Path) -> None:
     environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
-    with recollect.open(tmp_path / "work" / "two", environment=environment) as memory:
+    two = tmp_path / "work" / "two"
+    with recollect.open(two, environment=environment, origin="user") as memory:
         told: list[imports.Progress] = []
         memory.progress = told.append
         done = memory.import_transcripts(all=True)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import recollect
+from recollect.db.database import Tx
 from recollect.db.postgres import PostgresDatabase
 from recollect.embed import StaticEmbedder
 from recollect.errors import ConfigError
 from recollect.store import vectors
 
-from ..conftest import Clock
+from ..conftest import START, Clock
 from ..test_embed import serving
 
 Mem = recollect.Recollect
@@ -121,6 +124,32 @@ def test_pgvector_that_comes_later_is_used_after_a_rebuild(
             late.recall("anything that makes the vectors")
             assert not late._project_space.read(lambda tx: tx.finds_nearest)
         assert sorted(near(memory)) == sorted([*before, "Our puppy likes the vet"])
+
+
+def test_two_processes_that_make_the_first_vectors_do_not_collide(
+    project: Path, tmp_path: Path, postgres_url: str
+) -> None:
+    """On PostgreSQL both may begin; the second waits for the first and finds the work begun."""
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "RECOLLECT_DATABASE": postgres_url}
+    with recollect.open(project, environment=environment) as memory:
+        memory.learn("The vet saw our puppy on Monday")
+        space = memory._project_space
+
+        def begin(tx: Tx) -> None:
+            vectors.begin(tx, "static", START)
+
+        def first(tx: Tx) -> Future[None]:
+            begin(tx)
+            second = side.submit(space.write, begin)
+            waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
+            while not second.done() and not tx.one(waiting):
+                os.sched_yield()
+            return second
+
+        with ThreadPoolExecutor(1) as side:
+            space.write(first).result()
+            side.submit(space.close).result()
+        assert len(space.read(lambda tx: vectors.waiting(tx, 10))) == 1
 
 
 def test_the_older_of_two_statements_says_what_is_newer(mem: Mem, clock: Clock) -> None:

@@ -63,7 +63,9 @@ words = st.sampled_from(["token", "refresh", "page", "cache", "the", "heron", "n
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     st.lists(st.lists(words, min_size=1, max_size=6), min_size=1, max_size=8),

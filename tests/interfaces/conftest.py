@@ -9,6 +9,20 @@ import pytest
 
 import recollect
 
+from ..conftest import PATIENCE
+
+HOOK = f"""
+import sys
+from recollect.flows import hooks as marks
+from recollect.interfaces import hooks
+hooks.PATIENCE = hooks.PATIENCE_AT_END = {PATIENCE}
+marks.TWICE_WITHIN = round({PATIENCE} * 1_000_000)
+sys.argv = ["recollect", "hook"]
+from recollect.__main__ import main
+main()
+"""
+"""A hook that has the time which it needs, however busy the machine is."""
+
 
 @pytest.fixture
 def variables(tmp_path: Path) -> dict[str, str]:
@@ -18,4 +32,5 @@ def variables(tmp_path: Path) -> dict[str, str]:
         "HOME": str(tmp_path),
         "RECOLLECT_HOME": str(tmp_path / "home"),
         "PYTHONPATH": str(Path(recollect.__file__).parent.parent),
+        "RECOLLECT_LOCK_WAIT": str(PATIENCE),
     }

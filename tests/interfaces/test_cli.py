@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -371,38 +370,6 @@ def test_control_sequences_are_shown_and_not_obeyed(run: Run) -> None:
         assert "\u202e" not in out
         assert "\x07" not in out
         assert "\\u{1b}[31malert" in out
-
-
-def test_who_types_at_a_terminal_is_the_user(project: Path, tmp_path: Path) -> None:
-    environment = {
-        "PATH": os.environ["PATH"],
-        "RECOLLECT_HOME": str(tmp_path / "home"),
-        "TERM": "dumb",
-    }
-    script = "import sys; from recollect.interfaces.cli import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", script, "learn"]
-
-    def at_a_terminal(text: str, **more: str) -> str:
-        words = [*command, text, "--kind", "policy"]
-        master, slave = pty.openpty()
-        done = subprocess.run(
-            words, cwd=project, env={**environment, **more}, stdin=slave, stdout=slave, stderr=slave
-        )
-        os.close(slave)
-        said = os.read(master, 10_000).decode()
-        os.close(master)
-        assert done.returncode == 0, said
-        return said
-
-    assert "(policy, project, active)" in at_a_terminal("never deploy on Fridays")
-    for variable in ("GEMINI_CLI", "CODEX_THREAD_ID"):
-        said = at_a_terminal(f"never deploy without {variable}", **{variable: "1"})
-        assert "(policy, project, proposed)" in said, "an agent opened this terminal"
-    piped = subprocess.run(
-        [*command, "always ask first", "--kind", "policy"],
-        cwd=project, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-    )  # fmt: skip
-    assert "proposed" in piped.stdout
 
 
 def test_a_reader_that_goes_away_is_no_error(run: Run, project: Path, tmp_path: Path) -> None:

@@ -20,6 +20,9 @@ from recollect.flows import hooks as requests
 from recollect.hosts.events import LONGEST_REPLY
 from recollect.places import own_folder
 
+from ..conftest import PATIENCE
+from .conftest import HOOK
+
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
 RULE = "All migrations must be reversible."
 Fire = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -40,13 +43,13 @@ def fire(project: Path, variables: dict[str, str]) -> Fire:
     def call(payload: Any, **more: str) -> subprocess.CompletedProcess[str]:
         text = payload if isinstance(payload, str) else json.dumps(payload)
         return subprocess.run(
-            [sys.executable, "-m", "recollect", "hook"],
+            [sys.executable, "-c", HOOK],
             cwd=project,
             env={**variables, **more},
             input=text,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
         )
 
     return call
@@ -183,7 +186,7 @@ def test_two_installations_that_fire_for_one_prompt_answer_once(
 
 def caught_up(project: Path, variables: dict[str, str]) -> None:
     """Wait until the process beside the agent is done: it gives its lock back."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not any(firing.event == "catch_up" for firing in outcomes(project, variables)):
         assert time.monotonic() < deadline, "nobody caught up"
         os.sched_yield()

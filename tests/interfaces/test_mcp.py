@@ -23,6 +23,8 @@ from recollect.app import OPERATIONS
 from recollect.core import tokens
 from recollect.interfaces import http, mcp, mcp_tools, schema
 
+from ..conftest import PATIENCE
+
 Talk = Callable[[Client], Awaitable[Any]]
 TOKEN = "a-token-for-the-test"
 
@@ -140,7 +142,7 @@ def test_tools_are_few_short_and_always_in_the_same_order(memory: recollect.Reco
     for tool in tools:
         assert len(tool.description) < 200
         assert tool.annotations.open_world_hint is False
-        assert set(tool.input_schema) <= {"type", "properties", "required"}
+        assert set(tool.input_schema) <= {"type", "properties", "required", "additionalProperties"}
     assert [tool.name for tool in tools if tool.annotations.read_only_hint] == [
         "memory_recall",
         "memory_stats",
@@ -187,7 +189,7 @@ def test_without_the_full_profile_that_tool_is_not_there(memory: recollect.Recol
         ("memory_learn", {"text": "x", "kind": "rumour"}, "not a kind"),
         ("memory_learn", {"text": 7}, "text must be a text"),
         ("memory_learn", {"text": "x", "colour": "red"}, "colour is not a parameter"),
-        ("memory_learn", {"text": "x", "confidence": True}, "confidence must be"),
+        ("memory_learn", {"text": "x", "confidence": True}, "confidence is not a parameter"),
         ("memory_learn", {"text": "x", "tags": {"a": 1}}, "tags must be a list"),
         ("memory_recall", {"query": "x", "kind": [1]}, "list of texts"),
         ("memory_recall", {"query": "x", "limit": "many"}, "limit must be"),
@@ -296,22 +298,23 @@ def test_a_procedure_in_use_is_a_skill_to_read(
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("operation", "given", "found"),
     [
-        ({"operation": "store", "key": "bug", "content": "the eval"}, "the eval"),
-        ({"operation": "recall_sessions", "query": "parser", "max_results": 1}, "parser"),
-        ({"operation": "session search", "arguments": {"query": "parser"}}, "parser"),
-        ({"operation": "add_discovery", "fact": "Config is YAML"}, "created"),
-        ({"operation": "ltm_stats"}, "memories"),
-        ({"operation": "prune_ltm", "max_age_days": 90}, "applied"),
+        ("store", {"key": "bug", "content": "the eval"}, "the eval"),
+        ("recall_sessions", {"query": "parser", "max_results": 1}, "parser"),
+        ("session search", {"query": "parser"}, "parser"),
+        ("add_discovery", {"fact": "Config is YAML"}, "created"),
+        ("ltm_stats", {}, "memories"),
+        ("prune_ltm", {"max_age_days": 90}, "applied"),
     ],
 )
-def test_operations_go_by_several_names_and_their_values_may_stand_beside(
-    memory: recollect.Recollect, asked: dict[str, Any], found: str
+def test_operations_go_by_several_names(
+    memory: recollect.Recollect, operation: str, given: dict[str, Any], found: str
 ) -> None:
     memory.record("s-1", "the parser fails on tabs")
 
     async def work(client: Client) -> Any:
+        asked = {"operation": operation, "arguments": given}
         return await client.call_tool("memory_operations", asked)
 
     result = talk(memory, work, full=True)
@@ -322,7 +325,8 @@ def test_operations_go_by_several_names_and_their_values_may_stand_beside(
 def test_a_list_names_what_was_stored_under_a_key(memory: recollect.Recollect) -> None:
     async def work(client: Client) -> Any:
         listed = [await client.call_tool("memory_operations", {"operation": "list"})]
-        stored = {"operation": "store", "key": "bug", "content": "the eval"}
+        note = {"key": "bug", "content": "the eval"}
+        stored = {"operation": "store", "arguments": note}
         await client.call_tool("memory_operations", stored)
         listed.append(await client.call_tool("memory_operations", {"operation": "list"}))
         return [done.structured_content for done in listed]
@@ -420,7 +424,7 @@ def address(memory: recollect.Recollect) -> Iterator[str]:
     server.startup = startup  # type: ignore[method-assign]
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(PATIENCE)
     yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
     server.should_exit = True
     thread.join()
@@ -431,7 +435,7 @@ def over_http(address: str, work: Talk, mode: str) -> Any:
     async def session() -> Any:
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with (
-            httpx2.AsyncClient(headers=headers) as client,
+            httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as client,
             Client(streamable_http_client(address, http_client=client), mode=mode) as spoken,
         ):
             return await work(spoken)
@@ -466,7 +470,7 @@ def test_over_http_strangers_are_turned_away(
 ) -> None:
     hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     accept = {"Accept": "application/json, text/event-stream"}
-    with httpx2.Client() as client:
+    with httpx2.Client(timeout=PATIENCE) as client:
         assert client.post(address, json=hello, headers={**accept, **headers}).status_code == status
 
 

@@ -150,7 +150,7 @@ def test_an_id_cannot_be_guessed_or_lead_elsewhere(
     cloned: Path, victim: dict[str, str], id: str, tmp_path: Path
 ) -> None:
     (tmp_path / "mine").mkdir()
-    with recollect.open(tmp_path / "mine", environment=victim) as memory:
+    with recollect.open(tmp_path / "mine", environment=victim, origin="user") as memory:
         memory.learn("a fact of mine")
         memory.learn("a preference of mine", layer="user")
     change(cloned, f"UPDATE spaces SET name = '{id}'")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from .. import core, flows, hosts
-from ..errors import InvalidInput, NotFound, RecollectError, StoreError, Unavailable
+from ..errors import InvalidInput, NotFound, RecollectError, Refused, StoreError, Unavailable
 from ..hosts import events
 from ..hosts.naming import session_id
 from ..nouns import TYPE_CHECKING
@@ -192,7 +192,8 @@ class Agents(Briefing):
         path: a transcript, or a folder of them; without it, those of this project are found
         agent: only this agent's (or who wrote the file, if it does not say so itself): claude-code,
             codex, gemini, opencode, cursor, copilot, specstory, aider, clio or messages
-        all: those of every project on this machine, each into its own project's memory
+        all: those of every project on this machine, each into its own project's memory; only a
+            person can
 
         Example: recollect import
         Example: recollect import ~/.codex/sessions --agent codex
@@ -302,6 +303,13 @@ class Agents(Briefing):
         return os.path.isdir(cwd) and find_project(cwd).root == self.project.root
 
     def _import_all(self, agent: str, passed: dict[str, str]) -> flows.imports.Imported:
+        if self.origin != "user":
+            raise Refused(
+                "only a person imports into the memory of other projects",
+                where="all",
+                hint="the user can run `recollect import --all` at a terminal; without --all this "
+                "project's conversations are imported",
+            )
         places: dict[str, list[Transcript]] = {}
         for item in self._discover(agent, passed, everywhere=True):
             cwd = item.cwd or _cwd_in(item)

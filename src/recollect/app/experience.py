@@ -197,7 +197,8 @@ class Experience(Memories):
         Example: recollect link m-4k9w2c elaborates m-8x1b7d
         """
         now = self._clock()
-        space, (one, other) = self._space_with(source, target)
+        found, (one, other) = self._space_with(source, target)
+        space = self._writable(found)
         if not remove:
             return space.write(
                 lambda tx: flows.relate.link(tx, (one, other), relation, reason, self.origin, now)

@@ -22,8 +22,8 @@ class MemoryFields(TypedDict, total=False):
     evidence: addresses of the messages or episodes it came from (repeat for several)
     reason: why it is worth keeping
     confidence: how sure you are, from 0 to 1
-    priority: normal, medium, high or critical; the kind decides if you do not
-    layer: project (default), user (across projects), task or session
+    priority: normal, medium, high or critical (only a person); the kind decides if you do not
+    layer: project (default), user (across projects; only a person), task or session
     owner: the task or session, for these two layers
     detail: fields of its kind as a JSON object, such as {"error": "…", "fix": "…"}
     near: what to do when a memory says almost the same, or the same of other files: create
@@ -114,7 +114,7 @@ class Memories(Briefing):
             key=fields.get("key", ""),
         )
         now = self._clock()
-        space = self._space_of(draft.layer)
+        space = self._writable(self._space_of(draft.layer))
         label = self.origin
         if draft.evidence:
             label = self._project_space.read(

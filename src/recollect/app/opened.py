@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
 
-from .. import flows
+from .. import core, flows
 from ..config import Settings
 from ..db.database import Database, Result, Tx
 from ..nouns import TYPE_CHECKING, Any
@@ -122,6 +122,12 @@ class Opened:
 
     def _space_of(self, layer: str) -> Database:
         return self._user_space if layer == "user" else self._project_space
+
+    def _writable(self, space: Database) -> Database:
+        """Return a space whose records this caller may change; only a person changes the user's."""
+        if space is self._user_space:
+            core.trust.check_layer("user", self.origin)
+        return space
 
     def _present(self) -> list[Database]:
         """The project's and the user's space, as far as they are there."""

@@ -207,7 +207,7 @@ class Tending(Memories):
         self._write_recalls()
         for space in (self._project_space, self._user_space):
             if space.present() and space.read(lambda tx: flows.tend.has(tx, id)):
-                return space.write(work) if write else space.read(work)
+                return self._writable(space).write(work) if write else space.read(work)
         raise NotFound(
             "there is no such memory", where=id, hint="`recollect list` shows what there is"
         )

@@ -17,6 +17,28 @@ NOTE_DAYS = 30
 _BINDING = frozenset({"policy", "preference", "decision", "architecture", "workflow"})
 
 
+def check_layer(layer: str, origin: str) -> None:
+    """Raise Refused unless this origin may write into the layer.
+
+    The user layer is read in every project, so that only the person writes into it."""
+    if layer == "user" and origin != "user":
+        raise Refused(
+            "only a person writes into the user layer, which every project reads",
+            where="layer",
+            hint="the user can run this command at a terminal; the project layer is open to you",
+        )
+
+
+def check_priority(priority: str, origin: str) -> None:
+    """Raise Refused where anybody but a person calls a statement of theirs critical."""
+    if priority == "critical" and origin not in ("user", "system"):
+        raise Refused(
+            "only a person makes a memory critical",
+            where="priority",
+            hint="use high, or leave the priority to the kind; the user can raise it at a terminal",
+        )
+
+
 def least(labels: Iterable[str]) -> str:
     """The label of something made from others: the least trusted of them."""
     return max(labels, key=ORIGINS.index, default="system")

@@ -97,6 +97,7 @@ def prepare(
     """All the work that needs no transaction; the label is the origin's unless it is lower.
     `propose` keeps it for a person to confirm, whatever its kind and label."""
     label = label or origin
+    trust.check_priority(draft.priority, origin)
     checked(draft)
     status = "proposed" if propose else trust.admit(draft.kind, label)
     row, redacted = _row(draft, origin, now, id, label, status)

@@ -12,7 +12,7 @@ from io import TextIOWrapper
 
 from ..app import OPERATIONS, SHORT, class_for
 from ..core import render
-from ..errors import EXIT_STATUS, InvalidInput, RecollectError
+from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
 from ..nouns import Any
 from . import arguments, schema
 from .screen import columns, draws
@@ -312,31 +312,27 @@ def _no_command(words: list[str]) -> InvalidInput:
     )
 
 
-_AGENTS_SHELLS = (
-    *("CLAUDECODE", "GEMINI_CLI", "OPENCODE", "CURSOR_AGENT", "COPILOT_CLI", "CLINE_ACTIVE"),
-    *("CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID"),
-    *("GOOSE_TERMINAL", "AI_AGENT"),
-)
-"""What agents set for the commands that they run; several run them at a terminal of their own."""
-
-
 def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
-    """Open the memory and do it. Who sits at a terminal is the user; a pipe is an agent, and so is
-    a terminal that an agent opened."""
+    """Open the memory and do it, in the name of whoever gave the command."""
     from ..opening import open_as
+    from .origin import caller
 
-    streams = (sys.stdin, sys.stdout)
-    typed = all(stream and stream.isatty() for stream in streams)
-    origin = "user" if typed and not any(map(os.environ.get, _AGENTS_SHELLS)) else "agent"
+    by = caller(os.environ)
     names = [parameter.name for parameter in operation.parameters]
     values = {name: _value(name, given[name]) for name in names if name in given}
     place = given.get("project")
     made = class_for(operation.words)
-    memory = open_as(made, place, dict(os.environ), given.get("incognito", False), origin)
+    memory = open_as(made, place, dict(os.environ), given.get("incognito", False), by.origin)
     with memory:
         if draws(sys.stderr):
             memory.progress = show_progress
-        return getattr(memory, operation.method)(**values)
+        try:
+            return getattr(memory, operation.method)(**values)
+        except Refused as error:
+            if by.sign:
+                counted = f"this counts as an agent's command: {by.sign}"
+                error.hint = "\n".join(filter(None, (error.hint, counted)))
+            raise
 
 
 def show_progress(progress: Any) -> None:

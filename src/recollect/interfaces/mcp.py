@@ -194,7 +194,10 @@ class _Spoken:
         if name not in _PROMPTS:
             raise MCPError(types.INVALID_PARAMS, f"there is no prompt {name!r}")
         about, argument = _PROMPTS[name]
-        given = (params.arguments or {}).get(argument, "")
+        passed = params.arguments or {}
+        if unlisted := sorted(passed.keys() - {argument}):
+            raise MCPError(types.INVALID_PARAMS, f"{name} takes {argument}, not {unlisted[0]!r}")
+        given = passed.get(argument, "")
         try:
             text = await self._do(lambda memory: _prompted(memory, name, given))
         except RecollectError as error:

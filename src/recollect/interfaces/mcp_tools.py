@@ -63,7 +63,7 @@ TOOLS = (
     ),
     Tool(
         "memory_recall",
-        "Find what was learned, said and done in this project. Call before non-trivial work. "
+        "Find what was learned, said and done here. Call before non-trivial work. "
         "An address (memory://…) as query gives that record whole.",
         {"recall": "recall"},
         ("query", "limit", "kind", "tags", "file", "session", "since"),
@@ -82,7 +82,7 @@ TOOLS = (
     ),
     Tool(
         "memory_procedure",
-        "Named ways of doing something: look them up, keep them, say how they went.",
+        "Named ways of doing something: look up, keep, say how they went.",
         {
             "learn": "procedure learn",
             "list": "procedure list",
@@ -94,7 +94,7 @@ TOOLS = (
     Tool("memory_stats", "How much is kept, by kind.", {"stats": "stats"}, reads=True),
     Tool(
         "memory_consolidate",
-        "Distil recent episodes into lasting memories; shows the plan when asked for a dry run.",
+        "Distil recent episodes into lasting memories; a dry run shows the plan.",
         {"consolidate": "consolidate"},
         ("dry_run",),
     ),
@@ -133,11 +133,10 @@ def _described(tool: Tool) -> dict[str, Any]:
                 properties.setdefault(parameter.name, described)
                 if parameter.required and len(tool.actions) == 1:
                     required.append(parameter.name)
-    given = {"type": "object", "properties": properties}
     offer = {
         "name": tool.name,
         "description": tool.description,
-        "inputSchema": {**given, **({"required": required} if required else {})},
+        "inputSchema": _closed(properties, required),
         "annotations": _annotations(tool.reads),
     }
     if tool.gives:
@@ -148,6 +147,12 @@ def _described(tool: Tool) -> dict[str, Any]:
             "required": list(tool.gives),
         }
     return offer
+
+
+def _closed(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of an object that takes these properties and no others."""
+    given = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**given, **({"required": required} if required else {})}
 
 
 def _annotations(reads: bool) -> dict[str, bool]:
@@ -182,21 +187,18 @@ def _everything() -> dict[str, Any]:
     return {
         "name": EVERYTHING,
         "description": "Do any operation by its name; wrong arguments are answered with the right.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {"operation": operation, "arguments": arguments},
-            "required": ["operation"],
-        },
+        "inputSchema": _closed({"operation": operation, "arguments": arguments}, ["operation"]),
         "annotations": _annotations(reads=False),
     }
 
 
 def call(memory: Recollect, name: str, arguments: Mapping[str, Any], full: bool) -> dict[str, Any]:
-    """Do what a tool is asked to; the result as a plain object."""
-    words, values = _asked(name, arguments, full)
+    """Do what a tool is asked to; the result as a plain object. It takes what its schema lists."""
+    words, given, only = _asked(name, arguments, full)
     operation = schema.operation(words)
-    known = {parameter.name: parameter for parameter in operation.parameters}
-    unknown = [given for given in values if given not in known]
+    known = {one.name: one for one in operation.parameters if not only or one.name in only}
+    unknown = [one for one in given if one not in known]
+    values = {one: value for one, value in given.items() if value is not None}
     missing = [one for one, about in known.items() if about.required and one not in values]
     if unknown or missing:
         wrong = f"{unknown[0]} is not a parameter" if unknown else f"{missing[0]} is missing"
@@ -242,22 +244,30 @@ def _whole(memory: Recollect, address: str) -> dict[str, Any]:
     return {"hits": [hit], "left_out": 0, "notes": notes}
 
 
-def _asked(name: str, arguments: Mapping[str, Any], full: bool) -> tuple[str, dict[str, Any]]:
-    """The operation that a call means, and its values."""
+class _Asked(NamedTuple):
+    """An operation, its values, and the parameters that its tool lists (empty: all of them)."""
+
+    words: str
+    values: Mapping[str, Any]
+    only: tuple[str, ...] = ()
+
+
+def _asked(name: str, arguments: Mapping[str, Any], full: bool) -> _Asked:
+    """Return what a call of a tool means."""
     if full and name == EVERYTHING:
         return _any_operation(arguments)
     tool = next((tool for tool in TOOLS if tool.name == name), None)
     if tool is None or not (actions := _actions(tool)):
         raise InvalidInput(f"there is no tool {name!r}", where=name)
-    values = {key: value for key, value in arguments.items() if value is not None}
     if len(tool.actions) == 1:
-        return next(iter(actions.values())), values
+        return _Asked(next(iter(actions.values())), arguments, tool.only)
+    values = dict(arguments)
     action = str(values.pop("action", ""))
     if action not in actions:
         raise InvalidInput(
             f"{action!r} is not an action", where=name, hint=f"one of: {', '.join(actions)}"
         )
-    return actions[action], values
+    return _Asked(actions[action], values, tool.only)
 
 
 _ALSO = {
@@ -269,8 +279,11 @@ _ALSO = {
 """Other names of operations: those of the library, and those that models know from elsewhere."""
 
 
-def _any_operation(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """What `memory_operations` is asked to do; its values may also stand beside the operation."""
+def _any_operation(arguments: Mapping[str, Any]) -> _Asked:
+    """Return what `memory_operations` is asked to do."""
+    if beside := sorted(arguments.keys() - {"operation", "arguments"}):
+        hint = f'put it into arguments: {{"operation": "…", "arguments": {{"{beside[0]}": …}}}}'
+        raise InvalidInput(f"{beside[0]} is not a parameter", where=EVERYTHING, hint=hint)
     asked = str(arguments.get("operation", ""))
     words = _ALSO.get(asked, asked)
     if words in _PERSONS_ONLY:
@@ -290,11 +303,9 @@ def _any_operation(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     values = arguments.get("arguments") or {}
     if not isinstance(values, dict):
         raise InvalidInput("arguments must be an object", where=EVERYTHING)
-    beside = {key: arguments[key] for key in arguments if key not in ("operation", "arguments")}
-    values = {**beside, **values}
     if words.startswith("scratch ") and "name" not in values and "key" in values:
-        values["name"] = values.pop("key")
-    return words, values
+        values = {"name" if one == "key" else one: value for one, value in values.items()}
+    return _Asked(words, values)
 
 
 _HIT = ("address", "kind", "text", "score", "trust", "status", "at", "session", "role")

@@ -72,7 +72,7 @@ def replace(tx: Tx, entry: Entry, parts: Sequence[str]) -> None:
         tx.add_words([(id, stems)])
         vectors.remove(tx, id)
         if not part:
-            vectors.await_vectors(tx, [id])
+            vectors.await_again(tx, id)
     _remove(tx, held.values())
 
 

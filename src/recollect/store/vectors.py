@@ -40,6 +40,14 @@ def await_vectors(tx: Tx, entries: Sequence[int]) -> None:
     tx.insert("unembedded", "entry", ((entry,) for entry in entries))
 
 
+def await_again(tx: Tx, entry: int) -> None:
+    """Note that an entry's vector is to be made anew; another process may have noted it."""
+    tx.run(
+        "INSERT INTO unembedded (entry, space) VALUES (:entry, :space) ON CONFLICT DO NOTHING",
+        {"entry": entry},
+    )
+
+
 def remove(tx: Tx, entry: int) -> None:
     """Forget the entry's vector, made or not."""
     tx.run("DELETE FROM unembedded WHERE entry = :entry AND space = :space", {"entry": entry})
@@ -95,17 +103,22 @@ def embedder(tx: Tx) -> str:
 
 
 def begin(tx: Tx, embedder: str, now: int) -> None:
-    """Start again with another embedder: vectors of two are never compared."""
+    """Start again with another embedder: vectors of two are never compared. Of several processes
+    that would, the first does; the others wait for it here and find it done."""
+    mine = tx.one(
+        "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :value, :now) "
+        "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated "
+        "WHERE state.value <> excluded.value RETURNING key",
+        {"key": _EMBEDDER, "value": embedder, "now": now},
+    )
+    if mine is None:
+        return
     for table in ("vectors", "blocks", "unembedded"):
         tx.run(f"DELETE FROM {table} WHERE space = :space")
+    # What others wrote since then waits already.
     tx.run(
         "INSERT INTO unembedded (entry, space) "
-        "SELECT id, space FROM entries WHERE space = :space AND part = 0"
-    )
-    tx.run(
-        "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :value, :now) "
-        "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated",
-        {"key": _EMBEDDER, "value": embedder, "now": now},
+        "SELECT id, space FROM entries WHERE space = :space AND part = 0 ON CONFLICT DO NOTHING"
     )
 
 

@@ -1,0 +1,165 @@
+"""Decide who gave a command: the person at a terminal, or an agent.
+
+A pipe is an agent. A terminal is a person's, unless an agent opened it: agents set a variable for
+the commands they run, and a command that unset it still has the agent among its parent processes.
+What stays possible is in docs/decisions/0008-origin-of-calls.md.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+
+from ..nouns import NamedTuple
+
+VARIABLES = (
+    *("CLAUDECODE", "GEMINI_CLI", "OPENCODE", "CURSOR_AGENT", "COPILOT_CLI", "CLINE_ACTIVE"),
+    *("CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID"),
+    *("GOOSE_TERMINAL", "AI_AGENT"),
+)
+"""Variables that agents set for the commands they run, some of them at a terminal of their own."""
+
+_AGENTS = frozenset(
+    {
+        *("claude", "codex", "gemini", "opencode", "cursor-agent", "copilot", "aider", "goose"),
+        *("goosed", "amp", "auggie", "clio", "cline", "crush", "droid", "kiro-cli", "openhands"),
+        *("plandex", "qwen"),
+        *("claude-code", "gemini-cli", "opencode-ai", "qwen-code"),  # as packages are called
+    }
+)
+"""Names of agents' programs, scripts and packages. Editors with an agent inside (cursor, windsurf,
+zed) are not among them: a person types in their terminals, too."""
+
+_INTERPRETERS = frozenset(
+    {"node", "bun", "deno", "python", "perl", "ruby", "sh", "bash", "dash", "zsh"}
+)
+_RELAYS = frozenset({"script", "expect", "unbuffer", "socat"})
+"""Programs that pass a terminal's input on to another one. Without a terminal of their own, nobody
+types into them. Terminal servers (tmux, sshd, an editor's) have none either, and are not relays."""
+
+_MOST_PARENTS = 64
+
+
+class Caller(NamedTuple):
+    """An origin; for an agent at a terminal, how it was recognised."""
+
+    origin: str
+    sign: str = ""
+
+
+class Process(NamedTuple):
+    """A running process; `marks` are the variables in its environment that agents set."""
+
+    pid: int
+    parent: int
+    name: str
+    words: tuple[str, ...]
+    has_terminal: bool
+    marks: tuple[str, ...]
+
+
+def caller(environment: Mapping[str, str]) -> Caller:
+    """Return who gave the command that this process runs."""
+    if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+        return Caller("agent")
+    for name in VARIABLES:
+        if environment.get(name):
+            return Caller("agent", f"{name} is set")
+    for process in _parents():
+        if sign := agent_sign(process):
+            return Caller("agent", f"its parent process {process.pid} {sign}")
+    return Caller("user")
+
+
+def agent_sign(process: Process) -> str:
+    """Return why a process is an agent's, or an empty text."""
+    if process.marks:
+        return f"has {process.marks[0]} set"
+    program = os.path.basename(process.words[0]) if process.words else process.name
+    for name in (process.name, program, *_script_names(program, process.words)):
+        if name in _AGENTS:
+            return f"is {name}"
+    if program in _RELAYS and not process.has_terminal:
+        return f"is {program}, which has no terminal itself"
+    return ""
+
+
+def _script_names(program: str, words: tuple[str, ...]) -> Iterator[str]:
+    """Yield what an interpreter runs: the script's name, and those of the package it lies in."""
+    if program.rstrip("0123456789.") not in _INTERPRETERS:
+        return
+    script, option = "", ""
+    for script in words[1:]:
+        if not script.startswith("-"):
+            break
+        option = script
+    if option == "-e" or (option.endswith("c") and not option.startswith("--")):
+        return  # that word is code: `sh -c "…"`, `node -e "…"`
+    yield os.path.basename(script).partition(".")[0]
+    _, inside, package = script.rpartition("/node_modules/")
+    if inside:
+        yield from package.split("/")
+
+
+def _parents() -> Iterator[Process]:
+    """Yield the parent processes from the nearest on, as far as they can be seen."""
+    look = _in_proc if os.path.isdir("/proc/self") else _from_ps()
+    pid = os.getppid()
+    for _ in range(_MOST_PARENTS):
+        process = look(pid) if pid > 0 else None
+        if process is None:
+            return
+        yield process
+        pid = process.parent
+
+
+def _in_proc(pid: int) -> Process | None:
+    """Return a process as Linux shows it; the environment is the one that it was started with."""
+    stat = _read(f"/proc/{pid}/stat")
+    head, _, tail = stat.rpartition(")")
+    if not tail:
+        return None
+    fields = tail.split()  # state, parent, process group, session, terminal, …
+    words = _read(f"/proc/{pid}/cmdline").rstrip("\0").split("\0")
+    variables = dict(item.partition("=")[::2] for item in _read(f"/proc/{pid}/environ").split("\0"))
+    marks = tuple(name for name in VARIABLES if variables.get(name))
+    name = head.partition("(")[2]
+    return Process(pid, int(fields[1]), name, tuple(words), fields[4] != "0", marks)
+
+
+def _read(path: str) -> str:
+    """Return a file of /proc; empty if the process is gone or somebody else's."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _from_ps() -> Callable[[int], Process | None]:
+    """Return a look at processes where there is no /proc, as on macOS."""
+    listed = {}
+    for line in _ps("-axww", "-o", "pid=,ppid=,tty=,command="):
+        pid, parent, terminal, *words = line.split()
+        listed[int(pid)] = (int(parent), terminal.strip("?-") != "", tuple(words))
+
+    def look(pid: int) -> Process | None:
+        if pid not in listed:
+            return None
+        parent, has_terminal, words = listed[pid]
+        told = "".join(_ps("-wwE", "-o", "command=", "-p", str(pid)))
+        marks = tuple(name for name in VARIABLES if f" {name}=" in told)
+        return Process(pid, parent, "", words, has_terminal, marks)
+
+    return look
+
+
+def _ps(*options: str) -> list[str]:
+    from subprocess import SubprocessError, run
+
+    try:
+        done = run(["ps", *options], capture_output=True, text=True, errors="replace", check=True)
+    except (OSError, SubprocessError):
+        return []
+    return done.stdout.splitlines()
