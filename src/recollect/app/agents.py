@@ -53,7 +53,7 @@ class Agents(Briefing):
         # What the user says now need not be told to the model again: the briefing comes first.
         answer = self._briefed(event)
         try:
-            return answer._replace(notice=_notice(self._capture(event, now)))
+            return answer._replace(notice=flows.capture.notice(self._capture(event, now)))
         except StoreError as trouble:
             # It is captured from the transcript, later.
             return answer._replace(trouble=trouble)
@@ -383,21 +383,3 @@ def _roots(root: str, start: str) -> tuple[str, ...]:
         if gitdir := first_line(os.path.join(linked, name, "gitdir")):
             found[os.path.dirname(gitdir)] = None
     return tuple(found)
-
-
-def _notice(captured: Sequence[Learned]) -> str:
-    """What the user is shown of what was learned from their words, and how to confirm it or take it
-    back."""
-    lines = []
-    for item in captured:
-        memory = item.memory
-        said = f"a {memory.kind}: “{core.render.one_line(memory.text, 200)}”"
-        if memory.status == "proposed":
-            doubt = memory.detail.get(flows.capture.DOUBT, "")
-            lines.append(
-                f"Recollect proposes {said}, not in use: {doubt}. "
-                f"Your rule? recollect confirm {item.id} (or: recollect capture undo {item.id})"
-            )
-        else:
-            lines.append(f"Recollect noted {said} (recollect capture undo {item.id})")
-    return "\n".join(lines)

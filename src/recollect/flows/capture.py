@@ -8,11 +8,11 @@ conversation is learned once, whether the hook saw it first or the transcript.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from .. import core
-from ..core import archive, capture
+from ..core import archive, capture, render
 from ..db.database import Tx
 from ..errors import NotFound
 from ..store import memories, search
@@ -97,3 +97,20 @@ def undo(tx: Tx, id: str) -> Memory:
     memories.update(tx, memory.id, {"status": "archived"})
     search.set_status(tx, "memory", memory.id, "archived")
     return memory._replace(status="archived")
+
+
+def notice(captured: Sequence[Learned]) -> str:
+    """Return the lines that tell the user what was captured, and how to confirm or undo it."""
+    lines = []
+    for item in captured:
+        memory = item.memory
+        said = f"a {memory.kind}: “{render.one_line(memory.text, 200)}”"
+        if memory.status == "proposed":
+            doubt = memory.detail.get(DOUBT, "")
+            lines.append(
+                f"Recollect proposes {said}, not in use: {doubt}. "
+                f"Your rule? recollect confirm {item.id} (or: recollect capture undo {item.id})"
+            )
+        else:
+            lines.append(f"Recollect noted {said} (recollect capture undo {item.id})")
+    return "\n".join(lines)
