@@ -215,6 +215,7 @@ def early(tmp_path: Path) -> dict[str, str]:
     connection = apsw.Connection(path)
     for statement in (
         "DROP INDEX memories_scoped",
+        "DROP TABLE facets",
         "DROP TABLE words",
         "DROP TABLE unembedded",
         "DROP TABLE vectors",

@@ -65,7 +65,7 @@ class InMemory(Retriever):
                 if number not in cosines:
                     candidates.append(self._candidate(number, searched, cosine))
         candidates = [candidate for candidate in candidates if fuse.is_near(candidate)]
-        found, _ = fuse.newest_first(asking, candidates, fuse.scores(asking, candidates))
+        found = fuse.newest_first(asking, candidates, fuse.scores(asking, candidates))
         ranked = zip(found, candidates, strict=True)
         best = sorted(ranked, key=lambda one: (-one[0], -one[1].at))[:count]
         return [self._items[candidate.entry].id for _, candidate in best]

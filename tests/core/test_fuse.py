@@ -28,7 +28,7 @@ def candidate(entry: int, counts: tuple[int, ...] = (1, 1), **known: object) -> 
 
 
 def order(question: Question, candidates: list[Candidate]) -> list[int]:
-    scores, _ = fuse.newest_first(question, candidates, fuse.scores(question, candidates))
+    scores = fuse.newest_first(question, candidates, fuse.scores(question, candidates))
     ranked = zip(scores, candidates, strict=True)
     best_first = sorted(ranked, key=lambda one: (-one[0], -one[1].at))
     return [item.entry for _, item in best_first]
@@ -244,3 +244,24 @@ def test_what_is_not_trusted_changes_nothing_for_what_is(
 @given(questions, candidates)
 def test_a_question_gets_the_same_answer_twice(question: Question, held: list[Candidate]) -> None:
     assert fuse.scores(question, held) == fuse.scores(question, held)
+
+
+def test_a_message_that_only_asks_the_question_steps_back_and_is_not_the_newer() -> None:
+    answer = candidate(1, (1, 0), at=DAY, role="user")
+    asking = candidate(2, (1, 1), at=90 * DAY, role="user")
+    assert order(ASKED, [answer, asking]) == [2, 1]
+    assert order(ASKED, [answer, asking._replace(restates=True)]) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("question", "stems"),
+    [
+        ("Which port has Redis?", {"which", "port", "has", "redis"}),
+        ("which port has redis", {"which", "port", "has", "redis"}),
+        ("Redis: welcher Port?", {"redis", "welcher", "port"}),
+        ("redis port", set()),
+        ("", set()),
+    ],
+)
+def test_what_is_put_as_a_question(question: str, stems: set[str]) -> None:
+    assert fuse.asked_in(question) == stems

@@ -383,6 +383,7 @@ class Failing:
         self._tx = tx
         self._left = left
         self.space, self.for_update, self.skip_locked = tx.space, tx.for_update, tx.skip_locked
+        self.listed = tx.listed
 
     def _count(self) -> None:
         self._left -= 1
@@ -444,9 +445,9 @@ class Failing:
         self._count()
         self._tx.point(vectors)
 
-    def nearest(self, vector: bytes, count: int) -> list[int]:
+    def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
         self._count()
-        return self._tx.nearest(vector, count)
+        return self._tx.nearest(vector, count, where, params)
 
 
 def until_it_works(space: Database, work: Callable[[Tx], object]) -> int:

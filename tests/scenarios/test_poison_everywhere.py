@@ -155,8 +155,8 @@ def test_what_others_stated_is_quoted_or_left_out_before_a_task_and_in_continuit
         assert not any("tool " in line for line in lines)
     with recollect.open(project, environment=environment, origin="user") as memory:
         memory.continuity("fix the registry of the build")
-        (kept,) = memory.recall("registry of the build", kind=["continuity"])
-        assert kept.trust == "agent"
+        kept = memory.show("memory://continuity").document
+        assert kept is not None and kept.label == "agent"
 
 
 def test_a_recall_quotes_line_by_line_what_the_user_did_not_state(

@@ -154,7 +154,7 @@ class Memories(Briefing):
             statuses=_among("status", tuple(filters.get("status", ())), STATUSES)
             or flows.recall.Question._field_defaults["statuses"],
             tags=tuple(filters.get("tags", ())),
-            file=filters.get("file", ""),
+            file=self._in_project(filters.get("file", "")),
             session=filters.get("session", ""),
             since=flows.recall.moment(filters.get("since", ""), now),
             until=flows.recall.moment(filters.get("until", ""), now),

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from ..flows.meaning import Embedder
 
+    Indexing = Callable[[Database, Callable[[int], object] | None], int]
+
 _MOST_NOTED = 200
 _ALPHABET = b"0123456789abcdefghjkmnpqrstvwxyz" * 8
 
@@ -63,6 +65,13 @@ class Opened:
         """The top of the working tree that this memory was opened from."""
         return os.path.realpath(top_of(self.project.start) or self.project.root)
 
+    def _in_project(self, path: str) -> str:
+        """A path as scopes name it: from the top of the working tree, also when it is absolute."""
+        if not os.path.isabs(path):
+            return path
+        inside = os.path.relpath(os.path.realpath(path), self._top)
+        return path if inside.startswith(os.pardir) else inside.replace(os.sep, "/")
+
     def _meaning(self) -> Embedder | None:
         """Who finds by meaning; None when that is switched off."""
         if self._embedder is None and self.settings.embedder != "off":
@@ -72,14 +81,14 @@ class Opened:
     def _index_again(self) -> int:
         """Index what an earlier version indexed in another way; says how much it was."""
         waiting = [one for one in self._present() if one.read(flows.recall.words_missing)]
-        return self._index(waiting) if waiting else 0
+        return self._index(waiting, flows.things.renew) if waiting else 0
 
-    def _index(self, spaces: Sequence[Database]) -> int:
+    def _index(self, spaces: Sequence[Database], index: Indexing) -> int:
         """Index everything in these spaces by its words; says how much it was."""
         tell = None
         if self.progress:
             tell = self._telling("words", sum(one.read(flows.things.count) for one in spaces))
-        return sum(flows.things.rebuild(one, tell) for one in spaces)
+        return sum(index(one, tell) for one in spaces)
 
     def _make_vectors(self) -> int:
         """Make all vectors that are missing; says how many."""

@@ -149,7 +149,7 @@ class Tending(Memories):
 
         Example: recollect for-file src/api/users.py
         """
-        place = path.removeprefix("./")
+        place = self._in_project(path).removeprefix("./")
         found = self._both(
             lambda txs: [
                 item

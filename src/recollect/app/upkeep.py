@@ -103,7 +103,7 @@ class Upkeep(Agents):
         """
         for space in self._present():
             space.refit()
-        indexed = 0 if missing else self._index(self._present())
+        indexed = 0 if missing else self._index(self._present(), flows.things.rebuild)
         made = self._make_vectors()
         embedder = self._meaning()
         return flows.meaning.Rebuilt(indexed, made, embedder.id if embedder else "")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from . import distill as distill
     from . import distill_checks as distill_checks
     from . import distill_steps as distill_steps
+    from . import echo as echo
     from . import elide as elide
     from . import episodes as episodes
     from . import errors_seen as errors_seen
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from . import rank as rank
     from . import reconcile as reconcile
     from . import render as render
+    from . import replaced as replaced
     from . import scopes as scopes
     from . import secret_commands as secret_commands
     from . import secret_escapes as secret_escapes

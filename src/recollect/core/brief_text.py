@@ -124,6 +124,11 @@ def frame(name: str, rules: str) -> list[str]:
     return [opening(name), rules, _CLOSE]
 
 
+def wrapped(name: str, text: str) -> str:
+    """A text of ours as a block: whoever records it later knows it by its tag."""
+    return "\n".join((opening(name), _delimiters().sub("‹", text), _CLOSE))
+
+
 def heading(section: str) -> str:
     return f"{section}:"
 

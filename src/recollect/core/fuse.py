@@ -33,7 +33,7 @@ from functools import cache
 from math import exp, inf, log, nextafter
 
 from ..nouns import NamedTuple
-from .terms import query_terms, terms
+from .terms import query_terms, spaced_stems, terms
 
 WORDS = 0.5
 MEANING = 0.5
@@ -67,6 +67,7 @@ NEWEST = 5
 _SAME_THING = 0.5
 _ALMOST = 0.75
 _COPY = 0.8
+_RESTATED = 0.5
 _WINDOW = 6
 _SHORT = 100
 _SOURCES = 5
@@ -108,12 +109,17 @@ class Candidate(NamedTuple):
     trusted: bool = True
     digest: str = ""
     """The same for texts that are the same."""
+    restates: bool = False
+    """Whether it only asks the question: see `asked_in`."""
 
 
 _ASKING = """
     many much ago passed total currently recently often usually ever remind mentioned discussed
     recommend recommended recommendation recommendations suggest suggested suggestion suggestions
     wondering thinking tell know think thing things get got getting go going went last first
+"""
+_INTERROGATIVES = """
+    what which who whom whose when where why how is are was were do does did can could should would
 """
 _SELF = frozenset({"i", "my", "me", "mine", "myself"})
 _OTHER = frozenset({"you", "your"})
@@ -147,6 +153,15 @@ def speaker_of(question: str) -> str:
     if not _OTHER.isdisjoint(words):
         return "assistant"
     return "" if _SELF.isdisjoint(words) else "user"
+
+
+def asked_in(question: str) -> frozenset[str]:
+    """All stems of what is put as a question; a message that holds no others restates it, and
+    answers nothing. Of a few words, nobody can say that."""
+    asks = question.rstrip().endswith(("?", "？"))
+    if not asks and not {*terms(question)[:1]} & {*_INTERROGATIVES.split()}:
+        return frozenset()
+    return frozenset(spaced_stems(question).split())
 
 
 def needs_meaning(question: Question, found: Sequence[Candidate], entries: int) -> bool:
@@ -198,7 +213,8 @@ def _trusted_last(candidates: Sequence[Candidate]) -> list[list[int]]:
 
 
 def _scores(question: Question, candidates: Sequence[Candidate]) -> list[float]:
-    found = list(map(sum, _signs(question, candidates)))
+    pairs = zip(_signs(question, candidates), candidates, strict=True)
+    found = [sum(gained) * (_RESTATED if item.restates else 1.0) for gained, item in pairs]
     return _without_copies(candidates, _nearby(candidates, found))
 
 
@@ -321,41 +337,38 @@ def _copies(candidates: Sequence[Candidate]) -> list[list[int]]:
 
 def newest_first(
     question: Question, candidates: Sequence[Candidate], scores: Sequence[float]
-) -> tuple[list[float], dict[int, int]]:
-    """The scores with the newer of two statements about the same thing just above the older one,
-    and for each place that is outdated the place of what is newer.
+) -> list[float]:
+    """The scores with the newer of two that seem to be about the same thing just above the older
+    one. Whether it replaces the older one is for others to say: see `core.replaced`.
 
     It is among the first hits, said by the same side, almost as good, with the same words of the
     question in it and none of its names missing. Who asks about a certain time does not ask for
     the newest. The candidates may be the best of all.
     """
-    found, outdated = list(scores), {}
+    found = list(scores)
     if not question.period:
         for places in _trusted_last(candidates):
             ours = [candidates[place] for place in places]
-            lifted, older = _lifted(question, ours, [scores[place] for place in places])
+            lifted = _lifted(question, ours, [scores[place] for place in places])
             for place, score in zip(places, lifted, strict=True):
                 found[place] = score
-            outdated.update({places[one]: places[other] for one, other in older.items()})
-    return found, outdated
+    return found
 
 
-def _lifted(
-    question: Question, candidates: Sequence[Candidate], found: list[float]
-) -> tuple[list[float], dict[int, int]]:
+def _lifted(question: Question, candidates: Sequence[Candidate], found: list[float]) -> list[float]:
     times = [item.at for item in candidates]
     for places in _copies(candidates):
         newest = max(times[place] for place in places)
         for place in places:
             times[place] = newest if place == places[0] else 0
     first = _order(candidates, found)[:NEWEST]
-    outdated: dict[int, int] = {}
     for rank, place in enumerate(first):
         item = candidates[place]
         for other in first[:rank] + first[rank + 1 :]:
             older = candidates[other]
             if (
                 times[place] > times[other] > 0
+                and not item.restates
                 and found[place] >= _ALMOST * found[other]
                 and item.role == older.role
                 and (item.session != older.session or not item.session)
@@ -364,9 +377,7 @@ def _lifted(
                 and all(item.counts[name] or not older.counts[name] for name in question.names)
             ):
                 found[place] = max(found[place], nextafter(found[other], inf))
-                if times[place] > times[outdated.get(other, other)]:
-                    outdated[other] = place
-    return found, outdated
+    return found
 
 
 def _shared(question: Question, one: Candidate, other: Candidate) -> float:

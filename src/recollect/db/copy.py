@@ -70,5 +70,7 @@ def _copy(origin: Tx, into: Tx) -> None:
             dict(zip(fields, row, strict=False)),
         )
         into.add_words([(row[0], row[-1])])
+    facets = origin.run("SELECT entry, name, value FROM facets WHERE space = :space")
+    into.insert("facets", "entry, name, value", facets)
     # Vectors are found in another way there, and are made again.
     into.run("INSERT INTO unembedded (entry, space) SELECT id, space FROM entries WHERE part = 0")

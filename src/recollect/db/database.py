@@ -58,6 +58,8 @@ class Tx(Protocol):
     space: str
     for_update: str
     skip_locked: str
+    listed: str
+    """A query that gives the texts in a JSON array, with `{}` for the name of its parameter."""
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         """Run one statement, give back its rows."""
@@ -106,8 +108,9 @@ class Tx(Protocol):
     def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Tell the engine the vectors of these entries, which are stored already."""
 
-    def nearest(self, vector: bytes, count: int) -> list[int]:
-        """The entries whose vectors are nearest, as far as the engine knows."""
+    def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
+        """The entries whose vectors are nearest, as far as the engine knows: about those, or, of
+        the entries `e` that fulfil the SQL `where`, exactly those."""
 
 
 class Health(NamedTuple):

@@ -20,6 +20,7 @@ MIGRATIONS = (
     "0006_fewer_indexes",
     "0007_text_by_scope",
     "0008_what_is_new",
+    "0009_facets",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")

@@ -26,6 +26,13 @@ _NEAREST = """
 SELECT entry FROM vectors WHERE space = :space AND vector_dims(direction) = {dims}
 ORDER BY direction::vector({dims}) <=> :vector::vector({dims}) LIMIT :count
 """
+_NEAREST_OF = """
+WITH found AS MATERIALIZED (
+  SELECT v.entry, v.direction FROM entries e JOIN vectors v ON v.entry = e.id
+  WHERE e.space = :space AND vector_dims(v.direction) = {dims} AND {where})
+SELECT entry FROM found
+ORDER BY direction::vector({dims}) <=> :vector::vector({dims}) LIMIT :count
+"""
 _NEAREST_INDEX = """
 CREATE INDEX IF NOT EXISTS vectors_near_{dims} ON vectors
 USING hnsw ((direction::vector({dims})) vector_cosine_ops) WHERE vector_dims(direction) = {dims}
@@ -55,6 +62,7 @@ class PostgresTx:
 
     for_update = "FOR UPDATE"
     skip_locked = "FOR UPDATE SKIP LOCKED"
+    listed = "SELECT json_array_elements_text(CAST(:{} AS json))"
 
     def __init__(self, cursor: psycopg.Cursor[Row], space: str, finds_nearest: bool) -> None:
         self._cursor = cursor
@@ -161,14 +169,16 @@ class PostgresTx:
             ({"entry": entry, "vector": _direction(vector)} for entry, vector in vectors),
         )
 
-    def nearest(self, vector: bytes, count: int) -> list[int]:
+    def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
+        bound = {**params, "vector": _direction(vector), "count": count}
+        if where:
+            # Few are left by the filter: the index would look for them among all others.
+            sql = _NEAREST_OF.format(dims=len(vector), where=where)
+            return [row[0] for row in self.run(sql, bound)]
         # Others' vectors lie between ours: the index goes on until there are enough.
         self.run(f"SET LOCAL hnsw.ef_search = {min(max(count, 40), 1000)}")
         self.run("SET LOCAL hnsw.iterative_scan = relaxed_order")
-        found = self.run(
-            _NEAREST.format(dims=len(vector)), {"vector": _direction(vector), "count": count}
-        )
-        return [row[0] for row in found]
+        return [row[0] for row in self.run(_NEAREST.format(dims=len(vector)), bound)]
 
 
 def _direction(vector: bytes) -> str:

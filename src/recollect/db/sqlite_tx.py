@@ -39,6 +39,7 @@ class SqliteTx:
 
     for_update = ""
     skip_locked = ""
+    listed = "SELECT value FROM json_each(:{})"
     finds_nearest = False
 
     def __init__(self, connection: apsw.Connection, space: str) -> None:
@@ -140,7 +141,7 @@ class SqliteTx:
     def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
 
-    def nearest(self, vector: bytes, count: int) -> list[int]:
+    def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
 
 

@@ -7,7 +7,6 @@ from ..core import rank
 from ..db.database import Matched, Tx
 from ..nouns import TYPE_CHECKING, NamedTuple
 from ..store import memories
-from ..store.rows import load
 from ..types import KINDS, Hit, Message, Said
 
 if TYPE_CHECKING:
@@ -15,22 +14,24 @@ if TYPE_CHECKING:
 
 
 class Loaded(NamedTuple):
-    """A hit without its score, and by how much its record nudges it."""
+    """A hit without its score, by how much its record nudges it, and the words in which the user
+    themselves may state something."""
 
     hit: Hit
     nudge: float
+    stated: str = ""
 
 
 def of_entries(
     tx: Tx, found: Sequence[Matched], question: "Question", searched: Sequence[str], now: int
 ) -> dict[int, Loaded]:
-    """The hits of entries by their numbers, without those that the question does not want."""
+    """The hits of entries by their numbers, as far as their records are there."""
     ids = [item.ref for item in found if item.source == "memory"]
     held = memories.sketches(tx, ids)
     hits: dict[int, Loaded] = {}
     for item in found:
         if item.source == "memory":
-            one = _memory(held.get(item.ref), question, now)
+            one = _memory(held.get(item.ref), now)
         elif item.source == "message":
             one = _message(tx, item, question, searched)
         elif item.source == "document":
@@ -39,17 +40,11 @@ def of_entries(
             one = _experience(tx, item)
         if one:
             hits[item.entry] = one
-    return _with_contradictions(tx, hits)
+    return _with_contradictions(tx, _with_successors(tx, hits))
 
 
-def _memory(memory: memories.Sketch | None, question: "Question", now: int) -> Loaded | None:
+def _memory(memory: memories.Sketch | None, now: int) -> Loaded | None:
     if memory is None:
-        return None
-    if question.as_of and not memory.valid_from <= question.as_of < memory.valid_to:
-        return None
-    if question.tags and not set(question.tags) <= set(load(memory.tags)):
-        return None
-    if question.file and not _applies(load(memory.scope), question.file):
         return None
     strong = rank.strength(memory, now)
     hit = Hit(
@@ -65,11 +60,8 @@ def _memory(memory: memories.Sketch | None, question: "Question", now: int) -> L
         memory.valid_from,
         freshness="unchecked" if memory.claims and memory.layer != "user" else "",
     )
-    return Loaded(hit, rank.nudge(memory.label, memory.status, strong))
-
-
-def _applies(scope: Sequence[str], path: str) -> bool:
-    return not scope or any(core.scopes.matches(pattern, path) for pattern in scope)
+    stated = memory.text if memory.label in ("system", "user") else ""
+    return Loaded(hit, rank.nudge(memory.label, memory.status, strong), stated)
 
 
 def _message(tx: Tx, item: Matched, question: "Question", searched: Sequence[str]) -> Loaded | None:
@@ -102,8 +94,10 @@ def _message(tx: Tx, item: Matched, question: "Question", searched: Sequence[str
             if other.seq != row.seq
         ),
     )
+    own = row.role == row.label == "user"
+    stated = core.messages.typed(_message_of(row)) if own else ""
     # Trust can only lower a message: which side's words are asked for is the ranking's to judge.
-    return Loaded(hit, min(rank.nudge(row.label, "active"), 1.0))
+    return Loaded(hit, min(rank.nudge(row.label, "active"), 1.0), stated)
 
 
 def _message_of(row: "store.sessions.MessageRow") -> Message:
@@ -151,6 +145,18 @@ def _experience(tx: Tx, item: Matched) -> Loaded | None:
         item.owner,
     )
     return Loaded(hit, rank.nudge(kept.label, kept.status))
+
+
+def _with_successors(tx: Tx, hits: Mapping[int, Loaded]) -> dict[int, Loaded]:
+    """Versions that were superseded name what is believed in their place."""
+    old = [one.hit.id for one in hits.values() if one.hit.status == "superseded"]
+    newer = memories.successors(tx, old)
+    found = dict(hits)
+    for entry, loaded in hits.items():
+        if loaded.hit.id in newer:
+            address = f"memory://{newer[loaded.hit.id]}"
+            found[entry] = loaded._replace(hit=loaded.hit._replace(outdated_by=address))
+    return found
 
 
 def _with_contradictions(tx: Tx, hits: Mapping[int, Loaded]) -> dict[int, Loaded]:

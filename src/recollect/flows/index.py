@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import core
 from ..core import glance, render, terms
 from ..db.database import Tx
 from ..store import search
@@ -10,6 +11,9 @@ from ..types import Document
 PART_TERMS = 10_000
 """Terms in one part of an entry: PostgreSQL keeps 16,383 positions and a megabyte for each."""
 
+
+_CHECKPOINTS = "memory://scratch/session_progress"
+"""Where the checkpoints of `flows.compact` lie."""
 
 Words = tuple[str, ...]
 """The stems of each part of a text."""
@@ -39,8 +43,12 @@ def add(tx: Tx, entry: search.Entry, text: str) -> None:
     search.put(tx, entry, words_of(text))
 
 
-def document(kept: Document) -> tuple[search.Entry, str]:
-    """What a document is found by: its title and its text."""
+def document(kept: Document) -> tuple[search.Entry, str] | None:
+    """What a document is found by: its title and its text. A page that we made from memories and
+    messages is found by what a person wrote into it, if anything: the others are there already."""
+    text = _by_hand(kept) if is_made(kept) else f"{kept.title}\n{kept.text}"
+    if not text.strip():
+        return None
     entry = search.Entry(
         "document",
         kept.address,
@@ -52,7 +60,28 @@ def document(kept: Document) -> tuple[search.Entry, str]:
         0,
         kept.valid_from,
     )
-    return entry, f"{kept.title}\n{kept.text}"
+    return entry, text
+
+
+def is_made(kept: Document) -> bool:
+    """Whether a document is a page that we made."""
+    return kept.type == "continuity" or kept.address.startswith(_CHECKPOINTS)
+
+
+def _by_hand(kept: Document) -> str:
+    if kept.type != "continuity":
+        return ""
+    written = core.worknotes.parse_continuity(kept.text)
+    return "\n".join([*written.relevant, *written.avoid, *written.more])
+
+
+def put_document(tx: Tx, kept: Document) -> None:
+    """Make a document findable by its words of now."""
+    found = document(kept)
+    if found:
+        replace(tx, *found)
+    else:
+        search.remove(tx, "document", kept.address)
 
 
 def replace(tx: Tx, entry: search.Entry, text: str) -> None:

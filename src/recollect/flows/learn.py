@@ -355,6 +355,10 @@ def label_of(tx: Tx, origin: str, evidence: Sequence[str]) -> str:
 
 
 def entry_of(memory: Memory | memories.MemoryRow) -> search.Entry:
+    if isinstance(memory, memories.MemoryRow):
+        memory = memories.loaded(memory)
+    facets = [("tag", tag) for tag in memory.tags]
+    facets += [("scope", scope) for scope in memory.scope or ("",)]
     return search.Entry(
         "memory",
         memory.id,
@@ -365,6 +369,7 @@ def entry_of(memory: Memory | memories.MemoryRow) -> search.Entry:
         memory.label,
         0,
         memory.valid_from,
+        tuple(facets),
     )
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from .. import core
 from ..db.database import Database, Tx
 from ..errors import Unavailable
-from ..nouns import TYPE_CHECKING, NamedTuple
-from ..store import vectors
+from ..nouns import TYPE_CHECKING, Any, NamedTuple
+from ..store import search, vectors
 from ..store.vectors import Block, Waiting
 from . import things
 
@@ -242,15 +242,23 @@ def cosines(question: bytes, held: Mapping[int, bytes]) -> dict[int, float]:
     return dict(zip(held, found, strict=True))
 
 
-def nearest(tx: Tx, question: bytes, count: int) -> dict[int, float]:
-    """The entries nearest to the question, with their cosines, best first."""
-    entries = tx.nearest(question, count) if tx.finds_nearest else []
+def nearest(
+    tx: Tx, question: bytes, count: int, filters: Mapping[str, Sequence[Any]] | None = None
+) -> dict[int, float]:
+    """The entries nearest to the question, with their cosines, best first; with filters, of those
+    that fulfil them, however many others are nearer."""
+    entries = list(search.nearest(tx, question, count, filters or {}))
     # An engine that finds them itself may not know all of them yet: the others are in blocks.
     blocks = [block for block in vectors.blocks(tx) if block.entries]
     scores = core.nearest.scan(question, [block.planes for block in blocks])
     numbers = array("q")
     for block in blocks:
         numbers += block.entries
+    if filters and numbers:
+        through = search.passing(tx, filters)
+        places = [place for place, entry in enumerate(numbers) if entry in through]
+        scores = bytes([scores[place] for place in places])
+        numbers = array("q", [numbers[place] for place in places])
     entries += [numbers[place] for place in core.nearest.best(scores, count)]
     found = cosines(question, vectors.of(tx, list(dict.fromkeys(entries))))
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))

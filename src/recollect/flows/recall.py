@@ -34,6 +34,10 @@ _OF_ANOTHER = (
     "by words only: the vectors are another embedder's; `recollect rebuild --missing` makes ours"
 )
 _SEARCHED = ("active", "proposed", "archived")
+_FILTERS = (
+    *("kinds", "layers", "sources", "statuses", "tags", "file", "session"),
+    *("since", "until", "as_of"),
+)
 
 
 class Freshness(Protocol):
@@ -79,6 +83,8 @@ class _Asked(NamedTuple):
     """What is looked up."""
     vector: bytes
     """Empty without meaning."""
+    whole: frozenset[str]
+    """What a message that only restates the question is made of."""
 
 
 class _Found(NamedTuple):
@@ -105,16 +111,17 @@ def recall(
     known = [tx.frequencies(list(words)) for tx in txs]
     asked = _asked(question.query, words, known, embedder if vector else None, now)
     found: list[_Found] = []
-    filters = _filters(question)
     for tx, frequencies in zip(txs, known, strict=True):
         if vector and embedder:
             maker = flows.meaning.maker(tx)
             asked = asked._replace(vector=vector if maker == embedder.id else b"")
             notes += (_OF_ANOTHER,) if maker not in ("", embedder.id) else ()
-        near = _candidates(tx, asked, filters, frequencies.entries, question.limit)
+        near = _candidates(tx, asked, question, frequencies.entries)
         found += [item for item in near if item.matched[2:4] not in question.without]
     best = _ranked(found, asked, question, now)
-    return packed(_without_flood(best), question.limit, question.budget, notes)
+    # Who names a session wants all of it.
+    best = best if question.session else _without_flood(best)
+    return packed(best, question.limit, question.budget, notes)
 
 
 def words_missing(tx: Tx) -> bool:
@@ -150,7 +157,8 @@ def _asked(
     period = core.dates.period(query, now)
     names = fuse.names_among(stems)
     ranking = fuse.Question(weights, average, fuse.speaker_of(query), period, names)
-    return _Asked(ranking, stems, rarer(stems, entries, holding, embedder is not None), b"")
+    searched = rarer(stems, entries, holding, embedder is not None)
+    return _Asked(ranking, stems, searched, b"", fuse.asked_in(query))
 
 
 def rarer(
@@ -162,13 +170,15 @@ def rarer(
     return terms.rarest(stems, holding, ENOUGH, most=entries * COMMON_SHARE)
 
 
-def _candidates(
-    tx: Tx, asked: _Asked, filters: Mapping[str, Sequence[Any]], entries: int, limit: int
-) -> list[_Found]:
+def _candidates(tx: Tx, asked: _Asked, question: Question, entries: int) -> list[_Found]:
     """What a space holds for the question: the best by words and the nearest by meaning."""
     depth = fuse.BY_WORDS if entries <= fuse.SMALL else fuse.BY_WORDS * 3 // 4
-    depth = depth if asked.vector else max(WORDS_ALONE, 2 * limit)
+    depth = max(depth, question.limit) if asked.vector else max(WORDS_ALONE, 2 * question.limit)
+    filters = _filters(tx, question)
     matched = search.candidates(tx, asked.searched, depth, filters, bool(asked.vector))
+    if len(matched) < depth and len(asked.searched) < len(asked.stems) and _chosen(question):
+        # A filter may leave only what holds the common words.
+        matched = search.candidates(tx, asked.stems, depth, filters, bool(asked.vector))
     near: dict[int, float] = {}
     if asked.vector:
         held = {item.entry: item.vector for item in matched if item.vector}
@@ -187,14 +197,15 @@ def _candidates(
 def _by_meaning(
     tx: Tx, vector: bytes, filters: Mapping[str, Sequence[Any]]
 ) -> list[tuple[Matched, float]]:
-    """The nearest entries that the filters let through; a deeper look if they let few through."""
+    """The nearest entries that the filters let through. Most filters let enough of the nearest
+    through; if not, those that fulfil them are looked for."""
     found: list[tuple[Matched, float]] = []
-    for depth in (fuse.LOOKED_AT, 16 * fuse.LOOKED_AT):
-        near = flows.meaning.nearest(tx, vector, depth)
+    for among in (None, filters):
+        near = flows.meaning.nearest(tx, vector, fuse.LOOKED_AT, among)
         close = [entry for entry, cosine in near.items() if cosine >= fuse.LEAST_MEANING]
         through = search.these(tx, close, filters)
         found = [(through[entry], near[entry]) for entry in close if entry in through]
-        if len(found) >= fuse.BY_MEANING or len(close) < fuse.BY_MEANING or len(near) < depth // 2:
+        if len(found) >= fuse.BY_MEANING or len(close) < fuse.BY_MEANING:
             break
     return found[: fuse.BY_MEANING]
 
@@ -215,6 +226,7 @@ def _found(tx: Tx, item: Matched, asked: _Asked, cosine: float) -> _Found:
         kind,
         label not in rank.UNTRUSTED,
         stems,
+        bool(asked.whole) and source == "message" and asked.whole.issuperset(stems.split()),
     )
     return _Found(tx, item, candidate)
 
@@ -225,8 +237,7 @@ def _ranked(found: Sequence[_Found], asked: _Asked, question: Question, now: int
     everything = [item.candidate for item in found]
     scores = fuse.scores(asked.ranking, everything)
     order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
-    picky = question.tags or question.file or question.as_of
-    best = order if picky else order[: question.limit * 3 // 2 + 5]
+    best = order[: question.limit * 3 // 2 + 5]
     loaded: dict[int, hits.Loaded] = {}
     for tx in {id(found[place].tx): found[place].tx for place in best}.values():
         places = {found[place].matched.entry: place for place in best if found[place].tx is tx}
@@ -236,18 +247,32 @@ def _ranked(found: Sequence[_Found], asked: _Asked, question: Question, now: int
     best = [place for place in best if place in loaded]
     nudged = [scores[place] * loaded[place].nudge for place in best]
     candidates = [found[place].candidate for place in best]
-    final, outdated = fuse.newest_first(asked.ranking, candidates, nudged)
-    newer = {best[one]: loaded[best[other]].hit.address for one, other in outdated.items()}
+    final = fuse.newest_first(asked.ranking, candidates, nudged)
+    newer = _replaced([loaded[place] for place in best], asked.stems)
     signs = fuse.signs(asked.ranking, everything) if question.explain else []
     answer = [
         loaded[place].hit._replace(
             score=score / (1.0 + score),
             why=_why(asked, found[place], loaded[place], signs[place] if signs else {}),
-            outdated_by=newer.get(place, ""),
+            outdated_by=newer.get(number) or loaded[place].hit.outdated_by,
         )
-        for place, score in zip(best, final, strict=True)
+        for number, (place, score) in enumerate(zip(best, final, strict=True))
     ]
     return sorted(answer, key=lambda hit: (-hit.score, -hit.at, hit.address))
+
+
+def _replaced(best: Sequence[hits.Loaded], searched: Sequence[str]) -> dict[int, str]:
+    """The hits that state what the user stated otherwise since, with the address of the newer."""
+    own = [place for place, one in enumerate(best) if one.stated]
+    if len(own) < 2 or all(best[place].hit.kind != "message" for place in own):
+        return {}
+    said = core.replaced.Said
+    texts = [
+        said(best[place].stated, best[place].hit.at, best[place].hit.kind != "message")
+        for place in own
+    ]
+    found = core.replaced.replaced(texts, set(searched))
+    return {own[old]: best[own[new]].hit.address for old, new in found.items()}
 
 
 def _why(asked: _Asked, found: _Found, loaded: hits.Loaded, signs: Mapping[str, float]) -> str:
@@ -275,11 +300,17 @@ def _without_flood(best: Iterable[Hit]) -> list[Hit]:
     return kept
 
 
-def _filters(question: Question) -> dict[str, Sequence[Any]]:
+def _chosen(question: Question) -> bool:
+    """Whether the question lets only some records answer."""
+    anything = Question(question.query, question.limit)
+    return any(getattr(question, name) != getattr(anything, name) for name in _FILTERS)
+
+
+def _filters(tx: Tx, question: Question) -> dict[str, Sequence[Any]]:
     filters: dict[str, Sequence[Any]] = {"status": question.statuses}
     if question.as_of:
         filters["status"] = (*_SEARCHED, "superseded")
-        filters["until"] = (question.as_of,)
+        filters["until"] = filters["as_of"] = (question.as_of,)
     if question.kinds:
         # The entry of a message has its role for a kind.
         roles = ROLES if "message" in question.kinds else ()
@@ -293,6 +324,11 @@ def _filters(question: Question) -> dict[str, Sequence[Any]]:
         filters["source"] = ("memory",)
     elif question.sources:
         filters["source"] = question.sources
+    if question.tags:
+        filters["tag"] = question.tags
+    if question.file:
+        covers = core.scopes.matches
+        filters["scope"] = ["", *[s for s in search.scopes(tx) if covers(s, question.file)]]
     if question.session:
         filters["owner"] = (question.session,)
     if question.since:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..core import archive, messages, secret_names, secrets, trust, urls, usage, wire
+from ..core import archive, echo, messages, secret_names, secrets, trust, urls, usage, wire
 from ..core import secret_formats as formats
 from ..db.database import Row, Tx
 from ..errors import Conflict, InvalidInput
@@ -115,6 +115,7 @@ class Prepared(NamedTuple):
     digest: str
     words: index.Words
     redacted: tuple[str, ...]
+    part: echo.Part
     calls: tuple[ToolCall, ...] = ()
     model: str = ""
     usage: Mapping[str, Json] | None = None
@@ -142,12 +143,20 @@ def prepare(incoming: Incoming, now: int) -> Prepared:
         _safe_key(message.key),
         origin or _ORIGIN_OF_ROLE[message.role],
         archive.digest(body.text),
-        index.words_of(*messages.texts_of(clean)),
+        words_of(clean),
         body.found,
+        echo.part_of(clean),
         clean.calls,
         clean.model,
         clean.usage,
     )
+
+
+def words_of(message: Message) -> index.Words:
+    """What a message is found by; nothing, if all it does is to ask us."""
+    left = echo.without_own_calls(message)
+    texts = messages.texts_of(left)
+    return () if left is not message and not texts else index.words_of(*texts)
 
 
 def _marked(message: Message, pasted: Sequence[tuple[int, int]]) -> Message:
@@ -213,6 +222,7 @@ def append(
     findable: list[Findable] = []
     places: list[tuple[int, bool]] = []
     new: list[Prepared] = []
+    heard = listener(tx, id, seq)
     for item in prepared:
         if item.key and item.key in known:
             if repeated:
@@ -226,8 +236,8 @@ def append(
         )
         if item.calls:
             calls += [(call, seq) for call in item.calls]
-        entry = entry_of(id, seq, item.role, origin, item.at)
-        findable.append((entry, item.words))
+        if not heard.is_echo(item.part) and item.words:
+            findable.append((entry_of(id, seq, item.role, origin, item.at), item.words))
         if item.key:
             known[item.key] = seq
         places.append((seq, True))
@@ -239,6 +249,32 @@ def append(
         sessions.advance(tx, session.id, seq, head, now)
         _add_usage(tx, session.id, new)
     return places, findable
+
+
+def listener(tx: Tx, session: str, seq: int) -> echo.Listener:
+    """Who tells which messages of a session are echoes, from a number on."""
+    return echo.Listener(lambda call: _asks_us(tx, session, call), lambda: _asked(tx, session, seq))
+
+
+def _asks_us(tx: Tx, session: str, call: str) -> bool:
+    """Whether a call that is in the archive asks us."""
+    address = state.written(tx, f"call {session} {call}")
+    row = sessions.message(tx, session, urls.parse(address).first) if address else None
+    return row is not None and (call, True) in part_of(row).calls
+
+
+def _asked(tx: Tx, session: str, seq: int) -> bool:
+    """Whether a message is within what a command of ours printed."""
+    typed = sessions.last_by(tx, session, "user", seq - echo.NEAR, seq - 1) if seq > 1 else None
+    if typed is None or not part_of(typed).command:
+        return False
+    rows = sessions.messages(tx, session, typed.seq, seq - 1)
+    return echo.was_asked([part_of(row) for row in rows])
+
+
+def part_of(row: sessions.MessageRow) -> echo.Part:
+    """What a message of the archive has to do with us."""
+    return echo.part_of(messages.message_from_body(json.loads(row.body)))
 
 
 def _same(tx: Tx, session: str, seq: int, item: Prepared) -> None:

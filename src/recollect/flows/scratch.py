@@ -47,7 +47,7 @@ def store(tx: Tx, key: str, text: str, origin: str, now: int, once: str = "") ->
     )
     documents.insert(tx, row)
     stored = retrieve(tx, key)
-    index.replace(tx, *index.document(stored))
+    index.put_document(tx, stored)
     if once:
         state.note_write(tx, write, "store", address, now, clean)
     return stored

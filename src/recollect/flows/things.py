@@ -31,7 +31,19 @@ def rebuild(space: Database, tell: Callable[[int], object] | None = None) -> int
 
     A batch is replaced in one transaction: killed at any moment, everything is found by words as
     before. Vectors are waited for again."""
-    done = sum(_rebuild(space, source, tell) for source in _THINGS)
+    done = 0
+    for source in _THINGS:
+        done += _walk(space, source, partial(_index, source), tell)
+        space.write(partial(search.remove_orphans, source=source))
+    space.write(lambda tx: store.state.remove(tx, search.WORDS_MISSING))
+    return done
+
+
+def renew(space: Database, tell: Callable[[int], object] | None = None) -> int:
+    """Index again what an earlier version indexed in another way, and say how much it was."""
+    if space.read(search.words_gone):
+        return rebuild(space, tell)
+    done = sum(_walk(space, source, step, tell) for source, step in _RENEWED.items())
     space.write(lambda tx: store.state.remove(tx, search.WORDS_MISSING))
     return done
 
@@ -41,23 +53,81 @@ def count(tx: Tx) -> int:
     return sum(search.count(tx, source) for source in _THINGS)
 
 
-def _rebuild(space: Database, source: str, tell: Callable[[int], object] | None) -> int:
-    def next_batch(tx: Tx, after: tuple[str, int]) -> list[tuple[str, int]]:
-        keys = search.things(tx, source, after, _BATCH)
-        for ref, seq in keys:
-            thing = _thing(tx, source, ref, seq)
-            if thing:
-                flows.index.replace(tx, *thing)
-        return keys
+_Step = Callable[[Tx, str, int, bool], bool]
+"""What is done with a thing, given by reference, number, and whether it is an echo; says whether
+anything was."""
 
-    done, last = 0, ("", -1)
-    while keys := space.write(partial(next_batch, after=last)):
+
+def _walk(space: Database, source: str, step: _Step, tell: Callable[[int], object] | None) -> int:
+    """Take a step with each thing of a source, a batch in a transaction."""
+
+    def next_batch(tx: Tx, after: tuple[str, int]) -> tuple[list[tuple[str, int]], int]:
+        keys = search.things(tx, source, after, _BATCH)
+        done, heard = 0, _Heard(tx)
+        for ref, seq in keys:
+            done += step(tx, ref, seq, source == "message" and heard.is_echo(ref, seq))
+        return keys, done
+
+    count, last = 0, ("", -1)
+    while True:
+        keys, done = space.write(partial(next_batch, after=last))
+        if not keys:
+            return count
         last = keys[-1]
-        done += len(keys)
+        count += done
         if tell:
             tell(len(keys))
-    space.write(lambda tx: search.remove_orphans(tx, source))
-    return done
+
+
+class _Heard:
+    """Tells which messages are echoes, session by session, each in its order."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+        self._session = ""
+        self._listener: core.echo.Listener | None = None
+
+    def is_echo(self, session: str, seq: int) -> bool:
+        row = store.sessions.message(self._tx, session, seq)
+        if self._listener is None or session != self._session:
+            self._session = session
+            self._listener = flows.record.listener(self._tx, session, seq)
+        return row is not None and self._listener.is_echo(flows.record.part_of(row))
+
+
+def _index(source: str, tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
+    thing = None if is_echo else _thing(tx, source, ref, seq)
+    if thing:
+        flows.index.replace(tx, *thing)
+    else:
+        search.remove(tx, source, ref, seq)
+    return True
+
+
+def _renew_memory(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
+    thing = _thing(tx, "memory", ref, seq)
+    if thing:
+        search.set_facets(tx, thing[0])
+    return thing is not None
+
+
+def _renew_message(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
+    row = store.sessions.message(tx, ref, seq)
+    own = row is not None and any(own for _, own in flows.record.part_of(row).calls)
+    return (is_echo or own) and _index("message", tx, ref, seq, is_echo)
+
+
+def _renew_document(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
+    document = store.documents.get(tx, ref)
+    made = document is not None and flows.index.is_made(document)
+    return made and _index("document", tx, ref, seq, is_echo)
+
+
+_RENEWED: dict[str, _Step] = {
+    "memory": _renew_memory,
+    "message": _renew_message,
+    "document": _renew_document,
+}
 
 
 def _thing(tx: Tx, source: str, ref: str, seq: int) -> Thing | None:
@@ -73,7 +143,11 @@ def _message(tx: Tx, ref: str, seq: int) -> Thing | None:
     row = store.sessions.message(tx, ref, seq)
     if row is None:
         return None
-    text = core.messages.text_of(core.messages.message_from_body(json.loads(row.body)))
+    message = core.messages.message_from_body(json.loads(row.body))
+    left = core.echo.without_own_calls(message)
+    text = core.messages.text_of(left)
+    if left is not message and not text:
+        return None
     return flows.record.entry_of(row.session, row.seq, row.role, row.label, row.at), text
 
 

@@ -84,7 +84,7 @@ def write(tx: Tx, new: Written, origin: str, now: int, label: str = "") -> Docum
     documents.close(tx, new.address, row.valid_from)
     documents.insert(tx, row)
     written = existing(tx, new.address)
-    index.replace(tx, *index.document(written))
+    index.put_document(tx, written)
     return written
 
 

@@ -6,23 +6,19 @@ knows beside them. Nothing here trusts a type: what an agent wrote may be anythi
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import TYPE_CHECKING
 
 from .. import core
 from ..core.capture import untyped
 from ..core.messages import own_message, said
 from ..errors import InvalidInput
-from ..types import Json, Message, ToolCall
+from ..types import Json, Message
 from .stream import Entry
 
 if TYPE_CHECKING:
     from .stream import Item
 
-OWN_SERVER = "recollect"
 IMPORT = "import"
 _PATHS = {"user": "user", "assistant": "agent"}
 LEFT_OUT = "[an answer of recollect, left out]"
@@ -105,37 +101,6 @@ def _typed(text: str, spans: Iterable[tuple[int, int]]) -> bool:
     return bool(text[position:].strip())
 
 
-def is_own_tool(name: str) -> bool:
-    """Whether a tool is one of ours, under any host's spelling of an MCP tool's name."""
-    head = name.lower().removeprefix("mcp").lstrip("_").removeprefix("plugin_")
-    return head == OWN_SERVER or head.startswith((f"{OWN_SERVER}_", f"{OWN_SERVER}."))
-
-
-def _is_own_call(call: ToolCall) -> bool:
-    """Whether a call asks us: by a tool of ours, or by our command alone in a shell."""
-    if is_own_tool(call.name):
-        return True
-    if OWN_SERVER not in call.arguments:
-        return False
-    try:
-        given = as_dict(json.loads(call.arguments))
-    except (ValueError, RecursionError):
-        return False
-    line = given.get("command", given.get("cmd"))
-    line = line[-1] if isinstance(line, list) and line else line
-    return isinstance(line, str) and bool(_own_command().match(line))
-
-
-@cache
-def _own_command() -> re.Pattern[str]:
-    """`recollect recall …`, also after a `cd`, and cut short behind a pipe; what a line does
-    besides is worth keeping."""
-    said = r"(?:[^;&|\n]|2>&1)*"
-    cut = r"(?:\|\s*(?:head|tail|cat|grep|jq|less|sed|sort|wc)\b" + said + ")*"
-    where = r"\s*(?:cd\s[^;&|\n]{1,300}&&\s*)?(?:[^\s;&|]*/)?"
-    return re.compile(rf"{where}recollect\s{said}{cut}\Z")
-
-
 def without_own_answers(messages: list[Message], state: dict[str, Json]) -> list[Message]:
     """Results of our own tools are left out: memory must not feed on itself.
 
@@ -145,7 +110,7 @@ def without_own_answers(messages: list[Message], state: dict[str, Json]) -> list
     kept = []
     for message in messages:
         if message.calls:
-            open_calls += [call.id for call in message.calls if _is_own_call(call)]
+            open_calls += [call.id for call in message.calls if core.echo.is_own_call(call)]
         if message.role == "tool" and message.call_id in open_calls:
             open_calls.remove(message.call_id)
             message = message._replace(content=LEFT_OUT, extra=None)

@@ -103,10 +103,6 @@ class Sketch(NamedTuple):
     recalls: int
     last_reinforced: int
     valid_from: int
-    valid_to: int
-    subject: str
-    scope: str
-    tags: str
     claims: int
 
 
@@ -122,6 +118,21 @@ def sketches(tx: Tx, ids: Sequence[str]) -> dict[str, Sketch]:
     for names, params in batches("id", ids):
         rows = tx.run(f"{_SKETCH} AND id IN ({names})", params)
         found.update((row[0], Sketch._make(row)) for row in rows)
+    return found
+
+
+def successors(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
+    """For versions that were superseded by another text, the open version of the memory."""
+    found: dict[str, str] = {}
+    for names, params in batches("id", ids):
+        rows = tx.run(
+            "SELECT old.id, new.id FROM memories old JOIN memories new ON new.space = old.space "
+            f"AND new.root = old.root AND new.valid_to = {FOREVER} "
+            f"WHERE old.space = :space AND old.id IN ({names}) "
+            "AND old.digest <> new.digest",
+            params,
+        )
+        found.update(dict(rows))
     return found
 
 

@@ -198,6 +198,16 @@ def message(tx: Tx, session: str, seq: int) -> MessageRow | None:
     return found[0] if found else None
 
 
+def last_by(tx: Tx, session: str, role: str, first: int, last: int) -> MessageRow | None:
+    """The last message that somebody said, both ends included."""
+    row = tx.one(
+        f"SELECT {_MESSAGE} FROM messages WHERE space = :space AND session = :session "
+        "AND seq >= :first AND seq <= :last AND role = :role ORDER BY seq DESC LIMIT 1",
+        {"session": session, "first": first, "last": last, "role": role},
+    )
+    return MessageRow(*row) if row else None
+
+
 def labels(tx: Tx, session: str, first: int, last: int) -> list[str]:
     """How far the messages of a range are trusted."""
     rows = tx.run(
