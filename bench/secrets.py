@@ -81,10 +81,12 @@ def ordinary(path: str) -> None:
 def speed() -> list[Ratio]:
     """Text without secrets, against one search for one word without regard to case."""
     notes = Notes()
-    package = Path(recollect.__file__).parent
+    # Not the rules themselves: they name every program and word that the search looks for.
+    paths = sorted(Path(recollect.__file__).parent.rglob("*.py"))
+    code = [path.read_text() for path in paths if not path.name.startswith("secret_")]
     texts = {
         "prose": "\n".join(notes.note() for _ in range(12_000))[:1_000_000],
-        "code": "\n".join(path.read_text() for path in sorted(package.rglob("*.py")))[:1_000_000],
+        "code": "\n".join(code)[:1_000_000],
     }
     word = re.compile(r"(?i)\bpassword\b")
 

@@ -64,6 +64,14 @@ def test_a_token_with_an_escape_sequence_inside_goes_whole(
 
 
 @pytest.mark.parametrize("kind", PLAIN_KINDS)
+def test_coloured_tokens_are_found_far_from_each_other_in_a_long_text(kind: str) -> None:
+    token, far = TOKENS[kind], "words that say nothing " * 60
+    text = f"{far}{ESC}[31m{{}}{ESC}[0m {far}use {{}} {far}"
+    clean = scrub(text.format(token, f"{token[:9]}{ESC}[1m{token[9:]}"))
+    assert clean.text == text.format(*[f"[REDACTED:{clean.found[0]}]"] * 2)
+
+
+@pytest.mark.parametrize("kind", PLAIN_KINDS)
 def test_letters_before_a_colour_do_not_hide_the_token_behind_it(kind: str) -> None:
     for sequence in (ESC + "[0m", "\\u001b[0m", "[0m"):
         clean = scrub(f"key{sequence}{TOKENS[kind]}")

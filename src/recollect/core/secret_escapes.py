@@ -7,6 +7,7 @@ spaces in place of the sequences, and without them. It does not know what a secr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import accumulate
 
 from recollect.core import secret_rules as rules
@@ -38,6 +39,9 @@ _WRITTEN = (
 )
 _ENCODED = r"%[\da-fA-F]{2}" + _BEHIND
 """A character that is written out, with what may be a token right behind it."""
+
+_REACH = 400
+"""Characters around a sequence that may belong to one secret with it, or announce it."""
 
 Piece = tuple[int, int]
 """Where a part of a text begins that is kept, and where it ends."""
@@ -79,11 +83,26 @@ def sequences_in(text: str) -> list[Piece]:
     return found
 
 
-def without(text: str, sequences: list[Piece]) -> Unescaped:
-    """Return the text without these parts of it."""
-    edges = [0, *(edge for piece in sequences for edge in piece), len(text)]
-    kept = list(zip(edges[::2], edges[1::2], strict=True))
-    return Unescaped(text, [(start, end) for start, end in kept if start < end])
+def without(text: str, sequences: list[Piece]) -> Iterator[Unescaped]:
+    """Return the text without its sequences, as far as they reach: a long text with one colour in
+    it is not searched twice."""
+    first = 0
+    for at in range(1, len(sequences) + 1):
+        if at < len(sequences) and sequences[at][0] - sequences[at - 1][1] < 2 * _REACH:
+            continue
+        near = sequences[first:at]
+        edges = [_begin(text, near[0][0]), *(edge for piece in near for edge in piece)]
+        edges.append(min(near[-1][1] + _REACH, len(text)))
+        kept = zip(edges[::2], edges[1::2], strict=True)
+        yield Unescaped(text, [(start, end) for start, end in kept if start < end])
+        first = at
+
+
+def _begin(text: str, sequence: int) -> int:
+    """Where to begin before a sequence: not inside of a word, whose end would look like one."""
+    start = max(sequence - _REACH, 0)
+    space = rules.compiled(r"\s").search(text, start, sequence) if start else None
+    return space.start() if space else start
 
 
 def masked(text: str, sequences: list[Piece]) -> str:

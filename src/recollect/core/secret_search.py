@@ -71,8 +71,7 @@ def _found(text: str) -> Iterator[Span]:
     masked = escapes.masked(text, sequences)
     if masked is not text:
         yield from _tokens(masked, _shadow_and_classes(masked)[1])
-    if sequences:
-        plain = escapes.without(text, sequences)
+    for plain in escapes.without(text, sequences):
         for start, end, type_ in _seen(plain.text):
             yield plain.place(start), plain.place(end - 1) + 1, type_
 
