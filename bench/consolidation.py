@@ -200,7 +200,7 @@ def _fill(
                 for step in range(20)
             )
             given = to_json(one._replace(at=at, actions=steps))
-            row, _ = keeping.prepared(given, "user", "user", now)
+            row, _ = keeping.prepared(given, "user", "user", now - DAY if old else now)
             keeping.keep(tx, row)
 
     space = memory._project_space
