@@ -53,7 +53,8 @@ class Agents(Briefing):
         # What the user says now need not be told to the model again: the briefing comes first.
         answer = self._briefed(event)
         try:
-            return answer._replace(notice=flows.capture.notice(self._capture(event, now)))
+            captured = self._capture(event, now)
+            return answer._replace(notice=flows.capture.notice(captured)) if captured else answer
         except StoreError as trouble:
             # It is captured from the transcript, later.
             return answer._replace(trouble=trouble)

@@ -57,7 +57,8 @@ def prepare(said: Said, new_id: Callable[[str], str]) -> list[learn.Prepared]:
             kind=found.kind,
             detail={**detail, DOUBT: found.doubt} if found.doubt else detail,
             evidence=(f"memory://session/{said.session}",),
-            priority=found.priority,
+            # Doubted, it has the priority of its kind: only a person makes something critical.
+            priority="" if found.doubt else found.priority,
             # Typed after it was pasted, it is another statement.
             key=f"{key}:proposed" if found.doubt else key,
         )
