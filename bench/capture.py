@@ -25,12 +25,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from recollect import hosts
-from recollect.core import hygiene
-from recollect.core.capture import capture
-from recollect.core.messages import said
+from recollect.agents import registry
+from recollect.agents.transcripts.reader_io import Entry
+from recollect.capture.sentences import capture
 from recollect.errors import RecollectError
-from recollect.hosts.stream import Entry
+from recollect.memory import hygiene
+from recollect.text.messages import said
 
 ENDINGS = (".jsonl", ".json", ".md", ".zst", ".db")
 LEAST_PRECISION = 0.9
@@ -106,8 +106,8 @@ def user_messages(path: str) -> Iterator[tuple[str, str]]:
             yield from with_turns
             continue
         try:
-            host = hosts.sniff(file)
-            for item in hosts.transcripts(host).read(file):
+            host = registry.sniff(file)
+            for item in registry.transcripts(host).read(file):
                 # What a repository brings is not captured in use; here it is ground to test on.
                 if (
                     isinstance(item, Entry)

@@ -24,15 +24,17 @@ from tempfile import TemporaryDirectory
 from time import process_time, time
 
 import recollect
-from recollect.app.opened import new_id
-from recollect.core import distill
-from recollect.core.episodes import Action, Episode, ErrorSeen, to_json
-from recollect.db.database import Tx
-from recollect.embed import StaticEmbedder
-from recollect.flows import episodes as keeping
-from recollect.flows import learn, unseen
-from recollect.store import memories, search
-from recollect.types import KINDS
+from recollect.context import new_id
+from recollect.episodes import steps as episodes_steps
+from recollect.episodes.records import Action, Episode, ErrorSeen, to_json
+from recollect.index import sql as index_sql
+from recollect.index.embedders_io import StaticEmbedder
+from recollect.lessons import plan
+from recollect.lessons import steps_unseen as lessons_steps_unseen
+from recollect.memory import sql as memory_sql
+from recollect.memory import steps as memory_steps
+from recollect.storage.database import Tx
+from recollect.types.records import KINDS
 
 from .yardstick import EnglishNotes, Ratio, line, report
 
@@ -79,9 +81,9 @@ def measure(count: int, embedder: StaticEmbedder | None) -> tuple[float, int]:
     def work() -> None:
         vectors = None
         if embedder:
-            words = distill.vocabulary(told)
+            words = plan.vocabulary(told)
             vectors = dict(zip(words, embedder.embed(list(words.values())), strict=True))
-        assert distill.plan(told, (), 10**15, vectors=vectors).steps
+        assert plan.plan(told, (), 10**15, vectors=vectors).steps
 
     start = process_time()
     work()
@@ -115,9 +117,9 @@ DAY = 86_400_000_000
 _RUN = "import bench.consolidation as one; one.run_once({})"
 
 
-def run_once(most: int = unseen.MOST) -> None:
+def run_once(most: int = lessons_steps_unseen.MOST) -> None:
     """Consolidate the store of this process once, and print what that took."""
-    unseen.MOST = most
+    lessons_steps_unseen.MOST = most
     before = process_time()
     with recollect.open(os.environ["BENCH_PROJECT"], origin="user") as memory:
         done = memory.consolidate()
@@ -139,7 +141,7 @@ def stored() -> Iterator[Ratio]:
         variables = {"RECOLLECT_HOME": f"{folder}/home", "HOME": folder, "BENCH_PROJECT": project}
         environment = {**os.environ, **variables}
 
-        def consolidated(most: int = unseen.MOST) -> dict[str, float]:
+        def consolidated(most: int = lessons_steps_unseen.MOST) -> dict[str, float]:
             command = [sys.executable, "-c", _RUN.format(most)]
             answer = subprocess.run(
                 command, env=environment, check=True, stdout=subprocess.PIPE, text=True
@@ -182,14 +184,14 @@ def _fill(
         entries = []
         for number in numbers:
             at = now - 350 * DAY * (count - number) // count if old else now
-            draft = learn.Draft(notes.note(), kinds[number % len(kinds)])
+            draft = memory_steps.Draft(notes.note(), kinds[number % len(kinds)])
             try:
-                ready = learn.prepare(draft, "user", at, new_id("m"))
+                ready = memory_steps.prepare(draft, "user", at, new_id("m"))
             except recollect.Refused:
                 continue  # among so many words in any order there is a passing state of a task
-            if memories.insert(tx, ready.row):
-                entries.append((learn.entry_of(ready.row), ready.words))
-        search.put_all(tx, entries)
+            if memory_sql.insert(tx, ready.row):
+                entries.append((memory_steps.entry_of(ready.row), ready.words))
+        index_sql.put_all(tx, entries)
 
     def happened(tx: Tx, numbers: range) -> None:
         for number in numbers:
@@ -200,8 +202,8 @@ def _fill(
                 for step in range(20)
             )
             given = to_json(one._replace(at=at, actions=steps))
-            row, _ = keeping.prepared(given, "user", "user", now - DAY if old else now)
-            keeping.keep(tx, row)
+            row, _ = episodes_steps.prepared(given, "user", "user", now - DAY if old else now)
+            episodes_steps.keep(tx, row)
 
     space = memory._project_space
     for start in range(0, count, 1_000):

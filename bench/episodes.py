@@ -18,16 +18,16 @@ from math import log2
 from random import Random
 from time import perf_counter
 
-from recollect import hosts
-from recollect.core.clusters import clusters, features_of
-from recollect.core.distill import plan, validate
-from recollect.core.episodes import Episode, ErrorSeen, build
-from recollect.core.errors_seen import attempts
-from recollect.core.fixes import fixes
-from recollect.core.messages import Numbered, said
-from recollect.core.task_spans import task_spans
+from recollect.actions.call_results import attempts
+from recollect.agents import registry
+from recollect.agents.transcripts.reader_io import Entry, Found
+from recollect.episodes.records import Episode, ErrorSeen, build
+from recollect.episodes.resolutions import fixes
+from recollect.episodes.task_spans import task_spans
 from recollect.errors import RecollectError
-from recollect.hosts.stream import Entry, Found
+from recollect.index.clusters import clusters, features_of
+from recollect.lessons.plan import plan, validate
+from recollect.text.messages import Numbered, said
 
 from .yardstick import Notes, Ratio, line, wall
 
@@ -40,8 +40,8 @@ def sessions(root: str) -> Iterator[tuple[str, str, str, list[Numbered]]]:
         for name in sorted(names):
             path = os.path.join(folder, name)
             try:
-                host = hosts.sniff(path)
-                items = list(hosts.transcripts(host).read(path))
+                host = registry.sniff(path)
+                items = list(registry.transcripts(host).read(path))
             except RecollectError as error:
                 print(f"not read: {name}: {error.message}", file=sys.stderr)
                 continue

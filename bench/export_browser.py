@@ -14,8 +14,8 @@ import sys
 from tempfile import TemporaryDirectory
 
 import recollect
-from recollect.core import export_html
-from recollect.types import Message, ToolCall
+from recollect.archive import export_html
+from recollect.types.records import Message, ToolCall
 
 from .foundation import opened
 

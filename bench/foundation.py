@@ -18,15 +18,15 @@ from typing import Any
 import apsw
 
 import recollect
-from recollect.app.opened import new_id
-from recollect.core import terms
-from recollect.db.database import Tx
-from recollect.db.sqlite import _PRAGMAS, SqliteDatabase
-from recollect.flows import learn as learning
-from recollect.flows import recall as recalling
-from recollect.flows import record as recording
-from recollect.flows import revise
-from recollect.store.sessions import NewSession
+from recollect.archive import steps as archive_steps
+from recollect.archive.sql import NewSession
+from recollect.context import new_id
+from recollect.memory import steps as memory_steps
+from recollect.memory import steps_versions as memory_steps_versions
+from recollect.recall import steps as recall_steps
+from recollect.storage.database import Tx
+from recollect.storage.sqlite import _PRAGMAS, SqliteDatabase
+from recollect.text import terms
 
 from .yardstick import (
     EnglishNotes,
@@ -61,10 +61,10 @@ def fill(memory: recollect.Recollect, count: int, notes: Notes) -> None:
         for text in texts:
             now = 1_700_000_000_000_000
             try:
-                ready = learning.prepare(learning.Draft(text), "agent", now, new_id("m"))
+                ready = memory_steps.prepare(memory_steps.Draft(text), "agent", now, new_id("m"))
             except recollect.Refused:
                 continue  # a note that happens to read like the passing state of a task
-            learning.learn(tx, ready, now)
+            memory_steps.learn(tx, ready, now)
 
     for start in range(0, count, 1000):
         texts = [notes.note() for _ in range(min(1000, count - start))]
@@ -156,7 +156,7 @@ def run(connection: apsw.Connection, statements: Statements) -> None:
 def _looked_up(tx: Tx, question: str, by_meaning: bool) -> list[str]:
     stems = terms.query_stems(question)
     known = tx.frequencies(stems)
-    return recalling.rarer(stems, known.entries, known.holding, by_meaning)
+    return recall_steps.rarer(stems, known.entries, known.holding, by_meaning)
 
 
 def recall(count: int, embedder: str, bound: float) -> Ratio:
@@ -250,7 +250,10 @@ def learned(count: int, bound: float) -> Ratio:
 
             def theirs() -> float:
                 held = [terms.query_stems(notes.note()) for _ in range(30)]
-                asked = [database.read(partial(revise.rarest, stems=stems)) for stems in held]
+                asked = [
+                    database.read(partial(memory_steps_versions.rarest, stems=stems))
+                    for stems in held
+                ]
                 return _median(raw, list(zip(held, asked, strict=True)))
 
             mine, yardstick = paired(ours, theirs, 7)
@@ -275,8 +278,8 @@ def recalls() -> Iterator[Ratio]:
     yield recall(100_000, "static", 3.0)
 
 
-def _record(tx: Tx, session: NewSession, ready: Sequence[recording.Prepared]) -> None:
-    recording.record(tx, session, ready, 1)
+def _record(tx: Tx, session: NewSession, ready: Sequence[archive_steps.Prepared]) -> None:
+    archive_steps.record(tx, session, ready, 1)
 
 
 def million(count: int = 1_000_000) -> Iterator[Ratio]:
@@ -285,11 +288,11 @@ def million(count: int = 1_000_000) -> Iterator[Ratio]:
     notes = EnglishNotes()
     with TemporaryDirectory() as folder, opened(folder, "static") as memory:
         for start in range(0, count, 1000):
-            session = recording.new_session(
+            session = archive_steps.new_session(
                 f"s-{start}", "", agent="", cwd="", branch="", origin="user"
             )
             said = [recollect.Message("user", notes.note()) for _ in range(1000)]
-            ready = [recording.prepare(recording.Incoming(one), start + 1) for one in said]
+            ready = [archive_steps.prepare(archive_steps.Incoming(one), start + 1) for one in said]
             memory._project_space.write(partial(_record, session=session, ready=ready))
         memory.rebuild(missing=True)
         questions = [notes.question() for _ in range(30)]

@@ -24,9 +24,9 @@ from collections import Counter
 from tempfile import TemporaryDirectory
 
 import recollect
-from recollect.core.claims import Claim, Known
-from recollect.store import claims
-from recollect.worktree.tree import WorkTree
+from recollect.freshness import sql as freshness_sql
+from recollect.freshness.claims import Claim, Known
+from recollect.freshness.working_tree_io import WorkTree
 
 from .yardstick import Ratio, line, own_time, paired, table
 
@@ -107,7 +107,7 @@ def cost(folder: str, base: str, files: int) -> Ratio:
     store = os.path.join(folder, ".recollect")
     with recollect.open(folder, environment=variables) as memory:
         ids = [memory.learn(text).id for text in anchored(folder, files)]
-        rows = memory._project_space.read(lambda tx: claims.last_looks(tx, ids))
+        rows = memory._project_space.read(lambda tx: freshness_sql.last_looks(tx, ids))
         paths = [os.path.join(folder, path) for path in {row[0] for row in rows}]
         verdicts = memory._freshness(ids)
         assert set(verdicts) == set(ids) and {item.state for item in verdicts.values()} == {"fresh"}

@@ -14,8 +14,9 @@ import uuid
 from collections.abc import Callable, Sequence
 
 import recollect
-from recollect import core, flows
-from recollect.db.database import Tx
+from recollect.memory import hygiene
+from recollect.memory import steps as memory_steps
+from recollect.storage.database import Tx
 
 from .yardstick import Notes, Ratio, line, paired, processor_milliseconds, report
 
@@ -70,17 +71,17 @@ def _fill(memory: recollect.Recollect, notes: Notes) -> None:
     for number in range(MEMORIES):
         scope = (f"src/part{number % 7}/**",) if number % 100 == 7 else ()
         kind = "preference" if number % 50 == 0 else "fact"
-        draft = flows.learn.Draft(notes.note(), kind=kind, scope=scope)
-        if not core.hygiene.refusal(draft.text, draft.kind, draft.layer):
-            ready.append(flows.learn.prepare(draft, "user", 1_790_000_000_000_000, f"m-{number}"))
+        draft = memory_steps.Draft(notes.note(), kind=kind, scope=scope)
+        if not hygiene.refusal(draft.text, draft.kind, draft.layer):
+            ready.append(memory_steps.prepare(draft, "user", 1_790_000_000_000_000, f"m-{number}"))
     for start in range(0, len(ready), 1_000):
         part = ready[start : start + 1_000]
         memory._project_space.write(lambda tx, part=part: _write(tx, part))  # type: ignore[misc]
 
 
-def _write(tx: Tx, ready: Sequence[flows.learn.Prepared]) -> None:
+def _write(tx: Tx, ready: Sequence[memory_steps.Prepared]) -> None:
     for item in ready:
-        flows.learn.learn(tx, item, 1_790_000_000_000_000)
+        memory_steps.learn(tx, item, 1_790_000_000_000_000)
 
 
 def _bare(environment: dict[str, str]) -> float:

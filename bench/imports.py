@@ -25,9 +25,10 @@ from functools import partial
 import apsw
 
 import recollect
-from recollect import core, hosts
-from recollect.flows.imports import Read
-from recollect.hosts.stream import Entry
+from recollect.agents import registry
+from recollect.agents.operations_import import Read
+from recollect.agents.transcripts.reader_io import Entry
+from recollect.text import messages as text_messages
 
 from .yardstick import Ratio, line, own_time, paired, table
 
@@ -93,7 +94,7 @@ def _texts(folder: str) -> list[list[str]]:
             f"transcripts, {first.known} known; twice more: the same",
             file=sys.stderr,
         )
-        return [[core.messages.text_of(stored.message) for stored in one] for one in kept]
+        return [[text_messages.text_of(stored.message) for stored in one] for one in kept]
 
 
 def _told(transcripts: Iterable[Read]) -> set[str]:
@@ -101,7 +102,7 @@ def _told(transcripts: Iterable[Read]) -> set[str]:
     return {
         item.message.key
         for transcript in transcripts
-        for item in hosts.transcripts(transcript.host).read(transcript.path)
+        for item in registry.transcripts(transcript.host).read(transcript.path)
         if isinstance(item, Entry)
     }
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import recollect
-from recollect.core.secret_search import spans
-from recollect.core.secrets import scrub
+from recollect.secrets.redaction import scrub
+from recollect.secrets.search import spans
 
 from .yardstick import Notes, Ratio, line, paired, table, wall
 

@@ -17,8 +17,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import recollect
-from recollect.flows import record as recording
-from recollect.types import Message, ToolCall
+from recollect.archive import steps as archive_steps
+from recollect.types.records import Message, ToolCall
 
 from .foundation import opened
 from .yardstick import Notes, Ratio, line, own_time, report
@@ -48,10 +48,10 @@ def grow(memory: recollect.Recollect, notes: Notes, first: int, last: int) -> No
         turns = range(start, min(start + per_batch, last))
         batch = [message for at in turns for message in turn(notes, at)]
         now = memory._clock()
-        ready = [recording.prepare(recording.Incoming(message), now) for message in batch]
+        ready = [archive_steps.prepare(archive_steps.Incoming(message), now) for message in batch]
         new = memory._new_session(SESSION)
         memory._project_space.write(
-            lambda tx, new=new, ready=ready, now=now: recording.record(tx, new, ready, now)  # type: ignore[misc]
+            lambda tx, new=new, ready=ready, now=now: archive_steps.record(tx, new, ready, now)  # type: ignore[misc]
         )
         memory.prepare(SESSION, CONTEXT)
 

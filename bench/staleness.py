@@ -20,8 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from recollect.core.claims import Claim, Known, extract
-from recollect.worktree.tree import WorkTree
+from recollect.freshness.claims import Claim, Known, extract
+from recollect.freshness.working_tree_io import WorkTree
 
 from .yardstick import wall
 

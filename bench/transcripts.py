@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Iterator
 from time import process_time
 
-from recollect import hosts
+from recollect.agents import registry
+from recollect.agents.transcripts.reader_io import Entry, Item, Mark, Skipped
 from recollect.errors import RecollectError
-from recollect.hosts.stream import Entry, Item, Mark, Skipped
 
 _COLUMNS = "{:<12}{:>9}{:>7}{:>8}{:>9}{:>9}{:>8}  {}"
 _ENDINGS = (".jsonl", ".json", ".md", ".zst", ".db")
@@ -45,16 +45,16 @@ _COUNTED = ("messages", "calls", "results", "skipped", "damaged")
 
 
 def _line(path: str, totals: Counter[str]) -> bool:
-    host = hosts.sniff(path)
+    host = registry.sniff(path)
     start = process_time()
-    items = list(hosts.transcripts(host).read(path))
+    items = list(registry.transcripts(host).read(path))
     took = process_time() - start
     told = Counter(_kinds(items))
     totals.update(told)
     ratio = f"{took / yard:.2f}" if (yard := _parsing(path)) else "-"
     name = os.path.basename(path)
     print(_COLUMNS.format(host, *(told[one] for one in _COUNTED), ratio, name[-60:]))
-    again = list(hosts.transcripts(host).read(path))
+    again = list(registry.transcripts(host).read(path))
     same = items == again and _keys(items) == _keys(_in_pieces(host, path))
     if not same:
         print(f"{path}: a second reading tells something else", file=sys.stderr)
@@ -85,7 +85,7 @@ def _in_pieces(host: str, path: str) -> list[Item]:
     cursor = None
     while True:
         piece: list[Item] = []
-        for item in hosts.transcripts(host).read(path, cursor):
+        for item in registry.transcripts(host).read(path, cursor):
             if isinstance(item, Mark):
                 cursor = json.loads(json.dumps(item.cursor))
                 break

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import recollect
-from recollect import hosts
+from recollect.agents import registry
+from recollect.agents.transcripts.reader_io import Entry
+from recollect.archive import steps as archive_steps
 from recollect.errors import RecollectError
-from recollect.flows import record
-from recollect.hosts.stream import Entry
-from recollect.types import Message
+from recollect.types.records import Message
 
 from .transcripts import files
 
@@ -32,7 +32,7 @@ def main() -> int:
     totals = {context: Counter[str]() for context in CONTEXTS}
     for path in files(sys.argv[1]):
         try:
-            host = hosts.transcripts(hosts.sniff(path))
+            host = registry.transcripts(registry.sniff(path))
             messages = [item.message for item in host.read(path) if isinstance(item, Entry)]
         except RecollectError as error:
             print(f"{path}: {error}", file=sys.stderr)
@@ -50,10 +50,10 @@ def replay(messages: Sequence[Message], context: int) -> Iterator[str]:
     called: set[str] = set()
     with recollect.open(incognito=True, environment={}) as memory:
         for message in messages:
-            ready = [record.prepare(record.Incoming(message), 1)]
+            ready = [archive_steps.prepare(archive_steps.Incoming(message), 1)]
             new = memory._new_session(SESSION)
             memory._project_space.write(
-                lambda tx, new=new, ready=ready: record.record(tx, new, ready, 1)  # type: ignore[misc]
+                lambda tx, new=new, ready=ready: archive_steps.record(tx, new, ready, 1)  # type: ignore[misc]
             )
             called.update(call.id for call in message.calls)
             # A result whose call the transcript does not have reaches no model.

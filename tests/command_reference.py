@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recollect.app import OPERATIONS, SHORT
 from recollect.interfaces import arguments, schema
+from recollect.operation_table import OPERATIONS, SHORT
 
 
 def page() -> str:

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import recollect
-from recollect.db.database import Database
-from recollect.db.postgres import PostgresDatabase
-from recollect.db.sqlite import SqliteDatabase
-from recollect.embed import HttpEmbedder
+from recollect.index.embedders_io import HttpEmbedder
+from recollect.storage.database import Database
+from recollect.storage.postgres import PostgresDatabase
+from recollect.storage.sqlite import SqliteDatabase
 
 # How long an example takes says how busy the machine is, and nothing of our code.
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -58,8 +58,8 @@ def _nobody_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _no_hurry(_nobody_at_home: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is given up because the machine is busy: not git, an embedder, nor another writer."""
-    monkeypatch.setattr("recollect.gitstate.PATIENCE", PATIENCE)
-    monkeypatch.setattr("recollect.worktree.git.SECONDS", PATIENCE)
+    monkeypatch.setattr("recollect.freshness.git_state_io.PATIENCE", PATIENCE)
+    monkeypatch.setattr("recollect.freshness.git_io.SECONDS", PATIENCE)
     slowly = {**(HttpEmbedder.__init__.__kwdefaults__ or {}), "wait": PATIENCE}
     monkeypatch.setattr(HttpEmbedder.__init__, "__kwdefaults__", slowly)
     monkeypatch.setenv("RECOLLECT_LOCK_WAIT", str(PATIENCE))

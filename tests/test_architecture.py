@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-
-from .architecture import violations
+from tests.architecture import violations
 
 PACKAGE = Path(recollect.__file__).parent
 
@@ -22,25 +21,25 @@ def test_the_package_keeps_its_rules() -> None:
     ("file", "planted", "expected"),
     [
         (
-            "core/terms.py",
+            "text/terms.py",
             "\nfrom ..store import memories\n",
             "core must not import recollect.store",
         ),
-        ("core/terms.py", "\nimport time\n", "core must not import time"),
-        ("core/rank.py", "\nfrom .terms import _x\n", "_x is private to another module"),
+        ("text/terms.py", "\nimport time\n", "core must not import time"),
+        ("memory/strength.py", "\nfrom .terms import _x\n", "_x is private to another module"),
         ("interfaces/cli.py", "\nX = 'SELECT id FROM memories'\n", "SQL outside store and db"),
         ("interfaces/cli.py", "\nfrom ..flows import recall\n", "must not import recollect.flows"),
-        ("store/search.py", "\nfrom ..db import sqlite\n", "store must not import recollect.db"),
+        ("index/sql.py", "\nfrom ..db import sqlite\n", "store must not import recollect.db"),
         (
-            "flows/learn.py",
+            "memory/steps.py",
             "\ntry:\n    pass\nexcept Exception:\n    pass\n",
             "catches Exception and does not raise",
         ),
-        ("flows/learn.py", "\ntry:\n    pass\nexcept:\n    pass\n", "catches everything"),
-        ("core/rank.py", "\n" * 500, "lines, more than 400"),
-        ("core/rank.py", "\ndef f() -> None:\n" + "    print()\n" * 70, "f has 71 lines"),
+        ("memory/steps.py", "\ntry:\n    pass\nexcept:\n    pass\n", "catches everything"),
+        ("memory/strength.py", "\n" * 500, "lines, more than 400"),
+        ("memory/strength.py", "\ndef f() -> None:\n" + "    print()\n" * 70, "f has 71 lines"),
         (
-            "core/rank.py",
+            "memory/strength.py",
             "\ndef g(a: int, b: int, c: int, d: int, e: int, f: int, h: int, i: int, j: int, k: int) -> None: ...\n",
             "g has 10 parameters",
         ),

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import OPERATIONS, SHORT
 from recollect.errors import EXIT_STATUS
 from recollect.interfaces import arguments, cli, schema
-from recollect.types import KINDS
+from recollect.operation_table import OPERATIONS, SHORT
+from recollect.types.records import KINDS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -85,7 +85,7 @@ def test_the_kinds_table_is_true() -> None:
 
 def test_the_command_reference_is_the_commands_own_help() -> None:
     """`python -m tests.command_reference` writes the page."""
-    from .command_reference import page
+    from tests.command_reference import page
 
     assert (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8") == page()
     assert set(SHORT.values()) <= set(OPERATIONS)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import recollect
-from recollect.app import OPERATIONS
 from recollect.errors import EXIT_STATUS, RecollectError
+from recollect.operation_table import OPERATIONS
 
 SURFACE = {
     "ConfigError", "Conflict", "Document", "Hit", "InvalidInput", "Learned", "Memory", "Message",

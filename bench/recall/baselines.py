@@ -8,8 +8,8 @@ from typing import Protocol
 
 import apsw
 
-from recollect.core import nearest
-from recollect.embed import StaticEmbedder
+from recollect.index import nearest
+from recollect.index.embedders_io import StaticEmbedder
 
 from .datasets import Item
 

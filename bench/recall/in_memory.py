@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from heapq import nlargest
 
-from recollect.core import dates, fuse, nearest, terms
+from recollect.index import nearest
+from recollect.recall import ranking
+from recollect.text import dates, terms
 
 from .baselines import EMBEDDER, Retriever
 from .datasets import Item
@@ -43,55 +45,55 @@ class InMemory(Retriever):
         self._planes = nearest.pack(self._vectors)
 
     def search(self, question: str, count: int) -> list[str]:
-        asked = {terms.stem(word): word for word in reversed(fuse.subject(question))}
+        asked = {terms.stem(word): word for word in reversed(ranking.subject(question))}
         searched = [term for term in reversed(asked) if term in self._holding]
         total, vector = len(self._items), EMBEDDER.vector(question)
-        asking = fuse.Question(
+        asking = ranking.Question(
             tuple(
-                fuse.weight(total, len(self._holding[term]), EMBEDDER.static.rarity(asked[term]))
+                ranking.weight(total, len(self._holding[term]), EMBEDDER.static.rarity(asked[term]))
                 for term in searched
             ),
             sum(self._lengths) / total,
-            fuse.speaker_of(question),
+            ranking.speaker_of(question),
             dates.period(question, max(item.at for item in self._items)),
-            fuse.names_among(searched),
+            ranking.names_among(searched),
         )
         by_words = self._by_words(searched)
         vectors = [self._vectors[number] for number in by_words]
         cosines = dict(zip(by_words, nearest.similarities(vector, vectors), strict=True))
         candidates = [self._candidate(n, searched, cosine) for n, cosine in cosines.items()]
-        if fuse.needs_meaning(asking, candidates, total):
+        if ranking.needs_meaning(asking, candidates, total):
             for number, cosine in self._by_meaning(vector):
                 if number not in cosines:
                     candidates.append(self._candidate(number, searched, cosine))
-        candidates = [candidate for candidate in candidates if fuse.is_near(candidate)]
-        found = fuse.newest_first(asking, candidates, fuse.scores(asking, candidates))
+        candidates = [candidate for candidate in candidates if ranking.is_near(candidate)]
+        found = ranking.newest_first(asking, candidates, ranking.scores(asking, candidates))
         ranked = zip(found, candidates, strict=True)
         best = sorted(ranked, key=lambda one: (-one[0], -one[1].at))[:count]
         return [self._items[candidate.entry].id for _, candidate in best]
 
     def _by_words(self, searched: Sequence[str]) -> list[int]:
         """What an engine's own bm25 would give."""
-        plain = fuse.Question(
-            tuple(fuse.weight(len(self._items), len(self._holding[t]), 1.0) for t in searched),
+        plain = ranking.Question(
+            tuple(ranking.weight(len(self._items), len(self._holding[t]), 1.0) for t in searched),
             sum(self._lengths) / len(self._items),
         )
         holding = {number for term in searched for number in self._holding[term]}
         found = {
-            number: sum(fuse.gains(plain, self._candidate(number, searched, 0.0)))
+            number: sum(ranking.gains(plain, self._candidate(number, searched, 0.0)))
             for number in holding
         }
-        return nlargest(fuse.BY_WORDS, sorted(found), key=lambda number: found[number])
+        return nlargest(ranking.BY_WORDS, sorted(found), key=lambda number: found[number])
 
     def _by_meaning(self, asked: bytes) -> list[tuple[int, float]]:
-        looked_at = nearest.best(nearest.scan(asked, [self._planes]), fuse.LOOKED_AT)
+        looked_at = nearest.best(nearest.scan(asked, [self._planes]), ranking.LOOKED_AT)
         found = nearest.similarities(asked, [self._vectors[number] for number in looked_at])
         ranked = sorted(zip(looked_at, found, strict=True), key=lambda one: -one[1])
-        return ranked[: fuse.BY_MEANING]
+        return ranked[: ranking.BY_MEANING]
 
-    def _candidate(self, number: int, searched: Sequence[str], cosine: float) -> fuse.Candidate:
+    def _candidate(self, number: int, searched: Sequence[str], cosine: float) -> ranking.Candidate:
         item = self._items[number]
-        return fuse.Candidate(
+        return ranking.Candidate(
             number,
             tuple(self._holding[term].get(number, 0) for term in searched),
             self._lengths[number],

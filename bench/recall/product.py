@@ -12,7 +12,7 @@ from os import environ
 from tempfile import TemporaryDirectory
 
 import recollect
-from recollect.types import ROLES
+from recollect.types.records import ROLES
 
 from .baselines import Retriever
 from .datasets import Item

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os as _os
 from collections.abc import Callable as _Callable
 
+from . import lazy as _lazy
 from .errors import (
     ConfigError,
     Conflict,
@@ -32,8 +33,8 @@ from .errors import (
     StoreReadOnly,
     Unavailable,
 )
-from .nouns import TYPE_CHECKING, Any
-from .types import (
+from .fast_typing import TYPE_CHECKING, Any
+from .types.records import (
     Document,
     Hit,
     Learned,
@@ -48,7 +49,7 @@ from .types import (
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .app import Recollect
+    from .operation_table import Recollect
 
 __all__ = [
     "ConfigError",
@@ -108,7 +109,7 @@ def open(
 def __getattr__(name: str) -> Any:
     """`recollect.Recollect`, loaded when it is asked for: importing the nouns stays cheap."""
     if name == "Recollect":
-        from .app import Recollect
+        from .operation_table import Recollect
 
         return Recollect
     raise AttributeError(f"module 'recollect' has no attribute {name!r}")

@@ -5,12 +5,14 @@ lower a limit, never name a database. A file that cannot be understood is an err
 file, line and key; it never quietly means the defaults.
 """
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Mapping
 
 from .errors import ConfigError
-from .nouns import Any, NamedTuple
+from .fast_typing import Any, NamedTuple
 
 PROJECT_FILE = "recollect.toml"
 USER_FILE = "config.toml"

@@ -11,13 +11,11 @@ import time
 from collections.abc import Callable, Mapping
 
 from . import config
-from .app.opened import Opened, new_id
 from .config import Settings
-from .db.database import Database
-from .db.sqlite import SqliteDatabase
+from .context import Opened, new_id
 from .errors import InvalidInput, Refused
-from .nouns import TYPE_CHECKING
-from .places import (
+from .fast_typing import TYPE_CHECKING
+from .project import (
     Project,
     Stores,
     check_folder,
@@ -27,13 +25,15 @@ from .places import (
     user_directory,
     write_once,
 )
-from .types import ORIGINS
+from .storage.database import Database
+from .storage.sqlite import SqliteDatabase
+from .types.records import ORIGINS
 
 if TYPE_CHECKING:
     from typing import TypeVar
 
-    from .app import Recollect
-    from .embed import HttpEmbedder, StaticEmbedder
+    from .index.embedders_io import HttpEmbedder, StaticEmbedder
+    from .operation_table import Recollect
 
     Made = TypeVar("Made", bound=Opened)
 
@@ -46,7 +46,7 @@ def open_memory(
     clock: Callable[[], int] | None,
 ) -> Recollect:
     """The memory of the project that `path` belongs to, with every operation."""
-    from .app import Recollect
+    from .operation_table import Recollect
 
     return open_as(Recollect, path, variables, incognito, origin, clock)
 
@@ -87,9 +87,9 @@ def open_as(
 
 
 def _embedder(settings: Settings) -> StaticEmbedder | HttpEmbedder | None:
-    from . import embed
+    from .index import embedders_io
 
-    return embed.chosen(
+    return embedders_io.chosen(
         settings.embedder,
         settings.embedder_model,
         settings.embedder_dims,
@@ -129,7 +129,7 @@ def open_spaces(
 
 
 def _on_server(project: Project, user: str, settings: Settings) -> tuple[Database, Database]:
-    from .db.postgres import PostgresDatabase
+    from .storage.postgres import PostgresDatabase
 
     url, wait = settings.database, settings.lock_wait
     # Not in the project's own directory: a repository could name somebody else's space.

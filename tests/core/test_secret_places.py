@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from recollect.core import glance
-from recollect.core.secret_search import spans
-from recollect.core.secrets import safe, scrub
-
-from .secret_samples import HEXKEY, STRONG, TOKENS, fake
+from recollect.secrets import word_scan
+from recollect.secrets.redaction import safe, scrub
+from recollect.secrets.search import spans
+from tests.builders.secret_samples import HEXKEY, STRONG, TOKENS, fake
 
 ESC = "\x1b"
 SEQUENCES = {
@@ -253,12 +252,12 @@ WORDS = ["swordfish", STRONG, "Winter-2024"]
 
 
 def after_a_glance(text: str) -> list[tuple[int, int, str]]:
-    left, glance._left = glance._left, 0
+    left, word_scan._left = word_scan._left, 0
     try:
         return spans(text)
     finally:
-        glance._left = left
-        glance._recent.clear()
+        word_scan._left = left
+        word_scan._recent.clear()
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-
-from ..conftest import PATIENCE
+from tests.conftest import PATIENCE
 
 HOOK = f"""
 import sys

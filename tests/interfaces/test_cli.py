@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.app import OPERATIONS
 from recollect.errors import EXIT_STATUS
 from recollect.interfaces import arguments, cli, schema
 from recollect.interfaces.slash import run_slash
+from recollect.operation_table import OPERATIONS
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

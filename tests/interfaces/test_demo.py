@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from recollect.core import render
 from recollect.interfaces.demo import AGENTS, Silence, play
 from recollect.interfaces.replay import KEY, RECORDINGS, Sandbox
+from recollect.text import display
 
 Demo = Callable[..., str]
 
@@ -113,6 +113,6 @@ def test_other_words_are_kept_when_other_words_are_said(tmp_path: Path) -> None:
         text = text.replace(rule, other)
     said.write_text(text, encoding="utf-8")
     (tmp_path / "sandbox").mkdir()
-    story = render.as_json(play(Sandbox(str(tmp_path / "sandbox"), str(recordings)), Silence()))
+    story = display.as_json(play(Sandbox(str(tmp_path / "sandbox"), str(recordings)), Silence()))
     assert "Never edit files" not in story
     assert "make redis-ci" in json.dumps(json.loads(story)["captured"])

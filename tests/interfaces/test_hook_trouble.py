@@ -16,14 +16,13 @@ import apsw
 import pytest
 
 import recollect
-from recollect import flows
-from recollect.app import firings
-from recollect.db.sqlite_errors import translated
-from recollect.hosts.events import Event
-from recollect.places import own_folder
-
-from ..conftest import PATIENCE
-from .conftest import HOOK
+from recollect.agents import hook_log_io
+from recollect.agents import steps_hooks as agents_steps_hooks
+from recollect.agents.events import Event
+from recollect.project import own_folder
+from recollect.storage.sqlite_errors import translated
+from tests.conftest import PATIENCE
+from tests.interfaces.conftest import HOOK
 
 EVENTS = ("UserPromptSubmit", "SessionStart", "Stop", "PreCompact", "SessionEnd")
 RULE = "All migrations must be reversible."
@@ -67,7 +66,7 @@ def outcomes(project: Path, variables: dict[str, str]) -> list[str]:
     """Return how hooks went; the process that catches up beside them ends when it likes."""
     home = variables["RECOLLECT_HOME"]
     places = (own_folder(home, str(project)), home)
-    return [one.outcome for one in firings.latest(places) if one.event != "catch_up"]
+    return [one.outcome for one in hook_log_io.latest(places) if one.event != "catch_up"]
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -253,7 +252,7 @@ def test_a_clock_that_was_set_back_does_not_silence_hooks(
     heard = Event("gemini", "user_prompt", "BeforeAgent", "gemini.s1", prompt="go on")
     with recollect.open(project, environment=variables, clock=lambda: now[0]) as memory:
         memory.init()
-        first = flows.hooks.is_first
+        first = agents_steps_hooks.is_first
         space = memory._project_space
         assert first(space, heard, now[0])
         assert not first(space, heard, now[0] + 1_000_000)

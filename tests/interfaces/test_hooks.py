@@ -15,13 +15,12 @@ import apsw
 import pytest
 
 import recollect
-from recollect.app import firings
-from recollect.flows import hooks as requests
-from recollect.hosts.events import LONGEST_REPLY
-from recollect.places import own_folder
-
-from ..conftest import PATIENCE
-from .conftest import HOOK
+from recollect.agents import hook_log_io
+from recollect.agents import steps_hooks as agents_steps_hooks
+from recollect.agents.events import LONGEST_REPLY
+from recollect.project import own_folder
+from tests.conftest import PATIENCE
+from tests.interfaces.conftest import HOOK
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
 RULE = "All migrations must be reversible."
@@ -72,9 +71,9 @@ def prompt(project: Path, text: str, turn: str = "t1", **more: Any) -> dict[str,
     }
 
 
-def outcomes(project: Path, variables: dict[str, str]) -> list[firings.Firing]:
+def outcomes(project: Path, variables: dict[str, str]) -> list[hook_log_io.Firing]:
     home = variables["RECOLLECT_HOME"]
-    return firings.latest((own_folder(home, str(project)), home))
+    return hook_log_io.latest((own_folder(home, str(project)), home))
 
 
 @pytest.mark.parametrize("payload", [*CLAUDE, *CODEX], ids=lambda item: item["hook_event_name"])
@@ -216,9 +215,9 @@ def test_an_ended_session_is_marked_so_after_its_transcript_was_read(
         memory.import_transcripts(str(transcript))
         (session, *_) = memory.sessions()
         folder = memory._requests()
-        request = requests.Request("claude-code", session.id, str(transcript), ended=True)
-        requests.ask(folder, request)
-        requests.ask(folder, request)
+        request = agents_steps_hooks.Request("claude-code", session.id, str(transcript), ended=True)
+        agents_steps_hooks.ask(folder, request)
+        agents_steps_hooks.ask(folder, request)
         assert memory.catch_up() == 1
         assert memory.session(session.id).session.status == "ended"  # type: ignore[union-attr]
         assert memory.catch_up() == 0
@@ -316,26 +315,26 @@ def test_of_many_processes_that_catch_up_one_works_and_one_waits(tmp_path: Path)
     import fcntl
 
     folder = str(tmp_path / "catch-up")
-    requests.ask(folder, requests.Request("codex", "a"))
+    agents_steps_hooks.ask(folder, agents_steps_hooks.Request("codex", "a"))
     seen: list[str] = []
 
-    def work(request: requests.Request) -> None:
+    def work(request: agents_steps_hooks.Request) -> None:
         if not seen:
-            requests.ask(folder, requests.Request("codex", "b"))
+            agents_steps_hooks.ask(folder, agents_steps_hooks.Request("codex", "b"))
             with open(os.path.join(folder, "waiting"), "a") as waiting:
                 fcntl.flock(waiting, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                assert requests.catch_up(folder, lambda _: seen.append("never")) == 0
+                assert agents_steps_hooks.catch_up(folder, lambda _: seen.append("never")) == 0
         seen.append(request.session)
 
-    assert requests.catch_up(folder, work) == 1
-    assert requests.catch_up(folder, work) == 1
+    assert agents_steps_hooks.catch_up(folder, work) == 1
+    assert agents_steps_hooks.catch_up(folder, work) == 1
     assert seen == ["a", "b"]
 
 
 def test_a_damaged_request_is_thrown_away(tmp_path: Path) -> None:
     for name, text in (("a", "{"), ("b", "[]"), ("c", '["codex", 1, 2, 3, 4, 5]')):
         (tmp_path / f"{name}.json").write_text(text)
-    assert requests.catch_up(str(tmp_path), print) == 0
+    assert agents_steps_hooks.catch_up(str(tmp_path), print) == 0
     assert not list(tmp_path.glob("*.json"))
 
 
@@ -420,12 +419,14 @@ def test_the_log_says_nothing_of_what_was_said_and_stays_small(
     fire(prompt(project, "the word is xylophone and the file is secret.txt"))
     log = Path(own_folder(variables["RECOLLECT_HOME"], str(project))) / "log" / "hook.log"
     assert "xylophone" not in log.read_text()
-    firing = firings.Firing("2026-01-01T00:00:00Z", "codex", "stop", 1, "too long to be true " * 9)
-    for _ in range(2 * firings.LARGEST // 80):
-        firings.note(str(project), variables, firing)
+    firing = hook_log_io.Firing(
+        "2026-01-01T00:00:00Z", "codex", "stop", 1, "too long to be true " * 9
+    )
+    for _ in range(2 * hook_log_io.LARGEST // 80):
+        hook_log_io.note(str(project), variables, firing)
     sizes = [path.stat().st_size for path in log.parent.iterdir()]
     assert len(sizes) == 2
-    assert max(sizes) < firings.LARGEST + 200
+    assert max(sizes) < hook_log_io.LARGEST + 200
     assert outcomes(project, variables)[0].host == "codex"
 
 
@@ -446,10 +447,10 @@ def test_a_hook_loads_nothing_that_costs(project: Path, variables: dict[str, str
         "pydantic", "random", "socket", "subprocess", "tempfile", "threading", "tomllib",
         "recollect.interfaces.cli", "recollect.interfaces.schema",
     }  # fmt: skip
-    if sys.version_info < (3, 14):  # see recollect.nouns
+    if sys.version_info < (3, 14):  # see recollect.fast_typing
         costly.add("typing")
     assert not loaded & costly, loaded & costly
-    assert "recollect.app" in loaded
+    assert "recollect.operation_table" in loaded
 
 
 def test_at_a_terminal_it_explains_itself(project: Path, variables: dict[str, str]) -> None:

@@ -19,11 +19,10 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 import recollect
-from recollect.app import OPERATIONS
-from recollect.core import tokens
 from recollect.interfaces import http, mcp, mcp_tools, schema
-
-from ..conftest import PATIENCE
+from recollect.operation_table import OPERATIONS
+from recollect.text import tokens
+from tests.conftest import PATIENCE
 
 Talk = Callable[[Client], Awaitable[Any]]
 TOKEN = "a-token-for-the-test"
@@ -475,7 +474,7 @@ def test_over_http_strangers_are_turned_away(
 
 
 def test_the_token_is_made_once_and_is_private(tmp_path: Path) -> None:
-    from recollect.app.connections import http_token
+    from recollect.agents.connections import http_token
 
     variables = {"RECOLLECT_HOME": str(tmp_path / "home")}
     token, path = http_token(variables)

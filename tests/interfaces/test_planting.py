@@ -14,10 +14,10 @@ import pytest
 from mcp import Client, MCPError
 
 import recollect
-from recollect.app import OPERATIONS, Recollect
-from recollect.db.database import Tx
 from recollect.interfaces import mcp, mcp_tools
 from recollect.interfaces.slash import run_slash
+from recollect.operation_table import OPERATIONS, Recollect
+from recollect.storage.database import Tx
 
 KEPT = (
     *("memories", "claims", "documents", "episodes", "procedures", "links", "sessions", "messages"),

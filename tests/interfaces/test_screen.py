@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.flows.imports import Progress
+from recollect.agents.operations_import import Progress
 from recollect.interfaces.cli import show_progress
 
 Seen = Callable[..., str]

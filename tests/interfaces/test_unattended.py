@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-
-from .test_setup import files, home, past, variables
+from tests.interfaces.test_setup import files, home, past, variables
 
 __all__ = ["home", "variables"]
 Run = Callable[..., tuple[int, str]]

@@ -9,7 +9,7 @@ import pytest
 
 from recollect.errors import EXIT_STATUS
 from recollect.interfaces import cli
-from recollect.interfaces.text_work import SHOWN
+from recollect.interfaces.screens.work import SHOWN
 
 
 @pytest.fixture

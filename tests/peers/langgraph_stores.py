@@ -13,9 +13,8 @@ from langgraph.store.base import Op, Result
 from langgraph.store.base.batch import AsyncBatchedBaseStore
 
 import recollect
-from recollect.adapters.langgraph_store import MemoryStore
-
-from ..conftest import Clock
+from recollect.frameworks.langgraph_store import MemoryStore
+from tests.conftest import Clock
 
 CLOCK = Clock()
 """The stores' clock; `Waiting` moves it."""

@@ -9,7 +9,7 @@ from typing import Any
 from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
 import recollect
-from recollect.adapters.openai_session import MemorySession
+from recollect.frameworks.openai_session import MemorySession
 
 
 class SQLiteSession(MemorySession):

@@ -8,10 +8,9 @@ import weakref
 import pytest
 
 import recollect
-from recollect.adapters.anthropic_memory import AsyncMemoryTool, MemoryTool
-from recollect.adapters.files import MemoryFiles
-
-from .loading import loaded
+from recollect.frameworks.anthropic_memory import AsyncMemoryTool, MemoryTool
+from recollect.frameworks.files import MemoryFiles
+from tests.peers.loading import loaded
 
 pytestmark = pytest.mark.anyio
 ON_DISK = "looks at modes and links of files on a disk; ours are names in a database"

@@ -9,7 +9,7 @@ import pytest
 from claude_agent_sdk.testing import run_session_store_conformance
 
 import recollect
-from recollect.adapters.claude_sessions import MemorySessionStore
+from recollect.frameworks.claude_sessions import MemorySessionStore
 
 pytestmark = pytest.mark.anyio
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .loading import loaded
+from tests.peers.loading import loaded
 
 BASE = "a test of LangGraph's own base class and helpers, with a mock"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .loading import loaded
+from tests.peers.loading import loaded
 
 globals().update(
     loaded(

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from .langgraph_stores import Waiting
-from .loading import loaded
+from tests.peers.langgraph_stores import Waiting
+from tests.peers.loading import loaded
 
 SWEEPER = "starts a thread that sweeps; nothing of ours that is over is seen before it is swept"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .loading import loaded
+from tests.peers.loading import loaded
 
 pytestmark = pytest.mark.anyio
 INSIDE = "looks at the tables, locks and connections of its own database"

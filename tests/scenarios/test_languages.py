@@ -15,8 +15,7 @@ import pytest
 
 import recollect
 from recollect import Message
-
-from ..conftest import START
+from tests.conftest import START
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "languages"
 MINUTE = 60_000_000

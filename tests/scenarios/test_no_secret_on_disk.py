@@ -19,16 +19,15 @@ import pytest
 from anthropic.lib.tools import ToolError
 
 import recollect
-from recollect import hosts
-from recollect.adapters.anthropic_memory import MemoryTool
-from recollect.adapters.claude_sessions import MemorySessionStore
-from recollect.adapters.langgraph_store import MemoryStore
-from recollect.adapters.openai_session import MemorySession
-from recollect.app import OPERATIONS
-from recollect.hosts.events import NAMES as EVENT_NAMES
+from recollect.agents import registry
+from recollect.agents.events import NAMES as EVENT_NAMES
+from recollect.frameworks.anthropic_memory import MemoryTool
+from recollect.frameworks.claude_sessions import MemorySessionStore
+from recollect.frameworks.langgraph_store import MemoryStore
+from recollect.frameworks.openai_session import MemorySession
 from recollect.interfaces import schema
-
-from .poison import WRITERS
+from recollect.operation_table import OPERATIONS
+from tests.scenarios.poison import WRITERS
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
 FORMATS = Path(__file__).parent.parent / "fixtures" / "formats"
@@ -97,7 +96,7 @@ def ways(secret: str) -> tuple[Callable[[str], str], ...]:
 # ------------------------------------------------------------------------------------- hooks
 
 
-@pytest.mark.parametrize("host", hosts.HOOKED)
+@pytest.mark.parametrize("host", registry.HOOKED)
 def test_no_field_of_a_hooks_payload(
     mem: recollect.Recollect, project: Path, tmp_path: Path, planted: Planted, host: str
 ) -> None:
@@ -106,7 +105,7 @@ def test_no_field_of_a_hooks_payload(
     payloads = {item["hook_event_name"]: item for item in map(json.loads, lines)}
     if host not in HOOKS:
         every = {name: text for item in payloads.values() for name, text in item.items()}
-        names = getattr(hosts.hooks(host), "EVENTS", EVENT_NAMES)
+        names = getattr(registry.hooks(host), "EVENTS", EVENT_NAMES)
         payloads = {name: {**every, "hook_event_name": name} for name in names}
         payloads |= {f"{name} of a person": _spoken(item) for name, item in payloads.items()}
     edit = {"file_path": str(project / "src" / "a.py")}
@@ -119,7 +118,7 @@ def test_no_field_of_a_hooks_payload(
             name = f"{event}.{'.'.join(place)}"
             for number, way in enumerate(ways(token(name, planted))):
                 new = {**payload, "session_id": f"s{len(planted)}-{number}"}
-                mem.hear(hosts.hooks(host).parse(with_text(new, place, way), {}))
+                mem.hear(registry.hooks(host).parse(with_text(new, place, way), {}))
     assert not (found := leaked(tmp_path, planted)), "\n".join(found)
     mem.catch_up()
     mem.close()
@@ -136,7 +135,7 @@ def test_a_session_whose_id_holds_a_secret_is_the_same_to_a_hook_and_in_its_tran
     mem: recollect.Recollect, tmp_path: Path, planted: Planted
 ) -> None:
     given = {"session_id": token("id", planted), "hook_event_name": "UserPromptSubmit"}
-    heard = hosts.hooks("claude-code").parse(given, {}).session
+    heard = registry.hooks("claude-code").parse(given, {}).session
     record = {"type": "user", "uuid": "u1", "sessionId": given["session_id"]}
     path = tmp_path / "transcript.jsonl"
     path.write_text(json.dumps({**record, "message": {"role": "user", "content": "hello"}}) + "\n")

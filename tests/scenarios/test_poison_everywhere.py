@@ -13,16 +13,15 @@ import pytest
 from mcp import Client
 
 import recollect
-from recollect import hosts
-from recollect.adapters.anthropic_memory import MemoryTool
-from recollect.adapters.claude_sessions import MemorySessionStore
-from recollect.adapters.langgraph_store import MemoryStore
-from recollect.adapters.openai_session import MemorySession
-from recollect.hosts.events import Event
+from recollect.agents import registry
+from recollect.agents.events import Event
+from recollect.frameworks.anthropic_memory import MemoryTool
+from recollect.frameworks.claude_sessions import MemorySessionStore
+from recollect.frameworks.langgraph_store import MemoryStore
+from recollect.frameworks.openai_session import MemorySession
 from recollect.interfaces import mcp
-from recollect.interfaces.text import show
-
-from .poison import ASKED, PASTED, POISON, SAID, WRITERS, claude_code
+from recollect.interfaces.screens.results import show
+from tests.scenarios.poison import ASKED, PASTED, POISON, SAID, WRITERS, claude_code
 
 BINDING = ("policy", "preference", "decision", "architecture", "workflow")
 
@@ -32,7 +31,7 @@ def assert_harmless(memory: recollect.Recollect) -> None:
     bound = [item for item in memory.list() if item.kind in BINDING and item.status == "active"]
     assert bound == []
     assert memory.captures() == ()
-    for host in hosts.HOOKED:
+    for host in registry.HOOKED:
         for name, more in (
             ("session_start", {}),
             ("session_start", {"source": "compact"}),
@@ -45,7 +44,7 @@ def assert_harmless(memory: recollect.Recollect) -> None:
 
 
 def test_every_agent_has_its_own_poisoned_transcript() -> None:
-    assert set(WRITERS) == set(hosts.HOSTS)
+    assert set(WRITERS) == set(registry.HOSTS)
 
 
 @pytest.mark.parametrize("host", WRITERS)
@@ -53,7 +52,7 @@ def test_a_poisoned_transcript_stays_data(
     mem: recollect.Recollect, tmp_path: Path, host: str
 ) -> None:
     path = WRITERS[host](tmp_path)
-    assert hosts.sniff(str(path)) == host
+    assert registry.sniff(str(path)) == host
     done = mem.import_transcripts(str(path))
     assert (done.captured, done.transcripts[0].error) == ((), "")
     assert done.messages >= 3

@@ -10,12 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import recollect
-from recollect.core.messages import Numbered, said
-from recollect.flows import record
-from recollect.types import Message
-
-from ..core.sessions import sessions
-from ..core.test_trim import orphans
+from recollect.archive import steps as archive_steps
+from recollect.text.messages import Numbered, said
+from recollect.types.records import Message
+from tests.builders.sessions import sessions
+from tests.window.test_trim import orphans
 
 Mem = recollect.Recollect
 numbers = count()
@@ -29,9 +28,9 @@ def store() -> Iterator[Mem]:
 
 def keep(mem: Mem, session: str, messages: Sequence[Message]) -> None:
     """Record many messages in one transaction."""
-    ready = [record.prepare(record.Incoming(message), 1) for message in messages]
+    ready = [archive_steps.prepare(archive_steps.Incoming(message), 1) for message in messages]
     new = mem._new_session(session)
-    mem._project_space.write(lambda tx: record.record(tx, new, ready, 1))
+    mem._project_space.write(lambda tx: archive_steps.record(tx, new, ready, 1))
 
 
 def always_kept(messages: Sequence[Message]) -> bool:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import InvalidInput
-from ..nouns import Any
+from ..fast_typing import Any
 from .schema import Operation, Parameter
-from .screen import columns
+from .screens.terminal import columns
 
 EVERYWHERE = (
     Parameter("json", "bool", None, "print JSON"),

@@ -10,12 +10,12 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from ..app import OPERATIONS, SHORT, class_for
-from ..core import render
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
-from ..nouns import Any
+from ..fast_typing import Any
+from ..operation_table import OPERATIONS, SHORT, class_for
+from ..text import display
 from . import arguments, schema
-from .screen import columns, draws
+from .screens.terminal import columns, draws
 
 _GROUPS = (
     ("Begin here", ("demo", "init", "import", "doctor")),
@@ -214,9 +214,9 @@ def _run(words: list[str], as_json: bool) -> int:
     else:
         result = call(operation, given)
     if as_json:
-        print(render.as_json(result))
+        print(display.as_json(result))
     else:
-        from .text import show
+        from .screens.results import show
 
         print(show(command, result))
     return 0 if getattr(result, "ok", True) else 1
@@ -342,7 +342,7 @@ def show_progress(progress: Any) -> None:
     new = f"{progress.messages} new  " if progress.messages else ""
     start = f"{several}{part:>3} %  {new}"
     room = max(columns() - len(start) - 1, 10)
-    path = render.one_line(progress.path)
+    path = display.one_line(progress.path)
     # The end of a path says more than its beginning.
     shown = path if len(path) <= room else "…" + path[1 - room :]
     last = part >= 100
@@ -371,9 +371,9 @@ def _value(name: str, value: Any) -> Any:
 
 def _complain(error: RecollectError, as_json: bool) -> None:
     if as_json:
-        print(render.as_json({"error": error.as_json()}))
+        print(display.as_json({"error": error.as_json()}))
     else:
-        print(f"recollect: {render.visible(str(error))}", file=sys.stderr)
+        print(f"recollect: {display.visible(str(error))}", file=sys.stderr)
 
 
 def overview(first: bool = False) -> str:

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..app import Recollect
-from ..core import render
-from ..core.messages import said
+from ..operation_table import Recollect
+from ..text import display
+from ..text.messages import said
 from .replay import Heard, Sandbox
-from .screen import colours, columns
+from .screens.terminal import colours, columns
 
 AGENTS = {"claude-code": "Claude Code", "codex": "Codex"}
 """In the order of their sessions."""
@@ -36,7 +36,7 @@ def tell(arguments: Sequence[str]) -> int:
     with TemporaryDirectory(prefix="recollect-demo-") as folder:
         story = play(Sandbox(folder), Silence() if as_json else Page())
     if as_json:
-        print(render.as_json(story))
+        print(display.as_json(story))
     return 0
 
 
@@ -63,7 +63,7 @@ class Page:
 
     def _fill(self, text: str, first: str, others: str) -> str:
         return textwrap.fill(
-            render.visible(text),
+            display.visible(text),
             self._width,
             initial_indent=first,
             subsequent_indent=others,
@@ -94,8 +94,8 @@ def play(sandbox: Sandbox, page: Page) -> dict[str, Any]:
         page.title("4. Search, over both sessions:")
         found = _search(memory, page, first)
         proof = memory.verify(archive=True)
-    told = render.counted(proof.messages, "message")
-    page.title(f"The archive is intact: {told} in {render.counted(proof.sessions, 'session')}.")
+    told = display.counted(proof.messages, "message")
+    page.title(f"The archive is intact: {told} in {display.counted(proof.sessions, 'session')}.")
     page.note(
         "The sessions are recordings; what Recollect kept, added and found was made in this run, "
         "on a store that is gone now. To begin in your own project: recollect init"
@@ -141,10 +141,10 @@ def _show_kept(memory: Recollect, page: Page) -> list[Any]:
     if not captured:
         page.note("No memory was captured.")
     for episode in reversed(memory.episodes()):
-        actions = render.counted(len(episode.episode.get("action_log", ())), "action")
-        page.say("episode:", f"{episode.outcome}, {actions}: {render.one_line(episode.goal, 60)}")
+        actions = display.counted(len(episode.episode.get("action_log", ())), "action")
+        page.say("episode:", f"{episode.outcome}, {actions}: {display.one_line(episode.goal, 60)}")
     for session in memory.sessions():
-        page.say("session:", f"{session.id}, {render.counted(session.messages, 'message')}")
+        page.say("session:", f"{session.id}, {display.counted(session.messages, 'message')}")
         for stored in memory.recent(session.id, session.messages):
             text = said(stored.message)
             if _MARK in text:
@@ -161,7 +161,7 @@ def _search(memory: Recollect, page: Page, agent: str) -> dict[str, Any]:
     trimmed = memory.trim(session.id)
     left = sum(last - first + 1 for first, last in trimmed.dropped)
     page.note(
-        f"recollect session trim: {render.counted(left, 'message')} of {session.messages} left the "
+        f"recollect session trim: {display.counted(left, 'message')} of {session.messages} left the "
         f"window, {trimmed.before} → {trimmed.after} tokens. They are still found:"
     )
     gone = [
@@ -176,7 +176,7 @@ def _search(memory: Recollect, page: Page, agent: str) -> dict[str, Any]:
 
 def _show_hits(hits: Sequence[Any], page: Page) -> None:
     for hit in hits:
-        page.say(f"{hit.score:.2f}", render.one_line(hit.text, 150))
+        page.say(f"{hit.score:.2f}", display.one_line(hit.text, 150))
         page.say("", hit.address)
     if not hits:
         page.note("Nothing was found.")

@@ -16,7 +16,7 @@ import time
 from _thread import start_new_thread
 from collections.abc import Mapping, Sequence
 
-from ..nouns import Any
+from ..fast_typing import Any
 
 LONGEST_PAYLOAD = 64 * 1024 * 1024
 LOCK_WAIT = "0.5"
@@ -68,11 +68,11 @@ class _Firing:
         payload = json.loads(raw.decode(json.detect_encoding(raw), "replace"))
         if not isinstance(payload, dict):
             raise ValueError("a payload is a JSON object")
-        from .. import hosts
-        from ..hosts.events import touched
+        from ..agents import registry
+        from ..agents.events import touched
 
-        self.host = hosts.recognise(payload, self.environment)
-        about = hosts.hooks(self.host)
+        self.host = registry.recognise(payload, self.environment)
+        about = registry.hooks(self.host)
         event = about.parse(payload, self.environment)
         self.event = event.name
         self.cwd = self.environment.get("RECOLLECT_PROJECT") or event.cwd or "."
@@ -80,7 +80,7 @@ class _Firing:
             self.deadline = self.began + PATIENCE_AT_END
         if event.name == "other" or (event.name == "tool_use" and not touched(event)):
             return str(about.reply(event))
-        from ..app.agents import Agents
+        from ..agents.operations import Agents
         from ..opening import open_as
 
         hurried = {**self.environment, "RECOLLECT_LOCK_WAIT": LOCK_WAIT}
@@ -107,13 +107,13 @@ class _Firing:
         if self.outcome in ("", "refused"):
             return
         try:
-            from ..app import firings
-            from ..core import render
+            from ..agents import hook_log_io
+            from ..text import display
 
             spent = round((time.monotonic() - self.began) * 1000)
-            now = render.moment(time.time_ns() // 1_000_000 * 1000)
-            firing = firings.Firing(now, self.host, self.event, spent, self.outcome)
-            firings.note(self.cwd, self.environment, firing)
+            now = display.moment(time.time_ns() // 1_000_000 * 1000)
+            firing = hook_log_io.Firing(now, self.host, self.event, spent, self.outcome)
+            hook_log_io.note(self.cwd, self.environment, firing)
         except Exception:  # noqa: BLE001
             # There is no place left to complain to; the agent must not hear of it.
             return

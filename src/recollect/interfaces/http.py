@@ -16,9 +16,9 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from ..app import Recollect
-from ..app.connections import http_token
+from ..agents.connections import http_token
 from ..errors import InvalidInput, Unavailable
+from ..operation_table import Recollect
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]

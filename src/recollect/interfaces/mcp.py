@@ -22,13 +22,13 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 
 from .. import open as open_memory
-from ..app import Recollect
-from ..core.brief_text import wrapped
+from ..briefing.rendering import wrapped
 from ..errors import InvalidInput, NotFound, RecollectError
+from ..operation_table import Recollect
 from ..version import __version__
 from . import arguments, mcp_tools
 from .schema import Operation, Parameter
-from .text import show
+from .screens.results import show
 
 Result = TypeVar("Result")
 

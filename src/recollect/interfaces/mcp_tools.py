@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..app import OPERATIONS, SHORT, Recollect
-from ..core import render
 from ..errors import InvalidInput, NotFound, Refused
-from ..types import KINDS
+from ..operation_table import OPERATIONS, SHORT, Recollect
+from ..text import display
+from ..types.records import KINDS
 from . import schema
 
 INSTRUCTIONS = """\
@@ -223,7 +223,7 @@ def _visible(value: Any) -> Any:
     """The value with all that hides from the eye made visible: a person must be able to see what a
     model is told."""
     if isinstance(value, str):
-        return render.visible(value)
+        return display.visible(value)
     if isinstance(value, dict):
         return {_visible(key): _visible(item) for key, item in value.items()}
     return [_visible(item) for item in value] if isinstance(value, (list, tuple)) else value
@@ -235,7 +235,7 @@ LONGEST_RECORD = 30_000
 
 def _whole(memory: Recollect, address: str) -> dict[str, Any]:
     """The record at an address in the form of an answer, for models that cannot read resources."""
-    from .text import show
+    from .screens.results import show
 
     text = show("show", memory.show(address))
     cut = max(len(text) - LONGEST_RECORD, 0)
@@ -313,7 +313,7 @@ _HIT = ("address", "kind", "text", "score", "trust", "status", "at", "session", 
 
 def shaped(result: Any) -> dict[str, Any]:
     """A result as an object that costs few tokens: hits without what only people look at."""
-    plain = render.plain(result)
+    plain = display.plain(result)
     if isinstance(plain, dict) and isinstance(plain.get("hits"), list):
         hits = [
             {key: hit[key] for key in _HIT if hit.get(key) not in ("", None)}
@@ -346,7 +346,7 @@ def _listed(item: Any) -> Any:
 def resources(memory: Recollect) -> Sequence[tuple[str, str, str]]:
     """Address, name and description of what can be read: the whole, its parts, conversations."""
     found = [
-        (item.address, f"{item.kind} {item.id}", render.one_line(item.text, 120))
+        (item.address, f"{item.kind} {item.id}", display.one_line(item.text, 120))
         for item in memory.list(limit=100)
     ]
     if found:
@@ -356,11 +356,11 @@ def resources(memory: Recollect) -> Sequence[tuple[str, str, str]]:
     for one in memory.procedures(limit=100):
         if one.status == "active":
             place = f"memory://root/skills/{one.name}/SKILL.md"
-            found.append((place, f"skill {one.name}", render.one_line(one.description, 120)))
+            found.append((place, f"skill {one.name}", display.one_line(one.description, 120)))
     for task in memory.tasks(limit=20):
-        found.append((task.address, f"task {task.slug}", render.one_line(task.title, 120)))
+        found.append((task.address, f"task {task.slug}", display.one_line(task.title, 120)))
     for session in memory.sessions(limit=20):
-        about = render.one_line(session.name, 100) or "a conversation"
+        about = display.one_line(session.name, 100) or "a conversation"
         found.append((session.address, f"session {session.id}", about))
     return found
 

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
-from ..nouns import NamedTuple
+from ..fast_typing import NamedTuple
 
 VARIABLES = (
     *("CLAUDECODE", "GEMINI_CLI", "OPENCODE", "CURSOR_AGENT", "COPILOT_CLI", "CLINE_ACTIVE"),

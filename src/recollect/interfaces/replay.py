@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from .. import open as open_memory
-from ..app import Recollect
+from ..operation_table import Recollect
 
 RECORDINGS = os.path.join(os.path.dirname(__file__), "recordings")
 """One file for each agent, named after it."""

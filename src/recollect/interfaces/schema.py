@@ -4,9 +4,11 @@ A method's signature is the API. This module projects it, so that commands, tool
 cannot drift from it.
 """
 
-from ..app import OPERATIONS, class_for
-from ..app.checks import annotation_text, fields_of
-from ..nouns import Any, NamedTuple
+from __future__ import annotations
+
+from ..fast_typing import Any, NamedTuple
+from ..operation_table import OPERATIONS, class_for
+from ..validation import annotation_text, fields_of
 
 REQUIRED = object()
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core import render
+from ..text import display
 
 
 def connect(given: Mapping[str, Any], run: Callable[[dict[str, Any]], Any]) -> Any:
@@ -34,7 +34,7 @@ def _warn(done: Any) -> None:
 
 def warning(done: Any) -> list[str]:
     """Return the lines that warn of a program that may not stay where it is."""
-    first, *more = render.visible(done.warning).splitlines() or [""]
+    first, *more = display.visible(done.warning).splitlines() or [""]
     return [f"warning: {first}", *(f"  {line}" for line in more)] if first else []
 
 
@@ -45,10 +45,10 @@ def _asked(done: Any, run: Callable[[dict[str, Any]], Any]) -> Any:
     _warn(done)
     if waiting:
         print("\n".join(difference(change) for change in waiting))
-        number = render.counted(len(waiting), "file")
+        number = display.counted(len(waiting), "file")
         if _agrees(f"Change {number} as shown? A backup is kept. [y/N] "):
             more["yes"] = True
-    number = render.counted(done.past, "past conversation")
+    number = display.counted(done.past, "past conversation")
     if done.past and _agrees(f"Import {number} of this project? [y/N] "):
         more["import_"] = True
     declined = bool(waiting) and "yes" not in more
@@ -77,4 +77,4 @@ def difference(change: Any) -> str:
         lineterm="",
         n=2,
     )
-    return "\n".join(render.visible(line) for line in lines)
+    return "\n".join(display.visible(line) for line in lines)

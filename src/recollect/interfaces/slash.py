@@ -6,13 +6,13 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from ..core import render
 from ..errors import InvalidInput
+from ..text import display
 from . import arguments, cli, schema
-from .text import show
+from .screens.results import show
 
 if TYPE_CHECKING:
-    from ..app import Recollect
+    from ..operation_table import Recollect
 
 
 def run_slash(memory: Recollect, text: str) -> str:
@@ -31,7 +31,7 @@ def run_slash(memory: Recollect, text: str) -> str:
     values = {item.name: given[item.name] for item in operation.parameters if item.name in given}
     result = getattr(memory, operation.method)(**values)
     if given.get("json"):
-        return render.as_json(result)
+        return display.as_json(result)
     return show(command, result)
 
 

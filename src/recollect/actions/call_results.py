@@ -1,0 +1,258 @@
+"""How every tool call of a session ended, and which of them were errors.
+
+A failed call is not yet an error: the user may have refused it, a sibling may have failed before
+it ran, and looking without finding is an answer. And a call that "worked" may have failed: a
+check whose exit status a pipe swallowed. This module tells these apart. What an error says is
+read in `core.troubles`, what resolved it is decided in `core.fixes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from ..text.messages import Placed, parsed_arguments, said
+from ..types.records import Json, Message, ToolCall
+from .error_signatures import Trouble, complains, ends_badly, own_lines, trouble_of
+from .shell import commands_of, without_heredocs
+from .tool_calls import exit_status, failed, name_words, output_of, script_of, signs_of, target_of
+
+Words = tuple[str, ...]
+
+LONGEST_SCRIPT = 20_000
+
+_LOOKING = (
+    "ag awk cat cmp command comm diff fd file find grep head jq less ls nl pgrep ps rg sed sort"
+    " stat tail test tree type wc which ["
+)
+_LOOKING_TOOLS = "read view grep glob search list ls find fetch websearch webfetch codesearch"
+_NOISE = (
+    "cd echo printf true sleep export set source . pwd pushd popd wait tee xargs cut tr uniq"
+    " mktemp date for do done then fi if while"
+)
+_WRAPPERS = "npx bunx nohup stdbuf env time sudo"
+_CHECKING = (
+    "test tests lint check build typecheck type-check compile vet clippy tsc pytest jest vitest"
+    " mypy pyright ruff eslint biome golangci-lint prettier rspec phpunit mocha tox nox ctest"
+    " rubocop flake8 shellcheck verify validate unittest"
+)
+_ABOUT = ("url", "query", "pattern", "description", "prompt", "subject", "skill", "name")
+
+
+@cache
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+class Attempt(NamedTuple):
+    """One tool call and how it ended.
+
+    `state` is ok, failed, missed (it looked and did not find), refused (by the user), skipped (it
+    never ran), running (how it ended is not known), or unanswered. `asked` and `answered` are
+    numbers of messages. `commands` are the telling ones of a shell script. `words` are what the
+    assistant said right before. Only what failed has a `trouble`.
+    """
+
+    asked: int
+    answered: int
+    at: int
+    call: ToolCall
+    script: str
+    commands: tuple[Words, ...]
+    target: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    state: str
+    output: str
+    words: str = ""
+    trouble: Trouble | None = None
+
+    @property
+    def checks(self) -> bool:
+        """Whether it is a test, lint or build: something that says whether the work is right."""
+        return any(map(is_check, self.commands))
+
+    @property
+    def looks(self) -> bool:
+        """Whether it only looked, and changed nothing."""
+        if self.script:
+            return not self.writes and all(map(_looks, self.commands))
+        words = set(name_words(self.call.name))
+        return not self.writes and bool(self.reads or words & _set_of(_LOOKING_TOOLS))
+
+
+def attempts(messages: Iterable[Placed]) -> list[Attempt]:
+    """Every call of these messages, in their order, with how it ended."""
+    asked: list[tuple[Placed, ToolCall, list[Placed], str]] = []
+    latest: dict[str, list[Placed]] = {}
+    words = ""
+    for one in messages:
+        if one.message.role == "assistant":
+            words = said(one.message) or words
+        for call in one.message.calls:
+            # Where ids were blanked, a result belongs to the call right before it.
+            latest[call.id] = []
+            asked.append((one, call, latest[call.id], words))
+        if one.message.role == "tool":
+            words = ""
+            latest.get(one.message.call_id, []).append(one)
+    found: list[Attempt] = []
+    running: dict[str, Attempt] = {}
+    for one, call, answers, before in asked:
+        attempt = _attempt(one, call, answers, running)._replace(words=before)
+        if attempt.state == "running" and (handle := _handle().search(attempt.output)):
+            running[handle[1]] = attempt
+        found.append(attempt)
+    return found
+
+
+def _attempt(
+    asked: Placed, call: ToolCall, answers: list[Placed], running: Mapping[str, Attempt]
+) -> Attempt:
+    arguments = parsed_arguments(call.arguments) or {}
+    script = script_of(arguments)
+    signs = signs_of(call)
+    bare = Attempt(
+        asked.seq,
+        answers[-1].seq if answers else 0,
+        asked.message.at,
+        call,
+        script,
+        telling_commands(script),
+        " ".join(script.split())[:200] if script else target_of(call) or _about(arguments),
+        signs.reads,
+        signs.writes,
+        "unanswered",
+        "\n".join(output_of(one.message) for one in answers),
+    )
+    given = [one.message for one in answers]
+    polled = None if script else _polled(arguments, running)
+    if polled is None:
+        return _judged(bare, given)
+    # A look at a command in the background: if that ended, this is how.
+    whole = bare._replace(script=polled.script, commands=polled.commands, target=polled.target)
+    ended = exit_status("\n".join(map(said, given))) is not None
+    return _judged(whole, given) if ended else bare._replace(state="running")
+
+
+def _polled(arguments: Mapping[str, Json], running: Mapping[str, Attempt]) -> Attempt | None:
+    return next(
+        (running[value] for value in map(str, arguments.values()) if value in running), None
+    )
+
+
+def _about(arguments: Mapping[str, Json]) -> str:
+    values = (arguments.get(name) for name in _ABOUT)
+    return next((" ".join(value.split())[:200] for value in values if isinstance(value, str)), "")
+
+
+# ---------------------------------------------------------------- how it ended
+
+
+def _judged(attempt: Attempt, answers: list[Message]) -> Attempt:
+    if not answers:
+        return attempt
+    text = "\n".join(map(said, answers))
+    status = exit_status(text)
+    broken = any(map(failed, answers)) or bool(status)
+    if not broken:
+        if _running().search(text[:600]):
+            return attempt._replace(state="running")
+        if not _fails_quietly(attempt):
+            return attempt._replace(state="running" if _is_cut_off(attempt) else "ok")
+    elif _refused().search(text[:600]):
+        return attempt._replace(state="refused")
+    elif "ibling tool call errored" in text[:200]:
+        return attempt._replace(state="skipped")
+    elif attempt.looks or _found_nothing(attempt, status):
+        return attempt._replace(state="missed")
+    words = [word for command in attempt.commands for word in command[:4]] or [attempt.call.name]
+    return attempt._replace(state="failed", trouble=trouble_of(attempt.output, words))
+
+
+@cache
+def _refused() -> re.Pattern[str]:
+    return re.compile(
+        r"user doesn't want to (?:proceed|take this action)|(?:rejected|denied|declined|aborted"
+        r"|cancelled|canceled) by (?:the )?user|user (?:rejected|denied|declined|cancelled)"
+        r"|\[Request interrupted by user|Tool execution aborted|requires? (?:user )?approval"
+        r"|permission to use .{1,80} has been denied",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _running() -> re.Pattern[str]:
+    return re.compile(
+        r"Process running with session ID|Command running in background with ID"
+        r"|started in (?:the )?background|still running with shellId|<command with shellId"
+    )
+
+
+@cache
+def _handle() -> re.Pattern[str]:
+    return re.compile(r"(?:session ID|with ID|shellId)[: ]+(\w+)")
+
+
+def _found_nothing(attempt: Attempt, status: int | None) -> bool:
+    """Whether a script ended with a search that found nothing: `git branch | grep gone`."""
+    if status != 1 or any(map(complains, own_lines(attempt.output))):
+        return False
+    last = [words for words, _ in commands_of(without_heredocs(attempt.script[:LONGEST_SCRIPT]))]
+    return bool(last) and last[-1][0] in _set_of(_LOOKING)
+
+
+def _fails_quietly(attempt: Attempt) -> bool:
+    """Whether a check failed though its script ended well: a pipe swallowed its status."""
+    swallowed = "|" in attempt.script or ";" in attempt.script.rstrip(";\n ")
+    return swallowed and attempt.checks and ends_badly(attempt.output)
+
+
+def _is_cut_off(attempt: Attempt) -> bool:
+    """Whether only the beginning of what a check printed is there: its end is not known."""
+    found = _head().search(attempt.script) if attempt.checks else None
+    # Tools trim what they pass on: a few blank lines at the end may be missing.
+    return bool(found and attempt.output.rstrip().count("\n") + 4 > int(found[1] or 10))
+
+
+@cache
+def _head() -> re.Pattern[str]:
+    return re.compile(r"\| *head(?: +-n? *(\d+))?\b")
+
+
+# ---------------------------------------------------------------- commands
+
+
+def telling_commands(script: str) -> tuple[Words, ...]:
+    """The commands that a script is about, without filters, wrappers and noise around them."""
+    if not script:
+        return ()
+    given = commands_of(without_heredocs(script[:LONGEST_SCRIPT]))
+    found = [_unwrapped(words) for words, _ in given]
+    loud = [words for words in found if words[0] not in _set_of(_NOISE)]
+    real = [words for words in loud if words[0] not in _set_of(_LOOKING)]
+    return tuple(dict.fromkeys(real or loud or found))
+
+
+def _unwrapped(words: list[str]) -> Words:
+    while len(words) > 1 and words[0] in _set_of(_WRAPPERS):
+        words = words[1:]
+        while len(words) > 1 and words[0].startswith("-"):
+            words = words[1:]
+    if len(words) > 2 and words[0] == "timeout":
+        words = words[2:]
+    return (words[0].rpartition("/")[2] or words[0], *words[1:])
+
+
+def _looks(words: Words) -> bool:
+    """Whether a command only looks; asking for the state of checks elsewhere is looking, too."""
+    asks = words[:3] == ("gh", "pr", "checks") or words[:3] == ("gh", "run", "watch")
+    return asks or words[0] in _set_of(_LOOKING)
+
+
+def is_check(words: Words) -> bool:
+    """Whether a command tests, lints or builds: `go test`, `npm run lint:fix`, `tsc`."""
+    named = {part for word in words[:5] if word[:1] != "-" for part in word.split(":")}
+    return words[0] not in _set_of(_LOOKING) and not _set_of(_CHECKING).isdisjoint(named)

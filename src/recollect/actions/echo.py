@@ -1,0 +1,228 @@
+"""What in a conversation is only us: who asked memory, what it answered, and its pages.
+
+A call of our tools or of our command, its result, a slash command of ours and what was printed for
+it, a read of a page that we made: all of it quotes memories. It stays in the archive, but it is not
+indexed: whoever asks again finds the memory itself, and not the last time that it was asked for.
+
+It decides from one message and from what came before it in the session. It does not know where
+messages are kept, and leaves to its caller what stands in an earlier batch of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..text.messages import parsed_arguments, said
+from ..types.records import Json, Message, ToolCall
+
+if TYPE_CHECKING:
+    import re
+
+SERVER = "recollect"
+TOOLS = frozenset(
+    {
+        "memory_learn",
+        "memory_recall",
+        "memory_episode",
+        "memory_procedure",
+        "memory_stats",
+        "memory_consolidate",
+        "memory_operations",
+    }
+)
+"""Our tools by their bare names: some hosts put no server in front of them."""
+
+PAGES = ".recollect"
+"""The folder of the pages that we make from memories."""
+
+NEAR = 8
+"""What is printed for a slash command follows within so many messages."""
+
+_FILTERS = {
+    **dict.fromkeys(["head", "tail", "cat", "less", "wc", "sort", "uniq", "true"], 0),
+    **dict.fromkeys(["grep", "jq", "sed", "awk", "cut"], 1),
+    "tr": 2,
+}
+"""Commands that only cut an answer short, and how many words they take; more would name a file."""
+
+_RUNNERS = frozenset({"uv", "uvx", "pipx", "poetry", "pdm", "hatch", "rye", "run"})
+
+
+class Part(NamedTuple):
+    """What a message has to do with us."""
+
+    role: str
+    calls: tuple[tuple[str, bool], ...] = ()
+    """The id of each call in it, and whether it asks us."""
+    answers: str = ""
+    """The call that it is the result of."""
+    command: bool = False
+    """Whether the user typed a command of ours."""
+
+
+def part_of(message: Message) -> Part:
+    """What a message has to do with us, by itself."""
+    calls = tuple([(call.id, is_own_call(call)) for call in message.calls])
+    typed = message.role == "user" and _is_command(said(message))
+    return Part(message.role, calls, message.call_id, typed)
+
+
+def without_own_calls(message: Message) -> Message:
+    """The message without calls that ask us."""
+    if not message.calls or not any(map(is_own_call, message.calls)):
+        return message
+    return message._replace(calls=tuple([c for c in message.calls if not is_own_call(c)]))
+
+
+class Listener:
+    """Goes through messages of a session in their order, and tells which of them are echoes.
+
+    `asks_us` says it of a call that came before them, `asked` whether the user had typed a command
+    of ours just before them; both are asked only if need be."""
+
+    def __init__(self, asks_us: Callable[[str], bool], asked: Callable[[], bool]) -> None:
+        self._asks_us, self._before = asks_us, asked
+        self._calls: dict[str, bool] = {}
+        self._asked: bool | None = None
+
+    def is_echo(self, part: Part) -> bool:
+        """Whether nothing in the next message is to be found."""
+        if part.role == "user":
+            self._asked = part.command
+            return part.command
+        self._calls.update(part.calls)
+        if not all(own for _, own in part.calls):
+            self._asked = False
+        if part.answers:
+            if part.answers not in self._calls:
+                self._calls[part.answers] = self._asks_us(part.answers)
+            return self._calls[part.answers]
+        if self._asked is None:
+            self._asked = self._before()
+        return self._asked
+
+
+def was_asked(parts: Sequence[Part]) -> bool:
+    """Whether what comes after these messages answers a command of ours."""
+    asked = False
+    for part in parts:
+        if part.role == "user":
+            asked = part.command
+        elif not all(own for _, own in part.calls):
+            asked = False  # the work goes on
+    return asked
+
+
+# ---------------------------------------------------------------- calls
+
+
+def is_own_tool(name: str) -> bool:
+    """Whether a tool is one of ours, under any host's spelling of an MCP tool's name."""
+    head = name.lower().removeprefix("mcp").lstrip("_-").removeprefix("plugin_")
+    if head in TOOLS:
+        return True
+    return head.startswith(SERVER) and head[len(SERVER) : len(SERVER) + 1] in ("", *"_.-/:")
+
+
+def is_own_call(call: ToolCall) -> bool:
+    """Whether a call asks us: a tool, resource or skill of ours, our command alone in a shell, or
+    a page that we made."""
+    if is_own_tool(call.name):
+        return True
+    if SERVER not in call.arguments and "memory://" not in call.arguments:
+        return False
+    try:
+        given = parsed_arguments(call.arguments)
+    except RecursionError:
+        return False
+    if not given:
+        return False
+    return _names_us(given) or _runs_us(given) or _reads_pages(call)
+
+
+def _names_us(given: Mapping[str, Json]) -> bool:
+    server = next((given[key] for key in _SERVER_KEYS if key in given), "")
+    skill = given.get("skill", "")
+    uri = given.get("uri", "")
+    return (
+        server == SERVER
+        or (isinstance(uri, str) and uri.startswith("memory://"))
+        or (isinstance(skill, str) and skill.startswith(SERVER))
+    )
+
+
+_SERVER_KEYS = ("server", "server_name", "serverName", "mcp_server")
+
+
+def _runs_us(given: Mapping[str, Json]) -> bool:
+    line = given.get("command", given.get("cmd"))
+    if isinstance(line, list) and line and all(isinstance(word, str) for word in line):
+        if _is_program(line):
+            return True
+        line = line[-1]  # of a shell
+    return isinstance(line, str) and SERVER in line and is_own_line(line)
+
+
+def is_own_line(line: str) -> bool:
+    """Whether a shell runs our command and nothing else: also after a `cd`, several times, and with
+    its answer cut short. What a line does besides is worth keeping."""
+    from .shell import LONGEST, commands_of, without_heredocs
+
+    ours = False
+    for words, _ in commands_of(without_heredocs(line[:LONGEST])):
+        if _is_program(words):
+            ours = True
+        elif words[0] != "echo" and not _only_cuts(words):
+            return False
+    return ours
+
+
+def _is_program(words: Sequence[str]) -> bool:
+    """`recollect`, `…/recollect`, `python -m recollect`, `uv run recollect`."""
+    at = 0
+    while at < len(words) and words[at] in _RUNNERS:
+        at += 1
+    left = [_file_name(word) for word in words[at : at + 3]]
+    if left[:1] == [SERVER]:
+        return True
+    return len(left) == 3 and left[0].startswith("python") and left[1:] == ["-m", SERVER]
+
+
+def _file_name(word: str) -> str:
+    return word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
+
+
+def _only_cuts(words: Sequence[str]) -> bool:
+    name = _file_name(words[0])
+    plain = [word for word in words[1:] if not word.startswith("-") and not word.isdigit()]
+    return name == "cd" or (name in _FILTERS and len(plain) <= _FILTERS[name])
+
+
+def _reads_pages(call: ToolCall) -> bool:
+    if PAGES not in call.arguments:
+        return False
+    from .tool_calls import signs_of
+
+    found = signs_of(call)
+    ours = [PAGES in path.replace("\\", "/").split("/")[:-1] for path in found.reads]
+    return bool(ours) and all(ours) and not found.writes and not found.git
+
+
+# ---------------------------------------------------------------- commands
+
+
+def _is_command(text: str) -> bool:
+    """`/memory list`, `/recollect:recall …`, `! recollect stats`."""
+    start = text[:2000].lstrip()
+    if start.startswith("/"):
+        return bool(_slash().match(start))
+    return start.startswith("!") and SERVER in start and is_own_line(start[1:].strip())
+
+
+@cache
+def _slash() -> re.Pattern[str]:
+    import re
+
+    return re.compile(rf"/(?:memory|session|(?:mcp__)?{SERVER}(?:[:_-]\S*)?)(?=\s|$)")

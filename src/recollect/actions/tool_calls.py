@@ -1,0 +1,322 @@
+"""What a tool call did, whichever agent made it: files, git, todos, questions to the user.
+
+Agents name their tools and arguments differently (`Write` with `file_path`, `write_file`,
+`file_operations` with an operation, `apply_patch` with a patch, a shell with a script), but they
+all say a verb and a path. This module reads the verb and the path; it keeps no list of agents
+and does not know what the signs are used for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from ..text.messages import parsed_arguments, said
+from ..types.records import Json, Message, ToolCall
+from .shell import Script, is_path, read_script
+
+_WRITES = frozenset(
+    [
+        "write",
+        "edit",
+        "create",
+        "replace",
+        "insert",
+        "append",
+        "patch",
+        "delete",
+        "remove",
+        "rename",
+        "move",
+        "save",
+        "modify",
+        "multiedit",
+        "strreplace",
+        "notebookedit",
+        "overwrite",
+    ]
+)
+_READS = frozenset(["read", "view", "open", "cat"])
+_NO_FILES = frozenset(["dir", "directory", "folder", "todo", "todos", "todowrite", "todolist"])
+_NO_READS = frozenset(["list", "search", "grep", "glob", "find", "exists", "info", "errors"])
+_PATH_KEYS = frozenset(
+    [
+        "path",
+        "paths",
+        "file",
+        "files",
+        "filepath",
+        "filename",
+        "targetfile",
+        "absolutepath",
+        "notebookpath",
+        "newpath",
+        "oldpath",
+        "source",
+        "destination",
+        "include",
+        "edits",
+        "replacements",
+    ]
+)
+_EDITOR_COMMANDS = frozenset(
+    ["view", "create", "str_replace", "insert", "write", "delete", "rename", "undo_edit"]
+)
+_PATCH_KEYS = ("input", "patch", "patchText", "patch_text", "diff")
+_OUTPUT_KEYS = ("output", "stdout", "content", "result", "text", "llmContent")
+
+_TODO_LISTS = ("todos", "todoList", "todo_list", "plan", "tasks", "items")
+_TODO_CHANGES = ("todoUpdates", "newTodos", "updates")
+_TODO_TEXTS = ("content", "title", "step", "subject", "text", "task", "description")
+_STATUS = {
+    "in_progress": "in progress",
+    "in-progress": "in progress",
+    "active": "in progress",
+    "doing": "in progress",
+    "completed": "done",
+    "complete": "done",
+    "done": "done",
+    "cancelled": "dropped",
+    "canceled": "dropped",
+    "deleted": "dropped",
+    "blocked": "blocked",
+}
+
+
+class Signs(NamedTuple):
+    """What one call touched: files, and the git commands it ran."""
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    git: tuple[tuple[str, ...], ...] = ()
+
+
+class Todo(NamedTuple):
+    """One entry of a todo list; an empty text or status is one that was not said."""
+
+    key: str
+    text: str
+    status: str
+
+
+class TodoCall(NamedTuple):
+    """What a call did to the todo list: wrote it anew, or changed some entries."""
+
+    anew: bool
+    entries: tuple[Todo, ...]
+
+
+def signs_of(call: ToolCall) -> Signs:
+    """The files and git commands of a call."""
+    arguments = parsed_arguments(call.arguments)
+    if arguments is None:
+        arguments = {"input": call.arguments}
+    words = _verb_words(call.name, arguments)
+    if words[0] in ("git", "version"):
+        return Signs(git=((words[-1], "--oneline"),) if len(words) > 1 else ())
+    script = script_of(arguments)
+    if script and "*** Begin Patch" in script:
+        return Signs(writes=_patched(script))
+    if script:
+        found: Script = read_script(script)
+        return Signs(found.reads, found.writes, found.git)
+    for key in _PATCH_KEYS:
+        if isinstance(patch := arguments.get(key), str) and (files := _patched(patch)):
+            return Signs(writes=files)
+    if _NO_FILES.intersection(words):
+        return Signs()
+    if _WRITES.intersection(words):
+        return Signs(writes=tuple(dict.fromkeys(_paths(arguments))))
+    if _READS.intersection(words) and not _NO_READS.intersection(words):
+        return Signs(reads=tuple(dict.fromkeys(_paths(arguments))))
+    return Signs()
+
+
+def target_of(call: ToolCall) -> str:
+    """What a call was about, in a few words: a file, the start of a command, or nothing."""
+    arguments = parsed_arguments(call.arguments) or {}
+    if script := script_of(arguments):
+        return " ".join(script.split()[:2])
+    return next(_paths(arguments), "")
+
+
+def output_of(result: Message) -> str:
+    """The output that a result carries, out of the JSON that some agents wrap around it."""
+    text = said(result)
+    if not text.startswith("{"):
+        return text
+    wrapped = parsed_arguments(text) or {}
+    for key in _OUTPUT_KEYS:
+        if isinstance(wrapped.get(key), str):
+            return str(wrapped[key])
+    return text
+
+
+@cache
+def _exit_code() -> re.Pattern[str]:
+    return re.compile(r'(?:^|\n)Process exited with code [1-9]|"exit_code": ?[1-9]')
+
+
+def failed(result: Message) -> bool:
+    """Whether a result says that its call did not work."""
+    if result.is_error:
+        return True
+    text = said(result)
+    status = exit_status(text)
+    if status is not None:
+        return status != 0
+    start = text[:2_000]
+    return ("exited with" in start or "exit_code" in start) and bool(_exit_code().search(start))
+
+
+def exit_status(text: str) -> int | None:
+    """The exit status that an agent's tool wrote around a command's output."""
+    for part in (text[:400], text[-200:]):
+        if found := _status().search(part):
+            return int(next(filter(None, found.groups())))
+    return None
+
+
+@cache
+def _status() -> re.Pattern[str]:
+    return re.compile(
+        r"^(?:Exit code|Process exited with code) (\d+)"
+        r"|\bexit_code\"?[:=] ?(\d+)|^Exit Code: (\d+)"
+        r"|<(?:shellId: \w+ completed|exited) with exit code (\d+)>"
+        r"|\[Command finished with exit code (\d+)\]",
+        re.MULTILINE,
+    )
+
+
+# ---------------------------------------------------------------- files
+
+
+@lru_cache(512)
+def name_words(name: str) -> tuple[str, ...]:
+    """The words of a tool's own name: `mcp__files__writeFile` says write and file."""
+    own = name.replace(".", "__").rsplit("__", 1)[-1]
+    return tuple(re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", own).lower().replace("-", "_").split("_"))
+
+
+def _verb_words(name: str, arguments: Mapping[str, Json]) -> tuple[str, ...]:
+    """The words that say what is done: those of the operation, where one tool has many."""
+    words = name_words(name)
+    operation = arguments.get("operation")
+    if isinstance(operation, str) and words[0] == "version":
+        return ("version", *name_words(operation))
+    if isinstance(operation, str) and operation:
+        return name_words(operation)
+    command = arguments.get("command")
+    if isinstance(command, str) and command in _EDITOR_COMMANDS and "path" in arguments:
+        return name_words(command)
+    return words
+
+
+def script_of(arguments: Mapping[str, Json]) -> str:
+    """The shell script of a call, if it is one."""
+    action = arguments.get("action")
+    if isinstance(action, Mapping):
+        arguments = action
+    command = arguments.get("command", arguments.get("cmd"))
+    if isinstance(command, str):
+        return "" if command in _EDITOR_COMMANDS else command
+    if not isinstance(command, list):
+        return ""
+    words = [str(word) for word in command]
+    if len(words) == 3 and words[1].startswith("-") and words[1].endswith("c"):
+        return words[2]
+    return " ".join(json.dumps(word) if "'" in word else f"'{word}'" for word in words)
+
+
+def _paths(value: Json, key: str = "") -> Iterator[str]:
+    """The paths among the arguments, by the names that agents give them."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if name.replace("_", "").lower() in _PATH_KEYS:
+                yield from _paths(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _paths(inner, key)
+    elif isinstance(value, str) and key:
+        path = value.strip().removeprefix("file://").removeprefix("./")
+        if is_path(path):
+            yield path
+
+
+@cache
+def _patch_headers() -> re.Pattern[str]:
+    return re.compile(
+        r"^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)|\+\+\+ (?:b/)?([^\t\n]+).*)$",
+        re.MULTILINE,
+    )
+
+
+def _patched(patch: str) -> tuple[str, ...]:
+    """The files in the headers of a patch."""
+    found = (match[1] or match[2] for match in _patch_headers().finditer(patch))
+    return tuple(dict.fromkeys(path.strip() for path in found if is_path(path.strip())))
+
+
+# ---------------------------------------------------------------- todos and questions
+
+
+def todos_in(call: ToolCall, output: str = "") -> TodoCall | None:
+    """What a call did to the todo list; None when it did nothing."""
+    words = name_words(call.name)
+    arguments = parsed_arguments(call.arguments) or {}
+    if words in (("task", "create"), ("task", "update")):
+        number = re.search(r"#(\d+)", output)
+        key = str(arguments.get("taskId") or (number[1] if number else ""))
+        return TodoCall(False, tuple(_todos([{**arguments, "id": key}]))) if key else None
+    if not ({"todo", "todos", "todowrite", "todolist"} & set(words) or words[-1:] == ("plan",)):
+        return None
+    for name in _TODO_CHANGES:
+        if isinstance(arguments.get(name), list):
+            return TodoCall(False, tuple(_todos(arguments[name])))
+    for name in _TODO_LISTS:
+        if isinstance(arguments.get(name), list):
+            return TodoCall(arguments.get("merge") is not True, tuple(_todos(arguments[name])))
+    return None
+
+
+def _todos(entries: list[Json]) -> Iterator[Todo]:
+    for entry in entries:
+        if not isinstance(entry, Mapping):
+            continue
+        text = next((str(entry[k]) for k in _TODO_TEXTS if entry.get(k)), "")
+        status = str(entry.get("status") or entry.get("state") or "")
+        reason = entry.get("blockedReason") or entry.get("blocked_reason")
+        key = str(entry.get("id") or " ".join(text.casefold().split()))
+        if key:
+            known = _STATUS.get(status.lower(), "pending" if status else "")
+            yield Todo(key, text, f"{known}: {reason}" if reason and known == "blocked" else known)
+
+
+def question_of(call: ToolCall) -> str:
+    """What a call asks the user, or nothing."""
+    words = set(name_words(call.name))
+    asks = words & {"collaboration", "interact", "ask", "question", "questions"}
+    if not asks and not words >= {"request", "input"}:
+        return ""
+    arguments = parsed_arguments(call.arguments) or {}
+    asked = arguments.get("questions")
+    if isinstance(asked, list):
+        return " / ".join(
+            str(one.get("question", "")) if isinstance(one, Mapping) else str(one) for one in asked
+        )
+    return next(
+        (str(arguments[k]) for k in ("message", "question", "prompt", "text") if arguments.get(k)),
+        "",
+    )
+
+
+def approved_plan(call: ToolCall) -> str:
+    """The first line of a plan that a call laid before the user, or nothing."""
+    if name_words(call.name) not in (("exit", "plan", "mode"), ("submit", "plan")):
+        return ""
+    plan = (parsed_arguments(call.arguments) or {}).get("plan", "")
+    lines = (line.strip("# \t") for line in str(plan).splitlines())
+    return next((line for line in lines if line), "the plan")

@@ -1,1 +1,0 @@
-"""FITS IN. Other frameworks' protocols over the same operations; each loads its own framework."""

@@ -1,0 +1,351 @@
+"""Claude Code's transcripts: one JSON object a line, one line a content block.
+
+Reads `<config>/projects/<slug>/<session>.jsonl` and the files of subagents beside it. Knows
+which records are conversation, which user records a person really typed, that the blocks of one
+answer share a request (its tokens are counted once), and that a fork repeats its parent's
+records: they go to the parent, under the key they had there. Seen from 2.0 to 2.1.325.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from ...text.messages import said
+from ...types.records import Json, Message
+from ..session_names import session_id
+from ..transcripts.find_io import files, first, head, names, transcript, within
+from ..transcripts.normalise import (
+    added,
+    as_dict,
+    as_text,
+    decoded,
+    entries,
+    title_of,
+    usage_of,
+    without_own_answers,
+)
+from ..transcripts.reader_io import (
+    Found,
+    Item,
+    Mark,
+    Skipped,
+    Transcript,
+    digest,
+    follow,
+    moment,
+    open_file,
+    record_of,
+)
+
+HOST = "claude-code"
+_REQUESTS_KEPT = 16
+_QUEUE_KEPT = 32
+_SIDECAR = 1024 * 1024
+_SYSTEM_SOURCES = ("system", "loop_wakeup", "schedule_wakeup", "poll_event")
+_FROM_TOOLS = frozenset({"toolUseResult", "sourceToolUseID", "sourceToolAssistantUUID"})
+"""A record that has one of these came about by a tool, whatever text stands beside its result."""
+
+_NOT_TYPED = re.compile(
+    r"\s*(?:<(?:local-command-|bash-std|task-notification|teammate-message|channel\b|"
+    r"user-prompt-submit-hook|system-reminder|agent-notification|cross-session-message)|"
+    r"\[Request interrupted by user|Caveat: The messages below were generated|"
+    r"\{\"task_id\")"
+)
+_COMMAND = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
+_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_SHELL = re.compile(r"\s*<bash-input>(.*?)</bash-input>", re.DOTALL)
+
+
+def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
+    """The items of a session's or a subagent's file after the cursor."""
+    return follow(path, cursor, _Reader(path))
+
+
+def read_records(
+    records: Iterable[Mapping[str, Json]], cursor: Mapping[str, Json] | None, path: str
+) -> Iterator[Item]:
+    """The items of records that came another way than in a file; the cursor holds only a state."""
+    reader = _Reader(path)
+    reader.state = dict((cursor or {}).get("state") or {})
+    number = 0
+    for number, record in enumerate(records, start=1):
+        try:
+            yield from reader.take(json.dumps(record).encode(), number, 0)
+        except ValueError as error:
+            yield Skipped(number, f"damaged: {error}", expected=False)
+    yield Mark({"state": json.loads(json.dumps(reader.state))}, number, number)
+
+
+def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+    """The transcripts of projects at or below the roots; of all projects without roots."""
+    base = os.path.join(env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "projects")
+    # The folder's name is lossy, so it only narrows the search; the records tell the directory.
+    slugs = tuple(_slug(root) for root in roots)
+    chosen = env.get("CLAUDE_CODE_PROJECT_DIR_NAME")
+    found = []
+    for folder in names(base):
+        if slugs and not folder.startswith(slugs) and folder != chosen:
+            continue
+        for path in files(os.path.join(base, folder), ".jsonl"):
+            cwd = next((as_text(r["cwd"]) for r in head(path) if r.get("cwd")), "")
+            if within(cwd, roots):
+                found.append(transcript(HOST, path, cwd=cwd))
+    return found
+
+
+def _slug(root: str) -> str:
+    """The name of a directory's folder, as JavaScript makes it: what takes two of its letters, an
+    emoji, becomes two dashes."""
+    return re.sub(r"[^A-Za-z0-9]", lambda m: "-" if m[0] < "\U00010000" else "--", root)[:200]
+
+
+class _Reader:
+    """Folds records into items. In `state`: what was announced, counted and queued so far."""
+
+    def __init__(self, path: str) -> None:
+        self.state: dict[str, Json] = {}
+        self.path = path
+        self._stem = os.path.basename(path).removesuffix(".jsonl")
+        self._counted: tuple[str, Json] = ("", None)
+
+    @property
+    def busy(self) -> bool:
+        return False
+
+    def take(self, line: bytes, number: int, offset: int) -> Iterable[Item]:
+        if not line.strip():
+            return ()
+        record = record_of(line)
+        kind = as_text(record.get("type"))
+        if kind == "user" and as_dict(record.get("message")):
+            return self._user(record)
+        if kind == "assistant" and as_dict(record.get("message")):
+            return self._assistant(record, number)
+        if kind == "queue-operation":
+            return self._queue(record, number)
+        if kind == "attachment":
+            return self._attachment(record, number)
+        if kind in ("custom-title", "ai-title"):
+            return self._titled(record, kind)
+        subtype = as_text(record.get("subtype"))
+        return (Skipped(number, "/".join(filter(None, (kind or "no type", subtype)))),)
+
+    def flush(self) -> Iterable[Item]:
+        return ()
+
+    # ------------------------------------------------------------ records
+
+    def _user(self, record: Mapping[str, Json]) -> Iterator[Item]:
+        session, key = self._place(record)
+        yield from self._about(record, session)
+        content = as_dict(record["message"]).get("content")
+        messages = decoded({"role": "user", "content": content}, "anthropic")
+        messages = [self._voiced(record, m) for m in messages]
+        yield from self._named(session, record, messages)
+        at = moment(record.get("timestamp"))
+        for message, origin, own_key in self._kept(record, messages, key):
+            yield from entries(session, [message._replace(at=at, key=own_key)], origin, True)
+
+    def _voiced(self, record: Mapping[str, Json], message: Message) -> Message:
+        """A user record in the role of whoever really spoke."""
+        if message.role != "user":
+            return message
+        text = said(message)
+        if record.get("isCompactSummary") is True:
+            return message._replace(role="system", name="compact_summary")
+        hidden = record.get("isMeta") is True or record.get("isVisibleInTranscriptOnly") is True
+        if hidden or not _is_prompt(record) or _NOT_TYPED.match(text):
+            return message._replace(role="system", name="host")
+        if command := _COMMAND.search(text):
+            wanted = _ARGUMENTS.search(text)
+            typed = f"{command[1].strip()} {wanted[1].strip() if wanted else ''}".strip()
+            return message._replace(content=typed, extra=None)
+        if shell := _SHELL.match(text):
+            return message._replace(content=f"! {shell[1].strip()}", extra=None)
+        return message
+
+    def _kept(
+        self, record: Mapping[str, Json], messages: list[Message], key: str
+    ) -> Iterator[tuple[Message, str, str]]:
+        """The messages with origin and key; a subagent's prompt is the agent's word."""
+        by_agent = record.get("isSidechain") is True or "planContent" in record
+        for place, message in enumerate(without_own_answers(messages, self.state)):
+            if message.call_id:
+                own_key = f"{key}/{message.call_id}"
+            else:
+                own_key = f"{key}.{place}" if place else key
+            origin = ""
+            if (message.role == "user" and by_agent) or message.name == "compact_summary":
+                origin = "agent"
+            yield message, origin, own_key
+
+    def _assistant(self, record: Mapping[str, Json], number: int) -> Iterator[Item]:
+        said_by = as_dict(record["message"])
+        if record.get("isApiErrorMessage") is True:
+            yield Skipped(number, "assistant/api error")
+            return
+        session, key = self._place(record)
+        content = said_by.get("content")
+        messages = [
+            m
+            for m in decoded({"role": "assistant", "content": content}, "anthropic")
+            if not _is_sealed(m)
+        ]
+        usage = self._spent(said_by)
+        if not messages:
+            yield Skipped(number, "assistant/sealed reasoning")
+            # The tokens are not lost: they stand with the next block of the same request.
+            self._unspend(said_by, usage)
+            return
+        yield from self._about(record, session)
+        request, model = as_text(said_by.get("id")), as_text(said_by.get("model"))
+        at = moment(record.get("timestamp"))
+        for message, origin, own_key in self._kept(record, messages, key):
+            extra = {**(message.extra or {}), "request": request} if request else message.extra
+            told = message._replace(
+                at=at, key=own_key, model=model, extra=extra, usage=usage or message.usage
+            )
+            usage = {}
+            yield from entries(session, [told], origin, True)
+
+    def _attachment(self, record: Mapping[str, Json], number: int) -> Iterator[Item]:
+        attached = as_dict(record.get("attachment"))
+        kind = as_text(attached.get("type"))
+        mode = as_text(attached.get("commandMode")) or "prompt"
+        source = attached.get("origin", record.get("origin"))
+        if kind != "queued_command" or mode != "prompt" or not _is_human(source):
+            yield Skipped(number, f"attachment/{kind}")
+            return
+        yield from self._absorbed(record, attached.get("prompt"), "attached")
+
+    def _queue(self, record: Mapping[str, Json], number: int) -> Iterator[Item]:
+        """Prompts typed while the agent worked: taken in mid-turn, they have no other record."""
+        queue = self.state.setdefault("queue", [])
+        operation = record.get("operation")
+        text = as_text(record.get("content"))
+        if operation == "enqueue":
+            queue.append(text)
+            del queue[:-_QUEUE_KEPT]
+        elif operation == "popAll":
+            queue.clear()
+        elif queue:
+            text = queue.pop(queue.index(text) if text in queue else 0)
+        if operation == "remove" and text and not _NOT_TYPED.match(text):
+            yield from self._absorbed(record, text, "removed")
+        else:
+            yield Skipped(number, f"queue-operation/{as_text(operation)}")
+
+    def _absorbed(self, record: Mapping[str, Json], prompt: Json, told_by: str) -> Iterator[Item]:
+        """A queued prompt; both records that may tell of it make the same key of it."""
+        session, _ = self._place(record)
+        counts = self.state.setdefault(told_by, {})
+        (message,) = decoded({"role": "user", "content": prompt}, "anthropic") or [Message("user")]
+        name = digest(said(message))
+        counts[name] = counts.get(name, 0) + 1
+        key = f"{session}:queued:{name}:{counts[name]}"
+        at = moment(record.get("timestamp"))
+        yield from entries(session, [message._replace(at=at, key=key)])
+
+    def _titled(self, record: Mapping[str, Json], kind: str) -> Iterator[Item]:
+        title = first(record, "customTitle", "aiTitle", "title", "name")
+        rank = 3 if kind == "custom-title" else 2
+        if title and rank >= self.state.get("named", 0):
+            self.state["named"] = rank
+            yield Found(self._place(record)[0], name=title_of(title))
+
+    # ------------------------------------------------------------ what goes with them
+
+    def _place(self, record: Mapping[str, Json]) -> tuple[str, str]:
+        """The session that a record was said in, and its key there."""
+        copied = as_dict(record.get("forkedFrom"))
+        owner = as_text(copied.get("sessionId")) or as_text(record.get("sessionId"))
+        owner = owner or as_text(self.state.get("session")) or self._stem
+        if not copied:
+            self.state["session"] = owner
+        key = as_text(copied.get("messageUuid")) or as_text(record.get("uuid"))
+        agent = as_text(record.get("agentId"))
+        if record.get("isSidechain") is True:
+            session = session_id(HOST, owner, f"agent-{agent}" if agent else "sidechain")
+        else:
+            session = session_id(HOST, owner)
+        return session, key or f"{session}:{digest(json.dumps(record, sort_keys=True))}"
+
+    def _about(self, record: Mapping[str, Json], session: str) -> Iterator[Item]:
+        branch = as_text(record.get("gitBranch"))
+        known = [as_text(record.get("cwd")), "" if branch == "HEAD" else branch]
+        told = self.state.setdefault("about", {})
+        if known == told.get(session):
+            return
+        told[session] = known
+        parent, agent, name = "", HOST, ""
+        if record.get("isSidechain") is True:
+            parent = session_id(HOST, as_text(record.get("sessionId")))
+            about = self._sidecar()
+            kind = first(about, "agentType") or first(record, "attributionAgent")
+            agent = f"{HOST}/{kind}" if kind else HOST
+            name = title_of(first(about, "description"))
+        yield Found(session, name, known[0], known[1], agent, parent)
+
+    def _sidecar(self) -> dict[str, Json]:
+        try:
+            with open_file(self.path.removesuffix(".jsonl") + ".meta.json") as stream:
+                return record_of(stream.read(_SIDECAR))
+        except (OSError, ValueError):
+            return {}
+
+    def _named(
+        self, session: str, record: Mapping[str, Json], messages: list[Message]
+    ) -> Iterator[Item]:
+        """A session is called after its first prompt until it has a title."""
+        if self.state.get("named") or record.get("isSidechain") is True:
+            return
+        title = next((title_of(said(m)) for m in messages if m.role == "user"), "")
+        if title and not title.startswith("/"):
+            self.state["named"] = 1
+            yield Found(session, name=title)
+
+    def _spent(self, said_by: Mapping[str, Json]) -> dict[str, int]:
+        """What this line adds to its request: each line repeats or completes the count."""
+        requests = self.state.setdefault("requests", {})
+        request = as_text(said_by.get("id"))
+        counted = said_by.get("usage")
+        if request and (request, counted) == self._counted:
+            return {}
+        self._counted = request, counted
+        now = usage_of(counted)
+        if not request:
+            return now
+        grown = added(now, requests.get(request, {}))
+        before = requests.pop(request, {})
+        requests[request] = {**before, **now}
+        for stale in list(requests)[:-_REQUESTS_KEPT]:
+            del requests[stale]
+        return grown
+
+    def _unspend(self, said_by: Mapping[str, Json], usage: Mapping[str, int]) -> None:
+        self._counted = ("", None)
+        counted = self.state["requests"].get(as_text(said_by.get("id")), {})
+        for name, count in usage.items():
+            counted[name] = counted.get(name, count) - count
+
+
+def _is_prompt(record: Mapping[str, Json]) -> bool:
+    sources = (record.get("promptSource"), record.get("turnOrigin"))
+    if any(s in _SYSTEM_SOURCES for s in sources) or not _FROM_TOOLS.isdisjoint(record):
+        return False
+    return _is_human(record.get("origin"))
+
+
+def _is_human(origin: Json) -> bool:
+    kind = origin.get("kind") if isinstance(origin, dict) else origin
+    return kind in (None, "", "human", "user", "sdk")
+
+
+def _is_sealed(message: Message) -> bool:
+    """Whether a message is reasoning that only its provider can read."""
+    blocks = message.content if isinstance(message.content, tuple) else ()
+    sealed = [block.get("type") == "reasoning" and not block.get("text") for block in blocks]
+    return bool(sealed) and all(sealed) and not message.calls

@@ -1,0 +1,318 @@
+"""Codex's rollouts: Responses items with events around them, one JSON object a line.
+
+Reads `sessions/YYYY/MM/DD/rollout-….jsonl`, also compressed. Paginated rollouts tell everything
+twice (`response_item` and `item_completed`); only the items are read. Token counts come after
+the answer they belong to, so an answer is held back until its count, the next answer or the end.
+A fork begins with its parent's lines, written again in one burst: they go to the parent. Seen
+from 0.140 to 0.166.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from ...types.records import Json, Message
+from ..session_names import session_id
+from ..transcripts.find_io import files, first, head, transcript, within
+from ..transcripts.normalise import (
+    added,
+    as_dict,
+    as_list,
+    as_text,
+    decoded,
+    entries,
+    title_of,
+    usage_of,
+    without_own_answers,
+)
+from ..transcripts.reader_io import (
+    Entry,
+    Found,
+    Item,
+    Skipped,
+    Transcript,
+    digest,
+    follow,
+    moment,
+    record_of,
+)
+from .typed_text import parted
+
+HOST = "codex"
+_BURST = 1_000_000
+"""Copied lines follow each other at once; a person or a model takes longer than a second."""
+
+_INJECTED = re.compile(
+    r"\s*(?:# AGENTS\.md instructions|<(?:environment_context|user_instructions|turn_aborted|"
+    r"skill|permissions instructions|collaboration_mode|subagent_notification|INSTRUCTIONS|"
+    r"user_shell_command|model_switch|personality_spec)\b)"
+)
+_EXIT = re.compile(r'(?:Process exited with code |Exit code: |"exit_code": ?)(-?\d+)')
+_NOISE = ("id", "internal_chat_message_metadata_passthrough", "metadata", "phase")
+
+
+def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
+    """The items of a rollout after the cursor."""
+    return follow(path, cursor, _Reader(path))
+
+
+def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+    """The rollouts, live and archived, of threads that ran at or below the roots."""
+    base = env.get("CODEX_HOME") or os.path.join(home, ".codex")
+    found = []
+    for folder in ("sessions", "archived_sessions"):
+        for path in files(os.path.join(base, folder), ".jsonl", ".jsonl.zst"):
+            if not os.path.basename(path).startswith("rollout-"):
+                continue
+            meta = next((as_dict(r.get("payload")) for r in head(path)), {})
+            cwd = as_text(meta.get("cwd"))
+            # A compressed rollout does not show its directory before it is unpacked.
+            if within(cwd, roots) or path.endswith(".zst"):
+                found.append(transcript(HOST, path, cwd=cwd))
+    return found
+
+
+class _Reader:
+    """Folds lines into items. In `state`: whose lines these are, the model, what was counted."""
+
+    def __init__(self, path: str) -> None:
+        self.state: dict[str, Json] = {}
+        self._stem = os.path.basename(path).partition(".")[0]
+        self.held: list[Entry] = []
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.held)
+
+    def take(self, line: bytes, number: int, offset: int) -> Iterable[Item]:
+        if not line.strip():
+            return ()
+        record = record_of(line)
+        payload = as_dict(record.get("payload"))
+        kind = as_text(record.get("type"))
+        at = moment(record.get("timestamp"))
+        self._watch_copying(at)
+        if kind == "session_meta":
+            return self._meta(payload)
+        if kind == "turn_context":
+            return self._turn(payload)
+        if kind == "response_item":
+            return self._item(payload, at, number)
+        if kind == "compacted":
+            return self._compacted(payload, at)
+        if kind == "token_usage_record":
+            self.state["exact_usage"] = True
+            return self._spent(usage_of(payload.get("usage")))
+        if kind == "event_msg":
+            return self._event(payload, number)
+        return (Skipped(number, kind or "no type"),)
+
+    def flush(self) -> Iterable[Item]:
+        held, self.held = self.held, []
+        return held
+
+    # ------------------------------------------------------------ records
+
+    def _meta(self, payload: Mapping[str, Json]) -> Iterator[Item]:
+        yield from self.flush()
+        thread = first(payload, "id", "session_id")
+        # Codex starts threads of its own too: a guardian, a review, its memory.
+        own = as_dict(payload.get("source"))
+        by_codex = "subagent" in own or payload.get("thread_source") == "subagent"
+        spawned = as_dict(as_dict(own.get("subagent")).get("thread_spawn"))
+        parent = first(payload, "parent_thread_id") or first(spawned, "parent_thread_id")
+        forked = first(payload, "forked_from_id")
+        if "thread" not in self.state:
+            self.state.update(thread=thread, spawned=by_codex or bool(parent))
+        elif thread != self.state["thread"]:
+            self.state["copying"] = thread
+        role = first(payload, "agent_role") or first(spawned, "agent_role")
+        yield Found(
+            session_id(HOST, thread),
+            cwd=as_text(payload.get("cwd")),
+            branch=first(as_dict(payload.get("git")), "branch"),
+            agent=f"{HOST}/{role}" if role else HOST,
+            parent=session_id(HOST, parent or forked) if parent or forked else "",
+        )
+
+    def _turn(self, payload: Mapping[str, Json]) -> Iterator[Item]:
+        self.state["model"] = as_text(payload.get("model"))
+        cwd = as_text(payload.get("cwd"))
+        if cwd and cwd != self.state.get("cwd"):
+            self.state["cwd"] = cwd
+            yield Found(self._session(), cwd=cwd)
+
+    def _item(self, payload: Mapping[str, Json], at: int, number: int) -> Iterator[Item]:
+        kind = as_text(payload.get("type"))
+        item = {name: value for name, value in payload.items() if name not in _NOISE}
+        if payload.get("role") == "user":
+            item["content"] = _typed(payload)
+        injected = _injected(item)
+        if injected:
+            yield Skipped(number, injected)
+            return
+        messages = without_own_answers(decoded(item, "responses"), self.state)
+        if kind == "reasoning":
+            messages = [_readable(message) for message in messages if _thought(message)]
+            if not messages:
+                yield Skipped(number, "reasoning/sealed")
+                return
+        session = self._session()
+        key = self._key(payload, session)
+        made = [self._completed(message, key, at) for message in messages]
+        if payload.get("role") == "user":
+            # The first words of a spawned thread are its parent's, not a person's.
+            by_agent = self.state.get("spawned") and "copying" not in self.state
+            yield from self.flush()
+            made = [part for message in made for part in _apart(message)]
+            yield from self._named(session, made)
+            yield from entries(session, made, "agent" if by_agent else "", True)
+            return
+        if self.held and made[0].role == "assistant" and self.held[-1].message.role == "tool":
+            # A new answer began and nobody counted the last one.
+            yield from self.flush()
+        self.held += [one for one in entries(session, made, "", True) if isinstance(one, Entry)]
+
+    def _completed(self, message: Message, key: str, at: int) -> Message:
+        model = as_text(self.state.get("model")) if message.role == "assistant" else ""
+        failed = message.role == "tool" and (message.is_error or _failed(message))
+        return message._replace(key=key, at=at, model=model, is_error=failed)
+
+    def _compacted(self, payload: Mapping[str, Json], at: int) -> Iterator[Item]:
+        yield from self.flush()
+        session = self._session()
+        text = as_text(payload.get("message"))
+        key = f"{session}:compacted:{digest(text, str(at))}"
+        message = Message("system", text, name="compact_summary", at=at, key=key)
+        yield from entries(session, [message], "agent")
+
+    def _event(self, payload: Mapping[str, Json], number: int) -> Iterator[Item]:
+        kind = as_text(payload.get("type"))
+        if kind in ("thread_name_updated", "session_name_updated"):
+            name = first(payload, "thread_name", "name", "title")
+            yield Found(self._session(), name=title_of(name))
+            return
+        info = as_dict(payload.get("info"))
+        if kind == "token_count" and info and not self.state.get("exact_usage"):
+            total = usage_of(info.get("total_token_usage"))
+            before = self.state.get("total")
+            self.state["total"] = total
+            # A request that was broken off is in the next total, but in no count of its own.
+            last = usage_of(info.get("last_token_usage"))
+            grown = last if before is None else added(total, as_dict(before))
+            if grown:
+                yield from self._spent(grown)
+                return
+        yield Skipped(number, f"event_msg/{kind}")
+
+    # ------------------------------------------------------------ what goes with them
+
+    def _spent(self, usage: Mapping[str, int]) -> Iterator[Item]:
+        """The count of the answer held back; one that comes too late goes with the next answer."""
+        owed = as_dict(self.state.pop("owed", {}))
+        usage = {k: usage.get(k, 0) + owed.get(k, 0) for k in {*usage, *owed}}
+        for place, one in enumerate(self.held):
+            if one.message.role == "assistant":
+                counted = one.message._replace(usage=dict(sorted(usage.items())))
+                self.held[place] = one._replace(message=counted)
+                break
+        else:
+            self.state["owed"] = usage
+        yield from self.flush()
+
+    def _session(self) -> str:
+        thread = self.state.get("copying") or self.state.get("thread") or self._stem
+        return session_id(HOST, as_text(thread))
+
+    def _watch_copying(self, at: int) -> None:
+        """The parent's lines end where time goes on: they were written in one burst."""
+        before = self.state.get("at", at)
+        if at:
+            self.state["at"] = at
+        if self.state.get("copying") and at - before > _BURST:
+            del self.state["copying"]
+
+    def _key(self, payload: Mapping[str, Json], session: str) -> str:
+        """Ids are the same in every copy; a message without one is known by its words."""
+        kind = as_text(payload.get("type"))
+        call = as_text(payload.get("call_id"))
+        own = as_text(payload.get("id"))
+        if call:
+            return f"{session}:{'out' if kind.endswith('_output') else 'call'}:{call}"
+        if own:
+            return f"{session}:{own}"
+        seen = self.state.setdefault("seen", {}).setdefault(session, {})
+        name = digest(kind, as_text(payload.get("role")), repr(payload))[:12]
+        seen[name] = seen.get(name, 0) + 1
+        return f"{session}:{name}:{seen[name]}"
+
+    def _named(self, session: str, messages: list[Message]) -> Iterator[Item]:
+        if self.state.get("named") != session and not self.state.get("spawned"):
+            text = messages[0].content if messages else ""
+            if isinstance(text, str) and text.strip():
+                self.state["named"] = session
+                yield Found(session, name=title_of(text))
+
+
+def _apart(message: Message) -> Iterator[Message]:
+    """A prompt, and behind it what the program had put before the words."""
+    if isinstance(message.content, str):
+        typed, added = parted(message.content)
+        yield message._replace(content=typed)
+    else:
+        parts = [parted(as_text(block.get("text"))) for block in message.content]
+        added = "\n".join(filter(None, (put for _, put in parts)))
+        blocks = zip(message.content, parts, strict=True)
+        kept = tuple({**block, "text": own} if put else block for block, (own, put) in blocks)
+        yield message._replace(content=kept)
+    if added:
+        key = f"{message.key}/added"
+        yield message._replace(role="system", content=added, name="host", key=key)
+
+
+def _typed(payload: Mapping[str, Json]) -> list[Json]:
+    """The blocks of a user item without those that the host says it put there itself."""
+    blocks = as_list(payload.get("content"))
+    about = as_dict(payload.get("internal_chat_message_metadata_passthrough"))
+    kinds = [as_text(kind) for kind in as_list(about.get("content_item_kinds"))]
+    if len(kinds) != len(blocks):
+        return blocks
+    return [
+        block
+        for block, kind in zip(blocks, kinds, strict=True)
+        if kind.startswith("user.") or kind == "unknown"
+    ]
+
+
+def _injected(item: Mapping[str, Json]) -> str:
+    """Why a message item is the host's and not a person's or the model's; "" if it is not."""
+    role = item.get("role")
+    if role in ("developer", "system"):
+        return f"instructions/{role}"
+    if role != "user":
+        return ""
+    blocks = as_list(item.get("content"))
+    for block in blocks:
+        match = _INJECTED.match(as_text(as_dict(block).get("text")))
+        if match:
+            return f"injected/{match[0].strip(' <#')}"
+    return "" if blocks else "injected/by the host"
+
+
+def _thought(message: Message) -> str:
+    blocks = message.content if isinstance(message.content, tuple) else ()
+    return "".join(as_text(block.get("text")) for block in blocks)
+
+
+def _readable(message: Message) -> Message:
+    """Reasoning without its seal: only the words can be remembered."""
+    return message._replace(content=({"type": "reasoning", "text": _thought(message)},))
+
+
+def _failed(message: Message) -> bool:
+    if not isinstance(message.content, str):
+        return False
+    match = _EXIT.search(message.content[:400])
+    return bool(match and match[1] != "0")

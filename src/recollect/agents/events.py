@@ -1,0 +1,185 @@
+"""What an agent tells us while it works, in one form, and how an answer is kept small.
+
+The agents' hook payloads are near relatives: Claude Code's field names with small differences.
+`event_from` reads them all, given the names of an agent's events; each agent's `hooks` module
+says those names and in which form it wants to be answered. On every prompt this is on the way,
+so it imports nothing that costs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+from ..fast_typing import NamedTuple
+from ..types.records import Json
+from .session_names import session_id
+
+LONGEST_REPLY = 8_000
+"""Characters. Claude Code cuts at 10,000, Codex at about 2,500 tokens."""
+
+NAMES = (
+    "session_start",
+    "user_prompt",
+    "tool_use",
+    "before_compact",
+    "stop",
+    "session_end",
+    "other",
+)
+
+
+class Event(NamedTuple):
+    """One thing that happened. `name` is one of `NAMES`, `host_event` the agent's own word.
+
+    source: why a session starts or ends, or what set off a compaction
+    turn: the agent's id of the prompt that is being worked on, for telling repeats apart
+    subagent: the subagent it happened in, "" for the conversation with the person
+    typed: whether a prompt comes from a person rather than from the agent's own clockwork
+    continuing: whether a stop follows a stop that a hook had already prevented
+    plain: whether the agent takes plain text for an answer, not JSON
+    context: `fresh` when nothing that the model was shown before is left, or will be; `kept` when
+        a session goes on with what it was shown; empty when a session starts, or nothing changes
+    """
+
+    host: str
+    name: str
+    host_event: str
+    session: str
+    cwd: str = ""
+    transcript: str = ""
+    prompt: str = ""
+    typed: bool = True
+    tool: str = ""
+    tool_input: Json = None
+    tool_output: Json = None
+    tool_failed: bool = False
+    call_id: str = ""
+    source: str = ""
+    mode: str = ""
+    turn: str = ""
+    subagent: str = ""
+    last_message: str = ""
+    continuing: bool = False
+    plain: bool = False
+    context: str = ""
+
+
+def event_from(
+    payload: Mapping[str, Json], host: str, names: Mapping[str, str], cwd: str = ""
+) -> Event:
+    """The event in a payload, whichever way the agent spells its fields."""
+
+    def text(*keys: str) -> str:
+        return next((v for k in keys if isinstance(v := payload.get(k), str) and v), "")
+
+    host_event = text("hook_event_name", "hookEventName")
+    session = text("session_id", "sessionId", "conversation_id")
+    roots = payload.get("workspace_roots")
+    root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
+    name = names.get(host_event, "other")
+    source = text("source", "reason", "trigger")
+    return Event(
+        host=host,
+        name=name,
+        host_event=host_event,
+        session=session_id(host, session) if session else "",
+        cwd=text("cwd") or root or cwd,
+        transcript=text("transcript_path"),
+        prompt=text("prompt"),
+        typed=text("source") not in _CLOCKWORK,
+        tool=text("tool_name"),
+        tool_input=payload.get("tool_input"),
+        tool_output=_given(payload, "tool_response", "tool_output", "error"),
+        tool_failed=bool(payload.get("error")),
+        call_id=text("tool_use_id", "tool_call_id"),
+        source=source,
+        mode=text("permission_mode"),
+        turn=text("prompt_id", "turn_id", "generation_id"),
+        subagent=text("agent_id"),
+        last_message=text("last_assistant_message", "prompt_response"),
+        continuing=payload.get("stop_hook_active") is True,
+        context=_context(name, source),
+    )
+
+
+_CONTEXTS = {"compact": "fresh", "clear": "fresh", "resume": "kept"}
+"""What is left in the model's context when a session starts for this reason."""
+
+
+def _context(name: str, source: str) -> str:
+    if name == "session_start":
+        return _CONTEXTS.get(source, "")
+    # Not every agent says that a compaction is done, and one may be closed right after it.
+    return "fresh" if name == "before_compact" else ""
+
+
+_FILE = ("file_path", "filePath", "notebook_path", "absolute_path", "target_file", "path")
+_MOST_FILES = 20
+
+
+def touched(event: Event) -> tuple[str, ...]:
+    """The files that a tool was used on, as the agent names them."""
+    given = event.tool_input
+    if isinstance(given, dict):
+        named = [value for key in _FILE if isinstance(value := given.get(key), str) and value]
+        patch = next(
+            (v for k in ("patch", "input", "command") if isinstance(v := given.get(k), str)), ""
+        )
+    else:
+        named, patch = [], given if isinstance(given, str) else ""
+    for line in patch.splitlines() if "*** Begin Patch" in patch else ():
+        if line.startswith(("*** Update File: ", "*** Add File: ", "*** Move to: ")):
+            named.append(line.partition(": ")[2].strip())
+    return tuple(dict.fromkeys(named))[:_MOST_FILES]
+
+
+_CLOCKWORK = ("system", "loop_wakeup", "schedule_wakeup", "poll_event")
+
+
+def _given(payload: Mapping[str, Json], *keys: str) -> Json:
+    return next((payload[key] for key in keys if payload.get(key) is not None), None)
+
+
+def fitted(context: str, notice: str, shape: Callable[[str, str], dict[str, Json]]) -> str:
+    """The reply as one line of JSON, with as much of the context as its length allows.
+
+    What is cut is cut at a line, and a block that was opened is closed: what we inject must be
+    recognised as ours when it comes back in a transcript.
+    """
+    room = LONGEST_REPLY
+    while True:
+        body = shape(shortened(context, room), notice[:1_000])
+        if not body:
+            return ""
+        reply = json.dumps(body, ensure_ascii=False)
+        if len(reply) <= LONGEST_REPLY:
+            return reply
+        room -= len(reply) - LONGEST_REPLY
+
+
+def claude_reply(event: Event, context: str, notice: str) -> str:
+    """The reply in Claude Code's form, which other agents have taken over."""
+
+    def shape(context: str, notice: str) -> dict[str, Json]:
+        body: dict[str, Json] = {}
+        if context:
+            body["hookSpecificOutput"] = {
+                "hookEventName": event.host_event,
+                "additionalContext": context,
+            }
+        if notice:
+            body["systemMessage"] = notice
+        return body
+
+    return fitted(context, notice, shape)
+
+
+def shortened(text: str, room: int) -> str:
+    """The text in at most so many characters, ending at a line and with its last tag closed."""
+    if len(text) <= room:
+        return text
+    last_line = text.rstrip().rpartition("\n")[2]
+    closing = f"\n{last_line}" if last_line.startswith("</") else ""
+    kept = text[: max(0, room - len(closing) - 2)].rpartition("\n")[0]
+    return f"{kept}\n…{closing}" if kept else ""

@@ -1,0 +1,231 @@
+"""Gemini CLI's chats: `~/.gemini/tmp/<project>/chats/session-….jsonl`, older ones `.json`.
+
+A line tells a message, or tells it again with more in it: the last word counts, so a message is
+held until the next one begins. What came later still (a result, a longer text) is told under a
+key of its own. Control lines (`$set`, `$rewindTo`) change the view, not what was said.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+
+from ...types.records import Json, Message, ToolCall
+from ..session_names import session_id
+from ..transcripts.find_io import files, first, names, transcript, within
+from ..transcripts.message_lists import stem
+from ..transcripts.normalise import (
+    added,
+    as_dict,
+    as_list,
+    as_text,
+    entries,
+    title_of,
+    usage_of,
+    without_own_answers,
+)
+from ..transcripts.reader_io import (
+    Found,
+    Item,
+    Skipped,
+    Transcript,
+    digest,
+    document_of,
+    follow,
+    moment,
+    open_file,
+    record_of,
+    whole,
+)
+from .typed_text import parted, without_ours
+
+HOST = "gemini"
+_KEPT = 64
+_LONGEST_PATH = 4096
+_NUDGE, _ABOUT = "System: Please continue.", "<session_context>"
+
+
+def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
+    """The items of a chat after the cursor, in the old form or the new."""
+    if _is_document(path):
+        value, mark = document_of(path)
+        return whole(path, cursor, _document(as_dict(value), path), mark)
+    return follow(path, cursor, _Reader(path))
+
+
+def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+    """The chats of projects at or below the roots, as far as a folder tells its project."""
+    base = os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini", "tmp")
+    hashes = {_project_hash(root): root for root in roots}
+    found = []
+    for folder in names(base):
+        cwd = hashes.get(folder) or _project_root(os.path.join(base, folder))
+        if within(cwd, roots):
+            chats = files(os.path.join(base, folder, "chats"), ".jsonl", ".json")
+            found += [transcript(HOST, path, cwd=cwd) for path in chats]
+    return found
+
+
+class _Reader:
+    """Folds lines into items. In `state`: the session, and what of each message was told."""
+
+    def __init__(self, path: str) -> None:
+        self.state: dict[str, Json] = {}
+        self.fallback = stem(path)
+        self.parent = _parent(path)
+        self.held: dict[str, Json] = {}
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.held)
+
+    def take(self, line: bytes, number: int, offset: int) -> Iterable[Item]:
+        if not line.strip():
+            return ()
+        return self.record(record_of(line), number)
+
+    def record(self, record: dict[str, Json], number: int) -> Iterator[Item]:
+        """The items that a record completes: those of the message before it."""
+        if "sessionId" in record and "content" not in record:
+            yield from self._start(record)
+        elif record.get("type") in ("user", "gemini") and as_text(record.get("id")):
+            if self.held.get("id") != record["id"]:
+                yield from self.flush()
+            self.held = record
+        else:
+            control = next((key for key in record if key.startswith("$")), "")
+            yield Skipped(number, control or as_text(record.get("type")) or "no type")
+
+    def flush(self) -> Iterator[Item]:
+        record, self.held = self.held, {}
+        if not record:
+            return
+        session = self._session()
+        told = self.state.setdefault("told", {})
+        before = as_dict(told.get(record["id"]))
+        text = json.dumps(record.get("content"))
+        usage = usage_of(record.get("tokens"))
+        told[record["id"]] = {"text": digest(text), "usage": usage}
+        for stale in list(told)[:-_KEPT]:
+            del told[stale]
+        messages = _messages(record)
+        if before and before.get("text") != digest(text):
+            messages[0] = messages[0]._replace(key=f"{record['id']}@{digest(text)}")
+        grown = added(usage, as_dict(before.get("usage")))
+        messages[0] = messages[0]._replace(usage=grown or None)
+        if messages[0].role == "user" and messages[0].content and not self.state.get("named"):
+            self.state["named"] = True
+            yield Found(session, name=title_of(str(messages[0].content)))
+        by_agent = self.parent or self.state.get("kind") == "subagent"
+        for message in without_own_answers(messages, self.state):
+            asked = message.role == "user" and by_agent
+            yield from entries(session, [message], "agent" if asked else "")
+
+    def _start(self, record: Mapping[str, Json]) -> Iterator[Item]:
+        self.state["session"] = as_text(record.get("sessionId"))
+        self.state["kind"] = as_text(record.get("kind"))
+        name = first(record, "summary", "title")
+        if name:
+            self.state["named"] = True
+        above = session_id(HOST, self.parent) if self.parent else ""
+        cwd = first(record, "cwd")
+        yield Found(self._session(), name=title_of(name), cwd=cwd, agent=HOST, parent=above)
+
+    def _session(self) -> str:
+        return session_id(HOST, as_text(self.state.get("session")) or self.fallback)
+
+
+def _parent(path: str) -> str:
+    """The session whose subagent's chat this is: `chats/<parent>/<id>.jsonl`."""
+    folder = os.path.dirname(os.path.abspath(path))
+    return os.path.basename(folder) if os.path.basename(os.path.dirname(folder)) == "chats" else ""
+
+
+def _messages(record: Mapping[str, Json]) -> list[Message]:
+    """What was said, and one message for each result."""
+    at = moment(record.get("timestamp"))
+    key = as_text(record.get("id"))
+    text = _text(record.get("content"))
+    if record.get("type") == "user":
+        if text.startswith((_NUDGE, _ABOUT)):
+            return [Message("system", text, name="host", at=at, key=key)]
+        prompt = parted(text)
+        said = [Message("user", prompt.typed, at=at, key=key)]
+        if prompt.added:
+            said.append(Message("system", prompt.added, name="host", at=at, key=f"{key}/added"))
+        return said
+    thoughts = [_thought(as_dict(thought)) for thought in as_list(record.get("thoughts"))]
+    content: str | tuple[Mapping[str, Json], ...] = text
+    if thoughts:
+        spoken: list[Mapping[str, Json]] = [{"type": "text", "text": text}] if text else []
+        content = ({"type": "reasoning", "text": "\n\n".join(thoughts)}, *spoken)
+    model = as_text(record.get("model"))
+    messages = [Message("assistant", content, model=model, at=at, key=key)]
+    results = []
+    for call in map(as_dict, as_list(record.get("toolCalls"))):
+        name, own = as_text(call.get("name")), first(call, "id")
+        told = json.dumps(call.get("args"), ensure_ascii=False)
+        when = moment(call.get("timestamp")) or at
+        asked = (ToolCall(own, name, told),)
+        messages.append(Message("assistant", calls=asked, model=model, at=at, key=f"{key}/{own}"))
+        status = call.get("status")
+        if call.get("result") is not None or status in ("error", "cancelled"):
+            out = _output(call.get("result")) or as_text(call.get("resultDisplay"))
+            failed = status in ("error", "cancelled")
+            result = Message("tool", out, call_id=own, is_error=failed, name=name)
+            results.append(result._replace(at=when, key=f"{key}/{own}/out"))
+    return messages + results
+
+
+def _text(content: Json) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else [content]
+    return "\n".join(as_text(as_dict(part).get("text")) for part in parts if part)
+
+
+def _thought(thought: Mapping[str, Json]) -> str:
+    return ": ".join(filter(None, (first(thought, "subject"), first(thought, "description"))))
+
+
+def _output(result: Json) -> str:
+    parts = []
+    for part in result if isinstance(result, list) else [result]:
+        answer = as_dict(as_dict(part).get("functionResponse")).get("response")
+        told = first(as_dict(answer), "output", "error") or _text(part)
+        parts.append(told or (json.dumps(answer, ensure_ascii=False) if answer else ""))
+    return without_ours("\n".join(filter(None, parts)))
+
+
+def _is_document(path: str) -> bool:
+    """Whether the file is one JSON object over many lines: the old form, whatever its name."""
+    try:
+        with open_file(path) as stream:
+            start = stream.read(64).lstrip()
+    except OSError:
+        return False
+    return start.startswith(b"{") and start[1:].lstrip(b" \t\r")[:1] == b"\n"
+
+
+def _document(value: dict[str, Json], path: str) -> Iterator[Item]:
+    reader = _Reader(path)
+    messages = as_list(value.pop("messages", []))
+    yield from reader.record(value, 0)
+    for place, record in enumerate(messages, 1):
+        yield from reader.record(as_dict(record), place)
+    yield from reader.flush()
+
+
+def _project_hash(root: str) -> str:
+    from hashlib import sha256
+
+    return sha256(root.encode()).hexdigest()
+
+
+def _project_root(folder: str) -> str:
+    try:
+        with open_file(os.path.join(folder, ".project_root")) as stream:
+            return stream.read(_LONGEST_PATH).decode().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,72 @@
+"""The log of hooks: one short line for each that fired, without a word of what was said.
+
+It is a file and not a table, because it must tell of a store that could not be opened. It lies
+in the user's directory, for each project that has a memory: a repository could bring a log, or a
+link in its place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from ..errors import RecollectError
+from ..fast_typing import NamedTuple
+from ..project import find_project, make_folder, own_folder, user_directory
+from ..text import display
+
+LARGEST = 64 * 1024
+_NAME = os.path.join("log", "hook.log")
+
+
+class Firing(NamedTuple):
+    """One hook that fired: when, whose, which event, how long it took, how it went."""
+
+    at: str
+    host: str
+    event: str
+    milliseconds: int
+    outcome: str
+
+
+def note(cwd: str, environment: Mapping[str, str], firing: Firing) -> None:
+    """Add a line; the log keeps the last one or two times `LARGEST` bytes."""
+    folder = user_directory(environment)
+    try:
+        project = find_project(cwd or ".")
+        if os.path.isdir(project.folder):
+            folder = own_folder(folder, project.root)
+    except (RecollectError, OSError):
+        pass  # the directory is gone, or the name of none
+    path = os.path.join(folder, _NAME)
+    make_folder(folder)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        words = (display.one_line(str(value), 60).replace(" ", "_") or "-" for value in firing)
+        os.write(handle, (" ".join(words) + "\n").encode())
+        if os.fstat(handle).st_size > LARGEST:
+            os.replace(path, f"{path}.1")
+    finally:
+        os.close(handle)
+
+
+def latest(folders: tuple[str, ...]) -> list[Firing]:
+    """What the logs of these folders tell, oldest first."""
+    found = []
+    for folder in folders:
+        for name in (f"{_NAME}.1", _NAME):
+            try:
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    lines = file.read().splitlines()
+            except OSError:
+                continue
+            found += [firing for line in lines if (firing := _parsed(line))]
+    return sorted(found)
+
+
+def _parsed(line: str) -> Firing | None:
+    words = line.split(" ")
+    if len(words) != 5 or not words[3].isdigit():
+        return None
+    return Firing(words[0], words[1], words[2], int(words[3]), words[4])

@@ -1,0 +1,288 @@
+"""Adds our hooks and our MCP server to agents' settings files, and takes them out again.
+
+Pure: the text of a file in, the new text out. Each agent's module says which events it has and
+how its entries look; this module knows how to put them in, find them and remove them without
+touching what belongs to others. An emptied file that we made comes back as "": delete it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from ...errors import InvalidInput
+from ...types.records import Json
+from . import json_edit, toml_edit
+
+SERVER = "recollect"
+NO_ENV: Mapping[str, str] = {}
+Command = Sequence[str]
+"""How to start us: the program and its first arguments, absolute, without `hook` or `mcp`."""
+
+
+class Setting(NamedTuple):
+    """Three pure functions over one file's text; `status` is missing, stale or current."""
+
+    install: Callable[[str, Command], str]
+    remove: Callable[[str], str]
+    status: Callable[[str, Command], str]
+
+
+class Place(NamedTuple):
+    """A file of an agent that we can be part of. `what` is hooks, mcp, both or plugin."""
+
+    path: str
+    what: str
+    scope: str
+    setting: Setting
+
+
+class Trust(NamedTuple):
+    """Whether an agent runs our hooks. `approved` of `wanted` are; `step` is what is left to do."""
+
+    approved: int
+    wanted: int
+    step: str = ""
+
+    @property
+    def complete(self) -> bool:
+        return self.approved >= self.wanted
+
+
+class Hooks(NamedTuple):
+    """How an agent lists hooks: per event the group or handler around a command.
+
+    `beside` is what a new file must hold next to the hooks.
+    """
+
+    events: Mapping[str, Callable[[str], dict[str, Json]]]
+    beside: Mapping[str, Json] = {}
+
+
+def hook_command(command: Command) -> str:
+    """The one shell string that every agent understands; kept the same across releases."""
+    import shlex
+
+    return shlex.join([*command, "hook"])
+
+
+def is_own_command(line: Json) -> bool:
+    """Whether a shell string starts our hook, wherever we were installed when it was written."""
+    import shlex
+
+    if not isinstance(line, str) or "recollect" not in line:
+        return False
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return False
+    if len(words) < 2 or words[-1] != "hook":
+        return False
+    program = os.path.basename(words[-2]).lower()
+    return program in ("recollect", "recollect.exe")
+
+
+def json_setting(
+    *,
+    hooks: Hooks | None = None,
+    servers: str = "",
+    server: Callable[[Command], dict[str, Json]] | None = None,
+) -> Setting:
+    """A setting in a JSON file: hooks under `hooks`, a server under `servers`, or both."""
+    keys = ("hooks", servers)
+
+    def install(text: str, command: Command) -> str:
+        if status(text, command) == "current":
+            return text
+        text = remove(text)
+        if hooks:
+            text = _with_hooks(text, hooks, hook_command(command))
+        if server:
+            text = json_edit.put(text, (servers, SERVER), json_edit.render(server(command)))
+        return text
+
+    def remove(text: str) -> str:
+        if not text.strip():
+            return text
+        # From the last to the first: what is dropped leaves the places before it as they are.
+        for place in reversed(_own_places(json_edit.parse(text, keys), bool(hooks), servers)):
+            before, text = text, json_edit.drop(text, place)
+            if not text or (hooks and _only_beside(before, text, hooks)):
+                return ""
+        return text
+
+    def status(text: str, command: Command) -> str:
+        if not text.strip():
+            return "missing"
+        root = json_edit.parse(text, keys).value
+        wanted: list[Json] = []
+        have: list[Json] = []
+        if hooks:
+            line = hook_command(command)
+            wanted = [(event, group(line)) for event, group in hooks.events.items()]
+            have = _own_hooks(root)
+        if server:
+            wanted.append(server(command))
+            entry = _as_dict(_as_dict(root).get(servers)).get(SERVER)
+            have += [] if entry is None else [entry]
+        if not have:
+            return "missing"
+        return "current" if _same(wanted, have) else "stale"
+
+    return Setting(install, remove, status)
+
+
+def _with_hooks(text: str, hooks: Hooks, line: str) -> str:
+    groups = {event: json_edit.render(group(line)) for event, group in hooks.events.items()}
+    if text.strip() and json_edit.child(json_edit.parse(text, ("hooks",)), "hooks") is not None:
+        for event, group in groups.items():
+            text = json_edit.append(text, ("hooks", event), group)
+        return text
+    new = not text.strip()
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    members = f",{line_end}    ".join(
+        f"{json_edit.render(event)}: [{group}]" for event, group in groups.items()
+    )
+    text = json_edit.put(text, ("hooks",), "{" + members + "}")
+    for key, value in hooks.beside.items() if new else ():
+        text = json_edit.put(text, (key,), json_edit.render(value))
+    return text
+
+
+def _only_beside(before: str, after: str, hooks: Hooks) -> bool:
+    """Whether a file that began with our hooks holds nothing else than what we put beside them."""
+    if not hooks.beside:
+        return False
+    began = json_edit.parse(before, ()).children[0]
+    return began.key == "hooks" and json_edit.parse(after, ()).value == dict(hooks.beside)
+
+
+def _own_places(root: json_edit.Node, hooks: bool, servers: str) -> list[tuple[str | int, ...]]:
+    """The paths of everything of ours, in the order of the file."""
+    found: list[tuple[str | int, ...]] = []
+    if servers and SERVER in _as_dict(_as_dict(root.value).get(servers)):
+        found.append((servers, SERVER))
+    if not hooks:
+        return found
+    for event, groups in _as_dict(_as_dict(root.value).get("hooks")).items():
+        for place, group in enumerate(groups if isinstance(groups, list) else ()):
+            handlers = _handlers(group)
+            own = [n for n, h in enumerate(handlers) if is_own_command(_as_dict(h).get("command"))]
+            if own and len(own) == len(handlers):
+                found.append(("hooks", event, place))
+            else:
+                found += [("hooks", event, place, "hooks", n) for n in own]
+    return found
+
+
+def own_handlers(text: str) -> list[tuple[str, int, int]]:
+    """Where our handlers stand in a JSON file: the event, the group and the place in it."""
+    if not text.strip():
+        return []
+    found: list[tuple[str, int, int]] = []
+    for event, groups in _as_dict(
+        _as_dict(json_edit.parse(text, ("hooks",)).value).get("hooks")
+    ).items():
+        for group, held in enumerate(groups if isinstance(groups, list) else ()):
+            for place, handler in enumerate(_handlers(held)):
+                if is_own_command(_as_dict(handler).get("command")):
+                    found.append((event, group, place))
+    return found
+
+
+def _handlers(group: Json) -> list[Json]:
+    """The handlers of a group; some agents list handlers without one."""
+    inside = _as_dict(group).get("hooks", [group])
+    return inside if isinstance(inside, list) else []
+
+
+def _own_hooks(root: Json) -> list[Json]:
+    own: list[Json] = []
+    for event, groups in _as_dict(_as_dict(root).get("hooks")).items():
+        for group in groups if isinstance(groups, list) else ():
+            for handler in _handlers(group):
+                if is_own_command(_as_dict(handler).get("command")):
+                    own.append((event, group))
+    return own
+
+
+def _same(wanted: list[Json], have: list[Json]) -> bool:
+    return sorted(map(repr, wanted)) == sorted(map(repr, have))
+
+
+def _as_dict(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+_OLD_MARK = re.compile(r"^# (?:>>>|<<<) recollect[ \t]*\r?(?:\n|\Z)", re.M)
+"""Comments around the table of earlier versions; Codex adds tables of its own between them."""
+
+
+def toml_setting(server: Callable[[Command], dict[str, Json]], servers: str) -> Setting:
+    """A setting in a TOML file: a server below `servers`, known by its key alone."""
+    own = (servers, SERVER)
+
+    def install(text: str, command: Command) -> str:
+        if status(text, command) == "current":
+            return text
+        # Other keys of our table stay: the agent notes there what the user allowed.
+        changed = toml_edit.change(_without_marks(text), own, server(command))
+        if status(changed, command) != "current":
+            changed = toml_edit.put(remove(text), own, server(command))
+        return checked(text, changed, status(changed, command) == "current")
+
+    def remove(text: str) -> str:
+        _toml(text)
+        left = toml_edit.cut(_without_marks(text), own)
+        return checked(text, left, entry(left) is None)
+
+    def status(text: str, command: Command) -> str:
+        found = entry(text)
+        if found is None:
+            return "missing"
+        same = _as_dict(found).items() >= server(command).items()
+        return "current" if same else "stale"
+
+    def entry(text: str) -> Json:
+        return _as_dict(_toml(text).get(servers)).get(SERVER)
+
+    def checked(before: str, after: str, done: bool) -> str:
+        if not done or _foreign(_toml(before), servers) != _foreign(_toml(after), servers):
+            raise InvalidInput(
+                f"our entry in [{servers}] cannot be told from the rest of the file",
+                hint=f"Edit [{servers}.{SERVER}] by hand; nothing was changed.",
+            )
+        return after
+
+    return Setting(install, remove, status)
+
+
+def _without_marks(text: str) -> str:
+    data = _toml(text)
+    for match in reversed(list(_OLD_MARK.finditer(text))):
+        left = text[: match.start()] + text[match.end() :]
+        # A line of a longer string only looks like a comment.
+        if _toml(left) == data:
+            text = left
+    return text
+
+
+def _toml(text: str) -> dict[str, Json]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(
+            f"not valid TOML: {error}", hint="Repair the file and try again; nothing was changed."
+        ) from error
+
+
+def _foreign(data: dict[str, Json], servers: str) -> dict[str, Json]:
+    """All but our server; what only held that is left out."""
+    others = data.get(servers)
+    if isinstance(others, dict):
+        others = {name: value for name, value in others.items() if name != SERVER}
+    return {**data, servers: others or None}

@@ -1,0 +1,258 @@
+"""Adds to and takes from JSON texts by splicing, so that everything else stays byte for byte.
+
+It reads JSON with comments and trailing commas (several agents allow them) and knows where each
+value stands. An insertion is one piece of text at one place; taking it out again restores the
+file. Two marks make that exact for containers that become empty:
+
+- what we *create* begins on the line of its bracket: `"hooks": {"Stop": …`. Emptied, it goes.
+- what we add to something that was *there and empty* begins on a line of its own. Emptied, the
+  container stays as it was.
+
+It knows nothing about agents.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from ...errors import InvalidInput
+from ...types.records import Json
+
+_DEEPEST = 100
+_BLANK = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_BARE = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+
+class Node(NamedTuple):
+    """A value and its place. A child knows where its own text begins: at its key, in an object."""
+
+    value: Json
+    start: int
+    end: int
+    children: tuple[Child, ...] = ()
+
+
+class Child(NamedTuple):
+    """A member of an object or an element of an array; `comma` follows it, -1 if none does."""
+
+    key: str
+    begin: int
+    node: Node
+    comma: int
+
+
+def parse(text: str, into: Collection[str] | None = None) -> Node:
+    """The text's value with all places; InvalidInput names line and column of a mistake.
+
+    `into` are the members of the file that somebody wants to look into. Of the others only their
+    own place is known: an agent's history of megabytes is read as fast as JSON can be."""
+    node = _value(text, _skip(text, 0), 0, into)
+    end = _skip(text, node.end)
+    if end != len(text):
+        raise _mistake(text, end, "something follows the end")
+    return node
+
+
+def child(node: Node, key: str) -> Node | None:
+    """The member of an object under a key; the last one, as JSON readers have it."""
+    return next((c.node for c in reversed(node.children) if c.key == key), None)
+
+
+def put(text: str, path: Sequence[str], value: str) -> str:
+    """Add a member, making the objects on the way to it. It must not be there yet."""
+    return _insert(text, path, value, in_array=False)
+
+
+def append(text: str, path: Sequence[str], value: str) -> str:
+    """Add an element at the end of the array at the path, making it if need be."""
+    return _insert(text, path, value, in_array=True)
+
+
+def drop(text: str, path: Sequence[str | int]) -> str:
+    """Take a member or element out; the inverse of what put it there. The root goes to ""."""
+    node = parse(text, [step for step in path[:1] if isinstance(step, str)])
+    chain = [node]
+    places = []
+    for step in path:
+        place = next(
+            index
+            for index, c in reversed(list(enumerate(node.children)))
+            if (c.key if isinstance(step, str) else index) == step
+        )
+        places.append(place)
+        node = node.children[place].node
+        chain.append(node)
+    while places:
+        parent, place = chain[len(places) - 1], places.pop()
+        if len(parent.children) > 1:
+            return _without(text, parent, place)
+        if not _created(text, parent, root=not places):
+            return _emptied(text, parent)
+    return ""
+
+
+def render(value: Json) -> str:
+    """One value on one line, as we write it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _insert(text: str, path: Sequence[str], value: str, *, in_array: bool) -> str:
+    if not text.strip():
+        return _nested(path, value, in_array) + "\n"
+    node = parse(text, path[:1])
+    for depth, key in enumerate(path):
+        if not isinstance(node.value, dict):
+            where = ".".join(path[:depth]) or "the file"
+            raise InvalidInput(f"{where} is not a JSON object", where=where)
+        below = child(node, key)
+        if below is None:
+            inner = _nested(path[depth + 1 :], value, in_array)
+            return _added(text, node, f"{json.dumps(key)}: {inner}", depth)
+        node = below
+    if not in_array or not isinstance(node.value, list):
+        raise InvalidInput(f"{'.'.join(path)} is taken or not a list", where=".".join(path))
+    return _added(text, node, value, len(path))
+
+
+def _nested(path: Sequence[str], value: str, in_array: bool) -> str:
+    if in_array:
+        value = f"[{value}]"
+    for key in reversed(path):
+        value = f"{{{json.dumps(key)}: {value}}}"
+    return value
+
+
+def _added(text: str, node: Node, member: str, depth: int) -> str:
+    if not node.children:
+        inside = text[node.start + 1 : node.end - 1]
+        # Spaces alone would look like a printer's indentation afterwards: a blank line tells.
+        lead = "\n\n" if inside and not inside.strip(" \t") else "\n"
+        piece = f"{lead}{'  ' * (depth + 1)}{member}\n"
+        return text[: node.start + 1] + piece + text[node.start + 1 :]
+    last = node.children[-1]
+    before = node.children[-2].comma + 1 if len(node.children) > 1 else node.start + 1
+    gap = text[before : last.begin]
+    # A comment before the last member is not ours to repeat: only the spacing is.
+    spacing = gap or " " if not gap.strip() else "\n" + "  " * (depth + 1)
+    end = last.node.end
+    return f"{text[:end]},{spacing}{member}{text[end:]}"
+
+
+def _without(text: str, parent: Node, place: int) -> str:
+    """The text without one of several children and one comma."""
+    own = parent.children[place]
+    if place:
+        comma = parent.children[place - 1].comma
+        if not text[comma + 1 : own.begin].strip():
+            return text[:comma] + text[own.node.end :]
+        return text[:comma] + text[comma + 1 : own.begin] + text[own.node.end :]
+    following = parent.children[1].begin
+    if not text[own.comma + 1 : following].strip() and own.comma == own.node.end:
+        return text[: own.begin] + text[following:]
+    return text[: own.begin] + text[own.node.end : own.comma] + text[own.comma + 1 :]
+
+
+def _created(text: str, parent: Node, *, root: bool) -> bool:
+    """Whether the container of an only child is one that we made (or a printer laid out anew)."""
+    only = parent.children[0]
+    if only.begin == parent.start + 1:
+        return True
+    if text.startswith("\n\n", parent.start + 1):
+        return False
+    after = text[only.node.end : parent.end - 1]
+    return not root and after.startswith("\n") and len(after) > 1 and not after[1:].strip(" \t")
+
+
+def _emptied(text: str, parent: Node) -> str:
+    only = parent.children[0]
+    end = only.comma + 1 if only.comma >= 0 else only.node.end
+    end += text.startswith("\n", end)
+    start = parent.start + 1
+    kept = text[start : only.begin]
+    return text[:start] + (kept if kept.strip() else "") + text[end:]
+
+
+def _value(text: str, at: int, depth: int, into: Collection[str] | None = None) -> Node:
+    if depth > _DEEPEST:
+        raise _mistake(text, at, "nested too deeply")
+    opening = text[at : at + 1]
+    if opening in ("{", "["):
+        return _container(text, at, depth, into, is_object=opening == "{")
+    match = _STRING.match(text, at) or _BARE.match(text, at)
+    if not match:
+        raise _mistake(text, at, "a value is missing or malformed")
+    return Node(_literal(text, match), at, match.end())
+
+
+def _plain(text: str, at: int) -> Node:
+    """A value that nobody looks into; what plain JSON does not allow is read our own way."""
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return _value(text, at, 1)
+    return Node(value, at, end)
+
+
+def _no_number(name: str) -> Json:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
+
+
+def _container(
+    text: str, start: int, depth: int, into: Collection[str] | None = None, *, is_object: bool
+) -> Node:
+    closing = "}" if is_object else "]"
+    children: list[Child] = []
+    at = _skip(text, start + 1)
+    while text[at : at + 1] != closing:
+        begin, key = at, ""
+        if is_object:
+            match = _STRING.match(text, at)
+            if not match:
+                raise _mistake(text, at, "a key in double quotes is missing")
+            key = _literal(text, match)
+            at = _skip(text, match.end())
+            if text[at : at + 1] != ":":
+                raise _mistake(text, at, "a colon is missing")
+            at = _skip(text, at + 1)
+        wanted = into is None or not is_object or key in into
+        node = _value(text, at, depth + 1) if wanted else _plain(text, at)
+        at = _skip(text, node.end)
+        comma = at if text[at : at + 1] == "," else -1
+        children.append(Child(key, begin, node, comma))
+        if comma >= 0:
+            at = _skip(text, at + 1)
+        elif text[at : at + 1] != closing:
+            raise _mistake(text, at, f"a comma or {closing} is missing")
+    value: Json = {c.key: c.node.value for c in children} if is_object else []
+    if not is_object:
+        value.extend(c.node.value for c in children)
+    return Node(value, start, at + 1, tuple(children))
+
+
+def _literal(text: str, match: re.Match[str]) -> Json:
+    try:
+        return json.loads(match[0])
+    except ValueError as error:
+        raise _mistake(text, match.start(), "a string or number is malformed") from error
+
+
+def _skip(text: str, at: int) -> int:
+    match = _BLANK.match(text, at)
+    return match.end() if match else at
+
+
+def _mistake(text: str, at: int, what: str) -> InvalidInput:
+    line = text.count("\n", 0, at) + 1
+    column = at - (text.rfind("\n", 0, at) + 1) + 1
+    return InvalidInput(
+        f"not valid JSON: {what}",
+        where=f"line {line}, column {column}",
+        hint="Repair the file and try again; nothing was changed.",
+    )

@@ -1,0 +1,170 @@
+"""Adds, changes and cuts entries of TOML texts by splicing; everything else stays byte for byte.
+
+An entry is found by its full key, however it is written: below a table header, with dotted or
+quoted keys, inside an inline table. Texts must be valid TOML: check them with `tomllib` first.
+It knows nothing about agents.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...errors import InvalidInput
+from ...types.records import Json
+from .json_edit import render
+
+Key = tuple[str, ...]
+
+_NAME = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
+_KEY = re.compile(rf"{_NAME}(?:[ \t]*\.[ \t]*{_NAME})*")
+_HEADER = re.compile(rf"\[\[?[ \t]*({_KEY.pattern})[ \t]*\]\]?")
+_ASSIGN = re.compile(rf"({_KEY.pattern})[ \t]*=[ \t]*")
+_STRING = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}' r"|'''.*?'{3,5}" r'|"(?:[^"\\\n]|\\.)*"' r"|'[^'\n]*'", re.DOTALL
+)
+_BARE = re.compile(r"[^,\]}#\n]*[^,\]}#\s]")  # a date may have a space in it
+_BLANK = re.compile(r"(?:\s+|#[^\n]*)*")
+_LINE_END = re.compile(r"[^\n]*\n?")
+_BLANK_LINE = re.compile(r"\n(\r?\n)\Z")
+_LAST_BREAK = re.compile(r"(\r?\n)\Z")
+
+
+class Entry(NamedTuple):
+    """A table with its header, a key with its value, or a member of an inline table.
+
+    Cutting `begin` to `end` removes it; `value` to `stop` is its value, empty for a table."""
+
+    key: Key
+    begin: int
+    end: int
+    value: int
+    stop: int
+
+    @property
+    def is_table(self) -> bool:
+        return self.value == self.stop
+
+
+def entries(text: str) -> list[Entry]:
+    """Return every entry in the order of the text; a table reaches to its last key."""
+    found: list[Entry] = []
+    table: Key = ()
+    header = -1
+    at = _skip(text, 0)
+    while at < len(text):
+        begin = text.rfind("\n", 0, at) + 1
+        if match := _HEADER.match(text, at):
+            table, header, at = _key(match[1]), len(found), match.end()
+            found.append(Entry(table, begin, _line_end(text, at), at, at))
+        else:
+            match = _match(_ASSIGN, text, at)
+            key, slot = (*table, *_key(match[1])), len(found)
+            at = _value(text, match.end(), key, found)
+            end = _line_end(text, at)
+            found.insert(slot, Entry(key, begin, end, match.end(), at))
+            if header >= 0:
+                found[header] = found[header]._replace(end=end)
+        at = _skip(text, at)
+    return found
+
+
+def cut(text: str, own: Key) -> str:
+    """Return the text without any entry of this key or below it."""
+    while entry := next((one for one in entries(text) if one.key[: len(own)] == own), None):
+        begin = entry.begin
+        # The line break in front of a table came with it: see `put`.
+        lead = _LAST_BREAK if entry.end == len(text) else _BLANK_LINE
+        if entry.is_table and (match := lead.search(text, 0, begin)):
+            begin = match.start(1)
+        text = text[:begin] + text[entry.end :]
+    return text
+
+
+def put(text: str, own: Key, members: Mapping[str, Json]) -> str:
+    """Return the text with a new table at its end, or in the inline table that holds its like.
+
+    `cut` gives the same text back, byte for byte."""
+    inner = [f"{name} = {render(value)}" for name, value in members.items()]
+    for entry in entries(text):
+        if entry.key == own[:-1] and text.startswith("{", entry.value):
+            at = entry.value + 1
+            comma = "" if text.startswith("}", _skip(text, at)) else ","
+            return f"{text[:at]}{own[-1]} = {{{', '.join(inner)}}}{comma}{text[at:]}"
+    # A line break always comes with the table: it ends a last line that has no end.
+    lead = "\n" if text else ""
+    return "\n".join([f"{text}{lead}[{'.'.join(own)}]", *inner, ""])
+
+
+def change(text: str, own: Key, members: Mapping[str, Json]) -> str:
+    """Return the text with new values for these members of a table, those that it has."""
+    for entry in reversed(entries(text)):
+        if entry.key[:-1] == own and entry.key[-1] in members:
+            text = text[: entry.value] + render(members[entry.key[-1]]) + text[entry.stop :]
+    return text
+
+
+def _value(text: str, at: int, key: Key, found: list[Entry]) -> int:
+    """Return where a value ends; the members of inline tables are added to `found`."""
+    if text[at] == "{":
+        return _inline_table(text, at, key, found)
+    if text[at] == "[":
+        at = _skip(text, at + 1)
+        while text[at] != "]":
+            at = _skip(text, _value(text, at, (), []))
+            at = _skip(text, at + 1) if text[at] == "," else at
+        return at + 1
+    return _match(_STRING if text[at] in "\"'" else _BARE, text, at).end()
+
+
+def _inline_table(text: str, at: int, table: Key, found: list[Entry]) -> int:
+    comma = 0  # the place behind the last one
+    begin = at + 1
+    at = _skip(text, begin)
+    while text[at] != "}":
+        match = _match(_ASSIGN, text, at)
+        key, slot = (*table, *_key(match[1])), len(found)
+        stop = _value(text, match.end(), key, found)
+        at = _skip(text, stop)
+        if text[at] == ",":
+            end = comma = at + 1
+        else:
+            # The last member goes with the comma before it: none may follow the others.
+            begin, end = (comma - 1 if comma else begin), stop
+        found.insert(slot, Entry(key, begin, end, match.end(), stop))
+        begin = comma
+        at = _skip(text, comma) if text[at] == "," else at
+    return at + 1
+
+
+def _key(written: str) -> Key:
+    """Return the names of a dotted key without their quotes."""
+    import tomllib
+
+    names: list[str] = []
+    inside: Json = tomllib.loads(f"{written} = 0")
+    while isinstance(inside, dict):
+        ((name, inside),) = inside.items()
+        names.append(name)
+    return tuple(names)
+
+
+def _skip(text: str, at: int) -> int:
+    """Return the place behind white space and comments."""
+    return _match(_BLANK, text, at).end()
+
+
+def _line_end(text: str, at: int) -> int:
+    return _match(_LINE_END, text, at).end()
+
+
+def _match(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
+    match = pattern.match(text, at)
+    if match is None:
+        line = text.count("\n", 0, at) + 1
+        raise InvalidInput(
+            f"line {line} is not understood as TOML",
+            hint="Write it in a plainer form and try again; nothing was changed.",
+        )
+    return match

@@ -1,0 +1,131 @@
+"""What hooks leave behind: who answered an event already, and which transcripts to catch up with.
+
+A hook has no time. It writes a request, a small file, and starts a process that reads the
+transcript after the agent went on. However many are started, one works and one waits: the one
+that waits begins after every request that was there when the others gave up. Locks are on files
+of their own: locking the database's file would drop SQLite's locks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+
+from ..archive import sql_cursors as archive_sql_cursors
+from ..fast_typing import NamedTuple
+from ..storage.database import Database, Tx
+from .events import Event
+
+TWICE_WITHIN = 10_000_000
+"""Microseconds in which the same event of the same session is the same event."""
+
+_PRIME = 2**61 - 1
+
+
+class Request(NamedTuple):
+    """A transcript to catch up with; without a path, all of this agent's in the project."""
+
+    host: str
+    session: str = ""
+    path: str = ""
+    ended: bool = False
+    checkpoint: bool = False
+
+
+def compacting(session: str) -> str:
+    """What a summary should hold, for the agent that is about to make one."""
+    where = f" at memory://session/{session}" if session else ""
+    return (
+        "Keep in the summary: the current task and where it stands, the user's requirements in "
+        "their own words, decisions with their reasons, files changed, commands that failed and "
+        "what fixed them, and what is still open. The whole conversation is kept in memory"
+        f"{where}, so details that can be looked up there may be left out. Memory itself is given "
+        "again after the compaction and need not be repeated."
+    )
+
+
+class Answer(NamedTuple):
+    """What an agent is told: context for its model, a notice for its user. `work` says that there
+    are transcripts to catch up with, which somebody should do beside the agent; `trouble` what
+    could not be written down."""
+
+    context: str = ""
+    notice: str = ""
+    work: bool = False
+    trouble: Exception | None = None
+
+
+def is_first(space: Database, event: Event, now: int) -> bool:
+    """Whether nobody answered this event yet: two installations may both be asked.
+
+    When the store cannot say so at once the answer is given: twice is better than not at all.
+    """
+    said = f"{event.source}:{event.turn or event.prompt}:{event.call_id}"
+    # Anything may stand in there. A remainder tells repeats apart, and needs no import.
+    mark = f"{int.from_bytes(said.encode('utf-8', 'replace'), 'big') % _PRIME:x}"
+    subject = f"hook:{event.session}:{event.name}"
+    answers: list[bool] = []
+
+    def work(tx: Tx) -> None:
+        answers.append(archive_sql_cursors.claim(tx, subject, mark, now, TWICE_WITHIN))
+
+    return not space.note(work) or answers[-1]
+
+
+def ask(folder: str, request: Request) -> None:
+    """Leave a request; the same one again is the same file."""
+    from hashlib import sha256
+
+    text = json.dumps(request)
+    name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    partial = os.path.join(folder, f"{name}.{os.getpid()}.partial")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(partial, os.path.join(folder, f"{name}.json"))
+
+
+def catch_up(
+    folder: str,
+    work: Callable[[Request], object],
+    afterwards: Callable[[bool], object] = lambda over: None,
+) -> int:
+    """Work off the requests, as the only one who does; gives how many there were. What is to be
+    done `afterwards`, also when no conversation is over, is done once for all of them."""
+    import fcntl
+
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    done = 0
+    with open(os.path.join(folder, "waiting"), "a") as waiting:
+        try:
+            fcntl.flock(waiting, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return 0
+        with open(os.path.join(folder, "working"), "a") as working:
+            fcntl.flock(working, fcntl.LOCK_EX)
+            fcntl.flock(waiting, fcntl.LOCK_UN)
+            over = False
+            for request in _requests(folder):
+                work(request)
+                over = over or request.ended or not request.session
+                done += 1
+            afterwards(over)
+    return done
+
+
+def _requests(folder: str) -> Iterator[Request]:
+    """Each request once, taken away before it is worked on: what comes later is asked again."""
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if not name.endswith(".json"):
+            continue
+        try:
+            with open(path, encoding="utf-8") as file:
+                request = Request(*json.load(file))
+        except (ValueError, TypeError):
+            os.unlink(path)
+            continue
+        os.unlink(path)
+        yield request

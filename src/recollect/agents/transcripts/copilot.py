@@ -1,0 +1,148 @@
+"""Copilot CLI's sessions: `~/.copilot/session-state/<id>/events.jsonl`, one event a line.
+
+Takes the prompt as it was typed (not as it was sent), the answers with their tool requests, and
+the results. Only the tokens of answers are told per request. Seen with 1.0.64.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+
+from ...types.records import Json, Message, ToolCall
+from ..session_names import session_id
+from .find_io import files, first, head, transcript, within
+from .normalise import as_dict, as_list, as_number, as_text, entries, title_of, without_own_answers
+from .reader_io import Found, Item, Skipped, Transcript, follow, moment, record_of
+
+HOST = "copilot"
+_TYPED = ("", "user", "immediate-prompt")
+
+
+def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
+    """The items of an event file after the cursor."""
+    return follow(path, cursor, _Reader(path))
+
+
+def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+    """The event files of sessions that ran at or below the roots."""
+    base = os.path.join(env.get("COPILOT_HOME") or os.path.join(home, ".copilot"), "session-state")
+    found = []
+    for path in files(base, ".jsonl"):
+        start = next((as_dict(r.get("data")) for r in head(path)), {})
+        cwd = first(as_dict(start.get("context")), "cwd", "gitRoot")
+        if within(cwd, roots):
+            found.append(transcript(HOST, path, cwd=cwd))
+    return found
+
+
+class _Reader:
+    """Folds events into items. In `state`: the session and the model in use."""
+
+    def __init__(self, path: str) -> None:
+        self.state: dict[str, Json] = {}
+        stem = os.path.basename(path).removesuffix(".jsonl")
+        self.fallback = os.path.basename(os.path.dirname(path)) if stem == "events" else stem
+
+    @property
+    def busy(self) -> bool:
+        return False
+
+    def take(self, line: bytes, number: int, offset: int) -> Iterable[Item]:
+        if not line.strip():
+            return ()
+        record = record_of(line)
+        kind = as_text(record.get("type"))
+        data = as_dict(record.get("data"))
+        if kind in ("session.start", "session.resume"):
+            return self._start(data)
+        if kind == "session.model_change":
+            self.state["model"] = as_text(data.get("newModel"))
+        said = {
+            "user.message": self._user,
+            "assistant.message": self._assistant,
+            "tool.execution_complete": self._result,
+            "system.notification": self._notice,
+            "session.compaction_complete": self._summary,
+        }.get(kind)
+        if said is None:
+            return (Skipped(number, kind or "no type"),)
+        return self._entries(said(data), record, data)
+
+    def flush(self) -> Iterable[Item]:
+        return ()
+
+    def _entries(
+        self, message: Message, record: Mapping[str, Json], data: Mapping[str, Json]
+    ) -> Iterator[Item]:
+        own = as_text(self.state.get("session")) or self.fallback
+        within_call = first(data, "parentToolCallId")
+        session = session_id(HOST, own, within_call) if within_call else session_id(HOST, own)
+        if within_call and within_call not in self.state.setdefault("spawned", []):
+            self.state["spawned"].append(within_call)
+            yield Found(session, agent=HOST, parent=session_id(HOST, own))
+        if message.role == "user" and not self.state.get("named"):
+            self.state["named"] = True
+            yield Found(session, name=title_of(str(message.content)))
+        key = as_text(record.get("id")) or f"{session}:{record.get('timestamp')}"
+        message = message._replace(key=key, at=moment(record.get("timestamp")))
+        (message,) = without_own_answers([message], self.state)
+        origin = ""
+        if message.name == "compact_summary" or (within_call and message.role == "user"):
+            origin = "agent"
+        yield from entries(session, [message], origin)
+
+    def _start(self, data: Mapping[str, Json]) -> Iterator[Item]:
+        context = as_dict(data.get("context"))
+        self.state["session"] = first(data, "sessionId") or self.fallback
+        self.state["model"] = first(data, "selectedModel")
+        yield Found(
+            session_id(HOST, self.state["session"]),
+            cwd=first(context, "cwd", "gitRoot"),
+            branch=first(context, "branch"),
+            agent=HOST,
+        )
+
+    def _user(self, data: Mapping[str, Json]) -> Message:
+        """A prompt; what a skill, a found instruction or the agent's own clockwork puts in a
+        person's place is the program's word."""
+        typed = as_text(data.get("source")) in _TYPED and not data.get("isAutopilotContinuation")
+        text = as_text(data.get("content"))
+        return Message("user", text) if typed else Message("system", text, name="host")
+
+    def _assistant(self, data: Mapping[str, Json]) -> Message:
+        text, thought = as_text(data.get("content")), as_text(data.get("reasoningText"))
+        blocks: list[Mapping[str, Json]] = []
+        if thought:
+            blocks = [{"type": "reasoning", "text": thought}]
+            blocks += [{"type": "text", "text": text}] if text else []
+        calls = tuple(_call(as_dict(request)) for request in as_list(data.get("toolRequests")))
+        spent = as_number(data.get("outputTokens"))
+        return Message(
+            "assistant",
+            tuple(blocks) or text,
+            calls,
+            model=first(data, "model") or as_text(self.state.get("model")),
+            usage={"output_tokens": spent} if spent else None,
+        )
+
+    def _result(self, data: Mapping[str, Json]) -> Message:
+        given = as_dict(data.get("result"))
+        error = data.get("error")
+        text = first(given, "content", "detailedContent") or as_text(error)
+        text = text or first(as_dict(error), "message")
+        failed = data.get("success") is False
+        return Message("tool", text, call_id=as_text(data.get("toolCallId")), is_error=failed)
+
+    def _notice(self, data: Mapping[str, Json]) -> Message:
+        return Message("system", as_text(data.get("content")), name="host")
+
+    def _summary(self, data: Mapping[str, Json]) -> Message:
+        return Message("system", first(data, "summaryContent", "summary"), name="compact_summary")
+
+
+def _call(request: Mapping[str, Json]) -> ToolCall:
+    given = request.get("arguments")
+    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    return ToolCall(as_text(request.get("toolCallId")), as_text(request.get("name")), text)

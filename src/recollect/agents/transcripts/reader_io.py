@@ -1,0 +1,360 @@
+"""What every transcript reader yields, and how a file is followed from where it was left.
+
+A reader turns one agent's files into a stream of four things: `Found` (what is known about a
+session), `Entry` (a message), `Skipped` (a record that is not a message, or is damaged) and
+`Mark` (a cursor: everything before it has been yielded). An importer saves the entries of a
+batch together with the mark that follows them, and asks for the rest with that mark later.
+
+Keys are unique everywhere, not only in their session: they come from the agent's own ids, or
+from the session, the place and the text. A message that an agent copied into a second file
+(a fork, a resumed session) has the key it had in the first. So the importer's whole rule is:
+a key that the archive has already is not recorded again.
+
+This module knows lines, offsets and fingerprints. It does not know any agent's records.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import json
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
+
+from ...errors import InvalidInput, NotFound, Unavailable
+from ...types.records import Json, Message
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+LONGEST_LINE = 64 * 1024 * 1024
+LARGEST_DOCUMENT = 256 * 1024 * 1024
+LARGEST_UNPACKED = 4 * 1024 * 1024 * 1024
+LINES_PER_MARK = 2_000
+BYTES_PER_MARK = 8 * 1024 * 1024
+_CURSOR_VERSION = 1
+_DECODER = json.JSONDecoder()
+_BUFFER = 256 * 1024
+"""Lines are long: with a small buffer most are put together from several reads."""
+_FINGERPRINT = 4096
+
+
+class Found(NamedTuple):
+    """What is known about a session so far; an empty field says nothing new."""
+
+    session: str
+    name: str = ""
+    cwd: str = ""
+    branch: str = ""
+    agent: str = ""
+    parent: str = ""
+
+
+class Entry(NamedTuple):
+    """A message of a session and who it came from.
+
+    `pasted` are the spans of a prompt's words (`core.messages.said`) that nobody typed: they
+    have the trust of a tool's result.
+    """
+
+    session: str
+    message: Message
+    origin: str
+    pasted: tuple[tuple[int, int], ...] = ()
+
+
+class Skipped(NamedTuple):
+    """A record that gave no message. `expected` tells bookkeeping from damage."""
+
+    line: int
+    reason: str
+    expected: bool = True
+
+
+class Mark(NamedTuple):
+    """Where to go on: all that stands before it was yielded. `done` of `total` bytes are read."""
+
+    cursor: Mapping[str, Json]
+    done: int
+    total: int
+
+
+Item = Found | Entry | Skipped | Mark
+
+
+class Transcript(NamedTuple):
+    """A transcript on this machine. `session` picks one out of a file that holds many."""
+
+    host: str
+    path: str
+    session: str = ""
+    cwd: str = ""
+    size: int = 0
+    modified: int = 0
+
+
+class Reader(Protocol):
+    """One agent's understanding of its records; `state` is JSON and travels in the cursor."""
+
+    state: dict[str, Json]
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is in the middle of something, which a mark would cut in two."""
+
+    def take(self, line: bytes, number: int, offset: int) -> Iterable[Item]:
+        """The items of one line; ValueError, before anything is yielded, if it is not whole."""
+
+    def flush(self) -> Iterable[Item]:
+        """The items that were held back in the hope of more."""
+
+
+def follow(path: str, cursor: Mapping[str, Json] | None, reader: Reader) -> Iterator[Item]:
+    """Read the lines after the cursor. A half-written last line is left for the next time."""
+    with open_lines(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        offset, number, note = _resume(stream, cursor, size, reader)
+        if note:
+            yield note
+        marked, marked_line = offset, number
+        for raw, length in _lines(stream):
+            try:
+                if length > len(raw):
+                    raise ValueError(f"longer than {LONGEST_LINE:,} bytes")
+                yield from reader.take(raw.rstrip(b"\r\n"), number + 1, offset)
+            except ValueError as error:
+                if length == len(raw) and not raw.endswith(b"\n"):
+                    break
+                yield Skipped(number + 1, f"damaged: {error}", expected=False)
+            offset, number = offset + length, number + 1
+            due = number - marked_line >= LINES_PER_MARK or offset - marked > BYTES_PER_MARK
+            if due and not reader.busy:
+                yield Mark(_cursor(stream, offset, number, reader), offset, max(size, offset))
+                marked, marked_line = offset, number
+        yield from reader.flush()
+        yield Mark(_cursor(stream, offset, number, reader), offset, max(size, offset))
+
+
+def record_of(line: bytes) -> dict[str, Json]:
+    """The JSON object on a line; ValueError if there is none. A text in it may hold half of a
+    surrogate pair (an emoji cut in two): looking for them here takes longer than anywhere else."""
+    text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").strip()
+    try:
+        record, end = _DECODER.raw_decode(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if end < len(text):
+        raise json.JSONDecodeError("Extra data", text, end)
+    if not isinstance(record, dict):
+        raise ValueError(f"a JSON {type(record).__name__} in place of an object")
+    return record
+
+
+def _storable(value: dict[str, Json]) -> dict[str, Json]:
+    """The value with half surrogate pairs (an emoji cut in two) replaced: no store takes them."""
+    written = json.dumps(value, ensure_ascii=False)
+    try:
+        written.encode()
+    except UnicodeEncodeError:
+        replaced: dict[str, Json] = json.loads(written.encode("utf-8", "replace"))
+        return replaced
+    return value
+
+
+def document_of(path: str) -> tuple[Json, str]:
+    """A whole JSON file and its digest, for formats that are rewritten rather than appended."""
+    with open_lines(path) as stream:
+        if os.fstat(stream.fileno()).st_size > LARGEST_DOCUMENT:
+            raise InvalidInput(
+                "the file is too large to be read in one piece",
+                where=path,
+                hint=f"At most {LARGEST_DOCUMENT // 1024 // 1024} MB; JSON Lines have no limit.",
+            )
+        raw = stream.read()
+    try:
+        value = json.loads(raw.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"not a JSON file: {error}", where=path) from error
+    if rb"\ud" in raw:
+        value = _storable({"value": value})["value"]
+    return value, digest(raw)
+
+
+def whole(
+    path: str, cursor: Mapping[str, Json] | None, items: Iterable[Item], mark: str
+) -> Iterator[Item]:
+    """The items of a document that is read in one piece; none if it is the one of the cursor."""
+    size = os.stat(path).st_size
+    if not (cursor and cursor.get("digest") == mark):
+        yield from items
+    yield Mark({"v": _CURSOR_VERSION, "digest": mark}, size, size)
+
+
+def digest(*parts: str | bytes) -> str:
+    """A short name for a text, the same on every machine."""
+    import hashlib
+
+    hashed = hashlib.sha256()
+    for part in parts:
+        raw = part.encode("utf-8", "replace") if isinstance(part, str) else part
+        hashed.update(b"%d:" % len(raw))
+        hashed.update(raw)
+    return hashed.hexdigest()[:20]
+
+
+def moment(value: Json) -> int:
+    """Microseconds since 1970 from an ISO time, or from seconds or milliseconds; 0 if neither."""
+    if isinstance(value, str):
+        try:
+            when = _time_of()(value)
+        except ValueError:
+            return 0
+        if when.tzinfo is None:
+            from datetime import UTC
+
+            when = when.replace(tzinfo=UTC)
+        return round(when.timestamp() * 1_000_000)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e17:
+        return 0
+    # Seconds stay under 1e11 until the year 5138, milliseconds under 1e14.
+    return round(value * (1_000_000 if value < 1e11 else 1_000 if value < 1e14 else 1))
+
+
+@cache
+def _time_of() -> Callable[[str], datetime]:
+    """Imported when the first time is read, and only then: a transcript has thousands of them."""
+    from datetime import datetime
+
+    return datetime.fromisoformat
+
+
+def open_lines(path: str) -> IO[bytes]:
+    """The file's bytes, unpacked if it is compressed."""
+    try:
+        if path.endswith(".zst"):
+            return _unpacked(path)
+        return open_file(path)
+    except FileNotFoundError as error:
+        raise NotFound("there is no such transcript", where=path) from error
+    except OSError as error:
+        raise Unavailable(f"cannot be read: {error.strerror}", where=path) from error
+
+
+def open_file(path: str) -> IO[bytes]:
+    """A file's bytes. A pipe or a device in its place would be waited for, or read, for ever."""
+    return open(path, "rb", _BUFFER, opener=_only_files)
+
+
+def _only_files(path: str, flags: int) -> int:
+    handle = os.open(path, flags | os.O_NONBLOCK)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return handle
+    os.close(handle)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    raise OSError(errno.EINVAL, "it is not a file", path)
+
+
+def _unpacked(path: str) -> IO[bytes]:
+    """A temporary copy without the compression: only cold transcripts are compressed."""
+    import tempfile
+
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    try:
+        with open_file(path) as packed:
+            _unpack(packed, copy, path)
+    except BaseException:
+        copy.close()
+        raise
+    copy.seek(0)
+    return copy
+
+
+def _unpack(packed: IO[bytes], copy: IO[bytes], path: str) -> None:
+    stream, damage = _unpacking(packed, path)
+    try:
+        while chunk := stream.read(1 << 20):
+            copy.write(chunk)
+            if copy.tell() > LARGEST_UNPACKED:
+                raise InvalidInput(
+                    f"it has more than {LARGEST_UNPACKED // 1024**3} GB when it is unpacked",
+                    where=path,
+                    hint="Run `unzstd` on it if it is really that long, and import the result.",
+                )
+    except EOFError:
+        return  # still being written: its whole lines are there
+    except damage as error:
+        raise InvalidInput(f"it cannot be unpacked: {error}", where=path) from error
+
+
+def _unpacking(packed: IO[bytes], path: str) -> tuple[IO[bytes], type[Exception]]:
+    """What reads the text inside, and the error that tells of damage."""
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        try:
+            import zstandard  # type: ignore[import-not-found, unused-ignore]
+        except ImportError as error:
+            raise Unavailable(
+                "the transcript is compressed with Zstandard",
+                where=path,
+                hint="Install the `zstandard` package beside recollect, or run `unzstd` on it.",
+            ) from error
+        reading = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+        return reading, zstandard.ZstdError
+    return zstd.open(packed), zstd.ZstdError
+
+
+def _resume(
+    stream: IO[bytes], cursor: Mapping[str, Json] | None, size: int, reader: Reader
+) -> tuple[int, int, Skipped | None]:
+    if not cursor or cursor.get("v") != _CURSOR_VERSION or "offset" not in cursor:
+        return 0, 0, None
+    offset = int(cursor["offset"])
+    if size >= offset and _fingerprint(stream, offset) == cursor.get("print"):
+        reader.state = dict(cursor.get("state") or {})
+        stream.seek(offset)
+        return offset, int(cursor["line"]), None
+    stream.seek(0)
+    return 0, 0, Skipped(0, "the file was rewritten: read again from its start")
+
+
+def _cursor(stream: IO[bytes], offset: int, number: int, reader: Reader) -> dict[str, Json]:
+    place = stream.tell()
+    mark = {
+        "v": _CURSOR_VERSION,
+        "offset": offset,
+        "line": number,
+        "print": _fingerprint(stream, offset),
+        "state": json.loads(json.dumps(reader.state)),
+    }
+    stream.seek(place)
+    return mark
+
+
+def _fingerprint(stream: IO[bytes], offset: int) -> str:
+    """The start of the file and what stands right before the offset: appending keeps both."""
+    stream.seek(0)
+    head = stream.read(min(_FINGERPRINT, offset))
+    stream.seek(max(0, offset - _FINGERPRINT))
+    return digest(head, stream.read(min(_FINGERPRINT, offset)))
+
+
+def _lines(stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
+    """Lines and their lengths to the end, also of what is written while we read; an over-long
+    line comes cut short."""
+    while raw := stream.readline(LONGEST_LINE):
+        length = len(raw)
+        if length == LONGEST_LINE and not raw.endswith(b"\n"):
+            while chunk := stream.readline(1 << 20):
+                length += len(chunk)
+                if chunk.endswith(b"\n"):
+                    break
+            else:
+                return
+            raw = raw[:100]
+        yield raw, length

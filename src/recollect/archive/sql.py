@@ -1,0 +1,237 @@
+"""Sessions and their messages: appended once, in order, never changed.
+
+The session's row is the counter: whoever appends holds it until the commit, so sequence
+numbers have no gaps and no doubles. It does not know how hashes are made or text is cleaned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..fast_typing import NamedTuple
+from ..storage.database import Row, Tx, batches
+from ..storage.rows import ids_from, load
+from ..types.records import FOREVER, Json, SafeText, Session
+
+_SESSION = (
+    "s.id, s.name, s.agent, s.cwd, s.branch, s.status, s.created, s.last_active, s.next_seq, "
+    "coalesce(w.window_from, 1), coalesce(w.summary, ''), s.usage, s.head"
+)
+_FROM = "FROM sessions s LEFT JOIN windows w ON w.space = s.space AND w.session = s.id"
+_BEGUN = "sessions begun"
+_MESSAGE = "session, seq, role, body, at, key, origin, label, digest, hash"
+
+
+class MessageRow(NamedTuple):
+    """A message as it lies in the archive."""
+
+    session: str
+    seq: int
+    role: str
+    body: str
+    at: int
+    key: str | None
+    origin: str
+    label: str
+    digest: str
+    hash: str
+
+
+class NewSession(NamedTuple):
+    """What is known of a session when its first message arrives."""
+
+    id: SafeText
+    name: SafeText
+    agent: SafeText
+    cwd: SafeText
+    branch: SafeText
+    origin: str
+
+
+def create(tx: Tx, session: NewSession, now: int) -> None:
+    """Make the session if it is not there yet, and count it."""
+    new = tx.one(
+        "INSERT INTO sessions (space, id, name, agent, cwd, branch, status, created, last_active, "
+        "next_seq, head, usage, origin, label, sources) VALUES (:space, :id, :name, :agent, :cwd, "
+        ":branch, 'active', :now, :now, 1, '', '{}', :origin, :origin, '[]') "
+        "ON CONFLICT (space, id) DO NOTHING RETURNING id",
+        {**session._asdict(), "now": now},
+    )
+    if new:
+        tx.run(
+            "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, '1', :now) "
+            "ON CONFLICT (space, key) DO UPDATE SET "
+            "value = CAST(CAST(state.value AS BIGINT) + 1 AS TEXT), updated = excluded.updated",
+            {"key": _BEGUN, "now": now},
+        )
+
+
+def begun(tx: Tx) -> int:
+    """How many sessions were ever begun: a session that vanished is missed."""
+    row = tx.one("SELECT value FROM state WHERE space = :space AND key = :key", {"key": _BEGUN})
+    return int(row[0]) if row else 0
+
+
+def hold(tx: Tx, session: str) -> tuple[int, str] | None:
+    """Take the counter: the next sequence number and the last hash, held until the commit."""
+    row = tx.one(
+        "SELECT next_seq, head FROM sessions WHERE space = :space AND id = :id " + tx.for_update,
+        {"id": session},
+    )
+    return (row[0], row[1]) if row else None
+
+
+def advance(tx: Tx, session: str, next_seq: int, head: str, now: int) -> None:
+    """Give the counter back after appending."""
+    tx.run(
+        "UPDATE sessions SET next_seq = :next_seq, head = :head, last_active = :now, "
+        "status = 'active' WHERE space = :space AND id = :id",
+        {"id": session, "next_seq": next_seq, "head": head, "now": now},
+    )
+
+
+def usage(tx: Tx, session: str) -> Mapping[str, Json]:
+    """What the session's requests cost so far."""
+    row = tx.one("SELECT usage FROM sessions WHERE space = :space AND id = :id", {"id": session})
+    return dict(load(row[0])) if row else {}
+
+
+def set_usage(tx: Tx, session: str, total: SafeText) -> None:
+    """Write down what the session's requests cost."""
+    tx.run(
+        "UPDATE sessions SET usage = :total WHERE space = :space AND id = :id",
+        {"id": session, "total": total},
+    )
+
+
+def rename(tx: Tx, session: str, name: SafeText) -> None:
+    """Give the session another name."""
+    tx.run(
+        "UPDATE sessions SET name = :name WHERE space = :space AND id = :id",
+        {"id": session, "name": name},
+    )
+
+
+def set_status(tx: Tx, session: str, status: str) -> None:
+    """Set the session's status; its next message makes it active again."""
+    tx.run(
+        "UPDATE sessions SET status = :status WHERE space = :space AND id = :id",
+        {"id": session, "status": status},
+    )
+
+
+def insert_messages(tx: Tx, rows: Sequence[Row]) -> None:
+    """Append to the archive: the values of a `MessageRow` each, whose making would take long."""
+    tx.insert("messages", _MESSAGE, rows)
+
+
+def seqs_by_key(tx: Tx, session: str, keys: Sequence[str]) -> dict[str, int]:
+    """Which of the keys are in the session already, and where."""
+    found: dict[str, int] = {}
+    for names, params in batches("key", keys):
+        rows = tx.run(
+            "SELECT key, seq FROM messages WHERE space = :space AND session = :session "
+            f"AND key IN ({names})",
+            {"session": session, **params},
+        )
+        found.update((row[0], row[1]) for row in rows)
+    return found
+
+
+def known_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
+    """Which of the keys are in the archive already, in any session."""
+    found: set[str] = set()
+    for names, params in batches("key", keys):
+        rows = tx.run(f"SELECT key FROM messages WHERE space = :space AND key IN ({names})", params)
+        found.update(row[0] for row in rows)
+    return found
+
+
+def describe(tx: Tx, session: str, about: Mapping[str, SafeText]) -> None:
+    """Set what became known of a session: its name, agent, cwd, branch or status."""
+    if about:
+        changes = ", ".join(f"{column} = :{column}" for column in about)
+        tx.run(
+            f"UPDATE sessions SET {changes} WHERE space = :space AND id = :id",
+            {**about, "id": session},
+        )
+
+
+def get(tx: Tx, session: str) -> Session | None:
+    """One session."""
+    row = tx.one(
+        f"SELECT {_SESSION} {_FROM} WHERE s.space = :space AND s.id = :id", {"id": session}
+    )
+    return _session(row) if row else None
+
+
+def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
+    """Ids that begin with the prefix, so that a person need not type a whole one."""
+    return ids_from(tx, "sessions", prefix, limit)
+
+
+def latest(
+    tx: Tx, limit: int, status: str = "", since: int = 0, until: int = FOREVER
+) -> list[Session]:
+    """Sessions that were active last between two times, the most recent first."""
+    chosen = "AND s.status = :status " if status else ""
+    rows = tx.run(
+        f"SELECT {_SESSION} {_FROM} WHERE s.space = :space {chosen}"
+        "AND s.last_active >= :since AND s.last_active < :until "
+        "ORDER BY s.last_active DESC, s.id LIMIT :limit",
+        {"limit": limit, "status": status, "since": since, "until": until},
+    )
+    return [_session(row) for row in rows]
+
+
+def messages(tx: Tx, session: str, first: int, last: int, limit: int = 1000) -> list[MessageRow]:
+    """Messages of a session by sequence number, both ends included."""
+    rows = tx.run(
+        f"SELECT {_MESSAGE} FROM messages WHERE space = :space AND session = :session "
+        "AND seq >= :first AND seq <= :last ORDER BY seq LIMIT :limit",
+        {"session": session, "first": first, "last": last, "limit": limit},
+    )
+    return [MessageRow(*row) for row in rows]
+
+
+def message(tx: Tx, session: str, seq: int) -> MessageRow | None:
+    """One message."""
+    found = messages(tx, session, seq, seq, 1)
+    return found[0] if found else None
+
+
+def last_by(tx: Tx, session: str, role: str, first: int, last: int) -> MessageRow | None:
+    """The last message that somebody said, both ends included."""
+    row = tx.one(
+        f"SELECT {_MESSAGE} FROM messages WHERE space = :space AND session = :session "
+        "AND seq >= :first AND seq <= :last AND role = :role ORDER BY seq DESC LIMIT 1",
+        {"session": session, "first": first, "last": last, "role": role},
+    )
+    return MessageRow(*row) if row else None
+
+
+def labels(tx: Tx, session: str, first: int, last: int) -> list[str]:
+    """How far the messages of a range are trusted."""
+    rows = tx.run(
+        "SELECT DISTINCT label FROM messages WHERE space = :space AND session = :session "
+        "AND seq >= :first AND seq <= :last",
+        {"session": session, "first": first, "last": last},
+    )
+    return [row[0] for row in rows]
+
+
+def every_id(tx: Tx) -> list[str]:
+    """The ids of all sessions."""
+    return [row[0] for row in tx.run("SELECT id FROM sessions WHERE space = :space ORDER BY id")]
+
+
+def counts(tx: Tx) -> tuple[int, int]:
+    """How many sessions and messages there are."""
+    row = tx.one(
+        "SELECT count(*), coalesce(sum(next_seq - 1), 0) FROM sessions WHERE space = :space"
+    )
+    return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
+def _session(row: Row) -> Session:
+    return Session._make((*row[:8], row[8] - 1, *row[9:11], load(row[11]), row[12]))

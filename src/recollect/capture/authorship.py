@@ -1,0 +1,311 @@
+"""Decides whether a captured sentence may be somebody else's text that the user pasted.
+
+A sentence is the user's unless something speaks against it: its own content (a URL, a command that
+runs downloaded code, a credential, a permission), or the message around it (more text than a person
+types, a letter, several speakers, the layout of a document, a lead-in, statements that nobody says
+to an agent). `doubts` names the reason; a sentence with one is proposed, and a person confirms it.
+
+What a paste without any of these signs says cannot be told from what a person types. It knows
+nothing about rules, sessions or the store, and is linear in the length of the text; the signs are
+in `authorship_signs`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from ..fast_typing import NamedTuple
+from .authorship_signs import sign
+
+Span = tuple[int, int]
+
+MOST_TYPED = 2_000
+"""Characters. Of 88 real messages with a rule the longest that a person wrote has 1,660."""
+
+MOST_STATED = 2
+"""Statements said to nobody that a person makes in a message of several lines."""
+
+FEWEST_WORDS = 4
+"""Words of a full sentence; "OK." and "Looks good." are none."""
+
+LONG_SENTENCE = 100
+"""Characters. People type such a sentence too, but seldom with a capital and a full stop."""
+
+LONGEST_LINE = 400
+"""Characters. Of a longer line only the two ends are searched for a lead-in."""
+
+LEAST_WRAPPED, LONGEST_STAMPED = 40, 60
+"""Characters of a line that may run on in the next one, and of one that is only a date."""
+
+LETTER, FIELDS = "it reads as a letter", "the message has several speakers or fields"
+DOCUMENT, LED_IN = "it reads as a document", "it follows a lead-in"
+FOREIGN = "it stands in somebody's text"
+LONG = "the message is longer than people type"
+
+
+class Line(NamedTuple):
+    """A line with text: its place, its typed words ("" when it is marked as pasted), whether a
+    blank line stands before it, and how far it is indented."""
+
+    start: int
+    end: int
+    words: str
+    opens: bool
+    indent: int
+
+
+def doubts(text: str, masked: str) -> Callable[[Span], str]:
+    """Return the function that gives the reason to doubt a sentence of this message, or "".
+
+    `masked` is the text with marked pastes blanked and quotes masked, of the same length.
+    """
+    lines = list(_lines(text, masked))
+    about_message = _of_message(lines)
+
+    def of_sentence(span: Span) -> str:
+        return (
+            _of_content(text[slice(*span)])
+            or about_message
+            or _of_frame(lines, span)
+            or _of_voice(lines, span)
+        )
+
+    return of_sentence
+
+
+def _lines(text: str, masked: str) -> Iterator[Line]:
+    start, opens = 0, True
+    for raw in text.split("\n"):
+        if raw.strip():
+            indent = len(raw) - len(raw.lstrip())
+            first = start + indent
+            end = start + len(raw.rstrip())
+            words = masked[first:end].replace("\n", " ")
+            yield Line(first, end, words if words.strip() else "", opens, indent)
+        opens = not raw.strip()
+        start += len(raw) + 1
+
+
+def _of_content(sentence: str) -> str:
+    """Return what the sentence itself has that only the user's confirmation makes a rule."""
+    if sign("url").search(sentence):
+        return "it has a URL"
+    if sign("run").search(sentence):
+        return "it runs downloaded code"
+    for name, reason in (
+        ("credential", "it names a credential"),
+        ("permission", "it gives a permission"),
+    ):
+        if any(not _is_banned(sentence, found) for found in sign(name).finditer(sentence)):
+            return reason
+    return "it gives a permission" if sign("unasked").search(sentence) else ""
+
+
+def _is_banned(sentence: str, found: re.Match[str]) -> bool:
+    """Check whether the sentence forbids what was found in it: "never commit secrets"."""
+    orders = list(sign("order").finditer(sentence, 0, found.start()))
+    return bool(orders and orders[-1]["ban"]) or bool(sign("banned").match(sentence, found.end()))
+
+
+def _of_message(lines: Sequence[Line]) -> str:
+    """Return the reason to doubt every sentence of the message."""
+    typed = [line.words for line in lines if line.words]
+    if sum(map(len, typed)) > MOST_TYPED:
+        return LONG
+    if any(map(sign("addressee").match, typed)):
+        return LETTER
+    if any(map(sign("of itself").search, typed)):
+        return DOCUMENT
+    if len(typed) == 1:
+        return ""
+    if any(map(sign("letter").match, typed)) or sign("signature").match(typed[-1]):
+        return LETTER
+    labels = [found[1] for words in typed if (found := sign("label").match(words))]
+    answered = any(
+        asked.endswith("?") and sign("answer").match(below) for asked, below in pairwise(typed)
+    )
+    if answered or sum(not sign("own").search(label) for label in labels) > 1:
+        return FIELDS
+    if any(map(_is_layout, typed)) or _has_fragments(typed) or _is_wrapped(lines):
+        return DOCUMENT
+    return ""
+
+
+def _is_layout(words: str) -> bool:
+    """Check whether a line is a heading, a section number, a rule, a date, or begins with a sign
+    that people do not type."""
+    return bool(
+        sign("layout").match(words)
+        or sign("trail").search(words)
+        or (len(words) <= LONGEST_STAMPED and sign("stamp").search(words))
+        or (sign("title").fullmatch(words) and len(sign("capital").findall(words)) > 1)
+    )
+
+
+def _has_fragments(typed: Sequence[str]) -> bool:
+    """Check whether lines are no sentences: headings, names, fields, menus, the lines of a log.
+
+    A first line of any kind and one line of a word or two in lower case are what people type.
+    """
+    short = 0
+    before: list[str] = []
+    for number, words in enumerate(typed):
+        start = [] if sign("person").search(words) else words.split(maxsplit=2)[:2]
+        if sign("item").match(words) or _asks(words) or sign("polite").match(words):
+            start = []
+        elif words.endswith((":", "：")):
+            below = typed[number + 1] if number + 1 < len(typed) else ""
+            own = not number or sign("item").match(below) or sign("own").search(words)
+            short += 0 if own else 2
+        elif words[-1] in ".!?。！？,;":
+            pass
+        elif len(words) <= 24 and len(words.split()) <= 2 and words.isascii():
+            short += 1 if words[0].islower() else 2
+        elif number and words[0].isupper() and not sign("clause").search(words):
+            short += 2
+        if short > 1 or (len(start) == 2 and start == before):
+            return True
+        before = start
+    return False
+
+
+def _is_wrapped(lines: Sequence[Line]) -> bool:
+    """Check whether sentences run over line ends, as in a mail or a file."""
+    pairs = 0
+    for line, below in pairwise(lines):
+        follows = bool(line.words) and not below.opens and below.words[:1].islower()
+        if follows and below.indent > 1 and not sign("item").match(below.words):
+            return True
+        runs_on = follows and len(line.words) >= LEAST_WRAPPED and line.words[-1] not in ".!?:;"
+        pairs = pairs + 1 if runs_on else 0
+        if pairs > 1 or (runs_on and sign("open end").search(line.words)):
+            return True
+    return False
+
+
+def _of_frame(lines: Sequence[Line], span: Span) -> str:
+    """Return whether other words of the message present the sentence as a text to work on."""
+    at = next(number for number, line in enumerate(lines) if span[1] <= line.end)
+    before, colon, _ = lines[at].words.partition(": ")
+    if colon and _presents(before):
+        return LED_IN
+    for number, line in enumerate(lines):
+        if not line.words or number == at:
+            continue
+        beside = lines[number + 1] if number < at else lines[number - 1]
+        if not beside.words:
+            continue  # it is about a block that is marked as pasted
+        if _presents(line.words) or (number < at and _announces(line, beside)):
+            return LED_IN
+    return ""
+
+
+def _presents(words: str) -> bool:
+    """Check whether a line asks for work on a text, or says where a text comes from."""
+    if len(words) > LONGEST_LINE:
+        words = f"{words[: LONGEST_LINE // 2]}\n{words[-LONGEST_LINE // 2 :]}"
+    names = ("strong", "weak", "asking", "source", "present", "saying")
+    if any(sign(name).search(words) for name in names):
+        return True
+    named = words.endswith((":", "：")) and sign("noun").search(words)
+    return bool(named) and not _asks(words)
+
+
+def _announces(line: Line, below: Line) -> bool:
+    """Check whether a line that ends in a colon announces prose, and not the user's own list."""
+    if not line.words.endswith((":", "：")):
+        return False
+    if sign("item").match(below.words) or sign("own").search(line.words):
+        return False
+    return below.opens or len(sign("stop").findall(below.words)) > 1
+
+
+def _of_voice(lines: Sequence[Line], span: Span) -> str:
+    """Return whether the sentence stands among statements that are said to nobody."""
+    typed = [line for line in lines if line.words]
+    at = next(number for number, line in enumerate(typed) if span[1] <= line.end)
+    beside = list(_sentences(typed[at], span))
+    asked = sum(map(_asks, beside))
+    if len(typed) == 1:
+        stated = sum(1 + (len(piece) >= LONG_SENTENCE) for piece in beside if _states(piece))
+        return FOREIGN if stated > max(1, 2 * asked) else ""
+    if sum(map(_weight, beside)) > asked:
+        return FOREIGN
+    said = [piece for line in typed for piece in _sentences(line, span)]
+    most = MOST_STATED if at == len(typed) - 1 else MOST_STATED - 1
+    if sum(map(_weight, said)) > max(most, sum(map(_asks, said))):
+        return FOREIGN
+    if _is_listed(typed, at):
+        return FOREIGN
+    ends = [number for number in (0, len(typed) - 1) if number != at]
+    pointers = [number for number in ends if sign("points").fullmatch(typed[number].words)]
+    if not pointers:
+        return ""
+    is_among = not all(map(sign("order first").match, _beside(typed, at, span, pointers)))
+    return FOREIGN if is_among or any(map(_states, said)) else ""
+
+
+def _beside(typed: Sequence[Line], at: int, span: Span, without: Sequence[int]) -> Iterator[str]:
+    """Give the other sentences of the paragraph in which the sentence stands."""
+    first, last = at, at + 1
+    while first and not typed[first].opens:
+        first -= 1
+    while last < len(typed) and not typed[last].opens:
+        last += 1
+    for number in range(first, last):
+        if number not in without:
+            yield from _sentences(typed[number], span)
+
+
+def _is_listed(typed: Sequence[Line], at: int) -> bool:
+    """Check whether a line is an item of a list in which hardly anything is asked for, and that the
+    user did not announce."""
+    items = [bool(sign("item").match(line.words)) for line in typed]
+    first, last = at, at
+    while first and items[first - 1]:
+        first -= 1
+    while last < len(typed) and items[last]:
+        last += 1
+    others = [next(_sentences(typed[n], (0, 0)), "") for n in range(first, last) if n != at]
+    lead = typed[first - 1].words if first else ""
+    own = lead.endswith((":", "：")) and (_asks(lead) or sign("own").search(lead))
+    if not others or not items[at] or own:
+        return False
+    return 2 * sum(map(_asks, others)) < len(others)
+
+
+def _sentences(line: Line, without: Span) -> Iterator[str]:
+    """Give the sentences of a line; one that stands there is left out."""
+    words = line.words
+    if line.start <= without[0] < line.end:
+        first, last = without[0] - line.start, without[1] - line.start
+        words = f"{words[:first]}\n{words[last:]}"
+    for name in ("item", "label"):
+        if lead := sign(name).match(words):
+            words = words[lead.end() - 1 :]
+    for found in sign("sentence").finditer(words):
+        yield found[0]
+
+
+def _asks(words: str) -> bool:
+    """Check whether a sentence is said to an agent: a request, a question, a wish."""
+    return bool(sign("asks").search(words))
+
+
+def _states(words: str) -> bool:
+    """Check whether a full sentence states something about others than the one who writes it."""
+    own = sign("polite").match(words) or sign("person").search(words)
+    return _is_full(words) and not own and not _asks(words)
+
+
+def _weight(words: str) -> int:
+    """Count a statement; a long sentence is edited, whoever is named in it."""
+    if len(words) >= LONG_SENTENCE and _is_full(words) and not sign("order first").match(words):
+        return MOST_STATED + 1
+    return int(_states(words))
+
+
+def _is_full(words: str) -> bool:
+    return words[0].isupper() and words[-1] in ".!" and words.count(" ") >= FEWEST_WORDS - 1

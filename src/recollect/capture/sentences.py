@@ -1,0 +1,282 @@
+"""Decides which sentences of a user's message are worth keeping, without a model.
+
+Two questions, both answered from the text alone:
+
+- `pasted`: which parts of a prompt the person did not type (fences, quotes, logs, tagged
+  blocks, walls of text). Those parts have the trust of a tool result, not of the user.
+- `capture`: which typed sentences state a rule, a preference or a correction (the phrasing is
+  known to `statements`), and which of them may be somebody else's text (`authorship`).
+
+A document, an assistant's answer or a wall of data that somebody pastes is not what they say:
+nothing is captured from a message that has headings, several fenced blocks, an assistant's phrases
+or mostly data. It knows nothing about sessions, agents or the store. Everything here is linear in
+the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain
+
+from ..fast_typing import NamedTuple
+from ..text.messages import MEMORY_TAG, SUMMARY_TAG, attached, said
+from ..types.records import Message
+
+Span = tuple[int, int]
+
+SHORTEST, LONGEST = 20, 2_000
+MOST_PER_MESSAGE = 3
+MOST_TYPED_LINES = 15
+LONG, LEAST_TYPED = 2_000, 0.4
+
+
+class Captured(NamedTuple):
+    """A sentence to learn: verbatim, where it stands in the message, the rule that saw it, and the
+    reason to doubt that it is the user's own ("" when there is none)."""
+
+    kind: str
+    text: str
+    priority: str
+    span: Span
+    rule: str
+    doubt: str
+
+
+def pasted(text: str) -> tuple[Span, ...]:
+    """The parts of a prompt that were not typed by hand, in order and not overlapping."""
+    blocks = _joined(sorted([*_elements(text), *_fences(text), *_expansion(text)]))
+    typed_lines = 0
+    lines: list[Span] = []
+    for start, end in _lines_outside(text, blocks):
+        line = text[start:end]
+        if _looks_pasted(line):
+            lines.append((start, end))
+        elif line.strip():
+            typed_lines += 1
+    if typed_lines > MOST_TYPED_LINES:
+        return ((0, len(text)),)
+    return tuple(_joined(sorted([*blocks, *lines])))
+
+
+def without_attachments(message: Message) -> str:
+    """The words of a message with everything that was added to them blanked; lengths stay."""
+    words = said(message)
+    for start, end in attached(message):
+        words = words[:start] + "\n" * (end - start) + words[end:]
+    return words
+
+
+def untyped(message: Message) -> tuple[Span, ...]:
+    """The parts of a message's words that were not typed by hand: pasted into them, or added."""
+    beside = attached(message)
+    spans = pasted(without_attachments(message))
+    return tuple(_joined(sorted([*beside, *spans]))) if beside else spans
+
+
+def capture(text: str) -> list[Captured]:
+    """What to learn from one message that the user typed; at most three, in their order."""
+    # The other users of this module need none of these.
+    from .authorship import doubts
+    from .statements import RULES, forms_in, rule_of
+
+    forms = forms_in(text)
+    if not forms:
+        return []
+    masked = _masked(text)
+    stated = (
+        (start, end, rule)
+        for start, end in _sentences(masked)
+        if SHORTEST <= end - start <= LONGEST and (rule := rule_of(masked[start:end], forms))
+    )
+    first = next(stated, None)
+    if first is None or _written_for_readers(text, masked):
+        return []
+    troubles = [match.start() for match in _pattern("trouble").finditer(text)]
+    doubt = doubts(text, masked)
+    found: list[Captured] = []
+    for start, end, rule in chain((first,), stated):
+        if (
+            rule == "constraint"
+            and troubles
+            and (troubles[0] < start or troubles[-1] >= end)
+            and not _pattern("addressed").search(masked, start, end)
+        ):
+            continue  # the text of an error: "each child must have a unique key"
+        kind, priority = RULES[rule]
+        found.append(
+            Captured(
+                kind=kind,
+                text=text[start:end],
+                priority=priority,
+                span=(start, end),
+                rule=rule,
+                doubt=doubt((start, end)),
+            )
+        )
+        if len(found) == MOST_PER_MESSAGE:
+            break
+    return found
+
+
+_SOURCES = {
+    "sentence": r"[。！？]+|(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?…]+(?=[\s\"')\]]|$)|\n+",
+    "heading": r"(?m)^#{1,6} \S",
+    "expansion": r"(?m)^--- (?:Cursor )?Command: [^\n]*---$",
+    "answer": r"(?m)\$ARGUMENTS\b|\bCRITICAL=|\bwould you like me to\b|\blet me know if you\b|"
+    r"^(?:you're (?:absolutely )?right|"
+    r"i apologize|certainly|i've (?:updated|created|added|implemented|fixed))\b|"
+    # Who says so wants to speak in the user's place.
+    r"\b(?:ignore|disregard|forget) (?:(?:all|any|the|your|of|these|previous|prior|above|earlier) )"
+    r"{1,4}(?:instructions?|prompts?|rules|directives|conversations?)\b|"
+    r"^[ \t]*(?:[-*] )?[✅❌🔍🎯🚀📊📋🧪✨🔧💡📝🛠]",
+    "trouble": r"\b(?:errors?|warnings?|exception|failed|traceback|emerg|denying|invalid|"
+    r"spec states)\b",
+    "addressed": r"\b(?:i|we|you|please|let's|lets|always|never|our|my)\b",
+    "bullet": r"(?:[-*•+]|\d{1,3}[.)]|#{1,6})\s+",
+    "inline": r"`[^`\n]+`|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|«[^»\n]{1,400}»|"
+    r"(?<!\w)'[^'\n]{1,400}'(?!\w)|"
+    # What follows the name of an error is its text.
+    r"(?-i:\b(?:\w*(?:Error|Exception|Warning)|error|warning|fatal|ERROR|WARNING))"
+    r"(?:\[\w+\])?: [^\n]+",
+    "fence": r"(?m)^[ \t]*(`{3,}|~{3,})[^\n]*$",
+    # The second form is no fence by the book: people type "it says: ```" and paste below it.
+    "loose fence": r"(?m)^[ \t]*(`{3,}|~{3,})[^\n]*$|(?<=[^\n`])(`{3,})[\w+-]*[ \t]*$",
+    "open": r"(?m)^[ \t]*<([A-Za-z][\w.:-]*)(?:\s[^<>\n]*)?>",
+    "close": r"</([A-Za-z][\w.:-]*)>",
+    # What a terminal, a log, a diff, a table or a stack trace starts its lines with.
+    "pasted": r".*[│┃┌└├╭╰═━█]|.*\bline \d+,? col(?:umn)? \d|"
+    r"\s*(?:[>|⨯✗✖]|[$❯➜%»] |#! |at \S+\(|@@ |diff --git |\+\+\+ |--- \S|"
+    r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|\[?\d\d:\d\d:\d\d|"
+    r"(?-i:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|(?-i:(?:[A-Z]\w*)?(?:Error|Exception): )|"
+    r"(?-i:(?:error|fatal|warning|remote|hint|npm ERR!)[:\[ ])|"
+    r"File \".*\", line \d|Traceback \(|\w+@[\w-]+:\S*[$#] )|"
+    r"(?: {4,}|\t)\S",
+}
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    """Compiled on first use: most messages need only the first of them."""
+    return re.compile(_SOURCES[name], re.IGNORECASE)
+
+
+def _written_for_readers(text: str, masked: str) -> bool:
+    """A document, an assistant's answer or a wall of data: pasted, not said to the agent."""
+    typed = len(masked) - masked.count("\n")
+    return (
+        (len(text) > LONG and typed < LEAST_TYPED * len(text))
+        or len(_pattern("fence").findall(text)) > 2
+        or len(_pattern("heading").findall(masked)) > 1
+        or _pattern("answer").search(masked) is not None
+    )
+
+
+def _masked(text: str) -> str:
+    """The text with pasted parts blanked to line ends and quoted parts to one long word.
+
+    Lengths stay, so that a span in the mask is a span in the text.
+    """
+    out: list[str] = []
+    position = 0
+    for start, end in pasted(text):
+        out.append(text[position:start])
+        out.append("\n" * (end - start))
+        position = end
+    out.append(text[position:])
+    masked = "".join(out).replace("’", "'")
+    return _pattern("inline").sub(lambda match: "_" * len(match[0]), masked)
+
+
+def _sentences(masked: str) -> Iterator[Span]:
+    bullet = _pattern("bullet")
+    start = 0
+    for match in chain(_pattern("sentence").finditer(masked), (None,)):
+        end = match.end() if match else len(masked)
+        inner_start, inner_end = start, end
+        while inner_start < inner_end and masked[inner_start].isspace():
+            inner_start += 1
+        while inner_end > inner_start and masked[inner_end - 1].isspace():
+            inner_end -= 1
+        lead = bullet.match(masked, inner_start, inner_end)
+        yield (lead.end() if lead else inner_start), inner_end
+        start = end
+
+
+def _elements(text: str) -> Iterator[Span]:
+    """Tagged blocks `<name …>…</name>`: ours anywhere, any other from the start of a line."""
+    if "</" not in text:
+        return
+    closes: dict[str, list[int]] = {}
+    for match in _pattern("close").finditer(text):
+        closes.setdefault(match[1].lower(), []).append(match.end())
+    position = 0
+    for start, name in _opens(text):
+        if start < position:
+            continue
+        ends = closes.get(name, [])
+        index = bisect_left(ends, start)
+        if index < len(ends):
+            position = ends[index]
+            yield start, position
+
+
+def _opens(text: str) -> list[tuple[int, str]]:
+    found = {(match.start(), match[1].lower()) for match in _pattern("open").finditer(text)}
+    for tag in (MEMORY_TAG, SUMMARY_TAG, "system-reminder"):
+        start = text.find(f"<{tag}")
+        while start >= 0:
+            found.add((start, tag))
+            start = text.find(f"<{tag}", start + 1)
+    return sorted(found)
+
+
+def _fences(text: str) -> Iterator[Span]:
+    """Fenced blocks; one that is never closed runs to the end."""
+    opened: re.Match[str] | None = None
+    for match in _pattern("loose fence").finditer(text):
+        if opened is None:
+            opened = match
+        elif match[1] and _closes(match[1], opened[1] or opened[2]):
+            yield opened.start(), match.end()
+            opened = None
+    if opened is not None and opened[1]:
+        yield opened.start(), len(text)
+
+
+def _closes(fence: str, opened: str) -> bool:
+    return fence[0] == opened[0] and len(fence) >= len(opened)
+
+
+def _expansion(text: str) -> Iterator[Span]:
+    """What a slash command stands for, put after the words of the user."""
+    found = _pattern("expansion").search(text) if "Command: " in text else None
+    if found:
+        yield found.start(), len(text)
+
+
+def _lines_outside(text: str, blocks: list[Span]) -> Iterator[Span]:
+    position = 0
+    for start, end in [*blocks, (len(text), len(text))]:
+        while position < start:
+            line_end = text.find("\n", position, start)
+            line_end = start if line_end < 0 else line_end
+            yield position, line_end
+            position = line_end + 1
+        position = max(position, end)
+
+
+def _looks_pasted(line: str) -> bool:
+    return bool(_pattern("pasted").match(line))
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined

@@ -1,1 +1,0 @@
-"""CONNECTS. What differs between SQLite and PostgreSQL, and nothing else."""

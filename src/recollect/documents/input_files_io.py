@@ -1,0 +1,53 @@
+"""Files that somebody names to be read in: a text, or records as JSON. They are read, never run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+
+from ..errors import InvalidInput
+from ..types.records import Json
+
+LARGEST = 50_000_000
+
+
+def text_of(path: str, largest: int = LARGEST, inside: str = "") -> str:
+    """The text of a file; of a folder, that of the file `inside` it."""
+    place = os.path.abspath(os.path.expanduser(path))
+    if inside and os.path.isdir(place):
+        place = os.path.join(place, inside)
+    try:
+        with open(place, encoding="utf-8") as file:
+            text = file.read(largest + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", "") or error
+        raise InvalidInput(f"the file cannot be read: {why}", where=path) from error
+    if len(text) > largest:
+        raise InvalidInput(f"the file has more than {largest:,} characters", where=path)
+    return text
+
+
+def records(path: str) -> list[Json]:
+    """The JSON objects in a file, one or a list of them; of a folder, those of all its files."""
+    return [record for file in _files(path) for record in _records(file)]
+
+
+def _files(path: str) -> Iterator[str]:
+    place = os.path.abspath(os.path.expanduser(path))
+    if not os.path.isdir(place):
+        yield place
+        return
+    for folder, _, names in sorted(os.walk(place)):
+        # An index lists records; it holds none.
+        for name in sorted(set(names) - {"index.json"}):
+            if name.endswith(".json"):
+                yield os.path.join(folder, name)
+
+
+def _records(file: str) -> list[Json]:
+    try:
+        found = json.loads(text_of(file))
+    except ValueError as error:
+        raise InvalidInput(f"the file is not JSON: {error}", where=file) from error
+    return found if isinstance(found, list) else [found]

@@ -1,0 +1,96 @@
+"""How episodes age: whole for a week, then also in a few words, after a month out of the way.
+
+What a memory refers to is never archived. Nothing is deleted, and what has a synopsis or is
+archived stays searchable; the session it was read from stays in the archive. Also: the errors of
+episodes by day, for those who keep a diary of them. It does not know the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from typing import NamedTuple
+
+from ..memory.strength import DAY
+from ..types.json_records import iso
+from .records import Episode
+
+WHOLE_DAYS, KEPT_DAYS = 7, 30
+_MOST = 3
+_LONGEST = 600
+
+
+class Aged(NamedTuple):
+    """What becomes of an episode: another status, a synopsis, or both, and why."""
+
+    id: str
+    status: str
+    synopsis: str
+    reason: str
+
+
+def older_than(days: int, now: int) -> int:
+    """Return before when an episode happened that is more than so many whole days old."""
+    return now - (days + 1) * DAY + 1
+
+
+def aged(episodes: Iterable[tuple[Episode, str]], referred: Container[str], now: int) -> list[Aged]:
+    """What upkeep does to episodes in use; each comes with the synopsis it has."""
+    found = []
+    for episode, synopsis in episodes:
+        days = (now - episode.at) // DAY
+        if days <= WHOLE_DAYS:
+            continue
+        short = synopsis or synopsis_of(episode)
+        if days > KEPT_DAYS and episode.id not in referred:
+            why = f"{days} days old, and no memory refers to it"
+            found.append(Aged(episode.id, "archived", short, why))
+        elif not synopsis:
+            found.append(Aged(episode.id, "active", short, f"{days} days old"))
+    return found
+
+
+def synopsis_of(episode: Episode) -> str:
+    """An episode in a few lines: what was to be done, what came of it, and what was learned."""
+    told = [f"{episode.goal or 'A task'} ({episode.outcome}, {len(episode.actions)} steps)"]
+    files = episode.artifacts or episode.files
+    if files:
+        more = f" and {len(files) - _MOST} more" if len(files) > _MOST else ""
+        told.append(f"Files: {', '.join(files[:_MOST])}{more}")
+    told += [f"{one.type}: {one.message} -> {one.resolution}" for one in episode.resolved[:_MOST]]
+    unresolved = [one.message for one in episode.errors if not one.resolution]
+    if unresolved:
+        told.append(f"Not resolved: {unresolved[-1]}")
+    if episode.commit:
+        told.append(f"Commit: {episode.commit}")
+    text = "\n".join(told)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+
+
+# ---------------------------------------------------------------- errors by day
+
+
+class Learning(NamedTuple):
+    """An error that came up, what resolved it, and the episode it came up in; a resolution is
+    empty as long as there is none."""
+
+    type: str
+    message: str
+    resolution: str
+    episode: str
+
+
+class Day(NamedTuple):
+    """The errors of one day, in UTC."""
+
+    day: str
+    learnings: tuple[Learning, ...]
+
+
+def learnings(episodes: Iterable[Episode]) -> list[Day]:
+    """The errors of episodes by day, the newest day first."""
+    found: dict[str, list[Learning]] = {}
+    for episode in sorted(episodes, key=lambda one: (one.at, one.id)):
+        for error in episode.errors:
+            told = Learning(error.type, error.message, error.resolution, episode.id)
+            found.setdefault(iso(episode.at)[:10], []).append(told)
+    return [Day(day, tuple(all_)) for day, all_ in sorted(found.items(), reverse=True)]

@@ -1,0 +1,352 @@
+"""Episodes: what happened on one task, as a record, and as it is read out of a session.
+
+Decides what the record says of a task's goal, calls, errors and files. Where a task begins, how
+calls ended, what resolved errors and how the task ended are decided in `core.task_spans`,
+`core.errors_seen`, `core.fixes` and `core.outcomes`. It does not know where episodes are kept.
+
+The label of an episode is the least trusted of what it was made from. It is never read from JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
+from typing import NamedTuple, cast
+
+from ..actions.agent_notices import Notice, notices
+from ..actions.call_results import Attempt, attempts
+from ..capture.sentences import capture
+from ..text.messages import Numbered, Placed, address_of, said
+from ..types.json_records import (
+    Field,
+    dump,
+    iso,
+    items,
+    load,
+    moment,
+    number,
+    one_of,
+    plain,
+    text,
+    texts,
+    whole,
+)
+from ..types.records import Json, Message
+from ..types.trust import least
+from .outcomes import (
+    OUTCOMES,
+    Reaction,
+    commits_of,
+    importance_of,
+    outcome_of,
+    reaction_to_work,
+    typed,
+)
+from .phases import phase_of
+from .resolutions import Fix, fixes
+from .task_spans import SHORT, Span, task_spans
+
+GOAL = 300
+_SCRATCH = frozenset(("tmp", "private", "var", "dev"))
+"""Folders at the root whose files are nobody's work."""
+
+
+class Action(NamedTuple):
+    """One step: seconds after the start, what was done to what, and what came of it."""
+
+    t: float = 0
+    action: str = ""
+    target: str = ""
+    result: str = ""
+    error: str = ""
+    extra: Mapping[str, Json] = {}
+
+
+class ErrorSeen(NamedTuple):
+    """An error; without a resolution it was never resolved."""
+
+    type: str = ""
+    message: str = ""
+    resolution: str = ""
+    reason: str = ""
+    extra: Mapping[str, Json] = {}
+
+
+class Episode(NamedTuple):
+    """What happened on one task. `files` were involved, `artifacts` were made or changed."""
+
+    id: str = ""
+    task_id: str = ""
+    at: int = 0
+    duration_seconds: float = 0
+    agent: str = ""
+    phase: str = ""
+    goal: str = ""
+    constraints: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    actions: tuple[Action, ...] = ()
+    outcome: str = "unknown"
+    errors: tuple[ErrorSeen, ...] = ()
+    artifacts: tuple[str, ...] = ()
+    commit: str = ""
+    tokens: int = 0
+    importance: float = 0.5
+    session: str = ""
+    sources: tuple[str, ...] = ()
+    label: str = "import"
+    extra: Mapping[str, Json] = {}
+
+    @property
+    def resolved(self) -> tuple[ErrorSeen, ...]:
+        """The errors that something resolved."""
+        return tuple(error for error in self.errors if error.resolution)
+
+
+# ---------------------------------------------------------------- as JSON
+
+_ACTION = (
+    Field("t", "t", number, plain),
+    Field("action", "action", text, plain),
+    Field("target", "target", text, plain),
+    Field("result", "result", text, plain),
+    Field("error", "error", text, plain),
+)
+_ERROR = (
+    Field("type", "type", text, plain),
+    Field("message", "message", text, plain),
+    Field("resolution", "resolution", text, plain),
+    Field("reason", "reason", text, plain),
+)
+
+
+def _actions(value: Json) -> tuple[Action, ...]:
+    return tuple(load(Action, _ACTION, item, "action_log") for item in items(value))
+
+
+def _errors(value: Json) -> tuple[ErrorSeen, ...]:
+    return tuple(load(ErrorSeen, _ERROR, item, "errors_encountered") for item in items(value))
+
+
+_EPISODE = (
+    Field("id", "id", text, plain),
+    Field("task_id", "task_id", text, plain),
+    Field("at", "timestamp", moment, iso),
+    Field("duration_seconds", "duration_seconds", number, plain),
+    Field("agent", "agent", text, plain),
+    Field("phase", "context.phase", text, plain),
+    Field("goal", "context.goal", text, plain),
+    Field("constraints", "context.constraints", texts, list),
+    Field("files", "context.files_involved", texts, list),
+    Field("actions", "action_log", _actions, lambda all_: [dump(one, _ACTION) for one in all_]),
+    Field("outcome", "outcome", one_of(*OUTCOMES), plain),
+    Field("errors", "errors_encountered", _errors, lambda all_: [dump(e, _ERROR) for e in all_]),
+    Field("artifacts", "artifacts_produced", texts, list),
+    Field("commit", "git_commit", text, plain),
+    Field("tokens", "tokens", whole, plain),
+    Field("importance", "importance", number, plain),
+    Field("session", "session", text, plain),
+    Field("sources", "sources", texts, list),
+)
+
+
+def from_json(given: Json, label: str = "import") -> Episode:
+    """The episode in a JSON object. Its label is that of the path it came in on."""
+    return load(Episode, _EPISODE, given, "episode")._replace(label=label)
+
+
+def to_json(episode: Episode) -> dict[str, Json]:
+    """The episode as JSON: all that was given comes back as it was."""
+    return dump(episode, _EPISODE)
+
+
+# ---------------------------------------------------------------- out of a session
+
+
+def build(
+    messages: Iterable[Placed | tuple[int, Message]],
+    session: str = "",
+    agent: str = "",
+    cwd: str = "",
+) -> list[Episode]:
+    """The episodes of a session, in their order. Every tool call is in exactly one of them.
+
+    `cwd` is taken off the paths below it. Talk without work is an episode without actions; where
+    the user said nothing and nothing was done there is none.
+    """
+    placed = [Numbered(*one) if type(one) is tuple else one for one in messages]
+    spans = task_spans(cast("list[Placed]", placed))
+    found = (_episode(span, session, agent, cwd.rstrip("/")) for span in spans)
+    return [episode for episode in found if episode.goal or episode.actions or episode.commit]
+
+
+def _episode(span: Span, session: str, agent: str, cwd: str) -> Episode:
+    task = span.messages
+    tried = attempts(task)
+    fixed = fixes(tried)
+    told = list(chain.from_iterable(map(notices, task)))
+    users = [placed for placed in task if placed.message.role == "user"]
+    later = [*users[1:], *([span.after] if span.after else [])]
+    commits = [(at, commit.hash) for at, commit in commits_of(tried)]
+    commits += [(one.seq, one.text) for one in told if one.kind == "commit"]
+    times = [placed.message.at for placed in task if placed.message.at] or [0]
+    made = _paths(chain(_touched(tried, "writes"), _edited(told)), cwd)
+    # Without work there is nothing that the user could find good or bad.
+    judged = later if made or commits else []
+    reactions = [Reaction(one.seq, reaction_to_work(said(one.message))) for one in judged]
+    resolved = {fix.failed.asked for fix in fixed}
+    goal = _goal(_wish([said(one.message) for one in users]))
+    spent = sum(one.tokens for one in told)
+    bad = sum(one.verdict == "bad" for one in reactions)
+    return Episode(
+        id=_id(session, task[0].seq),
+        task_id=f"{session}:{task[0].seq}" if session else "",
+        at=times[0],
+        duration_seconds=round((max(times) - times[0]) / 1_000_000, 3),
+        agent=agent,
+        phase=_phase(goal, bool(made)),
+        goal=goal,
+        constraints=_constraints(users),
+        files=tuple(dict.fromkeys((*made, *_paths(_touched(tried, "reads"), cwd)))),
+        actions=(*(_action(one, times[0], cwd) for one in tried), *_noticed_actions(told)),
+        outcome=outcome_of(tried, reactions, [at for at, _ in commits], resolved),
+        errors=(*_errors_seen(tried, fixed, cwd), *_noticed_errors(told)),
+        artifacts=made,
+        commit=commits[-1][1] if commits else "",
+        tokens=spent + sum(map(_tokens, task)),
+        importance=importance_of(tried, len(fixed), bad, len(commits)),
+        session=session,
+        sources=(address_of(session, task[0].seq, task[-1].seq),) if session else (),
+        label=least(map(_origin, task)),
+    )
+
+
+def _id(session: str, seq: int) -> str:
+    """The same task of the same session has the same id, however often it is read."""
+    from hashlib import sha256
+
+    return f"e-{sha256(f'{session}:{seq}'.encode()).hexdigest()[:12]}"
+
+
+def _origin(placed: Placed) -> str:
+    by_role = {"user": "user", "assistant": "agent", "tool": "tool"}
+    return str(getattr(placed, "origin", "") or by_role.get(placed.message.role, "system"))
+
+
+def _wish(asked: Sequence[str]) -> str:
+    """The first message that asks for something: `/clear` is said to the agent's program."""
+    return next((words for words in asked if not _bare_command().match(words)), "".join(asked[:1]))
+
+
+@cache
+def _bare_command() -> re.Pattern[str]:
+    return re.compile(r"\s*(?:/[\w:-]+\s*(?:⎿.*)?)?$", re.DOTALL)
+
+
+def _goal(words: str) -> str:
+    """What the user asked for: the first paragraph, or the heading that it announces."""
+    own = typed(words)
+    paragraphs = [part for part in words.strip().split("\n\n") if part.strip()]
+    if not paragraphs:
+        return ""
+    goal = " ".join(paragraphs[0].split())
+    if goal.endswith(":") and len(paragraphs) > 1:
+        goal = f"{goal} {' '.join(paragraphs[1].lstrip('# ').split())}"
+    if len(own) >= SHORT and not words.strip().startswith(own[:20]):
+        goal = own
+    return goal if len(goal) <= GOAL else goal[: GOAL - 1].rstrip() + "…"
+
+
+def _constraints(users: Sequence[Placed]) -> tuple[str, ...]:
+    found = (one for user in users for one in capture(said(user.message)))
+    return tuple(dict.fromkeys(one.text for one in found if one.kind == "policy"))
+
+
+def _phase(goal: str, wrote: bool) -> str:
+    """The phase that the goal speaks of; nobody implements without writing."""
+    phase = phase_of(goal)
+    return "exploration" if phase == "implementation" and not wrote else phase
+
+
+def _action(attempt: Attempt, began: int, cwd: str) -> Action:
+    results = {"ok": "pass" if attempt.checks else "ok", "failed": "fail"}
+    error = attempt.trouble.message if attempt.trouble else ""
+    if attempt.state == "missed":
+        error = next((line.strip() for line in attempt.output.splitlines() if line.strip()), "")
+    return Action(
+        t=round((attempt.at - began) / 1_000_000, 3) if began and attempt.at else 0,
+        action=_verb(attempt),
+        target=_short_path(attempt.target, cwd),
+        result=results.get(attempt.state, attempt.state),
+        error=error[:GOAL],
+    )
+
+
+def _verb(attempt: Attempt) -> str:
+    if attempt.script:
+        tests = any("test" in word for command in attempt.commands for word in command[:4])
+        return "run_test" if attempt.checks and tests else "run_command"
+    if attempt.writes:
+        return "edit_file"
+    return "read_file" if attempt.reads else attempt.call.name
+
+
+def _errors_seen(tried: Sequence[Attempt], fixed: Sequence[Fix], cwd: str) -> tuple[ErrorSeen, ...]:
+    """Every error once: repeated failures of the same kind with the same end are one."""
+    ends = {(fix.failed.asked, fix.failed.call.id): fix for fix in fixed}
+    found: dict[tuple[str, str, str], ErrorSeen] = {}
+    for attempt in tried:
+        if attempt.trouble is None:
+            continue
+        fix = ends.get((attempt.asked, attempt.call.id))
+        resolution = _short_path(fix.resolution, cwd) if fix else ""
+        message = _short_path(attempt.trouble.message, cwd)
+        error = ErrorSeen(attempt.trouble.type, message, resolution, fix.reason if fix else "")
+        found.setdefault(error[:3], error)
+    return tuple(found.values())
+
+
+def _short_path(words: str, cwd: str) -> str:
+    return words.replace(f"{cwd}/", "") if cwd else words
+
+
+def _paths(paths: Iterable[str], cwd: str) -> tuple[str, ...]:
+    """Each path once, without those of scratch files."""
+    kept = (path for path in paths if path[:1] != "/" or path.split("/")[1] not in _SCRATCH)
+    return tuple(dict.fromkeys(_short_path(path, cwd) for path in kept))
+
+
+def _touched(tried: Sequence[Attempt], how: str) -> Iterable[str]:
+    return (path for one in tried if one.state == "ok" for path in getattr(one, how))
+
+
+def _tokens(placed: Placed) -> int:
+    usage = placed.message.usage or {}
+    return int(usage.get("input_tokens", 0)) + int(usage.get("output_tokens", 0))
+
+
+# ---------------------------------------------------------------- agents without calls
+
+
+def _edited(told: Sequence[Notice]) -> Iterator[str]:
+    return (notice.text for notice in told if notice.kind == "edit")
+
+
+def _noticed_actions(told: Sequence[Notice]) -> Iterable[Action]:
+    for notice in told:
+        if notice.kind == "edit":
+            yield Action(action="edit_file", target=notice.text, result="ok")
+        elif notice.kind == "failed":
+            yield Action(action="edit_file", result="fail", error=notice.text[:GOAL])
+
+
+def _noticed_errors(told: Sequence[Notice]) -> Iterable[ErrorSeen]:
+    """Edits that an agent had to send again: resolved by the next one that was applied."""
+    found: dict[str, ErrorSeen] = {}
+    for place, notice in enumerate(told):
+        if notice.kind == "failed":
+            again = next(_edited(told[place:]), "")
+            how = f"sent the edit of {again} again with its exact text" if again else ""
+            found[how] = ErrorSeen("edit mismatch", notice.text[:GOAL], how)
+    return found.values()

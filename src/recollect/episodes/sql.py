@@ -1,0 +1,147 @@
+"""Episodes: what happened on one task, whole as it was given, with the columns to find it by.
+
+It does not know what an episode says; `body` is JSON that somebody else reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..storage.database import Row, Tx, batches
+from ..storage.rows import Sketch, columns, ids_from, set_columns, values
+from ..types.records import Json, SafeText
+
+
+class EpisodeRow(NamedTuple):
+    """An episode as it is kept: `at` is when it happened, `updated` when its body was written."""
+
+    id: str
+    task: SafeText
+    session: SafeText
+    agent: SafeText
+    phase: SafeText
+    goal: SafeText
+    outcome: str
+    importance: float
+    body: SafeText
+    synopsis: SafeText
+    status: str
+    at: int
+    updated: int
+    origin: str
+    label: str
+    sources: SafeText
+
+
+_COLUMNS = EpisodeRow._fields
+_SELECT = f"SELECT {columns(_COLUMNS)} FROM episodes WHERE space = :space"
+
+
+def put(tx: Tx, row: EpisodeRow) -> None:
+    """Write an episode; one with the same id is replaced."""
+    sets = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
+    tx.run(
+        f"INSERT INTO episodes (space, {columns(_COLUMNS)}) VALUES (:space, {values(_COLUMNS)}) "
+        f"ON CONFLICT (space, id) DO UPDATE SET {sets}",
+        row._asdict(),
+    )
+
+
+def update(tx: Tx, episode: str, changes: Mapping[str, Json]) -> None:
+    """Set columns of one episode."""
+    set_columns(tx, "episodes", episode, changes)
+
+
+def get(tx: Tx, episode: str) -> EpisodeRow | None:
+    """One episode by its id."""
+    row = tx.one(f"{_SELECT} AND id = :id", {"id": episode})
+    return EpisodeRow(*row) if row else None
+
+
+def sketch(tx: Tx, episode: str) -> Sketch | None:
+    """An episode in a line: its synopsis, or else its goal and how it ended."""
+    row = tx.one(
+        "SELECT synopsis, goal, outcome, status, label, at FROM episodes "
+        "WHERE space = :space AND id = :id",
+        {"id": episode},
+    )
+    if row is None:
+        return None
+    synopsis, goal, outcome, *rest = row
+    return Sketch(synopsis or f"{goal} ({outcome})", *rest)
+
+
+def get_many(tx: Tx, ids: list[str]) -> dict[str, EpisodeRow]:
+    """Several episodes by id."""
+    found: dict[str, EpisodeRow] = {}
+    for names, params in batches("id", ids):
+        rows = tx.run(f"{_SELECT} AND id IN ({names})", params)
+        found.update((row[0], EpisodeRow(*row)) for row in rows)
+    return found
+
+
+def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
+    """Ids that begin with the prefix."""
+    return ids_from(tx, "episodes", prefix, limit)
+
+
+def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[EpisodeRow]:
+    """Episodes that have these column values, newest first."""
+    chosen = "".join(f" AND {name} = :{name}" for name in where)
+    rows = tx.run(f"{_SELECT}{chosen} ORDER BY at DESC, id LIMIT :limit", {**where, "limit": limit})
+    return [EpisodeRow(*row) for row in rows]
+
+
+def written_after(tx: Tx, place: tuple[int, str], limit: int) -> list[EpisodeRow]:
+    """The first episodes in use that were written after a time, or at it with a greater id."""
+    rows = tx.run(
+        f"{_SELECT} AND status <> 'archived' AND (updated, id) > (:updated, :id) "
+        "ORDER BY updated, id LIMIT :limit",
+        {"updated": place[0], "id": place[1], "limit": limit},
+    )
+    return [EpisodeRow(*row) for row in rows]
+
+
+def without_synopsis(tx: Tx, before: int, limit: int) -> list[EpisodeRow]:
+    """The oldest episodes in use from before a time that have no synopsis yet."""
+    rows = tx.run(
+        f"{_SELECT} AND status <> 'archived' AND synopsis = '' AND at < :before "
+        "ORDER BY at, id LIMIT :limit",
+        {"before": before, "limit": limit},
+    )
+    return [EpisodeRow(*row) for row in rows]
+
+
+def in_use(tx: Tx, before: int, limit: int) -> dict[str, int]:
+    """The ids of episodes in use from before a time, each with its own, the oldest first."""
+    rows = tx.run(
+        "SELECT id, at FROM episodes WHERE space = :space AND status <> 'archived' "
+        "AND at < :before ORDER BY at, id LIMIT :limit",
+        {"before": before, "limit": limit},
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def synopses(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
+    """The synopses of those among these episodes that have one."""
+    found: dict[str, str] = {}
+    for names, params in batches("id", ids):
+        sql = "SELECT id, synopsis FROM episodes WHERE space = :space AND synopsis <> ''"
+        found.update((row[0], row[1]) for row in tx.run(f"{sql} AND id IN ({names})", params))
+    return found
+
+
+def bodies(tx: Tx, since: int) -> list[Row]:
+    """Id, time and body of every episode since a time, the newest first."""
+    return tx.run(
+        "SELECT id, at, body FROM episodes WHERE space = :space AND at >= :since "
+        "ORDER BY at DESC, id",
+        {"since": since},
+    )
+
+
+def count(tx: Tx) -> int:
+    """How many there are."""
+    row = tx.one("SELECT count(*) FROM episodes WHERE space = :space")
+    return int(row[0]) if row else 0

@@ -1,0 +1,367 @@
+"""Episodes: recorded by hand or read out of archived sessions, listed, shown, replayed.
+
+What an episode says is decided in `core.episodes`; here it gets an id, a label and its words in
+the index. What is given comes back as it was given, its own id included.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from ..archive import sql as archive_sql
+from ..archive import sql_cursors as archive_sql_cursors
+from ..archive import steps as archive_steps
+from ..errors import Conflict, InvalidInput, NotFound
+from ..index import sql as index_sql
+from ..index import steps as index_steps
+from ..memory import sql as memory_sql
+from ..memory import steps as memory_steps
+from ..secrets import names as secrets_names
+from ..secrets import redaction
+from ..storage.database import Database, Tx
+from ..storage.rows import readable
+from ..text import addresses as text_addresses
+from ..text import digests
+from ..types import trust
+from ..types.records import Json, SafeText, Stored
+from . import aging, records, sql
+
+PAGE = 1_000
+LONGEST_GIVEN = 2_000_000
+
+
+class Kept(NamedTuple):
+    """What became of an episode: created, updated or unchanged."""
+
+    id: str
+    action: str
+    redacted: tuple[str, ...] = ()
+
+    @property
+    def address(self) -> str:
+        return f"memory://{self.id}"
+
+
+class Shown(NamedTuple):
+    """An episode with where it is kept and how far it is trusted; `episode` is as it was given."""
+
+    id: str
+    at: int
+    outcome: str
+    goal: str
+    status: str
+    origin: str
+    label: str
+    synopsis: str
+    episode: Mapping[str, Json]
+
+    @property
+    def address(self) -> str:
+        return f"memory://{self.id}"
+
+
+class FileNow(NamedTuple):
+    """A file of an episode as it is now: unchanged, changed since, present (a folder) or gone;
+    `touched` says whether the episode changed or read it."""
+
+    path: str
+    state: str
+    touched: str
+
+
+class Replay(NamedTuple):
+    """An episode step by step, with the present state of each of its files."""
+
+    id: str
+    goal: str
+    outcome: str
+    steps: tuple[records.Action, ...]
+    errors: tuple[records.ErrorSeen, ...]
+    files: tuple[FileNow, ...]
+
+
+class Built(NamedTuple):
+    """What reading archived sessions gave."""
+
+    sessions: int
+    episodes: int
+    created: int
+    updated: int
+
+
+# ---------------------------------------------------------------- keeping
+
+
+def prepared(
+    given: Json, origin: str, label: str, now: int
+) -> tuple[sql.EpisodeRow, tuple[str, ...]]:
+    """The row of an episode in JSON, checked and scrubbed; it has no id of ours yet."""
+    episode = records.from_json(given, label)
+    if not (episode.goal or episode.actions or episode.errors):
+        raise InvalidInput(
+            "this episode tells nothing", where="episode", hint="give it a goal at least"
+        )
+    secrets_names.checked_name(episode.session, "session")
+    body = redaction.scrub_json(records.to_json(episode))
+    if len(body.text) > LONGEST_GIVEN:
+        raise InvalidInput(
+            f"an episode has at most {LONGEST_GIVEN:,} characters, not {len(body.text):,}",
+            where="episode",
+        )
+    name = episode.id or digests.text_digest(f"{body.text}:{now}")
+    row = _row(episode, address_id(name), body.text, origin, now)
+    return row, body.found
+
+
+def address_id(name: str) -> str:
+    """Our id of an episode: its own if it has the form of one, or else made from its own."""
+    own = name.startswith("e-") and name[2:].isalnum() and name.isascii() and name.islower()
+    return name if own else f"e-{digests.text_digest(name)[:12]}"
+
+
+def _row(episode: records.Episode, id: str, body: Json, origin: str, now: int) -> sql.EpisodeRow:
+    safe = redaction.safe
+    return sql.EpisodeRow(
+        id=id,
+        task=safe(episode.task_id),
+        session=secrets_names.known_as(episode.session),
+        agent=safe(episode.agent),
+        phase=safe(episode.phase),
+        goal=safe(episode.goal),
+        outcome=episode.outcome,
+        importance=episode.importance,
+        body=body,
+        synopsis=safe(""),
+        # What was imported is found, and nothing is made of it.
+        status="archived" if episode.label == "import" else "active",
+        at=episode.at or now,
+        updated=now,
+        origin=origin,
+        label=episode.label,
+        sources=redaction.scrub_json(list(episode.sources)).text,
+    )
+
+
+def label_for(tx: Tx, origin: str, given: Json) -> str:
+    """As trusted as who tells it, and as the records that it names as its sources."""
+    named = given.get("sources", ()) if isinstance(given, Mapping) else ()
+    addresses = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
+    label = memory_steps.label_of(tx, origin, addresses)
+    if origin in ("system", "user"):
+        return label
+    return trust.least((label, *_labels_of_records(tx, addresses)))
+
+
+def _labels_of_records(tx: Tx, addresses: Sequence[str]) -> Iterator[str]:
+    """How far the memories and episodes among these are trusted."""
+    for address in addresses:
+        name = address.removeprefix(text_addresses.SCHEME)
+        held = (
+            sql.get(tx, name) or sql.get(tx, address_id(name))
+            if not name.startswith("m-")
+            else memory_sql.get(tx, name)
+        )
+        if held is not None:
+            yield held.label
+
+
+def keep(tx: Tx, row: sql.EpisodeRow, redacted: tuple[str, ...] = (), again: bool = False) -> Kept:
+    """Write an episode. The same again changes nothing; with `again`, another body replaces it."""
+    held = sql.get(tx, row.id)
+    if held and held.body == row.body and held.label == row.label:
+        return Kept(row.id, "unchanged")
+    if held and not again:
+        raise Conflict(
+            "there is another episode with this id",
+            where=f"memory://{row.id}",
+            hint="an episode is what happened: give the new one an id of its own",
+        )
+    sql.put(tx, row)
+    index_steps.replace(tx, entry_of(row), searchable(row))
+    return Kept(row.id, "updated" if held else "created", redacted)
+
+
+def entry_of(row: sql.EpisodeRow) -> index_sql.Entry:
+    return index_sql.Entry(
+        "episode", row.id, "episode", "project", row.session, row.status, row.label, 0, row.at
+    )
+
+
+def searchable(row: sql.EpisodeRow) -> str:
+    """The words an episode is found by; a summarised one by those of its synopsis as well."""
+    episode = records.from_json(json.loads(row.body))
+    pieces = [episode.goal, row.synopsis, row.outcome, episode.commit, episode.agent]
+    pieces += [*episode.constraints, *episode.files, *episode.artifacts]
+    for error in episode.errors:
+        pieces += [error.type, error.message, error.resolution]
+    return "\n".join(filter(None, pieces))
+
+
+def episode_of(row: sql.EpisodeRow) -> records.Episode:
+    """The episode in a row, under our id and label."""
+    episode = records.from_json(json.loads(row.body), row.label)
+    return episode._replace(id=row.id, at=row.at, session=row.session)
+
+
+# ---------------------------------------------------------------- out of sessions
+
+
+def build(space: Database, session: str, clock: Callable[[], int], quiet_since: int = 0) -> Built:
+    """Read the episodes of one session, or of all that have grown since they were read last; with
+    `quiet_since`, only of those that ended, or in which nobody spoke since then."""
+    names = space.read(lambda tx: _grown(tx, session, quiet_since))
+    read = created = updated = 0
+    for name in names:
+        made = readable(partial(_built, space, name, clock())) or []
+        read += len(made)
+        created += sum(one.action == "created" for one in made)
+        updated += sum(one.action == "updated" for one in made)
+    return Built(len(names), read, created, updated)
+
+
+def _grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
+    if session:
+        if archive_sql.get(tx, session) is None:
+            raise NotFound(
+                "there is no such session", where=session, hint="see `recollect session list`"
+            )
+        return [session]
+    found = []
+    for name in archive_sql.every_id(tx):
+        held = readable(partial(archive_sql.get, tx, name))
+        if not held or not held.messages:
+            continue
+        over = not quiet_since or held.status == "ended" or held.last_active < quiet_since
+        if over and archive_sql_cursors.get(tx, _cursor(name)) != str(held.messages):
+            found.append(name)
+    return found
+
+
+def _built(space: Database, name: str, now: int) -> list[Kept]:
+    session, messages = space.read(lambda tx: (archive_sql.get(tx, name), _messages(tx, name)))
+    assert session is not None
+    found = records.build(messages, name, session.agent, session.cwd)
+    rows = []
+    for episode in found:
+        body = redaction.scrub_json(records.to_json(episode)).text
+        rows.append(_row(episode, episode.id, body, "system", now))
+    read = redaction.safe(str(messages[-1].seq if messages else 0))
+
+    def work(tx: Tx) -> list[Kept]:
+        kept = [keep(tx, row, again=True) for row in rows]
+        archive_sql_cursors.put(tx, _cursor(name), read, now)
+        return kept
+
+    return space.write(work)
+
+
+def _cursor(session: str) -> SafeText:
+    return secrets_names.known_as(f"episodes:{session}")
+
+
+def _messages(tx: Tx, session: str) -> list[Stored]:
+    """The whole archive of a session; the origin of each message is how far it is trusted."""
+    found: list[Stored] = []
+    first = 1
+    while rows := archive_sql.messages(tx, session, first, first + PAGE - 1, PAGE):
+        found += [archive_steps.stored(row)._replace(origin=row.label) for row in rows]
+        first += PAGE
+    return found
+
+
+# ---------------------------------------------------------------- looking
+
+
+def existing(tx: Tx, name: str) -> sql.EpisodeRow:
+    """The episode with this id, the beginning of one, or the id that it was given with."""
+    name = name.removeprefix(text_addresses.SCHEME)
+    row = sql.get(tx, name) or sql.get(tx, address_id(name))
+    if row is None and name.startswith("e-"):
+        row = sql.get(tx, text_addresses.only(name, sql.starting_with(tx, name)))
+    if row is None:
+        raise NotFound(
+            "there is no such episode", where=name, hint="`recollect episode list` shows them"
+        )
+    return row
+
+
+def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[Shown]:
+    """Episodes with these values, newest first."""
+    return [shown(row) for row in sql.listing(tx, where, limit)]
+
+
+def learnings(tx: Tx, since: int, limit: int) -> list[aging.Day]:
+    """The errors of episodes by day, the newest day first, of at most so many days."""
+    found = (
+        records.from_json(json.loads(body))._replace(id=id, at=at)
+        for id, at, body in sql.bodies(tx, since)
+    )
+    return aging.learnings(found)[:limit]
+
+
+def shown(row: sql.EpisodeRow) -> Shown:
+    return Shown(
+        row.id,
+        row.at,
+        row.outcome,
+        row.goal,
+        row.status,
+        row.origin,
+        row.label,
+        row.synopsis,
+        json.loads(row.body),
+    )
+
+
+def replay(row: sql.EpisodeRow, stamp: Callable[[str], str]) -> Replay:
+    """The episode step by step; `stamp` tells the size and time of a file, if it is there."""
+    episode = episode_of(row)
+    end = episode.at + round(episode.duration_seconds * 1_000_000)
+    made = set(episode.artifacts)
+    files = tuple(
+        FileNow(path, _since(stamp(path), end), "changed" if path in made else "read")
+        for path in dict.fromkeys((*episode.files, *episode.artifacts))
+    )
+    return Replay(row.id, row.goal, row.outcome, episode.actions, episode.errors, files)
+
+
+def _since(stamp: str, end: int) -> str:
+    """What became of a file since a time."""
+    if not stamp:
+        return "gone"
+    written = stamp.rpartition("-")[2]
+    if not written.isdigit():
+        return "present"
+    return "changed since" if int(written) // 1000 > end else "unchanged"
+
+
+def by_hand(fields: Mapping[str, Json], errors: Sequence[str]) -> dict[str, Json]:
+    """The JSON of an episode that is told in a few words; an error is `what => what helped`."""
+    context = {
+        "goal": fields.get("goal", ""),
+        "phase": fields.get("phase", ""),
+        "constraints": list(fields.get("constraints", ())),
+        "files_involved": list(fields.get("files", ())),
+    }
+    body: dict[str, Json] = {
+        "task_id": fields.get("task", ""),
+        "agent": fields.get("agent", ""),
+        "session": fields.get("session", ""),
+        "git_commit": fields.get("commit", ""),
+        "artifacts_produced": list(fields.get("artifacts", ())),
+        "sources": list(fields.get("sources", ())),
+        "errors_encountered": [_error(one) for one in errors],
+    }
+    given = {name: value for name, value in body.items() if value}
+    given["outcome"] = fields.get("outcome", "unknown")
+    return given | {"context": {name: value for name, value in context.items() if value}}
+
+
+def _error(words: str) -> dict[str, str]:
+    what, _, helped = words.partition("=>")
+    kind, colon, message = what.strip().partition(": ")
+    error = {"type": kind if colon else "error", "message": message if colon else what.strip()}
+    return error | ({"resolution": helped.strip()} if helped.strip() else {})

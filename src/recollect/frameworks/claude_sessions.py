@@ -1,0 +1,98 @@
+"""A `SessionStore` of the Claude Agent SDK over a project's memory:
+`pip install '.[claude-agent-sdk]'`.
+
+    import recollect
+    from claude_agent_sdk import ClaudeAgentOptions, query
+    from recollect.frameworks.claude_sessions import MemorySessionStore
+
+    with recollect.open(origin="agent") as mem:
+        options = ClaudeAgentOptions(session_store=MemorySessionStore(mem))
+
+The SDK's entries come back as they were given, but for secrets. What was said in them goes into
+the archive, into the same session as that of the transcript's file: reading the file too changes
+nothing. `delete` takes a session out of what the SDK sees; the archive keeps it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..operation_table import Recollect
+from .operations import Shelves
+
+if TYPE_CHECKING:
+    from claude_agent_sdk.types import (
+        SessionKey,
+        SessionListSubkeysKey,
+        SessionStoreEntry,
+        SessionStoreListEntry,
+        SessionSummaryEntry,
+    )
+
+HOST = "claude-agent-sdk"
+
+
+class MemorySessionStore:
+    """All methods of the protocol, also the optional ones. Appends are kept in their order."""
+
+    def __init__(self, memory: Recollect) -> None:
+        self._shelves = Shelves(memory)
+        self._turn = asyncio.Lock()
+
+    async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
+        if not entries:
+            return
+        given = [dict(entry) for entry in entries]
+        fold = None if key.get("subpath") else _folding(key)
+        async with self._turn:
+            await self._shelves.beside(
+                lambda: self._shelves.mirror(HOST, _folder(key), given, fold)
+            )
+
+    async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
+        folder = _folder(key)
+        found = await self._shelves.beside(lambda: self._shelves.below(HOST, folder))
+        own = sorted((item for item in found if item.folder == folder), key=lambda item: item.turn)
+        return [item.value for item in own] or None
+
+    async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
+        found = await self._shelves.beside(lambda: self._shelves.folders(HOST, (project_key,)))
+        return [
+            {"session_id": folder[1], "mtime": at // 1000}
+            for folder, at in found
+            if len(folder) == 2
+        ]
+
+    async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
+        found = await self._shelves.beside(lambda: self._shelves.mirrored(HOST, project_key))
+        return [
+            {
+                "session_id": item.key,
+                "mtime": item.updated // 1000,
+                "data": item.value["data"],
+            }
+            for item in found
+        ]
+
+    async def delete(self, key: SessionKey) -> None:
+        await self._shelves.beside(lambda: self._shelves.unmirror(HOST, _folder(key)))
+
+    async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
+        whole = (key["project_key"], key["session_id"])
+        found = await self._shelves.beside(lambda: self._shelves.folders(HOST, whole))
+        return ["/".join(folder[2:]) for folder, _ in found if len(folder) > 2]
+
+
+def _folder(key: SessionKey) -> tuple[str, ...]:
+    subpath = key.get("subpath") or ""
+    below = tuple(subpath.split("/")) if subpath else ()
+    return (key["project_key"], key["session_id"], *below)
+
+
+def _folding(key: SessionKey) -> Callable[[Any, Sequence[Any]], Any]:
+    """The SDK's own summary, kept beside the transcript in the same transaction."""
+    from claude_agent_sdk import fold_session_summary
+
+    return lambda known, new: dict(fold_session_summary(known, key, list(new)))

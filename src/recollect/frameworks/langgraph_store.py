@@ -1,0 +1,250 @@
+"""LangGraph's `BaseStore` over a project's memory: `pip install '.[langgraph]'`.
+
+    import recollect
+    from recollect.frameworks.langgraph_store import MemoryStore
+
+    with recollect.open(origin="agent") as mem:
+        store = MemoryStore(mem)
+        store.put(("users", "ana"), "editor", {"text": "Ana writes in Helix"})
+        store.search(("users",), query="which editor")
+
+A search with a query needs no embeddings: words are matched by the memory's own index. With
+`index` it goes by the given embeddings, as in LangGraph's other stores. A query sorts, it does not
+exclude: what does not match comes last, without a score. An item whose time is over is never seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    IndexConfig,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    TTLConfig,
+    ensure_embeddings,
+    get_text_at_path,
+    tokenize_path,
+    validate_op_namespace,
+)
+
+from ..operation_table import Recollect
+from .operations import Shelves, placed
+
+if TYPE_CHECKING:
+    from .operations import Kept, Put
+
+SHELF = "langgraph"
+_MINUTE = 60_000_000
+Vector = Sequence[float]
+
+
+class MemoryStore(BaseStore):
+    """Items in namespaces. One call of `batch` reads first and then writes, all or nothing."""
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        memory: Recollect,
+        *,
+        index: IndexConfig | None = None,
+        ttl: TTLConfig | None = None,
+    ) -> None:
+        self._shelves = Shelves(memory)
+        self.index_config = index
+        self.ttl_config = ttl
+        self.embeddings = ensure_embeddings(index.get("embed")) if index else None
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        given = list(ops)
+        queries, texts = _to_embed(given, self.index_config)
+        if self.embeddings is None:
+            return self._done(given, {})
+        near = dict(zip(texts, self.embeddings.embed_documents(texts), strict=True))
+        near |= {query: self.embeddings.embed_query(query) for query in queries}
+        return self._done(given, near)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        given = list(ops)
+        queries, texts = _to_embed(given, self.index_config)
+        near: dict[str, Vector] = {}
+        if self.embeddings is not None:
+            near |= zip(texts, await self.embeddings.aembed_documents(texts), strict=True)
+            for query in queries:
+                near[query] = await self.embeddings.aembed_query(query)
+        return await self._shelves.beside(lambda: self._done(given, near))
+
+    def sweep_ttl(self) -> int:
+        """Take away what is over; gives how many there were. Nobody sees them before either."""
+        return self._shelves.sweep(SHELF)
+
+    def _done(self, ops: Sequence[Op], near: Mapping[str, Vector]) -> list[Result]:
+        """Answer what is asked, then write what is given: the last value for a key wins."""
+        results: list[Result] = []
+        puts: dict[tuple[tuple[str, ...], str], Put] = {}
+        for op in ops:
+            validate_op_namespace(op)
+            answer: Result = None
+            if isinstance(op, GetOp):
+                answer = self._item(op)
+            elif isinstance(op, SearchOp):
+                answer = self._found(op, near)
+            elif isinstance(op, ListNamespacesOp):
+                answer = self._namespaces(op)
+            elif isinstance(op, PutOp):
+                puts[op.namespace, op.key] = self._put(op, near)
+            else:
+                raise TypeError(f"{type(op).__name__} is not an operation of a store")
+            results.append(answer)
+        if puts:
+            self._shelves.put(SHELF, list(puts.values()))
+        return results
+
+    def _put(self, op: PutOp, near: Mapping[str, Vector]) -> Put:
+        if op.value is None:
+            return placed(op.namespace, op.key, None)
+        texts = _texts(op, self.index_config)
+        return placed(
+            op.namespace,
+            op.key,
+            op.value,
+            words="\n".join([op.key, *texts]) if texts else "",
+            vectors=[near[text] for text in texts if text in near],
+            life=round((op.ttl or 0) * _MINUTE),
+        )
+
+    def _item(self, op: GetOp) -> Item | None:
+        kept = self._shelves.get(SHELF, op.namespace, op.key)
+        if kept is None:
+            return None
+        self._refresh([kept], op.refresh_ttl)
+        return Item(**_shown(kept))
+
+    def _found(self, op: SearchOp, near: Mapping[str, Vector]) -> list[SearchItem]:
+        there = [
+            item
+            for item in self._shelves.below(SHELF, tuple(op.namespace_prefix))
+            if all(_meets(_at(item.value, path), want) for path, want in (op.filter or {}).items())
+        ]
+        scores: Mapping[str, float] = {}
+        if op.query and self.embeddings is not None:
+            wanted = near[op.query]
+            scores = {
+                item.address: max(_cosine(wanted, vector) for vector in item.vectors)
+                for item in there
+                if item.vectors
+            }
+        elif op.query:
+            scores = self._shelves.matches(SHELF, op.query)
+        there.sort(key=lambda item: -scores.get(item.address, -2.0))
+        page = there[op.offset : op.offset + op.limit]
+        self._refresh(page, op.refresh_ttl)
+        return [SearchItem(**_shown(item), score=scores.get(item.address)) for item in page]
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        named = {
+            folder[: op.max_depth]
+            for folder, _ in self._shelves.folders(SHELF)
+            if all(_is_like(folder, condition) for condition in op.match_conditions or ())
+        }
+        return sorted(named)[op.offset : op.offset + op.limit]
+
+    def _refresh(self, items: Sequence[Kept], wanted: bool) -> None:
+        self._shelves.touch([item.address for item in items if wanted and item.life])
+
+
+def _to_embed(ops: Sequence[Op], index: IndexConfig | None) -> tuple[list[str], list[str]]:
+    """The queries and the texts that need vectors."""
+    if index is None:
+        return [], []
+    queries = {op.query for op in ops if isinstance(op, SearchOp) and op.query}
+    texts = {text for op in ops if isinstance(op, PutOp) for text in _texts(op, index)}
+    return sorted(queries), sorted(texts)
+
+
+def _texts(op: PutOp, index: IndexConfig | None) -> list[str]:
+    """The parts of a value that it is found by."""
+    if op.value is None or op.index is False:
+        return []
+    paths = op.index or (index.get("fields") if index else None) or ["$"]
+    found = [text for path in paths for text in _texts_at(op.value, path)]
+    return list(dict.fromkeys(found))
+
+
+def _texts_at(value: Any, path: str) -> list[str]:
+    return get_text_at_path(value, path if path == "$" else tokenize_path(path))
+
+
+def _shown(kept: Kept) -> dict[str, Any]:
+    return {
+        "namespace": kept.folder,
+        "key": kept.key,
+        "value": kept.value,
+        "created_at": datetime.fromtimestamp(kept.created / 1e6, UTC),
+        "updated_at": datetime.fromtimestamp(kept.updated / 1e6, UTC),
+    }
+
+
+def _at(value: Any, path: str) -> Any:
+    """What stands at a key, or at the end of a dotted path."""
+    if path in value:
+        return value[path]
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _meets(value: Any, wanted: Any) -> bool:
+    """Whether a value is the wanted one, or lies where the operators of a filter say."""
+    if not isinstance(wanted, Mapping):
+        return bool(value == wanted)
+    if any(key.startswith("$") for key in wanted):
+        return all(_compared(value, operator, other) for operator, other in wanted.items())
+    return isinstance(value, Mapping) and all(
+        _meets(value.get(key), inner) for key, inner in wanted.items()
+    )
+
+
+_OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$eq": lambda value, other: bool(value == other),
+    "$ne": lambda value, other: bool(value != other),
+    "$gt": lambda value, other: float(value) > float(other),
+    "$gte": lambda value, other: float(value) >= float(other),
+    "$lt": lambda value, other: float(value) < float(other),
+    "$lte": lambda value, other: float(value) <= float(other),
+}
+
+
+def _compared(value: Any, operator: str, other: Any) -> bool:
+    if operator not in _OPERATORS:
+        raise ValueError(f"Unsupported operator: {operator}")
+    try:
+        return _OPERATORS[operator](value, other)
+    except (TypeError, ValueError, OverflowError):
+        # What is no number is neither more nor less than one.
+        return False
+
+
+def _is_like(folder: tuple[str, ...], condition: MatchCondition) -> bool:
+    path = tuple(condition.path)
+    if len(folder) < len(path):
+        return False
+    end = folder[: len(path)] if condition.match_type == "prefix" else folder[-len(path) :]
+    return all(want in ("*", label) for want, label in zip(path, end, strict=True))
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    product = sum(a * b for a, b in zip(one, other, strict=True))
+    lengths = sum(a * a for a in one) ** 0.5 * sum(b * b for b in other) ** 0.5
+    return float(product / lengths) if lengths else 0.0

@@ -1,0 +1,64 @@
+"""A session of the OpenAI Agents SDK over a project's memory.
+
+`pip install '.[openai-agents]'`.
+
+    import recollect
+    from agents import Agent, Runner
+    from recollect.frameworks.openai_session import MemorySession
+
+    with recollect.open() as mem:
+        await Runner.run(agent, "Where were we?", session=MemorySession("support-17", mem))
+
+`pop_item` and `clear_session` take items out of what the SDK sees. The archive keeps what was said:
+`recall` and `session search` still find it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agents.memory import SessionSettings
+from agents.memory.session import SessionABC
+from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
+
+from ..operation_table import Recollect
+from .operations import Shelves
+
+if TYPE_CHECKING:
+    from agents.items import TResponseInputItem
+
+HOST = "openai-agents"
+
+
+class MemorySession(SessionABC):
+    """One conversation. Its items come back as they were given, but for secrets."""
+
+    def __init__(
+        self,
+        session_id: str,
+        memory: Recollect,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
+    ) -> None:
+        self.session_id = session_id
+        self.session_settings = coerce_session_settings(session_settings or {})
+        self._shelves = Shelves(memory)
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        most = resolve_session_limit(limit, self.session_settings)
+        return await self._shelves.beside(lambda: self._shelves.turns(HOST, self.session_id, most))
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        if items:
+            given = [dict(item) for item in items]
+            await self._shelves.beside(
+                lambda: self._shelves.add_turns(HOST, self.session_id, given)
+            )
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        popped: TResponseInputItem | None = await self._shelves.beside(
+            lambda: self._shelves.pop_turn(HOST, self.session_id)
+        )
+        return popped
+
+    async def clear_session(self) -> None:
+        await self._shelves.beside(lambda: self._shelves.clear_turns(HOST, self.session_id))

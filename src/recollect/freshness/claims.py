@@ -1,0 +1,320 @@
+"""What a memory says about the code, and whether that still holds.
+
+A claim names a file, a line, a symbol, a command or a configuration key. `extract` finds the
+claims in a text and in its citations; `state` decides what became of one, from what stands in the
+working tree now. It reads no files: `recollect.worktree` looks, and says what it saw.
+
+    file         the file or directory exists; a file has the content it had
+    line         the line stands somewhere in the file as it did
+    symbol       the definition is what it was, but for comments and layout
+    declaration  where it is defined and how it is called is what it was; its body may differ
+    command      a target of `make` or `just`, a script of package.json is what it was
+    key          the value at a key of a configuration file is what it was
+
+Precision comes before recall, and what is not in the tree when it is learned is dropped then: a
+memory without a mark is read with care, one with a wrong mark is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+
+from ..fast_typing import NamedTuple
+from ..types.records import Json
+
+STATES = ("missing", "moved", "changed", "fresh", "unverifiable")
+"""From the one that says most about a memory to the one that says nothing."""
+
+MOST_CLAIMS = 24
+"""So many are kept of one memory."""
+
+WORD = "word"
+"""The sign of a symbol of which no definition was found, only its mention."""
+
+
+class Claim(NamedTuple):
+    """One claim as it was found; a `given` one was cited by the writer."""
+
+    path: str
+    symbol: str = ""
+    line: int = 0
+    kind: str = "file"
+    given: bool = False
+
+
+class Known(NamedTuple):
+    """A claim with what was seen when it was confirmed, and when it was last checked.
+
+    `blob` is the git hash of the file's content, `sign` a hash of the part that is claimed,
+    `committed` the commit of that day. `stamp` belongs to the last check: while the file has the
+    same stamp, `state` and `moved_to` still hold.
+    """
+
+    path: str
+    symbol: str
+    line: int
+    kind: str
+    blob: str = ""
+    sign: str = ""
+    committed: str = ""
+    state: str = "unverifiable"
+    moved_to: str = ""
+    stamp: str = ""
+
+
+class Seen(NamedTuple):
+    """What stands in the tree now: `sign` is empty when the part that is claimed was not found."""
+
+    exists: bool
+    blob: str = ""
+    sign: str = ""
+    moved_to: str = ""
+
+
+class Fresh(NamedTuple):
+    """Whether what a memory says of the code still holds; `moved_to` names a new place."""
+
+    state: str
+    moved_to: str = ""
+
+
+def state(known: Known, seen: Seen) -> str:
+    """What became of a claim."""
+    if not known.blob:
+        return "unverifiable"
+    if seen.exists and seen.blob == known.blob:
+        return "fresh"
+    if seen.exists and not known.symbol:
+        return "fresh" if known.sign and seen.sign == known.sign else "changed"
+    if seen.exists and seen.sign and (seen.sign != WORD or known.sign == WORD):
+        return "fresh" if seen.sign == known.sign else "changed"
+    return "moved" if seen.moved_to else "missing"
+
+
+def worse(one: Fresh, other: Fresh) -> Fresh:
+    """Which of two claims speaks for their memory: the one that says more."""
+    return min(one, other, key=lambda fresh: (STATES.index(fresh.state), fresh.moved_to))
+
+
+def moves(places: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Where each path went, of which all claims are in one and the same new place."""
+    went: dict[str, set[str]] = {}
+    for path, moved_to in places:
+        went.setdefault(path, set()).add(moved_to)
+    new = {path: min(to) for path, to in went.items() if len(to) == 1}
+    return {path: to for path, to in new.items() if _pattern("plain path").fullmatch(to)}
+
+
+def with_new_paths(text: str, moves: Mapping[str, str]) -> str:
+    """The text with the new name of each path that it names, in full or by its last parts."""
+    named: dict[str, str] = {}
+    for old, new in moves.items():
+        parts = old.split("/")
+        ends = ["/".join(parts[at:]) for at in range(len(parts))]
+        end = next((end for end in ends if _names(end).search(text)), "")
+        if end and not f"/{new}".endswith(f"/{end}"):
+            named[end] = new
+    if not named:
+        return text
+    return _names(*named).sub(lambda found: found[1] + named[found[2]], text)
+
+
+def _names(*paths: str) -> re.Pattern[str]:
+    listed = "|".join(map(re.escape, sorted(paths, key=len, reverse=True)))
+    return re.compile(rf"(?<![\w/.@~$-])((?:\./)?)({listed})(?![\w/-]|\.\w)")
+
+
+def mark(state: str, moved_to: str = "") -> str:
+    """The freshness mark of a briefing: short, and empty for a memory that claims nothing."""
+    if state == "moved" and _pattern("plain path").fullmatch(moved_to):
+        return f"moved to {moved_to}"
+    return {"changed": "changed: verify", "unverifiable": "unverified"}.get(state, state)
+
+
+def is_stale(state: str) -> bool:
+    """Whether a setting may withhold a memory in this state."""
+    return state in ("missing", "moved", "changed")
+
+
+# ---------------------------------------------------------------- extraction
+
+_ENDINGS = """
+    py pyi ts tsx js jsx mjs cjs go rs java kt kts rb php c h cc cpp hpp cs swift scala sh bash zsh
+    fish sql md mdx rst txt json jsonc yaml yml toml ini cfg conf lock html css scss vue svelte
+    proto graphql tf gradle xml ex exs erl hs lua pl pm jl dart zig nim el clj ipynb env mk
+"""
+_FILES = "Makefile makefile GNUmakefile Dockerfile Justfile justfile Gemfile Rakefile Procfile"
+_FOLDERS = """
+    src lib tests docs apps cmd pkg internal packages scripts bin examples tools evals migrations
+"""
+_PRODUCTS = """
+    node next vue nuxt express three d3 chart react angular ember backbone day moment p5 discord
+    alpine nest deno
+"""
+"""What is written like a JavaScript file, and is none."""
+
+_NPM_WORDS = """
+    install i ci add remove update publish link init audit exec dlx create pack version login
+    outdated list ls why info view run x
+"""
+"""Commands of npm itself, and so no scripts of a project."""
+
+_KEY_FILES = {
+    "tool": "pyproject.toml",
+    "project": "pyproject.toml",
+    "build-system": "pyproject.toml",
+    "compilerOptions": "tsconfig.json",
+}
+_PARSED = (".json", ".toml")
+LONGEST_CITATION = 500
+
+
+def _any_of(listed: str) -> str:
+    return "|".join(listed.split())
+
+
+_SOURCES = {
+    "sentence": r"(?<=[.!?])\s+(?=[A-Z`])|\n+",
+    "code": r"`([^`\n]{1,200})`",
+    "url": r"\b[a-zA-Z][\w+.-]{1,20}://\S+|\bwww\.\S+|(?<!\S)[^\s@]+@\w+\.\w+",
+    "path": r"(?<![\w/.@:~$-])(?:\./)?((?:[\w@.+-]+/)*"
+    rf"(?:[\w@+-][\w@.+-]*\.(?:{_any_of(_ENDINGS)})|{_any_of(_FILES)}))"
+    r"(?::([0-9]{1,6})|#L([0-9]{1,6}))?(?![\w/-])",
+    "plain path": r"[\w@./+-]{1,200}",
+    "folder": rf"(?<![\w/.@:~$-])(?:\./)?((?:{_any_of(_FOLDERS)})(?:/[\w@.+-]*[\w@+-])+/?|"
+    r"(?:[\w@.+-]+/){2,}|[\w@+-]{3,}/)(?![\w/.*-])",
+    "call": r"(?<![\w.:/-])([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*)\(\)",
+    "cue": r"\b(?:class|function|method|struct|interface|trait|enum|constant|component|hook|module)"
+    r" ([A-Za-z_]\w*(?:\.\w+)*)\b",
+    "name": r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*",
+    "located": r"([^\s`:]+\.\w{1,10}|[^\s:]+/[^\s:#]+)(?:::|#(?!L\d))([A-Za-z_$][\w$.]*)(?:\(\))?",
+    "line": r"(.+?)(?::|#L)([0-9]{1,9})",
+    "declares": r"\b(?:takes|accepts|expects) (?:async )?\(|"
+    r"\bis (?:\w+ )?(?:defined|declared|located)\b|"
+    r"\b(?:lives in|extends|inherits from|subclass(?:es)? of|signature)\b",
+    "command": r"(?:cd ([\w./-]+) *&& *)?(?:(make|just)(?: -\S+)* ([A-Za-z_][\w.-]*)|"
+    r"(?:npm|pnpm|yarn|bun)(?: run| run-script)? ([a-z][\w:.-]*))(?: .*)?",
+    "key": r"((?:tool|project|build-system|scripts|engines|compilerOptions|dependencies)"
+    r"(?:\.[A-Za-z_][\w-]*)+)",
+}
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(_SOURCES[name])
+
+
+def extract(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
+    """The claims of a memory: those that were cited first, then those found in the text."""
+    found = [claim for citation in citations if (claim := _cited(citation))]
+    sentences = _pattern("sentence").split(text)
+    paths = [_paths(sentence) for sentence in sentences]
+    files = {claim.path for inside in paths for claim in inside}
+    only = min(files) if len(files) == 1 else ""
+    for sentence, inside in zip(sentences, paths, strict=True):
+        # `Response.json` may be a method: what has a folder is a file for sure.
+        sure = [claim.path for claim in inside if "/" in claim.path] or [
+            claim.path for claim in inside
+        ]
+        found += [*_symbols(sentence, sure[0] if sure else only), *inside]
+    united: dict[tuple[str, str, int], Claim] = {}
+    for claim in found:
+        # What is said of a symbol tells better than its citation how much of it is claimed.
+        given = united.get(claim[:3], claim).given
+        united[claim[:3]] = claim._replace(given=given)
+    return list(united.values())[:MOST_CLAIMS]
+
+
+def _cited(citation: Json) -> Claim | None:
+    """A citation is `path`, `path:line`, `path#symbol`, or an object with these fields."""
+    if isinstance(citation, str) and 0 < len(citation.strip()) <= LONGEST_CITATION:
+        return _located(citation.strip())._replace(given=True)
+    if not isinstance(citation, Mapping):
+        return None
+    path = str(citation.get("path") or citation.get("file") or "").strip()
+    symbol = str(citation.get("symbol") or "").strip().removesuffix("()")
+    line = citation.get("line")
+    number = line if isinstance(line, int) and line > 0 else 0
+    if not path and not symbol:
+        return None
+    if not symbol and not number:
+        return _cited(path)
+    return Claim(path, symbol, number, _kind_of(symbol, number), given=True)
+
+
+def _kind_of(symbol: str, line: int) -> str:
+    return "symbol" if symbol else ("line" if line else "file")
+
+
+def _located(text: str) -> Claim:
+    """`path`, `path:12`, `path#L12`, `path::symbol` or `path#symbol`."""
+    if symbol := _pattern("located").fullmatch(text):
+        return Claim(symbol[1], symbol[2], 0, "symbol")
+    if line := _pattern("line").fullmatch(text):
+        return Claim(line[1], "", int(line[2]), "line")
+    return Claim(text)
+
+
+def _paths(sentence: str) -> list[Claim]:
+    """The files, lines and folders that a sentence names, in their order."""
+    bare = _pattern("url").sub(" ", sentence)
+    found: dict[int, Claim] = {}
+    for match in _pattern("folder").finditer(bare):
+        found[match.start()] = Claim(match[1].rstrip("/"))
+    for match in _pattern("path").finditer(bare):
+        stem, _, ending = match[1].rpartition(".")
+        if ending != "js" or stem.lower() not in _PRODUCTS.split():
+            line = int(match[2] or match[3] or 0)
+            found[match.start()] = Claim(match[1], "", line, _kind_of("", line))
+    return [found[at] for at in sorted(found)]
+
+
+def _symbols(sentence: str, home: str) -> Iterator[Claim]:
+    """The symbols, commands and keys that a sentence names; `home` is the file it speaks of."""
+    kind = "declaration" if _pattern("declares").search(sentence) else "symbol"
+    for code in _pattern("code").finditer(sentence):
+        yield from _in_code(code[1].strip(), home, kind)
+    prose = _pattern("code").sub(" ", sentence)
+    for match in _pattern("call").finditer(prose):
+        yield Claim(home, match[1], 0, kind)
+    for match in _pattern("cue").finditer(prose):
+        if _is_spelled_like_code(match[1]):
+            yield Claim(home, match[1], 0, kind)
+
+
+def _in_code(code: str, home: str, kind: str) -> Iterator[Claim]:
+    """What a piece of code between backticks names."""
+    name = code.removesuffix("()")
+    if command := _pattern("command").fullmatch(code):
+        yield from _commanded(command)
+    elif key := _pattern("key").fullmatch(code):
+        file = _KEY_FILES.get(key[1].split(".")[0], "package.json")
+        yield Claim(home if home.endswith(_PARSED) else file, key[1], 0, "key")
+    elif (located := _pattern("located").fullmatch(code)) and _is_path(located[1]):
+        yield Claim(located[1], located[2], 0, kind)
+    elif not _pattern("name").fullmatch(name) or (_is_path(code) and home in ("", code)):
+        return
+    elif home or name != code or _is_spelled_like_code(name):
+        # A plain word is a name only beside the file that might define it.
+        yield Claim(home, name, 0, kind)
+
+
+def _commanded(command: re.Match[str]) -> Iterator[Claim]:
+    folder = f"{command[1].rstrip('/')}/" if command[1] else ""
+    if command[2]:
+        file = "Makefile" if command[2] == "make" else "justfile"
+        yield Claim(folder + file, command[3], 0, "command")
+    elif command[4] not in _NPM_WORDS.split():
+        yield Claim(f"{folder}package.json", f"scripts.{command[4]}", 0, "command")
+
+
+def _is_path(text: str) -> bool:
+    return bool(_pattern("path").fullmatch(text) or _pattern("folder").fullmatch(text))
+
+
+def _is_spelled_like_code(name: str) -> bool:
+    """`max_retries`, `HTTPServer`, `maxRetries`, `Client.send`: no word of a language."""
+    humped = any(map(str.isupper, name[1:])) and not name.isupper()
+    return humped or "_" in name.strip("_") or "." in name or "::" in name

@@ -1,0 +1,269 @@
+"""Where a text defines a name, and what the definition says.
+
+Python is read by its own parser, JSON and TOML by theirs; everything else (TypeScript, Go, Rust,
+C, YAML, Makefiles, …) by the shape of its lines: a definition is a line that introduces the name,
+and what is indented below it. A name may be qualified (`Client.send`, `Client::send`,
+`tool.ruff.line-length`). It reads text and knows no files, no git and no claims.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import ast
+
+LONGEST_HEAD = 40
+"""So many lines are searched for the end of a signature."""
+
+LONGEST_LINE = 1_000
+"""A longer line is generated, and defines nothing that anybody speaks of."""
+
+_SEPARATOR = re.compile(r"\.|::|#|->")
+
+
+class Definition(NamedTuple):
+    """The head of a definition (signature, bases, value) and all of it, without its layout."""
+
+    head: str
+    whole: str
+
+
+def definition(text: str, path: str, name: str) -> Definition | None:
+    """How the text of this file defines the name; None when it does not."""
+    parts = [part for part in _SEPARATOR.split(name.removesuffix("()")) if part]
+    if not parts:
+        return None
+    suffix = path.rpartition(".")[2].lower()
+    if suffix in ("py", "pyi"):
+        known = _python(text)
+        if known is not None:
+            return known.get(".".join(parts))
+    if suffix in ("json", "toml"):
+        tree = _tree(text, suffix)
+        if tree is not None:
+            return _value(tree, name.split("."))
+    lines = text.splitlines()
+    shapes = _CONFIGURED if suffix in _CONFIG_FILES or "." not in path else _CODED
+    place = _place(lines, (0, len(lines)), parts, shapes)
+    if place is None:
+        return None
+    end = _block_end(lines, place, len(lines))
+    return Definition(_plain(_head(lines, place, end)), _plain(lines[place:end]))
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether the last part of a name stands in the text as a whole word."""
+    last = _SEPARATOR.split(name.removesuffix("()"))[-1]
+    return bool(last) and re.search(rf"(?<![\w$]){re.escape(last)}(?![\w$])", text) is not None
+
+
+# ---------------------------------------------------------------- Python
+
+
+@lru_cache(maxsize=16)
+def _python(text: str) -> dict[str, Definition] | None:
+    """Every definition of a module by its qualified name; None when it cannot be parsed."""
+    import ast
+
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    found: dict[str, Definition] = {}
+    todo: list[tuple[Sequence[ast.AST], str]] = [(module.body, "")]
+    while todo:
+        body, prefix = todo.pop()
+        for node in body:
+            for name, defined in _defined(node):
+                found[prefix + name] = defined
+                if isinstance(node, ast.ClassDef):
+                    todo.append((node.body, f"{prefix}{name}."))
+            if isinstance(node, (ast.If, ast.Try, ast.With, ast.ExceptHandler)):
+                # Names bound in an `if` or a `try` belong to the module all the same.
+                for field in ("body", "orelse", "finalbody", "handlers"):
+                    todo.append((getattr(node, field, []), prefix))
+    return found
+
+
+def _defined(node: ast.AST) -> list[tuple[str, Definition]]:
+    import ast
+
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        kind = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
+        return [(node.name, Definition(f"{kind}({ast.unparse(node.args)})", _unparsed(node)))]
+    if isinstance(node, ast.ClassDef):
+        bases = ", ".join(map(ast.unparse, node.bases))
+        return [(node.name, Definition(f"class ({bases})", _unparsed(node)))]
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        value = ast.unparse(node.value) if node.value else ""
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        return [(name, Definition(value, value)) for name in names]
+    return []
+
+
+def _unparsed(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
+    """The code of a definition without comments, layout and its own docstring."""
+    import ast
+
+    first = node.body[0]
+    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    return "\n".join(map(ast.unparse, [*node.decorator_list, *node.body[documented:]]))
+
+
+# ---------------------------------------------------------------- JSON, TOML
+
+
+def _tree(text: str, suffix: str) -> Any:
+    """The parsed file; None when it cannot be parsed."""
+    try:
+        if suffix == "json":
+            import json
+
+            return json.loads(text)
+        import tomllib
+
+        return tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _value(tree: Any, parts: Sequence[str]) -> Definition | None:
+    for part in parts:
+        if not isinstance(tree, dict) or part not in tree:
+            return None
+        tree = tree[part]
+    shown = repr(tree)
+    return Definition(shown, shown)
+
+
+# ---------------------------------------------------------------- by lines
+
+_INTRODUCED = (
+    "class|struct|interface|trait|enum|union|record|object|protocol|extension|module|namespace|"
+    "package|mod|type|typedef|function|func|fun|fn|def|defp|defmodule|sub|proc|macro|macro_rules!|"
+    "const|let|var|val|static|alias|service|message|rpc|table|view|procedure|resource|variable|"
+    "fragment|constexpr|method|actor|contract|event|#define|#[ \t]*define"
+)
+_CODED = (
+    # func (s *Server) Name, export default class Name, pub async fn name, impl<T> Show for Name
+    rf"(?:^|[\s(])(?:(?:{_INTRODUCED})\*?(?:<[^>\n]*>)?[ \t]+(?:\([^)\n]*\)[ \t]*)?[\"']?|"
+    r"impl\b[^{\n]*?[ \t>])NAME(?![\w$])",
+    # public static void name(, async name<T>(, Foo::name(
+    r"^[ \t]*(?:[\w$<>\[\],.?*&:@~]+[ \t]+)*[*&]?(?:[\w<>]+::)?(?:get |set |\*|#)?NAME"
+    r"[ \t]*(?:<[^>\n]*>)?[ \t]*\(",
+    # name = …, name: T = …, name := …
+    r"^[ \t]*(?:[\w$]+[ \t]+)*[\"']?NAME[\"']?[ \t]*(?::[^=\n]+)?:?=(?![=>])",
+)
+_CONFIGURED = (
+    # name = value, target: prerequisites, key: value, [section]
+    r"^[ \t]*(?:-[ \t]+|export[ \t]+)?@?[\"']?NAME[\"']?(?:[ \t][^:=\n]*)?(?::(?!:)|[?:+]?=)",
+    r"^[ \t]*\[+[ \t]*[\"']?NAME[\"']?[ \t]*\]+",
+)
+_CONFIG_FILES = frozenset(
+    ("json", "toml", "yaml", "yml", "ini", "cfg", "conf", "env", "properties", "mk", "editorconfig")
+)
+_INTRODUCES = re.compile(rf"(?:^|[\s(])(?:{_INTRODUCED})[\s(*<]|^[ \t]*impl\b")
+_PASSES_FUNCTION = re.compile(r"=>\s*\{?$|\bfunction\b[^{]*\{$")
+_COMMENT = ("//", "/*", "*", "--", ";", "<!--")
+_NOT_DEFINING = re.compile(
+    r"[ \t]*(?:import|from|using|use|require|return|throw|await|new|yield|else|if|for|while|switch|"
+    r"case|assert|print|delete|typeof|go|defer|raise|echo)\b"
+)
+_HEAD_ENDS = ("{", ":", ";", "=>", "=", "}", "->", "do", "[", "then")
+_CLOSERS = ("}", ")", "]", "end", "{", "where")
+
+
+def _place(
+    lines: Sequence[str], span: tuple[int, int], parts: Sequence[str], shapes: Sequence[str]
+) -> int | None:
+    """The line that introduces the last part, inside what the parts before it introduce."""
+    name, rest = parts[0], parts[1:]
+    places = _introduced(lines, span, name, shapes)
+    if not rest:
+        return places[0] if places else None
+    for place in places:
+        inside = (place + 1, _block_end(lines, place, span[1]))
+        found = _place(lines, inside, rest, shapes)
+        if found is not None:
+            return found
+    # A Go method or a C++ member stands outside of its type, and names it.
+    for place in _introduced(lines, span, rest[-1], shapes) if len(rest) == 1 else ():
+        if mentions(lines[place].partition(rest[-1])[0], name):
+            return place
+    return None
+
+
+def _introduced(
+    lines: Sequence[str], span: tuple[int, int], name: str, shapes: Sequence[str]
+) -> list[int]:
+    """The lines that introduce a name, by the most telling of the shapes that any of them has."""
+    likely = [
+        at
+        for at in range(*span)
+        if name in lines[at]
+        and len(lines[at]) <= LONGEST_LINE
+        and not lines[at].lstrip().startswith(_COMMENT)
+        and not _NOT_DEFINING.match(lines[at])
+    ]
+    for shape in shapes:
+        pattern = _compiled(shape, name)
+        found = [at for at in likely if pattern.search(lines[at])]
+        found = [at for at in found if not _is_call(lines, at, span[1], name)]
+        if found:
+            return found
+    return []
+
+
+@lru_cache(maxsize=256)
+def _compiled(shape: str, name: str) -> re.Pattern[str]:
+    return re.compile(shape.replace("NAME", re.escape(name)))
+
+
+def _is_call(lines: Sequence[str], at: int, end: int, name: str) -> bool:
+    """Whether `name(` calls: nothing opens behind its arguments, or they hold a function."""
+    line = lines[at]
+    before, _, after = line.partition(name)
+    if not after.lstrip().startswith(("(", "<")) or _INTRODUCES.search(before):
+        return False
+    head = " ".join(line.strip() for line in _head(lines, at, end))
+    if _PASSES_FUNCTION.search(head.partition(name)[2]):
+        return True
+    opened = head.endswith(("{", ":", "}")) or lines[at + 1 : at + 2] == ["{"]
+    return not opened
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _head(lines: Sequence[str], start: int, end: int) -> Sequence[str]:
+    """The lines up to the one that opens the body or ends the statement."""
+    for at in range(start, min(end, start + LONGEST_HEAD)):
+        line = lines[at].rstrip()
+        if line.endswith(_HEAD_ENDS) or (at == start and line.count("(") == line.count(")")):
+            return lines[start : at + 1]
+    return lines[start : start + 1]
+
+
+def _block_end(lines: Sequence[str], start: int, end: int) -> int:
+    """The end of what belongs to a line: all that is indented more, and what closes it."""
+    own = _indent(lines[start])
+    last = start
+    for at in range(start + 1, end):
+        line = lines[at]
+        if not line.strip():
+            continue
+        closes = _indent(line) == own and line.lstrip().startswith(_CLOSERS)
+        if _indent(line) <= own and not closes:
+            break
+        last = at
+    return last + 1
+
+
+def _plain(lines: Sequence[str]) -> str:
+    return " ".join(" ".join(lines).split())

@@ -1,0 +1,174 @@
+"""Questions to git, each asked once for everything that is to be known.
+
+Every question is one process, whatever is asked about. Where there is no git, no repository, or
+no answer in time, the answer is empty: then nothing is known of the past. It runs no hook, no
+pager, no external program of a repository's configuration, takes no lock, and knows no claims.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+
+SECONDS = 10.0
+MOST_HOMES = 60
+"""A name that more files than this seem to define is not looked for."""
+
+MOST_COMMITS = 2_000
+"""So far back renames are followed one by one."""
+
+_SAFE = (
+    *("-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "diff.renameLimit=2000"),
+    *("-c", "grep.lineNumber=false", "-c", "grep.column=false", "-c", "grep.fullName=false"),
+    *("--no-pager", "--literal-pathspecs"),
+)
+_HASH = re.compile(r"[0-9a-f]{7,64}")
+_NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
+_INTRODUCED = (
+    "class|struct|interface|trait|enum|union|record|object|protocol|module|namespace|mod|type|"
+    "typedef|function|func|fun|fn|def|defp|defmodule|sub|macro|const|let|var|val|static|impl|define"
+)
+
+
+class Git:
+    """The repository that a directory lies in, if any."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._files: list[tuple[str, str]] | None = None
+
+    def resolved(self, names: Sequence[str]) -> list[str]:
+        """The full hash of each commit, empty for what is no commit here."""
+        asked = "".join(f"{name}\n" for name in names)
+        lines = self._run(("cat-file", "--batch-check"), asked).splitlines()
+        found = [line.split()[0].decode() if b" commit " in line else "" for line in lines]
+        return found if len(found) == len(names) else [""] * len(names)
+
+    def files(self) -> list[tuple[str, str]]:
+        """Every file below the root with its blob in the index, empty for an untracked one."""
+        if self._files is None:
+            listed = self._run(("ls-files", "-c", "-o", "-s", "-z", "--exclude-standard"))
+            found = []
+            for entry in listed.decode("utf-8", "replace").split("\0"):
+                entered, tab, path = entry.rpartition("\t")
+                if path:
+                    found.append((path, entered.split()[1] if tab else ""))
+            self._files = found
+        return self._files
+
+    def renames(self, commits: Iterable[str]) -> dict[str, str]:
+        """What each file of these commits is called in the newest one, where that changed."""
+        asked = sorted(filter(_HASH.fullmatch, commits))
+        head, *known = self.resolved(["HEAD", *asked])
+        pairs = "".join(f"{head} {commit}\n" for commit in known if commit) if head else ""
+        if not pairs:
+            return {}
+        options = (
+            "-r",
+            "-M",
+            "-z",
+            "--diff-filter=R",
+            "--name-status",
+            "--no-commit-id",
+            "--relative",
+        )
+        return _renamed(self._run(("diff-tree", "--stdin", *options), pairs))
+
+    def renames_step_by_step(self) -> dict[str, str]:
+        """The renames of the last commits, one by one: they see through edits in between."""
+        options = ("-M", "-z", "--diff-filter=R", "--name-status", "--format=", "--relative")
+        return _renamed(self._run(("log", f"-n{MOST_COMMITS}", *options, "HEAD")))
+
+    def commits(self) -> list[tuple[str, int, str, tuple[str, ...]]]:
+        """The last commits, newest first: hash, when (in seconds), subject, files."""
+        form = "--format=%x01%H%x02%ct%x02%s"
+        listed = self._run(("log", f"-n{MOST_COMMITS}", "--no-merges", "--name-only", form))
+        found = []
+        for entry in listed.decode("utf-8", "replace").split("\x01")[1:]:
+            head, *names = entry.split("\n")
+            digest, at, subject = head.split("\x02", 2)
+            found.append((digest, int(at), subject, tuple(filter(None, names))))
+        return found
+
+    def defining(self, names: Iterable[str]) -> dict[str, set[str]]:
+        """The files with a line that seems to define each name; empty where they are too many."""
+        wanted = [name for name in names if _NAME.fullmatch(name)]
+        found: dict[str, set[str]] = {name: set() for name in names}
+        if not wanted:
+            return found
+        any_of = "|".join(wanted)
+        shapes = (
+            rf"(^|[^A-Za-z0-9_])({_INTRODUCED})[[:space:]*]+(\([^)]*\)[[:space:]]*)?({any_of})",
+            rf"^[[:space:]]*({any_of})[[:space:]]*(:[^=]*)?=([^=]|$)",
+            rf"[A-Za-z_>*&][[:space:]]+[*&]?({any_of})[[:space:]]*\(",
+        )
+        patterns = [word for shape in shapes for word in ("-e", shape)]
+        lines = self._run(("grep", "-I", "-E", "-z", "--no-color", "--untracked", *patterns))
+        word = re.compile(rf"\b(?:{any_of})\b")
+        for line in lines.decode("utf-8", "replace").split("\n"):
+            path, _, text = line.partition("\0")
+            for name in set(word.findall(text)):
+                found[name].add(path)
+        return {name: paths if len(paths) <= MOST_HOMES else set() for name, paths in found.items()}
+
+    def texts(self, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+        """What each path held at each commit; nothing where it was not."""
+        asked = sorted(
+            (commit, path)
+            for commit, path in places
+            if _HASH.fullmatch(commit) and "\n" not in path
+        )
+        if not asked:
+            return {}
+        answer = self._run(
+            ("cat-file", "--batch"), "".join(f"{commit}:./{path}\n" for commit, path in asked)
+        )
+        found: dict[tuple[str, str], str] = {}
+        at = 0
+        for place in asked:
+            end = answer.find(b"\n", at)
+            head = answer[at:end].rsplit(b" ", 2)
+            at = end + 1
+            if end >= 0 and len(head) == 3 and head[1] == b"blob":
+                size = int(head[2])
+                found[place] = answer[at : at + size].decode("utf-8", "replace")
+                at += size + 1
+        return found
+
+    def _run(self, arguments: Sequence[str], asked: str = "") -> bytes:
+        """What git prints; nothing when it is not there, refuses, or takes too long."""
+        try:
+            done = subprocess.run(
+                ("git", *_SAFE, *arguments),
+                cwd=self.root,
+                env=_environment(os.environ),
+                input=asked.encode("utf-8", "surrogateescape"),
+                capture_output=True,
+                timeout=SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return b""
+        return done.stdout
+
+
+def _environment(given: Mapping[str, str]) -> dict[str, str]:
+    """Ours without git's own: inside a git hook they point to another index or tree."""
+    kept = {name: value for name, value in given.items() if not name.startswith("GIT_")}
+    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+
+
+def _renamed(answer: bytes) -> dict[str, str]:
+    """Old and new paths of a `--name-status -z` answer; the first (newest) of a path counts."""
+    found: dict[str, str] = {}
+    fields = answer.decode("utf-8", "replace").split("\0")
+    at = 0
+    while at + 2 < len(fields):
+        if re.fullmatch(r"\s*R[0-9]*", fields[at]):
+            found.setdefault(fields[at + 1], fields[at + 2])
+            at += 3
+        else:
+            at += 1
+    return found

@@ -1,0 +1,334 @@
+"""The working tree, as far as claims about the code need to be looked at.
+
+It looks: at the stamp of a file first, at its content when the stamp changed, and asks git only
+about what is no longer where it was. What the sight means is decided in `core.claims`. It follows
+no path and no symlink out of its root, and takes a tree without git as it is: there, what is lost
+stays lost.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from collections.abc import Iterable, Sequence
+from hashlib import sha1
+
+from . import stamps_io
+from .claims import WORD, Claim, Known, Seen, state
+from .definitions import definition, mentions
+from .git_io import Git
+from .stamps_io import DIRECTORY
+
+LARGEST_READ = 2_000_000
+"""A larger file is compared as a whole, and not searched."""
+
+MOST_UNTRACKED = 500
+"""So many files that git does not know are hashed to find one that moved."""
+
+_SETTLED = 2_000_000_000
+"""Nanoseconds after which a file that changes again has another time of change for sure."""
+
+_SHORTEST_LINE = 8
+"""Shorter lines (a brace, an else) stand anywhere."""
+
+_SYMBOLS = ("symbol", "declaration")
+_LOST = ("missing", "moved")
+
+
+EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+"""What all empty files have in common: it does not tell where one of them went."""
+
+
+class WorkTree:
+    """One working tree. It remembers what it read, so make a new one for every look.
+
+    `root` is a real path: what lies behind a link is outside.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._below = self.root.rstrip(os.sep) + os.sep
+        self._folders: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
+
+    # ---------------------------------------------------------------- files
+
+    def inside(self, path: str) -> str:
+        """The path relative to the root, with `/`; empty when it leaves the root."""
+        full = os.path.normpath(os.path.join(self.root, path))
+        if not path or "\0" in path or not full.startswith(self._below):
+            return ""
+        return full[len(self._below) :].replace(os.sep, "/")
+
+    def stamp(self, path: str) -> str:
+        """Size and times of a file: while they stay, so does its content. Empty without a file."""
+        status = self._status(path)
+        return stamps_io.stamp_of(status) if status else ""
+
+    def blob(self, path: str) -> str:
+        """The git hash of a file's content, `directory` for one, empty when there is neither."""
+        content = self._content(path)
+        if content is not None:
+            return sha1(b"blob %d\0" % len(content) + content).hexdigest()
+        return DIRECTORY if self.stamp(path) == DIRECTORY else ""
+
+    def text(self, path: str) -> str:
+        """A file as text; empty when it is not one, or too large."""
+        if path not in self._texts:
+            self._texts[path] = _decoded(self._content(path) or b"")
+        return self._texts[path]
+
+    def _content(self, path: str) -> bytes | None:
+        status = self._status(path)
+        if status is None or not stat.S_ISREG(status.st_mode):
+            return None
+        try:
+            with open(self._place(path), "rb") as file:
+                return file.read()
+        except OSError:
+            return None
+
+    def _status(self, path: str) -> os.stat_result | None:
+        place = self._place(path)
+        try:
+            status = os.stat(place) if place else None
+        except OSError:
+            return None
+        wanted = status and (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode))
+        return status if wanted else None
+
+    def _place(self, path: str) -> str:
+        """Where a path really lies; empty when it, or a symlink on it, leaves the root."""
+        path = self.inside(path)
+        folder, _, name = path.rpartition("/")
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(os.path.join(self.root, folder))
+        full = os.path.join(self._folders[folder], name)
+        if os.path.islink(full):
+            full = os.path.realpath(full)
+        return full if path and full.startswith(self._below) else ""
+
+    # ---------------------------------------------------------------- what is claimed
+
+    def has_symbol(self, path: str, symbol: str) -> bool:
+        """Whether a file defines a symbol or, where no definition can be read, mentions it."""
+        return bool(_sign_of_symbol(self.text(path), path, symbol, "symbol"))
+
+    def _sign(self, claim: Claim | Known) -> str:
+        """A hash of the part of a file that is claimed; empty when the part is not there."""
+        text = self.text(claim.path)
+        if claim.symbol:
+            return _sign_of_symbol(text, claim.path, claim.symbol, claim.kind)
+        lines = text.splitlines()[claim.line - 1 : claim.line] if claim.line else []
+        telling = [line for line in lines if len(line.strip()) >= _SHORTEST_LINE]
+        return _short_hash(telling[0].strip()) if telling else ""
+
+    def _seen(self, known: Known) -> Seen:
+        blob = self.blob(known.path)
+        if not blob or blob == known.blob:
+            return Seen(bool(blob), blob)
+        if known.symbol:
+            return Seen(True, blob, self._sign(known))
+        lines = self.text(known.path).splitlines() if known.sign else ()
+        stands = any(_short_hash(line.strip()) == known.sign for line in lines)
+        return Seen(True, blob, known.sign if stands else "")
+
+    def pin(self, claims: Sequence[Claim]) -> list[Known]:
+        """What is seen of each claim now, to be compared later.
+
+        A claim that was only found in a text is dropped when the tree does not have it; one that
+        was cited stays, as unverifiable. Paths are completed where that is unambiguous.
+        """
+        git = Git(self.root)
+        places = self._located(claims, git)
+        commit = git.resolved(["HEAD"])[0] if any(places) else ""
+        pinned: dict[Known, None] = {}
+        for claim, place in zip(claims, places, strict=True):
+            if place:
+                known = Known(place, *claim[1:4], self.blob(place), committed=commit, state="fresh")
+                pinned[known._replace(sign=self._sign(known), stamp=self._settled(place))] = None
+            elif claim.given:
+                pinned[Known(*claim[:4])] = None
+        # A file of which a part is claimed is claimed by that.
+        told = {known.path for known in pinned if known.symbol or known.line}
+        return [item for item in pinned if item.symbol or item.line or item.path not in told]
+
+    def _located(self, claims: Sequence[Claim], git: Git) -> list[str]:
+        """The path where each claim holds; empty where it holds nowhere, or in many places."""
+        paths = {claim.path: self.inside(claim.path) for claim in claims if claim.path}
+        there = {path: own for path, own in paths.items() if own and self.stamp(own)}
+        there |= self._completed(paths.keys() - there.keys(), git)
+        named = [there[claim.path] for claim in claims if claim.path in there]
+        places: list[str] = []
+        for claim in claims:
+            home = there.get(claim.path, "")
+            if claim.symbol:
+                likely = [home, *named] if claim.kind in _SYMBOLS else [home]
+                home = next((path for path in likely if path and self._holds(path, claim)), "")
+            places.append(home)
+        return self._searched(claims, places, git)
+
+    def _holds(self, path: str, claim: Claim) -> bool:
+        """Whether a file has the symbol; a mere mention is enough only for a citation."""
+        sign = self._sign(claim._replace(path=path))
+        return bool(sign) and (sign != WORD or claim.given)
+
+    def _searched(self, claims: Sequence[Claim], places: list[str], git: Git) -> list[str]:
+        """The places, completed by the one file that defines a symbol which has none yet."""
+        homeless = {
+            claim.symbol
+            for claim, place in zip(claims, places, strict=True)
+            if not place and claim.kind in _SYMBOLS
+        }
+        homes = self._homes(homeless, git)
+        for at, claim in enumerate(claims):
+            found = homes.get(claim.symbol, [])
+            if not places[at] and len(found) == 1:
+                places[at] = found[0]
+        return places
+
+    def _completed(self, paths: Iterable[str], git: Git) -> dict[str, str]:
+        """The one tracked file that each partial path can mean."""
+        wanted = set(paths)
+        full: dict[str, str] = {}
+        files = [path for path, _ in git.files()] if wanted else []
+        for path in wanted:
+            ends = [file for file in files if file.endswith(f"/{path}")]
+            if len(ends) == 1:
+                full[path] = ends[0]
+        return full
+
+    def _homes(self, symbols: Iterable[str], git: Git) -> dict[str, list[str]]:
+        """The files of the tree that define each symbol."""
+        wanted = sorted(set(symbols))
+        homes: dict[str, list[str]] = {symbol: [] for symbol in wanted}
+        likely = git.defining({_first_part(symbol) for symbol in wanted}) if wanted else {}
+        for path in sorted({path for paths in likely.values() for path in paths}):
+            text = self.text(path)
+            for symbol in wanted:
+                if path in likely[_first_part(symbol)] and definition(text, path, symbol):
+                    homes[symbol].append(path)
+        return homes
+
+    def _settled(self, path: str) -> str:
+        """The stamp, unless the file changed so lately that it could change again within it."""
+        status = self._status(path)
+        fresh = status is not None and time.time_ns() - status.st_mtime_ns < _SETTLED
+        return "" if fresh and self.stamp(path) != DIRECTORY else self.stamp(path)
+
+    # ---------------------------------------------------------------- what became of it
+
+    def check(self, known: Sequence[Known], thorough: bool = False) -> list[Known]:
+        """The claims with what became of them; where a stamp still holds, nothing is read.
+
+        A thorough check also follows files through the renames of the last commits one by one,
+        which takes seconds in a large repository.
+        """
+        looks = {(claim.path, claim.stamp) for claim in known if claim.blob}
+        changed = stamps_io.changed(self.root, looks)
+        index = stamps_io.index_stamp(self.root) if changed or thorough else ""
+        seen: dict[int, Seen] = {}
+        for at, claim in enumerate(known):
+            again = (claim.path, claim.stamp) in changed
+            if claim.blob and (again or (thorough and claim.state in _LOST)):
+                seen[at] = self._seen(claim)
+        lost = [at for at, sight in seen.items() if state(known[at], sight) == "missing"]
+        places = self._moves([known[at] for at in lost], Git(self.root), thorough)
+        for at, place in zip(lost, places, strict=True):
+            seen[at] = seen[at]._replace(moved_to=place)
+        checked = list(known)
+        for at, sight in seen.items():
+            verdict = state(known[at], sight)
+            stamp = self._settled(known[at].path)
+            if verdict in _LOST:
+                stamp = stamps_io.of_whole_tree(stamp, index)
+            checked[at] = known[at]._replace(state=verdict, moved_to=sight.moved_to, stamp=stamp)
+        return checked
+
+    def _moves(self, lost: Sequence[Known], git: Git, thorough: bool) -> list[str]:
+        """Where each lost claim is now; empty where it is nowhere, or in more than one place."""
+        if not lost:
+            return []
+        gone = {known.path: known for known in lost if not self.stamp(known.path)}
+        files = self._moved_files(gone, git, thorough)
+        symbols = [known for known in lost if known.symbol and known.kind in _SYMBOLS]
+        homes = self._homes({known.symbol for known in symbols}, git)
+        before = git.texts(
+            {(known.committed, home) for known in symbols for home in homes[known.symbol]}
+        )
+        places = []
+        for known in lost:
+            place = files.get(known.path, "")
+            if known.symbol and not (place and self._sign(known._replace(path=place))):
+                # What defined the symbol back then as well is not where it went.
+                new = [
+                    home
+                    for home in homes.get(known.symbol, ())
+                    if not definition(before.get((known.committed, home), ""), home, known.symbol)
+                ]
+                place = new[0] if len(new) == 1 else ""
+            places.append(place)
+        return places
+
+    def _moved_files(self, gone: dict[str, Known], git: Git, thorough: bool) -> dict[str, str]:
+        """The new path of each file that is gone: the same content, or what git calls a rename."""
+        if not gone:
+            return {}
+        wanted = {known.blob for known in gone.values()} - {EMPTY_BLOB}
+        by_blob: dict[str, list[str]] = {}
+        untracked = 0
+        for path, blob in git.files():
+            if not blob and untracked < MOST_UNTRACKED:
+                untracked += 1
+                blob = self.blob(path)
+            if blob in wanted and self.stamp(path):
+                by_blob.setdefault(blob, []).append(path)
+        moved: dict[str, str] = {}
+        for path, known in gone.items():
+            same = by_blob.get(known.blob, [])
+            named = [new for new in same if os.path.basename(new) == os.path.basename(path)]
+            if len(same) == 1 or len(named) == 1:
+                moved[path] = same[0] if len(same) == 1 else named[0]
+        commits = {known.committed for path, known in gone.items() if path not in moved}
+        renames = git.renames(commits - {""}) if commits else {}
+        if thorough and not gone.keys() <= moved.keys() | renames.keys():
+            renames = {**git.renames_step_by_step(), **renames}
+        for path in gone.keys() - moved.keys():
+            new = _last(path, renames)
+            if new != path and self.stamp(new):
+                moved[path] = new
+        return moved
+
+
+# -------------------------------------------------------------------- reading
+
+
+def _decoded(content: bytes) -> str:
+    if len(content) > LARGEST_READ or b"\0" in content[:8000]:
+        return ""
+    return content.decode("utf-8", "replace")
+
+
+def _short_hash(text: str) -> str:
+    return sha1(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _sign_of_symbol(text: str, path: str, symbol: str, kind: str) -> str:
+    found = definition(text, path, symbol)
+    if found:
+        return _short_hash(found.head if kind == "declaration" else f"{found.head}\n{found.whole}")
+    parsed = path.endswith((".py", ".pyi", ".json", ".toml")) or kind in ("command", "key")
+    return WORD if not parsed and mentions(text, symbol) else ""
+
+
+def _first_part(symbol: str) -> str:
+    return re.split(r"\.|::|#", symbol)[0]
+
+
+def _last(path: str, renames: dict[str, str]) -> str:
+    seen = {path}
+    while (path := renames.get(path, path)) not in seen:
+        seen.add(path)
+    return path

@@ -1,1 +1,0 @@
-"""Claude Code: its hooks (also read by VS Code), its transcripts, its settings files."""

@@ -1,1 +1,0 @@
-"""Codex CLI: its hooks, its rollout files, its settings files."""

@@ -1,1 +1,0 @@
-"""Cursor: its hooks, its agent transcripts, its settings files."""

@@ -1,1 +1,0 @@
-"""Gemini CLI: its hooks, its chat files, its settings file."""

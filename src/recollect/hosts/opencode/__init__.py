@@ -1,1 +1,0 @@
-"""OpenCode: its plugin events, its session store, its settings files."""

@@ -1,0 +1,208 @@
+"""The vectors of the entries, which of them are still to be made, and the blocks they are found by.
+
+All vectors of a space are of one embedder. A block is what `core.nearest` packs: its places are
+told apart by the numbers of their entries. A removed vector leaves a dead place, and the block
+is packed again later. It does not know what a vector means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..storage.database import Tx
+
+if TYPE_CHECKING:
+    from array import array
+
+_EMBEDDER = "embedder"
+
+
+class Waiting(NamedTuple):
+    """An entry without a vector: what it stands for."""
+
+    entry: int
+    source: str
+    ref: str
+    seq: int
+
+
+class Block(NamedTuple):
+    """The signs of many vectors."""
+
+    block: int
+    entries: array[int]
+    planes: bytes
+
+
+def await_vectors(tx: Tx, entries: Sequence[int]) -> None:
+    """Note that the vectors of these entries are to be made."""
+    tx.insert("unembedded", "entry", ((entry,) for entry in entries))
+
+
+def await_again(tx: Tx, entry: int) -> None:
+    """Note that an entry's vector is to be made anew; another process may have noted it."""
+    tx.run(
+        "INSERT INTO unembedded (entry, space) VALUES (:entry, :space) ON CONFLICT DO NOTHING",
+        {"entry": entry},
+    )
+
+
+def remove(tx: Tx, entry: int) -> None:
+    """Forget the entry's vector, made or not."""
+    tx.run("DELETE FROM unembedded WHERE entry = :entry AND space = :space", {"entry": entry})
+    row = tx.one(
+        "DELETE FROM vectors WHERE entry = :entry AND space = :space RETURNING block",
+        {"entry": entry},
+    )
+    if row and row[0]:
+        tx.run(
+            "UPDATE blocks SET dead = dead + 1 WHERE space = :space AND block = :block",
+            {"block": row[0]},
+        )
+
+
+def waiting(tx: Tx, most: int) -> list[Waiting]:
+    """The first entries whose vector is to be made."""
+    rows = tx.run(
+        "SELECT e.id, e.source, e.ref, e.seq FROM unembedded u JOIN entries e ON e.id = u.entry "
+        "WHERE u.space = :space ORDER BY u.entry LIMIT :most",
+        {"most": most},
+    )
+    return list(map(Waiting._make, rows))
+
+
+def still_waiting(tx: Tx, entries: Sequence[int]) -> set[int]:
+    """Those of the entries whose vector is still to be made, held until the commit."""
+    numbers = ", ".join(map(str, entries))
+    rows = tx.run(
+        "SELECT entry FROM unembedded WHERE space = :space "
+        f"AND entry IN ({numbers}) {tx.for_update}"
+    )
+    return {row[0] for row in rows}
+
+
+def counts(tx: Tx) -> tuple[int, int]:
+    """How many vectors there are, and how many are still to be made."""
+    row = tx.one(
+        "SELECT (SELECT count(*) FROM vectors WHERE space = :space), "
+        "(SELECT count(*) FROM unembedded WHERE space = :space)"
+    )
+    return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
+def any_waiting(tx: Tx) -> bool:
+    """Whether a vector is to be made."""
+    return tx.one("SELECT entry FROM unembedded WHERE space = :space LIMIT 1") is not None
+
+
+def embedder(tx: Tx) -> str:
+    """Who made the vectors of this space; empty when there are none."""
+    row = tx.one("SELECT value FROM state WHERE space = :space AND key = :key", {"key": _EMBEDDER})
+    return str(row[0]) if row else ""
+
+
+def begin(tx: Tx, embedder: str, now: int) -> None:
+    """Start again with another embedder: vectors of two are never compared. Of several processes
+    that would, the first does; the others wait for it here and find it done."""
+    mine = tx.one(
+        "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :value, :now) "
+        "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated "
+        "WHERE state.value <> excluded.value RETURNING key",
+        {"key": _EMBEDDER, "value": embedder, "now": now},
+    )
+    if mine is None:
+        return
+    for table in ("vectors", "blocks", "unembedded"):
+        tx.run(f"DELETE FROM {table} WHERE space = :space")
+    # What others wrote since then waits already.
+    tx.run(
+        "INSERT INTO unembedded (entry, space) "
+        "SELECT id, space FROM entries WHERE space = :space AND part = 0 ON CONFLICT DO NOTHING"
+    )
+
+
+def put(tx: Tx, made: Sequence[tuple[int, bytes]], block: int) -> None:
+    """Keep vectors that were waited for."""
+    tx.insert("vectors", "entry, block, vector", ((entry, block, vector) for entry, vector in made))
+    tx.many(
+        "DELETE FROM unembedded WHERE entry = :entry AND space = :space",
+        ({"entry": entry} for entry, _ in made),
+    )
+
+
+def of(tx: Tx, entries: Sequence[int]) -> dict[int, bytes]:
+    """The vectors of these entries, as far as they are made."""
+    if not entries:
+        return {}
+    numbers = ", ".join(map(str, entries))
+    found = tx.run(
+        f"SELECT entry, vector FROM vectors WHERE space = :space AND entry IN ({numbers})"
+    )
+    return {entry: bytes(vector) for entry, vector in found}
+
+
+def in_block(tx: Tx, block: Block) -> dict[int, bytes]:
+    """The vectors that live in a block."""
+    numbers = ", ".join(map(str, block.entries))
+    found = tx.run(
+        "SELECT entry, vector FROM vectors WHERE space = :space AND block = :block "
+        f"AND entry IN ({numbers})",
+        {"block": block.block},
+    )
+    return {entry: bytes(vector) for entry, vector in found}
+
+
+_BLOCK = "SELECT block, entries, planes FROM blocks WHERE space = :space"
+
+
+def blocks(tx: Tx) -> list[Block]:
+    """All blocks."""
+    return [_block(*row) for row in tx.run(f"{_BLOCK} ORDER BY block")]
+
+
+def with_dead(tx: Tx) -> list[Block]:
+    """The blocks in which a vector died."""
+    return [_block(*row) for row in tx.run(f"{_BLOCK} AND dead > 0 ORDER BY block")]
+
+
+def last(tx: Tx) -> Block:
+    """The newest block; block 1, empty, when there is none."""
+    row = tx.one(f"{_BLOCK} ORDER BY block DESC LIMIT 1 {tx.for_update}")
+    return _block(*row) if row else _block(1, b"", b"")
+
+
+def set_block(tx: Tx, block: Block) -> None:
+    """Write a block that is new or has grown; dead places in it stay counted."""
+    tx.run(
+        "INSERT INTO blocks (space, block, size, dead, entries, planes) "
+        "VALUES (:space, :block, :size, 0, :entries, :planes) ON CONFLICT (space, block) "
+        "DO UPDATE SET size = excluded.size, entries = excluded.entries, planes = excluded.planes",
+        {
+            "block": block.block,
+            "size": len(block.entries),
+            "entries": block.entries.tobytes(),
+            "planes": block.planes,
+        },
+    )
+
+
+def replace_block(tx: Tx, block: Block) -> None:
+    """Write a block without dead places; one without vectors goes."""
+    place = {"block": block.block}
+    tx.run("DELETE FROM blocks WHERE space = :space AND block = :block", place)
+    if block.entries:
+        set_block(tx, block)
+
+
+def dissolve(tx: Tx, block: Block) -> None:
+    """Take a block away and leave its vectors, which the engine itself knows by now."""
+    place = {"block": block.block}
+    tx.run("UPDATE vectors SET block = 0 WHERE space = :space AND block = :block", place)
+    tx.run("DELETE FROM blocks WHERE space = :space AND block = :block", place)
+
+
+def _block(number: int, entries: bytes, planes: bytes) -> Block:
+    from array import array
+
+    return Block(number, array("q", bytes(entries)), bytes(planes))

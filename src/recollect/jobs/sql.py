@@ -1,0 +1,131 @@
+"""Work that one runner does at a time: a lease with an owner, and how far the work has come.
+
+`owner` and `attempt` fence every effect: whoever lost the lease finds that it is not theirs any
+more. A try counts as a failure from its beginning until it is finished, so that one that was killed
+counts too. It does not know what the work is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from json import dumps
+from typing import NamedTuple
+
+from ..storage.database import Row, Tx
+from ..storage.rows import load
+from ..types.records import Json, SafeText
+
+_COLUMNS = "id, status, owner, attempt, lease_until, success_watermark, error, updated, payload"
+
+
+class Job(NamedTuple):
+    """A job as it stands: `updated` is when the work was done last, `progress` how far it came, in
+    its own words, `success_watermark` the same as earlier versions told it, `failures` how many
+    tries were not finished since, and `tried` when the last of them began."""
+
+    id: str
+    status: str
+    owner: str
+    attempt: int
+    lease_until: int
+    success_watermark: int
+    error: str
+    updated: int
+    progress: Mapping[str, Json]
+    failures: int
+    tried: int
+
+
+def get(tx: Tx, kind: str, subject: str = "", hold: bool = False) -> Job | None:
+    """The job of a kind and subject; with `hold`, nobody else changes it before the commit."""
+    row = tx.one(
+        f"SELECT {_COLUMNS} FROM jobs WHERE space = :space AND kind = :kind "
+        "AND subject = :subject " + (tx.for_update if hold else ""),
+        {"kind": kind, "subject": subject},
+    )
+    return _job(row) if row else None
+
+
+def take(tx: Tx, kind: str, owner: str, now: int, lease: int, subject: str = "") -> Job | None:
+    """Take the lease, or None while somebody else has it."""
+    held = get(tx, kind, subject, hold=True)
+    row = tx.one(
+        "INSERT INTO jobs (space, id, kind, subject, payload, status, owner, attempt, lease_until, "
+        "run_after, input_watermark, success_watermark, error, created, updated) VALUES (:space, "
+        ":id, :kind, :subject, :payload, 'running', :owner, 1, :until, 0, 0, 0, '', :now, 0) "
+        "ON CONFLICT (space, kind, subject) DO UPDATE SET status = 'running', error = '', "
+        "payload = excluded.payload, owner = excluded.owner, attempt = jobs.attempt + 1, "
+        "lease_until = excluded.lease_until "
+        "WHERE jobs.status <> 'running' OR jobs.lease_until <= :now "
+        f"RETURNING {_COLUMNS}",
+        {
+            "id": f"j-{kind}-{subject}" if subject else f"j-{kind}",
+            "kind": kind,
+            "subject": subject,
+            "payload": _payload(
+                held.progress if held else {}, held.failures + 1 if held else 1, now
+            ),
+            "owner": owner,
+            "now": now,
+            "until": now + lease,
+        },
+    )
+    return _job(row) if row else None
+
+
+def finish(tx: Tx, job: Job, progress: Mapping[str, Json], now: int) -> bool:
+    """Give the lease back after the work was done; false when it was lost meanwhile."""
+    done = job._replace(status="done", error="", updated=now, progress=progress, failures=0)
+    return _release(tx, done)
+
+
+def fail(tx: Tx, job: Job, error: SafeText, counts: bool = True) -> bool:
+    """Give the lease back after the work failed; what was done before still counts. What only came
+    at a bad moment `counts` not."""
+    failures = job.failures if counts else job.failures - 1
+    return _release(tx, job._replace(status="failed", error=error, failures=failures))
+
+
+def _release(tx: Tx, job: Job) -> bool:
+    row = tx.one(
+        "UPDATE jobs SET status = :status, owner = '', lease_until = 0, error = :error, "
+        "payload = :payload, updated = :updated WHERE space = :space AND id = :id "
+        "AND owner = :owner AND attempt = :attempt RETURNING id",
+        {
+            "id": job.id,
+            "owner": job.owner,
+            "attempt": job.attempt,
+            "status": job.status,
+            "error": job.error,
+            "updated": job.updated,
+            "payload": _payload(job.progress, job.failures, job.tried),
+        },
+    )
+    return row is not None
+
+
+def rewind(
+    tx: Tx, kind: str, status: str, progress: Mapping[str, Json], updated: int, subject: str = ""
+) -> None:
+    """Set back how far the work has come."""
+    tx.run(
+        "UPDATE jobs SET status = :status, payload = :payload, updated = :updated "
+        "WHERE space = :space AND kind = :kind AND subject = :subject",
+        {
+            "kind": kind,
+            "subject": subject,
+            "status": status,
+            "payload": _payload(progress, 0, 0),
+            "updated": updated,
+        },
+    )
+
+
+def _job(row: Row) -> Job:
+    held = load(row[-1])
+    told = (held.get("progress", {}), held.get("failures", 0), held.get("tried", 0))
+    return Job._make((*row[:-1], *told))
+
+
+def _payload(progress: Mapping[str, Json], failures: int, tried: int) -> str:
+    return dumps({"progress": progress, "failures": failures, "tried": tried})

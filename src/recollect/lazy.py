@@ -1,0 +1,88 @@
+"""Run the code of this package's modules when they are first used.
+
+Every command and every hook starts a process and pays for each module that runs. With this finder
+installed, `from ..recall import ranking` only notes where the module is; its code runs when the
+first attribute is read. `from ..recall.ranking import rank` reads an attribute at once. So import
+modules, and import names only from modules that are needed in any case. Importing this module
+installs the finder; `recollect/__init__.py` imports it first.
+"""
+
+from __future__ import annotations
+
+import sys
+from _frozen_importlib_external import PathFinder, SourceFileLoader
+from _thread import RLock
+from types import ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+
+_PREFIX = f"{__package__}."
+_IMPORT_ATTRIBUTES = frozenset(
+    "__cached__ __class__ __dict__ __file__ __loader__ __name__ __package__ __path__ __spec__".split()
+)
+"""What the import system itself reads and writes: no reason to run a module."""
+
+
+class _PendingModule(ModuleType):
+    """A module whose code has not run yet."""
+
+    def __getattribute__(self, name: str) -> object:
+        if name not in _IMPORT_ATTRIBUTES:
+            ModuleType.__getattribute__(self, "__loader__").run(self)
+        return ModuleType.__getattribute__(self, name)
+
+
+class _PendingLoader:
+    """Loads a module when it is first used; other threads wait until it is complete."""
+
+    def __init__(self, loader: SourceFileLoader) -> None:
+        self._loader = loader
+        self._lock = RLock()
+        self._running = False
+
+    def __getattr__(self, name: str) -> object:
+        """Return what `python -m`, inspect and others ask a loader for."""
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _PendingModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing yet: `run` does it."""
+
+    def run(self, module: ModuleType) -> None:
+        """Run the module's code, unless it has run or is running in this thread."""
+        with self._lock:
+            if self._running or type(module) is not _PendingModule:
+                return
+            self._running = True
+            try:
+                self._loader.exec_module(module)
+                module.__class__ = ModuleType  # type: ignore[assignment]
+                module.__loader__ = self._loader
+                if module.__spec__:
+                    module.__spec__.loader = self._loader
+            finally:
+                self._running = False
+
+
+class _LazyFinder:
+    """Finds the modules of this package, and leaves running them for later."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if path is None or not name.startswith(_PREFIX):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec and type(spec.loader) is SourceFileLoader and not spec.submodule_search_locations:
+            spec.loader = _PendingLoader(spec.loader)  # type: ignore[assignment]
+        return spec
+
+
+if _LazyFinder not in sys.meta_path:
+    sys.meta_path.insert(0, _LazyFinder)

@@ -1,0 +1,246 @@
+"""Operations on what happened and what is made of it: episodes, lessons, links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict, Unpack
+
+from ..context import new_id
+from ..documents.input_files_io import records
+from ..episodes import aging
+from ..episodes import steps as episodes_steps
+from ..errors import InvalidInput, NotFound
+from ..memory.operations import Memories
+from ..recall import steps as recall_steps
+from ..recall import steps_links as recall_steps_links
+from ..storage.database import Database
+from ..types.records import Json, Link
+from . import steps
+
+
+class EpisodeFields(TypedDict, total=False):
+    """What is told of an episode besides its goal and outcome.
+
+    files: files it was about (repeat for several)
+    artifacts: files that were made or changed (repeat for several)
+    constraints: what had to be kept to (repeat for several)
+    errors: an error and what helped, as "TypeError: no len() => pass a list" (repeat for several)
+    phase: exploration, implementation, debugging, review or refactoring
+    task: the task's id or slug
+    session: the session it happened in
+    agent: who did it
+    commit: the commit that came of it
+    sources: addresses of the messages it is told from (repeat for several)
+    """
+
+    files: Sequence[str]
+    artifacts: Sequence[str]
+    constraints: Sequence[str]
+    errors: Sequence[str]
+    phase: str
+    task: str
+    session: str
+    agent: str
+    commit: str
+    sources: Sequence[str]
+
+
+class Experience(Memories):
+    """Episodes, consolidation and links."""
+
+    def record_episode(
+        self,
+        goal: str = "",
+        outcome: str = "unknown",
+        episode: Mapping[str, Json] | None = None,
+        **fields: Unpack[EpisodeFields],
+    ) -> episodes_steps.Kept:
+        """Keep what happened on a task: in a few words, or whole as JSON.
+
+        goal: what was to be done
+        outcome: success, failure, partial or unknown
+        episode: the whole episode as a JSON object, in place of all other options
+
+        Example: recollect episode record "Add login" --outcome success --file src/login.py
+        """
+        if episode is not None and (goal or fields):
+            raise InvalidInput("give a whole episode or its parts, not both", where="episode")
+        errors = fields.pop("errors", ())
+        told = {"goal": goal, "outcome": outcome, **fields}
+        given = episodes_steps.by_hand(told, errors) if episode is None else episode
+        now = self._clock()
+        label = self.origin
+        if self._project_space.present():
+            label = self._project_space.read(
+                lambda tx: episodes_steps.label_for(tx, self.origin, given)
+            )
+        row, redacted = episodes_steps.prepared(given, self.origin, label, now)
+        return self._project_space.write(lambda tx: episodes_steps.keep(tx, row, redacted))
+
+    def load_episodes(self, path: str) -> tuple[episodes_steps.Kept, ...]:
+        """Read episodes from JSON: one or a list of them in a file, or all files of a folder.
+
+        path: the file or folder; what an agent loads is found, and nothing is made of it
+
+        Example: recollect episode load episodes/task-001.json
+        """
+        label = "user" if self.origin == "user" else "import"
+        now = self._clock()
+        ready = [episodes_steps.prepared(one, self.origin, label, now) for one in records(path)]
+        return self._project_space.write(
+            lambda tx: tuple(episodes_steps.keep(tx, row, redacted) for row, redacted in ready)
+        )
+
+    def build_episodes(self, session: str = "") -> episodes_steps.Built:
+        """Read episodes out of archived conversations: goals, actions, errors and their fixes.
+
+        session: only this session; without it, all that have grown since the last time
+
+        Example: recollect episode build
+        """
+        if not self._project_space.present():
+            return episodes_steps.Built(0, 0, 0, 0)
+        return episodes_steps.build(self._project_space, session, self._clock)
+
+    def episodes(
+        self, outcome: str = "", session: str = "", status: str = "", limit: int = 50
+    ) -> tuple[episodes_steps.Shown, ...]:
+        """What happened, newest first.
+
+        outcome: only this outcome: success, failure, partial or unknown
+        session: only this session
+        status: only this status: active or archived
+        limit: at most so many
+
+        Example: recollect episode list --outcome failure
+        """
+        if not self._project_space.present():
+            return ()
+        chosen = {"outcome": outcome, "session": session, "status": status}
+        where = {name: value for name, value in chosen.items() if value}
+        return tuple(self._project_space.read(lambda tx: episodes_steps.listing(tx, where, limit)))
+
+    def episode(self, id: str) -> episodes_steps.Shown:
+        """One episode whole, as it was given.
+
+        id: the episode's id, or the beginning of it
+
+        Example: recollect episode show e-4k9w2c --json
+        """
+        return episodes_steps.shown(
+            self._project_space.read(lambda tx: episodes_steps.existing(tx, id))
+        )
+
+    def replay(self, id: str) -> episodes_steps.Replay:
+        """An episode step by step, with the present state of each of its files.
+
+        id: the episode's id, or the beginning of it
+
+        Example: recollect episode replay e-4k9w2c
+        """
+        row = self._project_space.read(lambda tx: episodes_steps.existing(tx, id))
+        return episodes_steps.replay(row, self._tree().stamp)
+
+    def learnings(self, since: str = "", limit: int = 30) -> tuple[aging.Day, ...]:
+        """The errors that came up, by day, each with what resolved it.
+
+        since: only since this time, such as 2026-01-06 or "a week ago"
+        limit: at most so many days, the newest
+
+        Example: recollect learnings --since "a week ago"
+        """
+        if not self._project_space.present():
+            return ()
+        start = recall_steps.moment(since, self._clock())
+        found = self._project_space.read(lambda tx: episodes_steps.learnings(tx, start, limit))
+        return tuple(found)
+
+    # ---------------------------------------------------------------- consolidation
+
+    def consolidate(self, dry_run: bool = False, if_due: bool = False) -> steps.Consolidated:
+        """Make lessons of what happened, merge what says the same, archive what has faded.
+
+        dry_run: change nothing, show what would be done and why
+        if_due: only if a week has passed since the last time, or it left something over
+
+        Example: recollect consolidate --dry-run
+        Example: recollect consolidate
+        """
+        space = self._project_space
+        if not space.present():
+            return steps.Consolidated(not dry_run, 0)
+        self._write_recalls()
+        means = steps.Means(self._clock, new_id, self._meaning())
+        if dry_run:
+            return steps.preview(space, means)
+        return steps.run(space, new_id("r"), means, if_due)
+
+    def undo_consolidation(self) -> steps.Undone:
+        """Take back the last consolidation: everything is exactly as it was before.
+
+        Example: recollect consolidate undo
+        """
+        self._write_recalls()
+        now = self._clock()
+        return self._project_space.write(lambda tx: steps.undo(tx, now))
+
+    # ---------------------------------------------------------------- links
+
+    def link(
+        self, source: str, relation: str, target: str, reason: str = "", remove: bool = False
+    ) -> Link:
+        """Connect two records; a link can be followed from both ends.
+
+        source: an id or address
+        relation: derived_from, related_to, contradicts, elaborates, example_of, supersedes or
+            superseded_by
+        target: another id or address
+        reason: why they belong together
+        remove: end the link instead
+
+        Example: recollect link m-4k9w2c elaborates m-8x1b7d
+        """
+        now = self._clock()
+        found, (one, other) = self._space_with(source, target)
+        space = self._writable(found)
+        if not remove:
+            return space.write(
+                lambda tx: recall_steps_links.link(
+                    tx, (one, other), relation, reason, self.origin, now
+                )
+            )
+        if not space.write(lambda tx: recall_steps_links.unlink(tx, (one, other), relation, now)):
+            raise NotFound("there is no such link", where=f"{source} {relation} {target}")
+        return Link(one, relation, other, reason, self.origin, now)
+
+    def _space_with(self, *addresses: str) -> tuple[Database, list[str]]:
+        """The space that has all these records, and what they are called in links."""
+        for space in (self._project_space, self._user_space):
+            if space.present():
+                refs = space.read(
+                    lambda tx: [recall_steps_links.ref_of(tx, one) for one in addresses]
+                )
+                if all(refs):
+                    return space, refs
+        several = "they must be records of one space" if len(addresses) > 1 else ""
+        raise NotFound(
+            "there is no such record",
+            where=", ".join(addresses),
+            hint=several or "`recollect list` shows what there is",
+        )
+
+    def links(
+        self, id: str, depth: int = 1, format: str = "", relation: Sequence[str] = ()
+    ) -> recall_steps_links.Linked:
+        """What is linked to a record, in both directions, over so many steps.
+
+        id: an id or address
+        depth: how many steps to follow
+        format: the graph as json, dot or mermaid
+        relation: only these, as seen on the way: source_of, superseded_by, … (repeat for several)
+
+        Example: recollect links m-4k9w2c --depth 2
+        Example: recollect links m-4k9w2c --depth 3 --format mermaid
+        """
+        space, (start,) = self._space_with(id)
+        return space.read(lambda tx: recall_steps_links.follow(tx, start, depth, relation, format))

@@ -1,0 +1,302 @@
+"""Consolidation: what episodes and memories teach, as a plan that changes nothing by itself.
+
+Decides which tasks are of one sort and become a pattern, which resolved errors become pitfalls,
+and which existing memories gain evidence instead. What memories do among themselves is decided in
+`core.reconcile`, what fades in `core.lifecycle`. A source is never deleted. Nothing derived is
+more trusted than the least trusted of what it is derived from, and what one session tells twice
+counts once. It does not know the store; `validate` proves a plan before it is applied.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+
+from ..actions.error_signatures import SLIPS
+from ..episodes.records import Episode, ErrorSeen
+from ..index.clusters import THRESHOLD, Features, Similarity, alike, clusters, features_of, spoken
+from ..index.word_meaning import Meaning, Vectors
+from ..memory.duplicates import contradictions, merges, promotions
+from ..memory.lifecycle import FADED, weak_ones
+from ..types.records import FOREVER, Memory
+from ..types.trust import least
+from .plan_rules import LEAST_CONFIDENCE, MOST_DEPTH, depth_of, validate
+from .plan_steps import Archive, Learn, LeftOut, Plan, Reinforce, Step, ref
+from .wording import pattern_lesson, pitfall_lesson, signature
+
+__all__ = ["EVIDENCE", "plan", "validate", "vocabulary"]
+
+FEWEST = 2
+MOST_CONFIDENCE = 0.97
+EVIDENCE = {"success": 0.6, "partial": 0.42, "unknown": 0.42, "failure": 0.2}
+"""How likely one independent episode makes it that a pattern is real."""
+
+Links = Collection[tuple[str, str, str]]
+"""Links that there are: source, relation, target."""
+
+
+def plan(
+    episodes: Iterable[Episode],
+    memories: Iterable[Memory],
+    now: int,
+    similarity: Similarity | None = None,
+    vectors: Vectors | None = None,
+    links: Links = (),
+    new: Container[str] | None = None,
+) -> Plan:
+    """What to do. The same episodes and memories give the same plan, in whatever order they come.
+
+    `similarity` compares two episodes by their places in the order of time and id; `vectors` are
+    those of the words in `vocabulary`. Without either, words and files decide. Where `new` names
+    episodes, the others only say what these have in common with them.
+    """
+    told = sorted(episodes, key=lambda episode: (episode.at, episode.id))
+    fresh = frozenset(one.id for one in told if new is None or one.id in new)
+    memories = list(memories)
+    known = sorted(filter(_in_use, memories), key=lambda memory: memory.id)
+    left_out = [
+        LeftOut((one.id,), f"derived {depth_of(one)} times over")
+        for one in told
+        if _too_deep(one) and one.id in fresh
+    ]
+    # What faded is still known: when it comes up again it comes back, and gets no twin.
+    lessons = sorted(filter(_is_lesson, memories), key=_in_use_first)
+    steps: list[Step] = [*_pitfalls(told, fresh, lessons, left_out)]
+    meaning = Meaning(vectors) if vectors else None
+    steps += _patterns(told, fresh, lessons, left_out, similarity, meaning)
+    touched = {step.memory for step in steps if isinstance(step, Reinforce)}
+    for promoted in promotions(known, touched):
+        steps.append(promoted)
+        touched.update((promoted.memory, *promoted.others))
+    for merged in merges(known, touched):
+        steps.append(merged)
+        touched.update((merged.keep, *merged.others))
+    there = {
+        frozenset((ref(one), ref(other))) for one, name, other in links if name == "contradicts"
+    }
+    gone = {other for step in steps for other in getattr(step, "others", ())}
+    steps += contradictions(known, gone, lambda one, other: frozenset((one, other)) in there)
+    weak = (one for one in weak_ones(known, now) if one.id not in touched)
+    steps += [Archive(one.id, one.reason) for one in weak]
+    return Plan(tuple(steps), tuple(left_out))
+
+
+def vocabulary(episodes: Iterable[Episode]) -> dict[str, str]:
+    """The words of the goals, as `plan` wants their vectors: by key, each as it was said."""
+    return spoken(episode.goal for episode in episodes)
+
+
+def _in_use(memory: Memory) -> bool:
+    return memory.valid_to == FOREVER and memory.status in ("active", "proposed")
+
+
+def _is_lesson(memory: Memory) -> bool:
+    asleep = memory.valid_to == FOREVER and memory.status == "archived"
+    return memory.kind in ("pitfall", "pattern") and (asleep or _in_use(memory))
+
+
+def _in_use_first(memory: Memory) -> tuple[bool, str]:
+    """Of two that say the same, the first one counts."""
+    return not _in_use(memory), memory.id
+
+
+def _too_deep(episode: Episode) -> bool:
+    return depth_of(episode) >= MOST_DEPTH
+
+
+def _only_talk(episode: Episode) -> bool:
+    """Whether nothing was done that could be done again: a question that was answered."""
+    return episode.outcome == "unknown" and not (episode.actions or episode.files)
+
+
+def _confidence(support: Iterable[Episode], before: float = 0.0) -> float:
+    """How sure a lesson is: each independent episode adds its part to what was known before."""
+    best: dict[str, float] = {}
+    for episode in support:
+        told_by = episode.session or episode.task_id or episode.id
+        best[told_by] = max(best.get(told_by, 0.0), EVIDENCE[episode.outcome])
+    if not best:
+        return before
+    doubt = 1.0 - before
+    for part in best.values():
+        doubt *= 1.0 - part
+    return max(before, round(min(1.0 - doubt, MOST_CONFIDENCE), 4))
+
+
+def evidence_of(memory: Memory) -> set[str]:
+    """The ids of all that a memory was made from or that supports it."""
+    return {ref(one) for one in (*memory.evidence, *memory.sources)}
+
+
+def _more_evidence(
+    memory: Memory, episodes: Sequence[Episode], why: str, left_out: list[LeftOut]
+) -> Iterator[Reinforce]:
+    """Evidence that the memory does not have yet; only what is as trusted makes it surer."""
+    have = evidence_of(memory)
+    new = [episode for episode in episodes if episode.id not in have]
+    sources = tuple(dict.fromkeys(episode.id for episode in new))
+    if new and not _in_use(memory) and FADED not in memory.detail:
+        left_out.append(LeftOut(sources, f"{memory.id} says so, and somebody archived it"))
+    elif new:
+        trusted = [one for one in new if least((one.label, memory.label)) == memory.label]
+        confidence = _confidence(trusted, memory.confidence)
+        # An old story that is read only now does not bring back what faded since.
+        revives = _in_use(memory) or any(one.at > memory.last_reinforced for one in trusted)
+        revives = bool(trusted) and revives
+        yield Reinforce(memory.id, sources, confidence, memory.label, why, revives)
+
+
+# ---------------------------------------------------------------- pitfalls
+
+Case = tuple[Episode, ErrorSeen]
+
+
+def _pitfalls(
+    episodes: Sequence[Episode],
+    fresh: Container[str],
+    memories: Sequence[Memory],
+    left_out: list[LeftOut],
+) -> Iterator[Learn | Reinforce]:
+    """Every error that was resolved: a new pitfall, or more evidence for one that is known."""
+    seen: dict[str, list[Case]] = {}
+    for episode in episodes:
+        for error in () if _too_deep(episode) else episode.resolved:
+            mark = signature(error.type, error.message, error.resolution)
+            seen.setdefault(mark, []).append((episode, error))
+    known: dict[str, Memory] = {}
+    for memory in memories:
+        if memory.kind == "pitfall":
+            known.setdefault(_mark(memory), memory)
+    for mark, cases in seen.items():
+        told = [episode for episode, _ in cases]
+        sources = tuple(dict.fromkeys(episode.id for episode in told))
+        if not any(source in fresh for source in sources):
+            continue
+        if mark in known:
+            yield from _more_evidence(known[mark], told, "the error came up again", left_out)
+        elif cases[0][1].type in SLIPS and len(sources) < FEWEST:
+            left_out.append(LeftOut(sources, f"a slip with a tool ({cases[0][1].type}), seen once"))
+        else:
+            yield _pitfall(cases, sources)
+
+
+def _mark(memory: Memory) -> str:
+    told = (str(memory.detail.get(name, "")) for name in ("what_fails", "why", "prevention"))
+    return signature(*told)
+
+
+def _pitfall(cases: Sequence[Case], sources: tuple[str, ...]) -> Learn:
+    lesson = pitfall_lesson([error for _, error in cases])
+    # That an error was resolved is known, however the task ended.
+    episodes = [episode._replace(outcome="success") for episode, _ in cases]
+    counted = {"source": list(sources), "count": len(cases), "depth": _depth(episodes)}
+    return Learn(
+        "pitfall",
+        lesson.text,
+        lesson.subject,
+        {**lesson.detail, **counted},
+        (),
+        _confidence(episodes),
+        least(episode.label for episode in episodes),
+        sources,
+        f"an error that was resolved, seen {_times(len(cases))}",
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _depth(episodes: Iterable[Episode]) -> int:
+    """How far a memory made of these is from what really happened."""
+    return 1 + max(map(depth_of, episodes), default=0)
+
+
+# ---------------------------------------------------------------- patterns
+
+
+def _patterns(
+    episodes: Sequence[Episode],
+    fresh: Container[str],
+    memories: Sequence[Memory],
+    left_out: list[LeftOut],
+    similarity: Similarity | None,
+    meaning: Meaning | None,
+) -> Iterator[Learn | Reinforce]:
+    """Every sort of task that was done more than once: a new pattern, or more evidence for one."""
+    nothing = Features(frozenset())
+    features = [
+        nothing
+        if _too_deep(one) or _only_talk(one)
+        else features_of(one.goal, one.artifacts or one.files)
+        for one in episodes
+    ]
+    known = _KnownPatterns(memories, meaning)
+    supported: dict[str, list[Episode]] = {}
+    for cluster in clusters(features, similarity, meaning):
+        members = [episodes[place] for place in cluster.members]
+        if not any(one.id in fresh for one in members):
+            continue
+        same = known.like(members, features[cluster.centre])
+        if same is not None:
+            supported.setdefault(same.id, []).extend(members)
+            continue
+        confidence = _confidence(members)
+        if confidence >= LEAST_CONFIDENCE:
+            yield _pattern(episodes[cluster.centre], members, cluster.cohesion, confidence)
+        else:
+            told = f"tasks of one sort, but only {confidence:.2f} sure"
+            left_out.append(LeftOut(tuple(one.id for one in members), told))
+    for memory in memories:
+        if memory.id in supported:
+            more = supported[memory.id]
+            yield from _more_evidence(memory, more, "tasks of the same sort", left_out)
+
+
+class _KnownPatterns:
+    """The patterns there are, found by their evidence or by a rare word."""
+
+    def __init__(self, memories: Sequence[Memory], meaning: Meaning | None) -> None:
+        self._meaning = meaning
+        self._patterns = [memory for memory in memories if memory.kind == "pattern"]
+        self._features = [
+            features_of(f"{memory.subject} {memory.detail.get('goal', '')}", memory.examples)
+            for memory in self._patterns
+        ]
+        self._by_episode: dict[str, list[int]] = {}
+        self._by_word: dict[str, list[int]] = {}
+        for place, memory in enumerate(self._patterns):
+            for episode in evidence_of(memory):
+                self._by_episode.setdefault(episode, []).append(place)
+            for word in self._features[place].words:
+                self._by_word.setdefault(word, []).append(place)
+
+    def like(self, members: Sequence[Episode], centre: Features) -> Memory | None:
+        """The pattern that half of these were derived into already, or that is most like them."""
+        votes = Counter(at for one in members for at in self._by_episode.get(one.id, ()))
+        place, count = max(votes.items(), key=lambda vote: (vote[1], -vote[0]), default=(0, 0))
+        if 2 * count >= len(members):
+            return self._patterns[place]
+        words = sorted(centre.words, key=lambda word: (len(self._by_word.get(word, ())), word))
+        near = {at for word in words[:4] for at in self._by_word.get(word, ())[:20]}
+        scores = [(alike(self._features[at], centre, self._meaning), -at) for at in near]
+        best, at = max(scores, default=(0.0, 0))
+        return self._patterns[-at] if best >= THRESHOLD else None
+
+
+def _pattern(
+    centre: Episode, members: Sequence[Episode], cohesion: float, confidence: float
+) -> Learn:
+    lesson = pattern_lesson(centre, members)
+    good = sum(episode.outcome == "success" for episode in members)
+    return Learn(
+        "pattern",
+        lesson.text,
+        lesson.subject,
+        {**lesson.detail, "goal": centre.goal, "depth": _depth(members)},
+        lesson.examples,
+        confidence,
+        least(episode.label for episode in members),
+        tuple(episode.id for episode in members),
+        f"{len(members)} tasks of one sort (likeness {cohesion:.2f}), {good} of them successful",
+    )

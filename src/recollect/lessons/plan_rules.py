@@ -1,0 +1,206 @@
+"""Whether a consolidation plan may be applied: every law it has to keep, checked one by one.
+
+A plan is checked against the episodes and memories it was made from, also when somebody else
+than `core.distill` made it. It does not repair anything: a plan that breaks a law is refused
+whole, and the error names the step and the law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from ..episodes.records import Episode
+from ..errors import InvalidInput
+from ..text import globs
+from ..types.records import FOREVER, LAYERS, RELATIONS, Memory
+from ..types.trust import least
+from .plan_steps import Archive, Connect, Learn, Merge, Plan, Promote, Reinforce, Step
+
+FEWEST = 2
+LEAST_CONFIDENCE = 0.8
+MOST_DEPTH = 2
+"""How many derivations may lie between a memory and what really happened."""
+
+
+def depth_of(episode: Episode) -> int:
+    """How many derivations lie behind an episode: none, if it tells what happened."""
+    depth = episode.extra.get("depth", 0)
+    return depth if isinstance(depth, int) else 0
+
+
+def validate(plan: Plan, episodes: Iterable[Episode], memories: Iterable[Memory]) -> None:
+    """Raise InvalidInput if a step of the plan breaks a law; otherwise nothing happens."""
+    told = {episode.id: episode for episode in episodes}
+    known = {memory.id: memory for memory in memories}
+    for number, step in enumerate(plan.steps, 1):
+        for problem in _problems(step, told, known):
+            raise _refusal(number, step, problem)
+    used: dict[str, int] = {}
+    for number, step in enumerate(plan.steps, 1):
+        for name in _changed(step):
+            if name in used:
+                raise _refusal(number, step, f"{name} is changed by step {used[name]} already")
+            used[name] = number
+
+
+def _refusal(number: int, step: Step, problem: str) -> InvalidInput:
+    kind = type(step).__name__.lower()
+    return InvalidInput(
+        f"the plan cannot be applied: {problem}",
+        where=f"step {number} ({kind})",
+        hint="Nothing was changed. Plan again from what is stored now.",
+    )
+
+
+def _changed(step: Step) -> tuple[str, ...]:
+    """What a step changes: two steps must not change the same."""
+    match step:
+        case Learn():
+            return (f"{step.kind} “{step.text}”",)
+        case Reinforce() | Archive():
+            return (step.memory,)
+        case Promote():
+            return (step.memory, *step.others)
+        case Merge():
+            return (step.keep, *step.others)
+        case Connect():
+            return (f"{step.source} {step.relation} {step.target}",)
+
+
+def _problems(
+    step: Step, told: Mapping[str, Episode], known: Mapping[str, Memory]
+) -> Iterator[str]:
+    if not step.reason.strip():
+        yield "it has no reason"
+    match step:
+        case Learn():
+            yield from _learn(step, told)
+        case Reinforce():
+            yield from _reinforce(step, told, known)
+        case Promote():
+            yield from _promote(step, known)
+        case Merge():
+            yield from _merge(step, known)
+        case Archive():
+            yield from _there((step.memory,), known)
+        case Connect():
+            yield from _connect(step, known)
+
+
+def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
+    missing = [source for source in step.sources if source not in told]
+    if missing or not step.sources:
+        yield f"it is derived from {missing[0]}, which is no episode" if missing else "no source"
+        return
+    sources = [told[source] for source in step.sources]
+    if not step.text.strip():
+        yield "it says nothing"
+    if not 0.0 <= step.confidence <= 1.0:
+        yield f"a confidence of {step.confidence} is not from 0 to 1"
+    if step.label != least(episode.label for episode in sources):
+        yield f"the label {step.label!r} is not that of the least trusted source"
+    if 1 + max(map(depth_of, sources)) > MOST_DEPTH:
+        yield f"it is derived more than {MOST_DEPTH} times over"
+    if step.kind == "pattern":
+        if len(set(step.sources)) < FEWEST:
+            yield f"a pattern needs {FEWEST} episodes"
+        if step.confidence < LEAST_CONFIDENCE:
+            yield f"a confidence of {step.confidence} is not enough for a pattern"
+    elif step.kind == "pitfall":
+        resolved = {error.resolution for episode in sources for error in episode.resolved}
+        if step.detail.get("prevention") not in resolved:
+            yield "no source has an error that was resolved in this way"
+    else:
+        yield f"a {step.kind} is not derived from episodes"
+
+
+def _reinforce(
+    step: Reinforce, told: Mapping[str, Episode], known: Mapping[str, Memory]
+) -> Iterator[str]:
+    if missing := [*_there((step.memory,), known, ("active", "proposed", "archived"))]:
+        yield from missing
+        return
+    memory = known[step.memory]
+    strangers = [source for source in step.sources if source not in told]
+    if strangers or not step.sources:
+        yield f"its evidence {strangers[0]} is no episode" if strangers else "it has no evidence"
+        return
+    if step.label != memory.label:
+        yield "evidence does not change a label"
+    if not memory.confidence <= step.confidence <= 1.0:
+        yield "confidence only rises"
+    labels = (told[source].label for source in step.sources)
+    trusted = any(least((label, memory.label)) == memory.label for label in labels)
+    if (step.confidence > memory.confidence or step.revives) and not trusted:
+        yield "evidence that is less trusted does not make a memory surer, nor revive it"
+
+
+def _promote(step: Promote, known: Mapping[str, Memory]) -> Iterator[str]:
+    names = (step.memory, *step.others)
+    if missing := [*_there(names, known)]:
+        yield from missing
+        return
+    group = [known[name] for name in names]
+    if len({(memory.layer, memory.owner) for memory in group}) < FEWEST:
+        yield "it does not recur"
+    if any(LAYERS.index(step.layer) <= LAYERS.index(memory.layer) for memory in group):
+        yield f"{step.layer} is not above the layer it is in"
+    yield from _same_files(group)
+    yield from _kept(step.sources, step.label, group)
+
+
+def _merge(step: Merge, known: Mapping[str, Memory]) -> Iterator[str]:
+    names = (step.keep, *step.others)
+    if missing := [*_there(names, known)]:
+        yield from missing
+        return
+    group = [known[name] for name in names]
+    if not step.others or step.keep in step.others:
+        yield "nothing is merged into it"
+    if len({(memory.kind, memory.layer, memory.owner) for memory in group}) > 1:
+        yield "they are not of one kind and place"
+    yield from _same_files(group)
+    if step.confidence != max(memory.confidence for memory in group):
+        yield "its confidence is not that of the surest"
+    for count in ("reinforcement", "successes", "failures"):
+        if getattr(step, count) != sum(getattr(memory, count) for memory in group):
+            yield f"{count} is not the sum of all"
+    if not {one for memory in group for one in memory.evidence} <= set(step.evidence):
+        yield "it loses evidence"
+    yield from _kept(step.sources, step.label, group)
+
+
+def _same_files(group: list[Memory]) -> Iterator[str]:
+    if any(not globs.same(memory.scope, group[0].scope) for memory in group):
+        yield "they apply to different files"
+
+
+def _kept(sources: Iterable[str], label: str, group: list[Memory]) -> Iterator[str]:
+    if not {one for memory in group for one in memory.sources} <= set(sources):
+        yield "it loses sources"
+    if label != least(memory.label for memory in group):
+        yield f"the label {label!r} is not that of the least trusted"
+
+
+def _connect(step: Connect, known: Mapping[str, Memory]) -> Iterator[str]:
+    if step.relation not in RELATIONS:
+        yield f"{step.relation} is no relation"
+    if step.source == step.target:
+        yield "it is linked to itself"
+    yield from _there((step.source, step.target), known)
+
+
+def _there(
+    names: Iterable[str],
+    known: Mapping[str, Memory],
+    statuses: Collection[str] = ("active", "proposed"),
+) -> Iterator[str]:
+    """What is wrong with the memories that a step names."""
+    listed = list(names)
+    if len(set(listed)) < len(listed):
+        yield "a memory is named twice"
+    for name in listed:
+        if name not in known:
+            yield f"there is no memory {name}"
+        elif known[name].valid_to != FOREVER or known[name].status not in statuses:
+            yield f"the memory {name} is not in use any more"

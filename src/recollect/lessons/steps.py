@@ -1,0 +1,384 @@
+"""Consolidate: load what is new and what it belongs to, plan, validate, apply in one transaction.
+
+One runner at a time holds the lease. The plan is made outside any transaction; when a memory that
+it changes is not as it was, nothing is applied. Everything that is applied is written down as it
+was before and after, so that one command takes it back exactly. What failed is tried again by
+itself after a delay that grows, a few times, and then only when there is something new.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from ..documents import sql_events as documents_sql_events
+from ..episodes.records import Episode
+from ..errors import Conflict, NotFound, RecollectError, Refused, Unavailable
+from ..index import steps_vectors as index_steps_vectors
+from ..jobs import sql as jobs_sql
+from ..maintenance import steps as maintenance_steps
+from ..memory import sql as memory_sql
+from ..memory import steps as memory_steps
+from ..secrets import redaction
+from ..storage.database import Database, Tx
+from ..types.json_records import iso
+from ..types.records import Json, Memory
+from ..undo import sql as undo_sql
+from . import plan as lessons_plan
+from . import steps_unseen
+from .plan_steps import Archive, Connect, Learn, LeftOut, Merge, Plan, Promote, Reinforce, Step
+from .steps_apply import Changes, apply_step, digest, reindexed
+from .steps_unseen import JOB, Loaded
+
+OPERATION = "consolidate"
+UNDONE = "undone"
+MORE = "there is more to look at than one run takes: run it again"
+LEASE = 180_000_000
+HOUR = 3_600_000_000
+WEEK = 7 * 24 * HOUR
+MOST_TRIES = 6
+"""After so many failures in a row it is tried by itself only when there is something new."""
+
+
+class Line(NamedTuple):
+    """One line of the diff: + is new, ~ is changed, - is archived or gives way, > is a link."""
+
+    sign: str
+    what: str
+    text: str
+    reason: str
+
+
+class Consolidated(NamedTuple):
+    """What consolidation did, or would do; `undo` names the record that takes it back."""
+
+    applied: bool
+    episodes: int
+    lines: tuple[Line, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    undo: str = ""
+    note: str = ""
+
+
+class Undone(NamedTuple):
+    """What taking back a consolidation restored."""
+
+    undo: str
+    restored: int
+    removed: int
+
+
+class Ready(NamedTuple):
+    """A validated plan with what its application needs: new memories are scrubbed and admitted."""
+
+    plan: Plan
+    drafts: dict[int, memory_steps.Prepared]
+    loaded: Loaded
+
+
+class Means(NamedTuple):
+    """What consolidation needs from outside: the time, new ids, and the vectors of words. Without
+    an embedder, words and files alone say what is alike."""
+
+    clock: Callable[[], int]
+    new_id: Callable[[str], str]
+    embedder: index_steps_vectors.Embedder | None = None
+
+
+def run(space: Database, owner: str, means: Means, only_if_due: bool) -> Consolidated:
+    """Consolidate, or say why not; what fails changes nothing."""
+    clock, new_id, embedder = means
+    now = clock()
+    if only_if_due and (why := space.read(lambda tx: not_due(tx, now) or resting(tx, now))):
+        return Consolidated(False, 0, note=why)
+    job = space.write(lambda tx: jobs_sql.take(tx, JOB, owner, now, LEASE))
+    if job is None:
+        raise Conflict(
+            "another consolidation is running",
+            where="consolidate",
+            hint="wait for it; a lease that was left behind ends after three minutes",
+        )
+    try:
+        ready = prepare(space.read(lambda tx: steps_unseen.load(tx, now, embedder)), now, means)
+        undo = new_id("u")
+        return space.write(lambda tx: apply(tx, ready, job, undo, clock()))
+    except RecollectError as error:
+        told = redaction.safe(error.message)
+        # Whoever was faster does not make this a failure: there is a next time.
+        counts = not isinstance(error, Conflict)
+        space.write(lambda tx: jobs_sql.fail(tx, job, told, counts))
+        raise
+
+
+def not_due(tx: Tx, now: int) -> str:
+    """Return why it need not run now: a week has not passed, and the last run left nothing over."""
+    job = jobs_sql.get(tx, JOB)
+    if job is None or now - job.updated >= WEEK:
+        return ""
+    left_over = job.status != UNDONE and job.progress.get("more")
+    return "" if left_over else "not due yet: it runs once a week"
+
+
+def resting(tx: Tx, now: int) -> str:
+    """Return why it is not to be tried by itself now: it failed, and not long enough ago for so
+    many times, or too often without anything new since."""
+    job = jobs_sql.get(tx, JOB)
+    if job is None or not job.failures or job.lease_until > now:
+        return ""
+    again = job.tried + min(HOUR << min(job.failures - 1, 16), WEEK)
+    times = "once" if job.failures == 1 else f"{job.failures} times in a row"
+    if now < again:
+        return f"it failed {times}: the next try is after {iso(again)[:16]}Z"
+    if job.failures >= MOST_TRIES and not steps_unseen.since(tx, job.tried):
+        return f"it failed {times}: it is tried again when there is something new"
+    return ""
+
+
+def state(tx: Tx, now: int) -> str:
+    """Return in a line how the last run ended; empty before the first."""
+    job = jobs_sql.get(tx, JOB)
+    if job is None:
+        return ""
+    if job.status == "running" and job.lease_until > now:
+        return f"running since {iso(job.tried)[:16]}Z"
+    if not job.failures:
+        done = UNDONE if job.status == UNDONE else "done"
+        more = "; more is waiting" if job.progress.get("more") else ""
+        return f"{done} on {iso(job.updated)[:10]}{more}" if job.updated else ""
+    why = job.error or "it did not end"
+    rest = resting(tx, now) or "it is tried again when a session ends"
+    return f"failed on {iso(job.tried)[:10]}: {why}; {rest}"
+
+
+def examined(tx: Tx, now: int) -> maintenance_steps.Check:
+    """Say whether consolidation works."""
+    told = state(tx, now)
+    return maintenance_steps.Check(
+        "consolidation", not told.startswith("failed"), told or "not run yet"
+    )
+
+
+def was_undone(tx: Tx) -> bool:
+    """Whether the last consolidation was taken back, and none ran since."""
+    job = jobs_sql.get(tx, JOB)
+    return job is not None and job.status == UNDONE
+
+
+def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
+    """Plan and validate. A lesson that may not be kept is left out, with the reason."""
+    new_id = means.new_id
+    vectors, problem = _vectors(loaded.episodes, means.embedder)
+    plan = lessons_plan.plan(
+        loaded.episodes,
+        loaded.memories,
+        now,
+        vectors=vectors,
+        links=loaded.links,
+        new=loaded.new,
+    )
+    drafts: dict[int, memory_steps.Prepared] = {}
+    left_out = [*plan.left_out, *problem]
+    steps: list[Step] = []
+    for step in plan.steps:
+        if isinstance(step, Learn):
+            try:
+                drafts[len(steps)] = memory_steps.prepare(
+                    _draft(step), "system", now, new_id("m"), step.label
+                )
+            except Refused as refused:
+                left_out.append(LeftOut(step.sources, refused.message))
+                continue
+        steps.append(step)
+    plan = Plan(tuple(steps), tuple(left_out))
+    lessons_plan.validate(plan, loaded.episodes, loaded.memories)
+    used = {source for step in steps for source in getattr(step, "sources", ())}
+    ageing = [one for one in loaded.upkeep if one.status != "archived" or one.id not in used]
+    return Ready(plan, drafts, loaded._replace(upkeep=ageing))
+
+
+def _vectors(
+    told: Sequence[Episode], embedder: index_steps_vectors.Embedder | None
+) -> tuple[dict[str, bytes], list[LeftOut]]:
+    """The vectors of the words that goals are told in; without an embedder there are none, and
+    why is said."""
+    if embedder is None:
+        return {}, []
+    words = lessons_plan.vocabulary(told)
+    try:
+        return dict(zip(words, embedder.embed(list(words.values())), strict=True)), []
+    except Unavailable as error:
+        return {}, [LeftOut((), f"tasks were compared by words and files alone: {error.message}")]
+
+
+def _draft(step: Learn) -> memory_steps.Draft:
+    return memory_steps.Draft(
+        step.text,
+        step.kind,
+        subject=step.subject,
+        detail=step.detail,
+        examples=step.examples,
+        sources=tuple(f"memory://{source}" for source in step.sources),
+        reason=step.reason,
+        confidence=step.confidence,
+    )
+
+
+# ---------------------------------------------------------------- applying
+
+
+def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Consolidated:
+    """Do all of it, and write down how to take it back."""
+    plan, drafts, loaded = ready
+    held = jobs_sql.get(tx, JOB, hold=True)
+    if held is None or (held.owner, held.attempt) != (job.owner, job.attempt):
+        raise Conflict("another consolidation took over", where="consolidate")
+    _refuse_what_changed(tx, plan, loaded)
+    changes = Changes(tx)
+    left_out = list(plan.left_out)
+    done = []
+    for place, step in enumerate(plan.steps):
+        problem = apply_step(changes, step, drafts.get(place), now)
+        if problem:
+            left_out.append(LeftOut(getattr(step, "sources", ()), problem))
+        else:
+            done.append(step)
+    for one in loaded.upkeep:
+        changes.update(
+            "episodes", (one.id,), {"status": one.status, "synopsis": redaction.safe(one.synopsis)}
+        )
+    reindexed(tx, changes.rows)
+    body = {
+        "progress": steps_unseen.reached(job),
+        "changes": [
+            [row.table, row.key, row.before, list(row.after), digest(row.after)]
+            for row in changes.rows
+        ],
+    }
+    name = ""
+    if changes.rows:
+        name = undo
+        undo_sql.insert(tx, undo, OPERATION, redaction.scrub_json(body).text, now)
+        _log(tx, f"ev-{undo}", "applied", len(changes.rows), now)
+    jobs_sql.finish(tx, job, loaded.progress, now)
+    lines = tuple(diff(Plan(tuple(done)), loaded))
+    note = MORE if loaded.more else ""
+    return Consolidated(True, len(loaded.new), lines, tuple(left_out), name, note)
+
+
+def _refuse_what_changed(tx: Tx, plan: Plan, loaded: Loaded) -> None:
+    """The plan holds only for the memories that it was made from."""
+    named = {name for step in plan.steps for name in _memories_of(step)}
+    now_there = memory_sql.get_many(tx, sorted(named))
+    for memory in loaded.memories:
+        if memory.id in named and _essence(now_there.get(memory.id)) != _essence(memory):
+            raise Conflict(
+                "a memory was changed while the plan was made",
+                where=memory.address,
+                hint="nothing was changed; run it again",
+            )
+
+
+def _essence(memory: Memory | None) -> Memory | None:
+    """A memory without how often it was looked at."""
+    return memory and memory._replace(recalls=0, last_recalled=0)
+
+
+def _memories_of(step: object) -> Iterator[str]:
+    for field in ("memory", "keep", "source", "target"):
+        if isinstance(name := getattr(step, field, None), str):
+            yield name
+    yield from getattr(step, "others", ())
+
+
+def _log(tx: Tx, id: str, type: str, count: int, now: int) -> None:
+    safe = redaction.safe
+    payload = redaction.scrub_json({"changes": count}).text
+    documents_sql_events.append(
+        tx,
+        documents_sql_events.EventRow(
+            id, OPERATION, safe(""), safe(""), safe(""), safe(type), payload, now
+        ),
+    )
+
+
+# ---------------------------------------------------------------- showing
+
+
+def preview(space: Database, means: Means) -> Consolidated:
+    """What consolidation would do; changes nothing."""
+    now = means.clock()
+    loaded = space.read(lambda tx: steps_unseen.load(tx, now, means.embedder))
+    ready = prepare(loaded, now, means)
+    lines = tuple(diff(ready.plan, ready.loaded))
+    note = MORE if loaded.more else ""
+    return Consolidated(False, len(loaded.new), lines, ready.plan.left_out, note=note)
+
+
+def diff(plan: Plan, loaded: Loaded) -> Iterator[Line]:
+    """The plan as lines that a person can read."""
+    texts = {memory.id: memory for memory in loaded.memories}
+    for step in plan.steps:
+        match step:
+            case Learn():
+                yield Line("+", step.kind, step.text, step.reason)
+            case Reinforce():
+                old = texts[step.memory]
+                told = f"{old.text} (confidence {old.confidence:.2f} -> {step.confidence:.2f})"
+                back = old.status == "archived" and step.revives
+                reason = f"{step.reason}: it is taken back out of the archive" if back else ""
+                yield Line("~", step.memory, told, reason or step.reason)
+            case Promote():
+                told = f"{texts[step.memory].text} ({texts[step.memory].layer} -> {step.layer})"
+                yield Line("~", step.memory, told, step.reason)
+                yield from _giving_way(step.others, step.memory, texts)
+            case Merge():
+                yield Line("~", step.keep, texts[step.keep].text, step.reason)
+                yield from _giving_way(step.others, step.keep, texts)
+            case Archive():
+                yield Line("-", step.memory, texts[step.memory].text, step.reason)
+            case Connect():
+                told = f"{step.relation} {step.target}: {texts[step.target].text}"
+                yield Line(">", step.source, told, step.reason)
+    for one in loaded.upkeep:
+        sign = "-" if one.status == "archived" else "~"
+        yield Line(sign, one.id, one.synopsis.split("\n")[0], one.reason)
+
+
+def _giving_way(others: tuple[str, ...], keep: str, texts: dict[str, Memory]) -> Iterator[Line]:
+    for other in others:
+        yield Line("-", other, texts[other].text, f"gives way to {keep}")
+
+
+# ---------------------------------------------------------------- taking back
+
+
+def undo(tx: Tx, now: int) -> Undone:
+    """Take back the last consolidation exactly; refused when something of it was changed since."""
+    last = undo_sql.latest(tx, OPERATION)
+    if last is None:
+        raise NotFound("there is no consolidation to undo", where="consolidate undo")
+    body: dict[str, Json] = json.loads(last.body)
+    rows = body["changes"]
+    for table, key, _, names, known in rows:
+        now_there = undo_sql.columns_of(tx, table, key, names)
+        if now_there is None or digest(now_there) != known:
+            raise Conflict(
+                f"{' '.join(key)} was changed since: undoing would lose that",
+                where=f"consolidate undo ({last.id})",
+                hint="archive or correct what you do not want instead",
+            )
+    removed = 0
+    for table, key, before, *_ in reversed(rows):
+        if before is None:
+            undo_sql.remove(tx, table, key)
+            removed += 1
+        else:
+            undo_sql.set_columns(tx, table, key, before)
+    reindexed(tx, rows)
+    undo_sql.done(tx, last.id)
+    # All episodes are new again, but it is not due at once: nobody undoes to see it redone.
+    progress = body["progress"] if "progress" in body else steps_unseen.up_to(body["watermark"])
+    jobs_sql.rewind(tx, JOB, UNDONE, progress, now)
+    _log(tx, f"ev-{last.id}-undone", "undone", len(rows), now)
+    return Undone(last.id, len(rows) - removed, removed)

@@ -1,0 +1,229 @@
+"""Unseen: what a consolidation looks at. That is what is new since the last one and what stands
+near it, found in the index; what has aged; and the lessons that these may belong to.
+
+So a run costs what is new, and not what is stored; where half of it is new, all of it is read. It
+takes at most so much of each at once; the rest is left for the next run, which is then due at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..episodes import aging
+from ..episodes import sql as episodes_sql
+from ..episodes import steps as episodes_steps
+from ..episodes.records import Episode
+from ..index import sql as index_sql
+from ..index import steps_vectors as index_steps_vectors
+from ..jobs import sql as jobs_sql
+from ..links import sql as links_sql
+from ..memory import lifecycle
+from ..memory import sql as memory_sql
+from ..memory import steps_versions as memory_steps_versions
+from ..storage.database import Tx
+from ..text import terms
+from ..types.records import FOREVER, KINDS, Json, Memory
+from .plan_steps import ref
+
+JOB = "consolidate"
+MOST = 500
+"""So many new episodes, new memories, faded memories and aged episodes are looked at in a run."""
+
+NEAR = 8
+"""So many others that share words with a new episode or memory are looked at."""
+
+FEW = 100
+"""Up to so many new episodes are also looked for by meaning, which takes longer than by words."""
+
+COMMON = 0.02
+"""A word that a greater share of all entries holds does not find a neighbour."""
+
+SLACK = 180_000_000
+"""What was begun before something else that is seen already may be written after it: the last three
+minutes are looked at again."""
+
+_PAGE = 5_000
+_LAST = "\U0010ffff"
+_IN_USE = ("active", "proposed")
+_KNOWN = (*_IN_USE, "archived")
+_LESSONS = ("pattern", "pitfall")
+Place = tuple[int, str]
+"""When something was written, and its id: all up to here was looked at."""
+
+
+class Loaded(NamedTuple):
+    """What a plan is made from: episodes, which of them are `new`, and how far it reaches."""
+
+    episodes: list[Episode]
+    new: frozenset[str]
+    memories: list[Memory]
+    links: list[tuple[str, str, str]]
+    progress: dict[str, Json]
+    upkeep: list[aging.Aged]
+
+    @property
+    def more(self) -> bool:
+        """Whether something is left for the next run."""
+        return bool(self.progress["more"])
+
+
+def load(tx: Tx, now: int, embedder: index_steps_vectors.Embedder | None = None) -> Loaded:
+    """Read what is new, what it belongs to, and what has aged."""
+    progress = reached(jobs_sql.get(tx, JOB))
+    rows = episodes_sql.written_after(tx, _place(progress["episodes"]), MOST)
+    new = [episodes_steps.episode_of(row) for row in rows]
+    told = {episode.id: episode for episode in new}
+    for row in episodes_sql.get_many(tx, _episodes_like(tx, rows, new, embedder)).values():
+        told.setdefault(row.id, episodes_steps.episode_of(row))
+    changed = memory_sql.reinforced_after(tx, _place(progress["memories"]), MOST)
+    faded = lifecycle.weak_ones(memory_sql.ageing(tx, *lifecycle.may_be_over(now)), now)
+    known = _memories(tx, [id for _, id in changed], [one.id for one in faded[:MOST]])
+    known |= _lessons(tx, new, list(told))
+    aged, more_aged = _aged(tx, now)
+    written = [(row.updated, row.id) for row in rows]
+    return Loaded(
+        list(told.values()),
+        frozenset(episode.id for episode in new),
+        list(known.values()),
+        [link[:3] for link in links_sql.touching(tx, list(known), "contradicts")],
+        {
+            "episodes": _up_to(_place(progress["episodes"]), written, now),
+            "memories": _up_to(_place(progress["memories"]), changed, now),
+            "more": MOST in (len(rows), len(changed)) or len(faded) > MOST or more_aged,
+        },
+        aged,
+    )
+
+
+def reached(job: jobs_sql.Job | None) -> Mapping[str, Json]:
+    """Return how far consolidation has come. Earlier versions looked at all memories each time, and
+    kept the time of the newest episode."""
+    if job is None:
+        return {"episodes": (0, ""), "memories": (0, "")}
+    seen = {"episodes": (job.success_watermark, _LAST), "memories": (job.updated, _LAST)}
+    return {**seen, **job.progress}
+
+
+def up_to(episode: int) -> dict[str, Json]:
+    """Return how far an earlier version had come that told it by the time of an episode."""
+    return {"episodes": (episode, _LAST), "memories": (0, "")}
+
+
+def since(tx: Tx, moment: int) -> bool:
+    """Check whether something was written after a time that consolidation would look at."""
+    place = (moment, _LAST)
+    return bool(
+        episodes_sql.written_after(tx, place, 1) or memory_sql.reinforced_after(tx, place, 1)
+    )
+
+
+def _place(told: Sequence[Json]) -> Place:
+    return int(told[0]), str(told[1])
+
+
+def _up_to(before: Place, found: Sequence[Place], now: int) -> Place:
+    """Return how far what was found reaches."""
+    if len(found) == MOST:
+        return found[-1]
+    return max(before, min(found[-1], (now - SLACK, ""))) if found else before
+
+
+# ---------------------------------------------------------------- neighbours
+
+
+def _like(tx: Tx, texts: Iterable[str], filters: Mapping[str, Sequence[str]]) -> dict[str, None]:
+    """Return the ids of what shares the telling words of one of these texts."""
+    found: dict[str, None] = {}
+    for text in dict.fromkeys(texts):
+        stems = terms.query_stems(text)[: memory_steps_versions.MOST_WORDS]
+        asked = memory_steps_versions.rarest(tx, stems, least=1, share=COMMON)
+        found |= dict.fromkeys(one.ref for one in index_sql.candidates(tx, asked, NEAR, filters))
+    return found
+
+
+def _errors(new: Iterable[Episode]) -> list[str]:
+    return [f"{one.type} {one.message}" for episode in new for one in episode.resolved]
+
+
+def _episodes_like(
+    tx: Tx,
+    rows: Sequence[episodes_sql.EpisodeRow],
+    new: Sequence[Episode],
+    embedder: index_steps_vectors.Embedder | None,
+) -> list[str]:
+    """Return the ids of episodes in use with such a goal, such an error or such a meaning."""
+    ours = {episode.id for episode in new}
+    used = episodes_sql.in_use(tx, FOREVER, 2 * len(new) + 1)
+    if len(used) <= 2 * len(new):
+        return [id for id in used if id not in ours]
+    filters = {"source": ("episode",), "status": ("active",)}
+    found = _like(tx, [*(episode.goal for episode in new), *_errors(new)], filters)
+    if embedder and 0 < len(rows) <= FEW:
+        for vector in index_steps_vectors.comparable(
+            tx, embedder, list(map(episodes_steps.searchable, rows))
+        ):
+            close = index_sql.these(
+                tx, list(index_steps_vectors.nearest(tx, vector, 8 * NEAR)), filters
+            )
+            found |= dict.fromkeys([one.ref for one in close.values()][:NEAR])
+    return [id for id in found if id not in ours]
+
+
+def _memories(tx: Tx, changed: Sequence[str], faded: Sequence[str]) -> dict[str, Memory]:
+    """Return memories that are new, those that say something like them, and those that faded."""
+    over = set(faded)
+    found = memory_sql.get_many(tx, [id for id in changed if id not in over])
+    used = memory_sql.some(tx, tuple(KINDS), _IN_USE, 2 * len(found) + 1)
+    if len(used) <= 2 * len(found):
+        return memory_sql.get_many(tx, list(dict.fromkeys((*used, *faded))))
+    said = [f"{one.subject} {one.text}" for one in found.values()]
+    near = _like(tx, said, {"source": ("memory",), "status": _IN_USE})
+    near |= dict.fromkeys(faded)
+    return found | memory_sql.get_many(tx, [id for id in near if id not in found])
+
+
+def _lessons(tx: Tx, new: Sequence[Episode], told: list[str]) -> dict[str, Memory]:
+    """Return the patterns and pitfalls that were made of these episodes, or that are like them."""
+    if not new:
+        return {}
+    every = memory_sql.some(tx, _LESSONS, _KNOWN, 2 * len(new) + 1)
+    if len(every) <= 2 * len(new):
+        return memory_sql.get_many(tx, every)
+    found: dict[str, None] = {}
+    for link in links_sql.touching(tx, told):
+        found |= dict.fromkeys((link.source, link.target))
+    filters = {"source": ("memory",), "status": _KNOWN}
+    goals = (episode.goal for episode in new)
+    found |= _like(tx, goals, {**filters, "kind": ("pattern",)})
+    found |= _like(tx, _errors(new), {**filters, "kind": ("pitfall",)})
+    held = memory_sql.get_many(tx, list(found))
+    return {id: one for id, one in held.items() if one.kind in _LESSONS}
+
+
+# ---------------------------------------------------------------- ageing
+
+
+def _aged(tx: Tx, now: int) -> tuple[list[aging.Aged], bool]:
+    """Return what becomes of episodes that have aged, and whether there are more of them."""
+    whole = episodes_sql.without_synopsis(tx, aging.older_than(aging.WHOLE_DAYS, now), MOST)
+    old = episodes_sql.in_use(tx, aging.older_than(aging.KEPT_DAYS, now), FOREVER)
+    referred = _referred(tx, old)
+    free = [id for id in old if id not in referred]
+    pairs = [(episodes_steps.episode_of(row), "") for row in whole]
+    for id, synopsis in episodes_sql.synopses(tx, free[:MOST]).items():
+        pairs.append((Episode(id=id, at=old[id]), synopsis))
+    return aging.aged(pairs, referred, now), MOST in (len(whole), len(free[:MOST]))
+
+
+def _referred(tx: Tx, ids: Mapping[str, int]) -> set[str]:
+    """Return those of the episodes that a memory in use was made from or is supported by."""
+    found: set[str] = set()
+    last = ""
+    while ids and (page := memory_sql.references(tx, last, _PAGE)):
+        for _, sources, evidence in page:
+            named = (ref(str(one)) for one in (*json.loads(sources), *json.loads(evidence)))
+            found.update(id for id in named if id in ids)
+        last = page[-1][0]
+    return found

@@ -1,0 +1,182 @@
+"""What episodes teach, in words: the pattern of tasks of one sort, the way they are done, the
+pitfall of an error.
+
+A lesson says only what the episodes have in common: where the work was done, which checks passed,
+what went wrong on the way. Which episodes belong together is decided in `core.distill`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from ..episodes.records import Episode, ErrorSeen
+from ..procedures.skills import KnownError, Procedure
+from ..text.addresses import slugify
+from ..text.terms import query_terms, stems, terms
+from ..types.records import Json
+
+MOST_FILES, MOST_CHECKS, MOST_ERRORS = 5, 2, 3
+_VAGUE = frozenset(("AssertionError", "test failure", "build", "check", "lint", "Error"))
+"""Types whose messages are alike though the errors are not: the files tell them apart."""
+
+
+class Lesson(NamedTuple):
+    """A memory in the making."""
+
+    text: str
+    subject: str
+    detail: Mapping[str, Json]
+    examples: tuple[str, ...] = ()
+
+
+# ---------------------------------------------------------------- errors
+
+
+@cache
+def _passing() -> re.Pattern[str]:
+    """What changes from one occurrence of an error to the next: places and numbers."""
+    return re.compile(
+        r"(?:[\w@.~-]*/)+[\w@.-]+|\b[\w-]+\.\w{1,5}(?:[:(]\d[\d:,]*\)?)|0x[0-9a-fA-F]+|\d+"
+    )
+
+
+@cache
+def _file() -> re.Pattern[str]:
+    return re.compile(r"[\w-]+\.[A-Za-z]\w{0,4}\b")
+
+
+def signature(kind: str, message: str, resolution: str = "") -> str:
+    """By what the same error is recognised when it comes up again."""
+    told = stems(query_terms(_passing().sub(" ", message))) or stems(terms(message))
+    places: Iterable[str] = ()
+    if kind in _VAGUE:
+        places = sorted(set(_file().findall(resolution)))[:MOST_FILES]
+    return "|".join((kind.casefold(), " ".join(told[:16]), *places))
+
+
+def pitfall_lesson(errors: Sequence[ErrorSeen]) -> Lesson:
+    """The pitfall of one error that was seen in these forms, the newest last."""
+    counts = Counter(error.resolution for error in errors)
+    best = max(enumerate(errors), key=lambda at: (counts[at[1].resolution], at[0]))[1]
+    detail: dict[str, Json] = {
+        "what_fails": best.type,
+        "why": best.message,
+        "prevention": best.resolution,
+    }
+    if best.reason:
+        detail["explained"] = best.reason
+    others = [error.resolution for error in errors if error.resolution != best.resolution]
+    if others:
+        detail["also_helped"] = list(dict.fromkeys(others))[:MOST_ERRORS]
+    text = f"{best.type}: {_ended(best.message)} What helped: {_ended(best.resolution)}"
+    return Lesson(text, best.type, detail)
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+# ---------------------------------------------------------------- tasks of one sort
+
+
+def pattern_lesson(centre: Episode, members: Sequence[Episode]) -> Lesson:
+    """What these tasks of one sort have in common; `centre` is the one most like all others."""
+    good = [episode for episode in members if episode.outcome == "success"]
+    models = good or members
+    files = _common(map(_places, models), len(models), MOST_FILES)
+    checks = _common(map(_checks, models), len(models), MOST_CHECKS)
+    errors = _common(map(_errors, members), 0, MOST_ERRORS)
+    approach = []
+    if files:
+        approach.append(f"work in {', '.join(files)}")
+    if checks:
+        approach.append(f"check with {', '.join(f'`{check}`' for check in checks)}")
+    detail: dict[str, Json] = {
+        "conditions": _common_words(centre, members),
+        "episodes": len(members),
+        "successes": len(good),
+        "failures": sum(episode.outcome == "failure" for episode in members),
+    }
+    if approach:
+        detail["correct_approach"] = "; ".join(approach)
+    if errors:
+        detail["incorrect_approach"] = "; ".join(errors)
+    seen = f"{len(members)} so far, {len(good)} successful"
+    text = f"Tasks like “{centre.goal}” ({seen})"
+    text += f": {'; '.join(approach)}." if approach else " recur."
+    if errors:
+        text += f" Watch for: {'; '.join(errors)}."
+    subject = " ".join(detail["conditions"]) or centre.goal
+    return Lesson(text, subject, detail, tuple(files))
+
+
+def _common(told: Iterable[Iterable[str]], of: int, most: int) -> list[str]:
+    """What at least half of them have (and two at least), the most frequent first."""
+    counts = Counter(one for each in told for one in dict.fromkeys(each))
+    enough = max(2, of / 2)
+    common = [one for one, count in counts.items() if count >= enough]
+    return sorted(common, key=lambda one: (-counts[one], one))[:most]
+
+
+def _places(episode: Episode) -> list[str]:
+    """The files that were changed, and the folders they are in."""
+    files = episode.artifacts or episode.files
+    folders = [f"{path.rpartition('/')[0]}/" for path in files if "/" in path]
+    return [*files, *folders]
+
+
+def _checks(episode: Episode) -> list[str]:
+    return [
+        action.target for action in episode.actions if action.result == "pass" and action.target
+    ]
+
+
+def _errors(episode: Episode) -> list[str]:
+    return [f"{error.message} ({error.resolution})" for error in episode.resolved]
+
+
+def _common_words(centre: Episode, members: Sequence[Episode]) -> list[str]:
+    """The words of the centre's goal that most goals have, in its order."""
+    goals = [set(stems(query_terms(episode.goal))) for episode in members]
+    words = query_terms(centre.goal)
+    roots = stems(words)
+    return [
+        word
+        for word, root in zip(words, roots, strict=True)
+        if 2 * sum(root in goal for goal in goals) >= len(goals)
+    ][:8]
+
+
+# ---------------------------------------------------------------- a way of doing it
+
+
+def procedure_lesson(centre: Episode, members: Sequence[Episode]) -> Procedure:
+    """How tasks of this sort were done, as a procedure for a person to accept."""
+    good = [episode for episode in members if episode.outcome == "success"] or list(members)
+    read = _common(map(_looked_at, good), len(good), MOST_FILES)
+    changed = _common(map(_places, good), len(good), MOST_FILES)
+    checks = _common(map(_checks, good), len(good), MOST_CHECKS)
+    known = {error.message: error.resolution for one in members for error in one.resolved}
+    name = " ".join(_common_words(centre, members)) or centre.goal or "task"
+    steps = [*(f"Read {path}" for path in read), *(f"Change {path}" for path in changed)]
+    steps += [f"Run `{check}`" for check in checks]
+    failures = sum(one.outcome == "failure" for one in members)
+    return Procedure(
+        slugify(name),
+        f"How tasks like “{centre.goal}” were done. Use it for tasks of that sort."[:1024],
+        f"Skill: {name.capitalize()}",
+        steps=tuple(steps) or (f"Do as in {centre.id}",),
+        errors=tuple(KnownError(error, fix) for error, fix in list(known.items())[:MOST_ERRORS]),
+        exit_criteria=tuple(f"`{check}` passes" for check in checks),
+        successes=sum(one.outcome == "success" for one in members),
+        failures=failures,
+    )
+
+
+def _looked_at(episode: Episode) -> list[str]:
+    changed = set(episode.artifacts)
+    return [path for path in episode.files if path not in changed]

@@ -1,0 +1,191 @@
+"""Links between records: what each relation means from the other side, and where they lead.
+
+Decides the inverses, how far a walk goes, and how a graph is written down for other programs
+(JSON, DOT, Mermaid). Records are known by their ids alone: what they say is not known here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from ..errors import InvalidInput
+from ..types.records import RELATIONS
+
+INVERSES: Mapping[str, str] = {
+    "derived_from": "source_of",
+    "related_to": "related_to",
+    "contradicts": "contradicts",
+    "elaborates": "elaborated_by",
+    "example_of": "has_example",
+    "supersedes": "superseded_by",
+    "superseded_by": "supersedes",
+}
+"""What a relation is called by the record at its other end."""
+
+LONGEST_LABEL = 80
+
+
+class Edge(NamedTuple):
+    """A link as it is kept."""
+
+    source: str
+    relation: str
+    target: str
+    reason: str = ""
+
+
+class Reached(NamedTuple):
+    """A record that a walk came to: from where, by which relation seen from there, in how many
+    steps; `reason` is that of the link."""
+
+    id: str
+    via: str
+    relation: str
+    depth: int
+    reason: str = ""
+
+
+def inverse(relation: str) -> str:
+    """The relation seen from the other end; the inverse of an inverse is the relation."""
+    if relation in INVERSES:
+        return INVERSES[relation]
+    for name, other in INVERSES.items():
+        if other == relation:
+            return name
+    raise _unknown(relation)
+
+
+def check_relation(relation: str) -> str:
+    """A relation that a link may have, or InvalidInput."""
+    if relation not in RELATIONS:
+        raise _unknown(relation)
+    return relation
+
+
+def _unknown(relation: str) -> InvalidInput:
+    return InvalidInput(
+        f"{relation!r} is not a relation", where="relation", hint=f"One of: {', '.join(RELATIONS)}."
+    )
+
+
+def around(edges: Iterable[Edge]) -> dict[str, list[Edge]]:
+    """For every record the links at it, each seen from there, in a settled order."""
+    found: dict[str, set[Edge]] = {}
+    for edge in edges:
+        check_relation(edge.relation)
+        back = Edge(edge.target, inverse(edge.relation), edge.source, edge.reason)
+        found.setdefault(edge.source, set()).add(edge)
+        found.setdefault(edge.target, set()).add(back)
+    return {name: sorted(links) for name, links in found.items()}
+
+
+def walk(
+    edges: Iterable[Edge], start: str, depth: int = 2, relations: Collection[str] = ()
+) -> list[Reached]:
+    """What can be reached from a record in so many steps, both ways, the nearest first.
+
+    `relations` are those to follow, as they are seen on the way; none means all. Circles end where
+    they began.
+    """
+    links = around(edges)
+    reached: list[Reached] = []
+    seen = {start}
+    waiting = deque([(start, 0)])
+    while waiting:
+        here, steps = waiting.popleft()
+        if steps == depth:
+            continue
+        for edge in links.get(here, ()):
+            if edge.target not in seen and (not relations or edge.relation in relations):
+                seen.add(edge.target)
+                reached.append(Reached(edge.target, here, edge.relation, steps + 1, edge.reason))
+                waiting.append((edge.target, steps + 1))
+    return reached
+
+
+def contradicting(edges: Iterable[Edge], ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """For each of these records what contradicts it, so that a recall can say so."""
+    links = around(edge for edge in edges if edge.relation == "contradicts")
+    found = {name: tuple(edge.target for edge in links.get(name, ())) for name in ids}
+    return {name: others for name, others in found.items() if others}
+
+
+def newest(edges: Iterable[Edge], start: str) -> str:
+    """The record that replaced this one in the end; itself, if none did."""
+    links = around(edge for edge in edges if "supersede" in edge.relation)
+    here, seen = start, {start}
+    while True:
+        later = [one.target for one in links.get(here, ()) if one.relation == "superseded_by"]
+        fresh = [name for name in later if name not in seen]
+        if not fresh:
+            return here
+        here = fresh[0]
+        seen.add(here)
+
+
+# ---------------------------------------------------------------- written down
+
+Labels = Mapping[str, str]
+"""What to call a record: by its id, one line."""
+
+
+def to_json(edges: Iterable[Edge], labels: Labels | None = None) -> str:
+    """The graph as JSON: nodes and edges, in a settled order."""
+    nodes, links = _settled(edges)
+    told = labels or {}
+    body = {
+        "nodes": [{"id": name, "label": told.get(name, name)} for name in nodes],
+        "edges": [edge._asdict() for edge in links],
+    }
+    return json.dumps(body, ensure_ascii=False, indent=2)
+
+
+def to_dot(edges: Iterable[Edge], labels: Labels | None = None) -> str:
+    """The graph for Graphviz."""
+    nodes, links = _settled(edges)
+    lines = ["digraph memory {", "  rankdir=LR;", "  node [shape=box];"]
+    lines += [f"  {_dot(name)} [label={_dot(_label(name, labels))}];" for name in nodes]
+    lines += [f"  {_dot(a)} -> {_dot(b)} [label={_dot(name)}];" for a, name, b, _ in links]
+    return "\n".join((*lines, "}")) + "\n"
+
+
+def to_mermaid(edges: Iterable[Edge], labels: Labels | None = None) -> str:
+    """The graph for Mermaid. Records are numbered: Mermaid has words that no id may be."""
+    nodes, links = _settled(edges)
+    numbers = {name: f"n{number}" for number, name in enumerate(nodes, 1)}
+    lines = ["flowchart LR"]
+    lines += [f'  {numbers[name]}["{_mermaid(_label(name, labels))}"]' for name in nodes]
+    lines += [f"  {numbers[a]} -- {name} --> {numbers[b]}" for a, name, b, _ in links]
+    return "\n".join(lines) + "\n"
+
+
+def _settled(edges: Iterable[Edge]) -> tuple[list[str], list[Edge]]:
+    links = sorted(set(edges))
+    for edge in links:
+        check_relation(edge.relation)
+    return sorted({name for edge in links for name in (edge.source, edge.target)}), links
+
+
+def _label(name: str, labels: Labels | None) -> str:
+    told = " ".join((labels or {}).get(name, name).split())
+    return told if len(told) <= LONGEST_LABEL else told[: LONGEST_LABEL - 1] + "…"
+
+
+def _dot(text: str) -> str:
+    shown = "".join(char if char.isprintable() else " " for char in text)
+    return '"' + shown.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _mermaid(text: str) -> str:
+    """Text in which nothing is markup: Mermaid reads `#nn;` as the character of that number."""
+    return "".join(
+        char
+        if char.isalnum() or char in " .,_/-"
+        else f"#{ord(char)};"
+        if char.isprintable()
+        else " "
+        for char in text
+    )

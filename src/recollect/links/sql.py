@@ -1,0 +1,57 @@
+"""Links: typed connections, navigable from both ends. It does not know what they mean."""
+
+from __future__ import annotations
+
+from ..storage.database import Row, Tx, batches
+from ..types.records import FOREVER, Link, SafeText
+
+_COLUMNS = "source, relation, target, reason, origin, valid_from"
+
+
+def put(tx: Tx, link: Link, reason: SafeText, now: int) -> None:
+    """Make a link, or open it again."""
+    tx.run(
+        f"INSERT INTO links (space, {_COLUMNS}, label, sources, valid_to) VALUES (:space, :source, "
+        f":relation, :target, :reason, :origin, :now, :origin, '[]', {FOREVER}) "
+        "ON CONFLICT (space, source, relation, target) DO UPDATE SET "
+        "reason = excluded.reason, valid_to = excluded.valid_to",
+        {**link._asdict(), "reason": reason, "now": now},
+    )
+
+
+def end(tx: Tx, source: str, relation: str, target: str, now: int) -> bool:
+    """End a link; false when there is none."""
+    row = tx.one(
+        "UPDATE links SET valid_to = :now WHERE space = :space AND source = :source "
+        f"AND relation = :relation AND target = :target AND valid_to = {FOREVER} RETURNING source",
+        {"source": source, "relation": relation, "target": target, "now": now},
+    )
+    return row is not None
+
+
+def touching(tx: Tx, refs: list[str], relation: str = "") -> list[Link]:
+    """Open links that begin or end at one of the records."""
+    chosen = "AND relation = :relation " if relation else ""
+    found: dict[Row, None] = {}  # one may begin in one batch and end in another
+    for names, params in batches("ref", refs):
+        rows = tx.run(
+            f"SELECT {_COLUMNS} FROM links WHERE space = :space AND valid_to = {FOREVER} {chosen}"
+            f"AND (source IN ({names}) OR target IN ({names})) ORDER BY source, relation, target",
+            {**params, "relation": relation},
+        )
+        found |= dict.fromkeys(rows)
+    return [_link(row) for row in found]
+
+
+def every(tx: Tx, relation: str) -> list[Link]:
+    """All open links of a relation."""
+    rows = tx.run(
+        f"SELECT {_COLUMNS} FROM links WHERE space = :space AND valid_to = {FOREVER} "
+        "AND relation = :relation ORDER BY source, target",
+        {"relation": relation},
+    )
+    return [_link(row) for row in rows]
+
+
+def _link(row: Row) -> Link:
+    return Link(*row)

@@ -1,0 +1,294 @@
+"""What durable memory is kept clean of, and what a note must have before it is promoted.
+
+Three things are never written to project or user memory: what can be read again from the
+repository, git history, and the passing state of a task. `refusal` says which of these a text is,
+and where it belongs instead. `review` walks a note of a session or task through the checklist of
+promotion, and stops at the first step that it does not pass.
+
+It reads English sentences and nothing else: it does not know the repository, so it refuses only
+what the words give away. A text is refused when *every* sentence of it is; rules and preferences
+are never refused, because a person's wish is not state, however it is worded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from ..fast_typing import NamedTuple
+from ..text import globs
+from ..text.terms import plain_words
+from .similarity import Statement, relation
+
+DURABLE = ("project", "user")
+"""The layers that are kept clean."""
+
+_NEVER_REFUSED = ("policy", "preference")
+_MAY_BE_CODE = ("pattern", "solution", "pitfall", "reference", "workflow")
+FEWEST_CODE_LINES = 3
+FEWEST_LISTED_PATHS = 4
+LONGEST_READ = 2_000
+"""A longer sentence is no note about state, and is not read."""
+
+
+class Refusal(NamedTuple):
+    """The rule that keeps a text out of durable memory, and where it belongs instead."""
+
+    rule: str
+    where: str
+
+
+CODE = Refusal(
+    "it can be read again from the repository",
+    "read it there when it is needed, or keep it in the session layer",
+)
+HISTORY = Refusal(
+    "it is git history",
+    "`git log` has it; a lesson from it belongs here, the rest in the task layer",
+)
+STATE = Refusal(
+    "it is the passing state of a task",
+    "keep it in the session layer, or in the task layer if the task outlives the conversation",
+)
+
+
+def refusal(text: str, kind: str, layer: str) -> Refusal | None:
+    """Why a text may not be kept in this layer, or None when it may."""
+    if layer not in DURABLE or kind in _NEVER_REFUSED:
+        return None
+    lines = text.strip().splitlines()
+    if len(lines) >= FEWEST_CODE_LINES and (
+        _is_listing(lines) or (kind not in _MAY_BE_CODE and _is_bare_code(lines))
+    ):
+        return CODE
+    verdicts = [_of_sentence(sentence) for sentence in _sentences(text)]
+    return verdicts[0] if verdicts and all(verdicts) else None
+
+
+def _sentences(text: str) -> list[str]:
+    pieces = _pattern("sentence").split(text)
+    bare = (_pattern("bullet").sub("", piece).strip() for piece in pieces)
+    return [sentence for sentence in bare if sentence]
+
+
+def _of_sentence(sentence: str) -> Refusal | None:
+    if len(sentence) > LONGEST_READ or not _has_cue(sentence):
+        return None
+    if _pattern("lesson").search(sentence):
+        return None
+    for name, verdict in (("history", HISTORY), ("state", STATE), ("code", CODE)):
+        if _pattern(name).search(sentence):
+            return verdict
+    return None
+
+
+def _has_cue(sentence: str) -> bool:
+    """A cheap look: a rule can only hold where one of its words stands, or a commit's hash."""
+    return not _cues().isdisjoint(plain_words(sentence)) or bool(_pattern("hash").match(sentence))
+
+
+@cache
+def _cues() -> frozenset[str]:
+    return frozenset(_CUES.split())
+
+
+_CUES = """
+    merged merge pushed rebased picked reverted squashed tagged tag committed commit amended
+    branched branch head author authored date deleted closed open opened created approved
+    pass passes passed passing fail fails failed failing failure failures green red broken skipped
+    done complete completed finished succeeded started progress pending ok verified blocked migrated
+    deployed restarted crashed ran run working debugging investigating implementing refactoring
+    fixing looking waiting writing testing reviewing trying running stuck editing adding
+    next todo do remaining left now then tomorrow today just moment session turn conversation
+    pid uncommitted tree changed modified staged
+    line lines loc functions methods classes files imports exports characters
+    defined declared implemented located found
+"""
+"""Each alternative of the rules of history, state and code needs one of these words."""
+
+
+def _is_listing(lines: Sequence[str]) -> bool:
+    """Whether a text is nothing but paths, one a line, as `ls` and `tree` print them."""
+    listed = [line for line in lines if line.strip()]
+    return len(listed) >= FEWEST_LISTED_PATHS and all(map(_pattern("path").match, listed))
+
+
+def _is_bare_code(lines: Sequence[str]) -> bool:
+    """Whether a text is a block of code or a diff, with hardly a word about it."""
+    outside, fenced = [], 0
+    inside = False
+    for line in lines:
+        if line.lstrip().startswith(("```", "~~~")):
+            inside = not inside
+        elif inside or _pattern("diff").match(line):
+            fenced += 1
+        else:
+            outside.append(line.strip())
+    return fenced >= FEWEST_CODE_LINES and len(" ".join(outside)) < 30
+
+
+_RESULT = r"(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing|ures?)?|green|red|broken|skipped)"
+_ENDED = (
+    r"(?:passed|failed|done|completed?|finished|succeeded|started|in progress|pending|ok|green|"
+    r"verified|blocked)"
+)
+_MERGED = (
+    r"(?:merged|pushed|rebased|cherry-picked|reverted|squashed|tagged|committed|force-pushed|"
+    r"branched|amended)"
+)
+_HASH = r"(?-i:\b(?=[a-f]*\d)[0-9a-f]{7,40}\b)"
+_FIRST_HASH = rf"^(?:commit\s+)?{_HASH}(?:\s*[:–-]|\s+\w)"
+_NAMED = rf"(?:#\d+|{_HASH}|(?<![\w./-])\w++/[\w./-]++)"
+_SIZES = r"(?:lines|loc|functions|methods|classes|files|imports|exports|characters)"
+
+_SOURCES = {
+    "sentence": r"(?<=[.!?])\s+|\n+",
+    "bullet": r"^\s*(?:[-*•+]|\d{1,3}[.)]|#{1,6}|\[[ x]\])\s+",
+    # Words that make a lesson of an event: then it is knowledge, however it begins.
+    "lesson": r"\b(?:because|unless|if|when(?:ever)?|must|should|always|never|needs?|requires?|"
+    r"due to|otherwise|so that|since|workaround|avoid|don't|do not|cannot|can't|only|every|"
+    r"each|means|caused|causes|after|before|instead|until|by default|convention)\b",
+    "hash": _FIRST_HASH,
+    "history": rf"{_FIRST_HASH}|"
+    rf"\b(?:pr|pull request|merge request|mr|branch|commit|tag|hotfix)\b.{{0,60}}"
+    rf"\b(?:was|were|has been|have been|got)\s+(?:\w+ )?(?:{_MERGED}|deleted|closed|opened|"
+    r"created|approved)\b|"
+    rf"{_NAMED}.{{0,40}}\b(?:is|are|was|were)\s+(?:\w+ )?(?:{_MERGED}|closed|open|approved)\b|"
+    rf"^(?:i |we |just |i've |we've )*{_MERGED}\b.*(?:{_NAMED}|\binto\b|"
+    r"\bto (?:main|master|origin|develop|upstream)\b|\b(?:branch|commit|pr)\b|\bv\d|\bmessage\b)|"
+    r"^(?:the )?(?:current|active|checked[- ]out|working) branch(?: is\b|:)|^on branch \S+$|"
+    r"^HEAD (?:is|->|points)\b|"
+    r"^(?:the )?(?:last|latest|most recent|previous) (?:commit|merge|tag)\b"
+    r".{0,40}(?:\bis\b|\bwas\b|:)|"
+    r"^merge (?:branch|pull request|remote-tracking)\b|"
+    r"^(?:author|date): +\S|"
+    rf"\b(?:authored|committed|merged) by \w+.{{0,20}}(?:\bon\b|{_NAMED})",
+    "state": r"\b(?:iteration|attempt|run|round|try|step|phase|task|subtask|milestone|wave|batch)"
+    rf"\s*#?\d+\b(?:\s*(?:of|/)\s*\d+)?.{{0,40}}\b{_ENDED}\b|"
+    rf"\b(?:{_ENDED}|deployed|restarted|crashed|ran)\b.{{0,40}}\bat \d{{1,2}}:\d\d\b|"
+    rf"\b\d+ (?:\w+ )?(?:tests?|specs?|checks|assertions|cases)\b.{{0,20}}\b{_RESULT}\b|"
+    rf"\b\d+ (?:passed|failed)\b(?:, \d+ \w+)*|"
+    r"^(?:all )?(?:the )?(?:unit |integration |e2e )?(?:tests?|build|ci|pipeline|lint|type ?check)"
+    rf"(?: suite)? (?:(?:is|are|now|currently|all|still|again) )*{_RESULT}"
+    r"(?: now| again| locally| today| at the moment)*[.!]*$|"
+    r"^(?:(?:i am|i'm|we are|we're|currently|now|still|right now)[, ]+)+"
+    r"(?:working|debugging|investigating|implementing|refactoring|fixing|looking|waiting|writing|"
+    r"testing|reviewing|trying|running|stuck|blocked|editing|adding)\b|"
+    r"^(?:working on|waiting (?:for|on)|investigating|looking into|stuck on|blocked on)\b|"
+    r"^(?:next(?: step| up)?|todo|to do|remaining|pending|in progress|blocked|left to do)"
+    r"\s*(?::|–|-|\bis to\b|\bare\b)|"
+    r"^(?:next,? )?(?:i|we)(?:'ll| will| am going to|'m going to) \w+"
+    r".*\b(?:next|now|then|tomorrow)\b|"
+    r"^(?:i |we |i've |we've )?just \w+(?:ed|t|n)\b|"
+    r"^(?:done|finished|completed)\b(?: with\b|[:.!]|\s+(?:phase|step|task|part|the)\b)|"
+    r"\bpid \d+\b|\b\d{1,3} ?% (?:done|complete|finished|migrated)\b|"
+    r"\b\d+ (?:of|/) \d+ (?:\w+ )?(?:\w+ )?(?:done|complete|left|migrated|passed|finished)\b|"
+    r"\b(?:right now|at the moment|(?:in|for) this (?:session|turn|conversation)|so far today)\b|"
+    r"\buncommitted changes\b|\bworking tree (?:is )?(?:clean|dirty)\b|"
+    r"^\d+ files? (?:changed|modified|staged)\b|^tests? run: \d+",
+    "code": rf"\b(?:has|have|contains?|spans?|is|consists of) (?:about |around |~|exactly |now )?"
+    rf"\d[\d,]* {_SIZES}\b|^there (?:is|are) \d[\d,]* {_SIZES}\b|"
+    r"\b(?:defined|declared|implemented|located|found|starts?|begins?|ends?) (?:at|on|in) "
+    r"(?:\S+ )?(?:\S+ )?lines? \d+|"
+    r"\b(?:defined|declared|implemented|located|found) (?:at|in) `?[\w./-]+\.\w{1,5}:\d+`?[.!]?$|"
+    r"^(?:on )?line \d+ (?:of|in) \S+ (?:is|has|contains|says|reads|calls|defines)\b|"
+    r"^`?[\w./-]+\.\w{1,5}`? imports (?:`?[\w.]++`?(?:, | and |, and )?)+[.!]?$",
+    "path": r"[\s│├└─|`+\\-]*+[\w.@-]++(?:/[\w.@-]++)*+/?\s*$",
+    "diff": r"(?:diff --git |index [0-9a-f]+\.\.|@@ |\+\+\+ |--- |[+-](?! ))",
+    "passing": r"\b(?:this (?:task|pr|ticket|sprint|change|branch|refactoring|session)|for now|"
+    r"temporar(?:y|ily)|until (?:we|i|the|this|it|then)|as a stopgap|hotfix for|"
+    r"current (?:task|plan|sprint|objective)|work in progress|wip|experiment(?:al)? branch|"
+    r"not yet (?:done|finished|merged))\b",
+}
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(_SOURCES[name], re.IGNORECASE)
+
+
+# ---------------------------------------------------------------- promotion
+
+
+class Note(NamedTuple):
+    """What a session or a task wants to leave behind, with the five fields of a durable fact."""
+
+    text: str
+    kind: str
+    subject: str = ""
+    citations: Sequence[object] = ()
+    reason: str = ""
+    category: str = ""
+    scope: Sequence[str] = ()
+
+
+class Kept(NamedTuple):
+    """What is kept already: its id, what it says, and where it applies."""
+
+    id: str
+    statement: Statement
+    scope: Sequence[str] = ()
+
+
+class Verdict(NamedTuple):
+    """`promote`, `defer` or `drop`, the step that decided, the reason, and the notes it is like."""
+
+    decision: str
+    step: str
+    reason: str
+    like: tuple[str, ...] = ()
+
+
+def review(note: Note, known: Sequence[Kept]) -> Verdict:
+    """The promotion checklist over a note; `known` is what is kept."""
+    refused = refusal(note.text, note.kind, "project")
+    if refused:
+        return Verdict("drop", "classify", f"{refused.rule}; {refused.where}")
+    passing = _pattern("passing").search(note.text)
+    if passing and note.kind not in _NEVER_REFUSED:
+        return Verdict("drop", "durable", f"“{passing[0]}” ties it to this task: it stays there")
+    return _duplicate(note, known) or _incomplete(note) or _promoted(note)
+
+
+def _duplicate(note: Note, known: Sequence[Kept]) -> Verdict | None:
+    found: dict[str, list[str]] = {}
+    mine = (note.subject, note.text)
+    for id, statement, scope in known:
+        name = relation(statement, mine)
+        if statement[1].strip() == note.text.strip():
+            if globs.same(scope, note.scope):
+                return Verdict("drop", "duplicate", "the same text is kept already", (id,))
+            name = "elsewhere"
+        elif name == "contradicts" and globs.apart(scope, note.scope):
+            continue
+        found.setdefault(name, []).append(id)
+    for name, reason in (
+        (
+            "elsewhere",
+            "it is kept for other files: skip it, merge it, or create it with a reason",
+        ),
+        ("contradicts", "it says the opposite of what is kept: settle which holds"),
+        ("near", "nearly the same is kept: skip it, merge it, or create it with a reason"),
+    ):
+        if name in found:
+            return Verdict("defer", "duplicate", reason, tuple(found[name]))
+    return None
+
+
+def _incomplete(note: Note) -> Verdict | None:
+    fields = {
+        "subject": note.subject.strip(),
+        "fact": note.text.strip(),
+        "citations": note.citations,
+        "reason": note.reason.strip(),
+        "category": note.category.strip(),
+    }
+    missing = [name for name, value in fields.items() if not value]
+    if not missing:
+        return None
+    return Verdict("defer", "fields", f"it still needs: {', '.join(missing)}")
+
+
+def _promoted(note: Note) -> Verdict:
+    return Verdict("promote", "fields", f"durable {note.kind} with all five fields")

@@ -1,0 +1,147 @@
+"""How a memory ages: when it is weak enough to be archived, what pruning would take, and how
+feedback moves it.
+
+Strength itself is `core.rank.strength`, computed when read. Nothing here deletes: the answer is
+always a plan of what to archive and why, which is shown before it is applied. It does not know the
+store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log2
+
+from ..errors import InvalidInput
+from ..fast_typing import NamedTuple, Protocol
+from ..types.records import FOREVER, KINDS, Json, Memory
+from ..types.trust import NOTE_DAYS
+from .strength import DAY, HALF_LIFE_DAYS, Reinforced, strength
+
+WEAK = 0.1
+"""Below this strength a memory is archived."""
+
+FADED = "faded"
+"""The detail that says on which day a memory was archived by itself: such a one comes back when it
+is needed again. What a person archived does not."""
+
+MAX_AGE_DAYS = 90
+MIN_CONFIDENCE = 0.3
+_OVER = f"a note from a tool, older than {NOTE_DAYS} days"
+_HIDDEN = ("archived", "superseded", "quarantined")
+
+LEAST_USEFUL, MOST_USEFUL = 0.5, 1.5
+_CALM = 2.0
+"""So many verdicts' worth of doubt: one verdict alone moves a memory a third of the way."""
+
+
+class Archiving(NamedTuple):
+    """One memory that would be archived, and why."""
+
+    id: str
+    reason: str
+    text: str = ""
+
+
+class Ageing(Reinforced, Protocol):
+    """Whatever is archived when it has faded: a memory, or a sketch of one."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def origin(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def first_seen(self) -> int: ...
+    @property
+    def valid_to(self) -> int: ...
+
+
+def may_be_over(now: int) -> tuple[int, int]:
+    """Return since when a memory must not have been reinforced to be weak, and before when one from
+    a tool was first seen that is over."""
+    days = HALF_LIFE_DAYS * log2(min(kind.weight for kind in KINDS.values()) / WEAK)
+    return now - int(days * DAY), now - NOTE_DAYS * DAY
+
+
+def is_weak(memory: Ageing, now: int) -> bool:
+    """Whether a memory has decayed so far that it is archived; a policy never does."""
+    return memory.kind != "policy" and strength(memory, now) < WEAK
+
+
+def is_over(memory: Ageing, now: int) -> bool:
+    """Whether a note from a tool has lasted its time. Being said again does not prolong it, only
+    what our own consolidation found again in new work; a person's word makes it another memory."""
+    since = memory.last_reinforced if memory.origin == "system" else memory.first_seen
+    return memory.label == "tool" and now - since > NOTE_DAYS * DAY
+
+
+def weak_ones(memories: Sequence[Ageing], now: int) -> list[Archiving]:
+    """What the weekly consolidation would archive: notes that are over, then the weakest first."""
+    used = [item for item in memories if _in_use(item)]
+    over = sorted(item.id for item in used if is_over(item, now))
+    weak = [(strength(item, now), item.id) for item in used if is_weak(item, now)]
+    found = {id: Archiving(id, _OVER) for id in over}
+    for power, id in sorted(weak):
+        found.setdefault(id, Archiving(id, f"strength {power:.2f} is below {WEAK}"))
+    return list(found.values())
+
+
+def prune_plan(
+    memories: Sequence[Memory],
+    now: int,
+    max_age_days: float = MAX_AGE_DAYS,
+    min_confidence: float = MIN_CONFIDENCE,
+) -> list[Archiving]:
+    """What pruning would archive, oldest first: too old or too doubtful, a policy never by age."""
+    if max_age_days <= 0:
+        raise InvalidInput(f"{max_age_days:g} days is no age", where="max_age_days")
+    if not 0.0 <= min_confidence <= 1.0:
+        raise InvalidInput(f"{min_confidence:g} is not from 0 to 1", where="min_confidence")
+    plan = []
+    for memory in sorted(memories, key=lambda item: (_last_alive(item), item.id)):
+        if not _in_use(memory):
+            continue
+        age = (now - _last_alive(memory)) / DAY
+        reasons = []
+        if memory.kind != "policy" and age > max_age_days:
+            reasons.append(f"not reinforced for {int(age)} days, more than {max_age_days:g}")
+        if is_over(memory, now):
+            reasons.append(_OVER)
+        if memory.confidence < min_confidence:
+            reasons.append(f"confidence {memory.confidence:.2f} is below {min_confidence:g}")
+        if reasons:
+            plan.append(Archiving(memory.id, "; ".join(reasons), memory.text))
+    return plan
+
+
+def faded(detail: Mapping[str, Json], now: int) -> dict[str, Json]:
+    """The details of a memory that is archived because it faded."""
+    from ..types.json_records import iso
+
+    return {**detail, FADED: iso(now)[:10]}
+
+
+def awake(detail: Mapping[str, Json]) -> dict[str, Json]:
+    """The details of a memory that did not fade, or not any more."""
+    return {name: value for name, value in detail.items() if name != FADED}
+
+
+def _in_use(memory: Ageing) -> bool:
+    return memory.valid_to == FOREVER and memory.status not in _HIDDEN
+
+
+def _last_alive(memory: Memory) -> int:
+    """A recall does not count: it neither confirms a memory nor resets its clock."""
+    return max(memory.last_reinforced, memory.last_confirmed)
+
+
+def usefulness(helped: int, wrong: int, stale: int) -> float:
+    """What feedback makes of a memory's rank: 1 without any, never below 0.5 nor above 1.5.
+
+    Staleness counts half of wrongness: it was right once, and its freshness is checked besides.
+    """
+    told = helped + wrong + stale
+    return 1.0 + 0.5 * (helped - wrong - 0.5 * stale) / (told + _CALM)

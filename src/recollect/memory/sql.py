@@ -1,0 +1,380 @@
+"""Memories: one row a version; exactly one version of a memory is open.
+
+It does not know what makes a memory strong, trusted or true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..fast_typing import NamedTuple
+from ..storage.database import Row, Tx, batches, placeholders
+from ..storage.rows import columns, ids_from, load, seen_by, set_columns, values
+from ..types.records import FOREVER, KINDS, Json, Memory, SafeText
+
+_COLUMNS = Memory._fields
+_SELECT = f"SELECT {columns(_COLUMNS)} FROM memories WHERE space = :space"
+_INSERT = (
+    f"INSERT INTO memories (space, {columns(_COLUMNS)}) VALUES (:space, {values(_COLUMNS)}) "
+    "ON CONFLICT DO NOTHING RETURNING id"
+)
+ALL = 2**62
+"""A limit for `listing` that nothing reaches."""
+
+_JSON = tuple(
+    _COLUMNS.index(name)
+    for name in ("detail", "scope", "tags", "examples", "citations", "evidence", "sources")
+)
+
+
+class MemoryRow(NamedTuple):
+    """A memory as it is written: every text was scrubbed, JSON is text."""
+
+    id: str
+    root: str
+    revision: int
+    kind: str
+    text: SafeText
+    subject: SafeText
+    detail: SafeText
+    category: str
+    scope: SafeText
+    tags: SafeText
+    examples: SafeText
+    citations: SafeText
+    evidence: SafeText
+    reason: SafeText
+    confidence: float
+    priority: str
+    layer: str
+    owner: str
+    status: str
+    origin: str
+    label: str
+    sources: SafeText
+    reinforcement: int
+    successes: int
+    failures: int
+    recalls: int
+    first_seen: int
+    last_confirmed: int
+    last_reinforced: int
+    last_recalled: int
+    valid_from: int
+    valid_to: int
+    digest: str
+
+
+def loaded(row: Row | MemoryRow) -> Memory:
+    """The memory that a row holds."""
+    fields = list(row)
+    for place in _JSON:
+        fields[place] = load(fields[place])
+    return Memory._make(fields)
+
+
+def insert(tx: Tx, row: MemoryRow) -> bool:
+    """Write a new version; false when an open one with the same text and scope is there."""
+    return tx.one(_INSERT, row._asdict()) is not None
+
+
+def update(tx: Tx, memory: str, changes: Mapping[str, Json]) -> None:
+    """Set columns of one version; JSON columns take JSON text."""
+    set_columns(tx, "memories", memory, changes)
+
+
+def get(tx: Tx, memory: str) -> Memory | None:
+    """One version by its id."""
+    row = tx.one(f"{_SELECT} AND id = :id", {"id": memory})
+    return loaded(row) if row else None
+
+
+class Sketch(NamedTuple):
+    """What ranking and showing a hit needs of a memory: a third of its columns."""
+
+    id: str
+    kind: str
+    text: str
+    layer: str
+    owner: str
+    status: str
+    label: str
+    reinforcement: int
+    recalls: int
+    last_reinforced: int
+    valid_from: int
+    claims: int
+
+
+_SKETCH = (
+    f"SELECT {columns(Sketch._fields[:-1])}, (SELECT count(*) FROM claims c WHERE "
+    "c.space = memories.space AND c.memory = memories.id) FROM memories WHERE space = :space"
+)
+
+
+def sketches(tx: Tx, ids: Sequence[str]) -> dict[str, Sketch]:
+    """Sketches of several versions by id; scope and tags are JSON."""
+    found: dict[str, Sketch] = {}
+    for names, params in batches("id", ids):
+        rows = tx.run(f"{_SKETCH} AND id IN ({names})", params)
+        found.update((row[0], Sketch._make(row)) for row in rows)
+    return found
+
+
+def successors(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
+    """For versions that were superseded by another text, the open version of the memory."""
+    found: dict[str, str] = {}
+    for names, params in batches("id", ids):
+        rows = tx.run(
+            "SELECT old.id, new.id FROM memories old JOIN memories new ON new.space = old.space "
+            f"AND new.root = old.root AND new.valid_to = {FOREVER} "
+            f"WHERE old.space = :space AND old.id IN ({names}) "
+            "AND old.digest <> new.digest",
+            params,
+        )
+        found.update(dict(rows))
+    return found
+
+
+class Stated(NamedTuple):
+    """What a memory says, and how far it is trusted."""
+
+    id: str
+    subject: str
+    text: str
+    status: str
+    label: str
+    scope: str
+
+
+def stated(tx: Tx, ids: Sequence[str]) -> list[Stated]:
+    """What several versions say, in the order of their ids' list."""
+    found: dict[str, Stated] = {}
+    for names, params in batches("id", ids):
+        sql = f"SELECT {columns(Stated._fields)} FROM memories WHERE space = :space"
+        found.update(
+            (row[0], Stated._make(row)) for row in tx.run(f"{sql} AND id IN ({names})", params)
+        )
+    return [found[id] for id in dict.fromkeys(ids) if id in found]
+
+
+def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
+    """Several versions by id."""
+    found: dict[str, Memory] = {}
+    for names, params in batches("id", ids):
+        rows = tx.run(f"{_SELECT} AND id IN ({names})", params)
+        found.update((row[0], loaded(row)) for row in rows)
+    return found
+
+
+def open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
+    """The open memories with this digest in this kind, layer and owner, one for each scope, oldest
+    first; held until the commit."""
+    rows = tx.run(
+        f"{_SELECT} AND layer = :layer AND owner = :owner AND kind = :kind AND digest = :digest "
+        f"AND valid_to = {FOREVER} ORDER BY first_seen, id {tx.for_update}",
+        place,
+    )
+    return [loaded(row) for row in rows]
+
+
+def versions(tx: Tx, root: str) -> list[Memory]:
+    """All versions of a memory, oldest first."""
+    rows = tx.run(f"{_SELECT} AND root = :root ORDER BY revision", {"root": root})
+    return [loaded(row) for row in rows]
+
+
+def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
+    """Ids that begin with the prefix, so that a person need not type a whole one."""
+    return ids_from(tx, "memories", prefix, limit)
+
+
+def valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memory]:
+    """Versions with these column values that were believed at a time, newest first."""
+    chosen = "".join(f" AND {name} = :{name}" for name in where)
+    rows = tx.run(
+        f"{_SELECT}{chosen} AND valid_from <= :at AND valid_to > :at AND status <> 'quarantined' "
+        "ORDER BY first_seen DESC, id LIMIT :limit",
+        {**where, "at": at, "limit": limit},
+    )
+    return [loaded(row) for row in rows]
+
+
+def strongest(tx: Tx, kind: str, limit: int, owners: Sequence[str]) -> list[Memory]:
+    """Active memories of a kind that these owners see, the most recently reinforced first."""
+    seen, params = seen_by(owners)
+    rows = tx.run(
+        f"{_SELECT} AND kind = :kind AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
+        "ORDER BY last_reinforced DESC, id LIMIT :limit",
+        {**params, "kind": kind, "limit": limit},
+    )
+    return [loaded(row) for row in rows]
+
+
+def open_ids(tx: Tx) -> list[str]:
+    """The ids of all open memories."""
+    sql = f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} ORDER BY id"
+    return [row[0] for row in tx.run(sql)]
+
+
+def any_owned(tx: Tx) -> bool:
+    """Check whether any open memory belongs to a session or a task."""
+    sql = (
+        "SELECT 1 FROM memories WHERE space = :space AND layer IN ('session', 'task') "
+        f"AND valid_to = {FOREVER} LIMIT 1"
+    )
+    return tx.one(sql) is not None
+
+
+def scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:
+    """Id and scope of every open memory in use that has a scope and that these owners see."""
+    seen, params = seen_by(owners)
+    return tx.run(
+        f"SELECT id, scope FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        f"AND scope <> '[]' AND status IN ('active', 'proposed') AND {seen}",
+        params,
+    )
+
+
+def in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
+    """Active memories that these owners see, newest first."""
+    seen, params = seen_by(owners)
+    rows = tx.run(
+        f"{_SELECT} AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
+        "ORDER BY first_seen DESC, id LIMIT :limit",
+        {**params, "limit": limit},
+    )
+    return [loaded(row) for row in rows]
+
+
+def ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
+    """The ids of the newest open memories in use whose scope is this JSON."""
+    rows = tx.run(
+        f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        "AND scope <> '[]' AND status IN ('active', 'proposed') AND scope = :scope "
+        "ORDER BY first_seen DESC, id LIMIT :limit",
+        {"scope": scope, "limit": limit},
+    )
+    return [row[0] for row in rows]
+
+
+def reinforced_after(tx: Tx, place: tuple[int, str], limit: int) -> list[tuple[int, str]]:
+    """When and which memories in use were learned or reinforced after a time, or at it with a
+    greater id: the first of them, in this order."""
+    kinds, params = placeholders("kind", tuple(KINDS))
+    rows = tx.run(
+        f"SELECT last_reinforced, id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        f"AND kind IN ({kinds}) AND status IN ('active', 'proposed') AND last_reinforced >= :at "
+        "AND (last_reinforced > :at OR id > :id) ORDER BY last_reinforced, id LIMIT :limit",
+        {**params, "at": place[0], "id": place[1], "limit": limit},
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def some(tx: Tx, kinds: Sequence[str], statuses: Sequence[str], limit: int) -> list[str]:
+    """The ids of open memories of these kinds with one of these statuses, at most so many."""
+    of_kind, params = placeholders("kind", kinds)
+    having, more = placeholders("status", statuses)
+    rows = tx.run(
+        f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        f"AND kind IN ({of_kind}) AND status IN ({having}) LIMIT :limit",
+        {**params, **more, "limit": limit},
+    )
+    return [row[0] for row in rows]
+
+
+class Ageing(NamedTuple):
+    """What tells whether a memory has faded."""
+
+    id: str
+    kind: str
+    status: str
+    origin: str
+    label: str
+    reinforcement: int
+    recalls: int
+    first_seen: int
+    last_reinforced: int
+    valid_to: int
+
+
+def ageing(tx: Tx, reinforced_before: int, tools_before: int) -> list[Ageing]:
+    """The memories in use that were not reinforced since a time, and those of tools from before
+    another one."""
+    kinds, params = placeholders("kind", tuple(KINDS))
+    select = (
+        f"SELECT {columns(Ageing._fields)} FROM memories WHERE space = :space "
+        f"AND valid_to = {FOREVER} AND status IN ('active', 'proposed') "
+    )
+    old = tx.run(
+        f"{select} AND kind IN ({kinds}) AND last_reinforced < :before",
+        {**params, "before": reinforced_before},
+    )
+    noted = tx.run(
+        f"{select} AND label = 'tool' AND first_seen < :before", {"before": tools_before}
+    )
+    return list(map(Ageing._make, dict.fromkeys((*old, *noted))))
+
+
+def references(tx: Tx, after: str, limit: int) -> list[Row]:
+    """Id, sources and evidence (JSON) of memories in use that have any, after an id, by id."""
+    return tx.run(
+        f"SELECT id, sources, evidence FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        "AND status IN ('active', 'proposed') AND (sources <> '[]' OR evidence <> '[]') "
+        "AND id > :after ORDER BY id LIMIT :limit",
+        {"after": after, "limit": limit},
+    )
+
+
+def listing(
+    tx: Tx, where: Mapping[str, str], limit: int, offset: int = 0, without: str = ""
+) -> list[Memory]:
+    """Open memories that have these column values, newest first; `without` one status."""
+    chosen = "".join(f" AND {name} = :{name}" for name in where)
+    rows = tx.run(
+        f"{_SELECT}{chosen} AND valid_to = {FOREVER} AND status <> :without "
+        "ORDER BY first_seen DESC, id LIMIT :limit OFFSET :offset",
+        {**where, "limit": limit, "offset": offset, "without": without},
+    )
+    return [loaded(row) for row in rows]
+
+
+def counts(tx: Tx) -> list[Row]:
+    """Kind, layer, status and how many open memories have them, with the length of their text."""
+    return tx.run(
+        "SELECT kind, layer, status, count(*), coalesce(sum(length(text)), 0) FROM memories "
+        f"WHERE space = :space AND valid_to = {FOREVER} "
+        "GROUP BY kind, layer, status ORDER BY kind, layer, status"
+    )
+
+
+def ages(tx: Tx, since: Sequence[int]) -> list[int]:
+    """How many open memories were first seen after each of the times, and how many before."""
+    rows = tx.run(f"SELECT first_seen FROM memories WHERE space = :space AND valid_to = {FOREVER}")
+    found = [0] * (len(since) + 1)
+    for (first,) in rows:
+        found[next((at for at, moment in enumerate(since) if first >= moment), len(since))] += 1
+    return found
+
+
+def neglected(tx: Tx) -> tuple[int, int]:
+    """How many open memories were never recalled, and how many say something stale of the code."""
+    unused = tx.one(
+        f"SELECT count(*) FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        "AND recalls = 0"
+    )
+    stale = tx.one(
+        "SELECT count(DISTINCT memory) FROM claims WHERE space = :space "
+        "AND state IN ('changed', 'moved', 'missing')"
+    )
+    return int(unused[0]) if unused else 0, int(stale[0]) if stale else 0
+
+
+def note_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
+    """Count recalls (how many, and when the last was): they neither reset the clock of decay nor
+    confirm anything."""
+    tx.many(
+        "UPDATE memories SET recalls = recalls + :count, last_recalled = :at "
+        "WHERE space = :space AND id = :id",
+        ({"id": id, "count": count, "at": at} for id, (count, at) in noted.items()),
+    )

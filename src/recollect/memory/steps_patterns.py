@@ -1,0 +1,67 @@
+"""Patterns in and out as JSON: each is a memory of its kind, found by the id that it came with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..episodes import steps as episodes_steps
+from ..errors import InvalidInput
+from ..links import sql as links_sql
+from ..secrets import redaction
+from ..storage.database import Tx
+from ..types.records import Json, Learned, Link, Memory
+from . import patterns, sql, steps, steps_lifecycle, steps_versions
+
+
+def prepared(
+    pattern: patterns.Pattern, origin: str, label: str, now: int, id: str
+) -> steps.Prepared:
+    """A pattern that is ready to be kept: scrubbed and admitted."""
+    draft = steps.Draft(
+        pattern.pattern,
+        "pattern",
+        detail=patterns.to_json(pattern),
+        tags=(pattern.category,) if pattern.category else (),
+        evidence=tuple(
+            f"memory://{episodes_steps.address_id(one)}" for one in pattern.source_episodes
+        ),
+        confidence=pattern.confidence,
+    )
+    return steps.prepare(draft, origin, now, id, label)
+
+
+def load(tx: Tx, ready: Sequence[steps.Prepared], now: int) -> tuple[Learned, ...]:
+    """Keep patterns, and make the links between those that are there."""
+    done = [steps.learn(tx, one, now, steps_versions.neighbours(tx, one.row)) for one in ready]
+    new = {one.id for one in done}
+    known = {_own_id(memory): memory for memory in _every(tx)}
+    reason = redaction.safe("given with the pattern")
+    for memory in known.values():
+        for link in patterns.of_memory(memory).links:
+            target = known.get(link.to)
+            if target and target.id != memory.id and new & {memory.id, target.id}:
+                links_sql.put(tx, Link(memory.id, link.relation, target.id), reason, now)
+    return tuple(done)
+
+
+def shown(tx: Tx, name: str) -> dict[str, Json]:
+    """A pattern as JSON, by our id, the beginning of it, or the id that it was given with."""
+    memory = next((one for one in _every(tx) if _own_id(one) == name), None)
+    memory = memory or steps_lifecycle.open_memory(tx, name)
+    if memory.kind != "pattern":
+        raise InvalidInput(f"this is a {memory.kind}, not a pattern", where=memory.address)
+    made = (
+        patterns.PatternLink(link.target, link.relation)
+        for link in links_sql.touching(tx, [memory.id])
+        if link.source == memory.id and link.relation != "derived_from"
+    )
+    return patterns.to_json(patterns.of_memory(memory, made))
+
+
+def _own_id(memory: Memory) -> str:
+    """The id that the writer of a pattern gave it."""
+    return str(memory.detail.get("id", "")) or memory.id
+
+
+def _every(tx: Tx) -> list[Memory]:
+    return sql.listing(tx, {"kind": "pattern"}, sql.ALL)

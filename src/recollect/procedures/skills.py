@@ -1,0 +1,289 @@
+"""Procedures as skills: one `SKILL.md` is one named way of doing something.
+
+Written by the Agent Skills convention (frontmatter with name and description, then Markdown) and
+read with or without it. Four sections are understood; all others are kept as they are, in their
+place. The counts of a procedure travel in the frontmatter's `metadata`: whoever reads a skill from
+somewhere else decides whether to believe them. It does not know where skills are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from ..errors import InvalidInput
+from ..text.addresses import check_slug, slugify
+from ..text.frontmatter import Value, read, split, write
+
+LONGEST_DESCRIPTION, LONGEST_COMPATIBILITY = 1024, 500
+CONVENTION = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+
+PREREQUISITES, STEPS = "Prerequisites", "Steps"
+ERRORS, EXIT = "Common Errors & Fixes", "Exit Criteria"
+SECTIONS = (PREREQUISITES, STEPS, ERRORS, EXIT)
+
+_KNOWN = {
+    "prerequisites": PREREQUISITES,
+    "steps": STEPS,
+    "common errors & fixes": ERRORS,
+    "common errors and fixes": ERRORS,
+    "exit criteria": EXIT,
+}
+_COUNTS = {"recollect-successes": "successes", "recollect-failures": "failures"}
+
+
+class KnownError(NamedTuple):
+    """An error that comes up, and what to do about it."""
+
+    error: str
+    fix: str = ""
+
+
+class Section(NamedTuple):
+    """A section of a skill as it is written; without a body it is the place of one of the four."""
+
+    heading: str
+    body: str = ""
+
+
+class Procedure(NamedTuple):
+    """A named way of doing something, with its success record.
+
+    `sections` are all sections of the file in their order, if there are others than the four in
+    their own order. `extra` is what else the frontmatter says.
+    """
+
+    name: str
+    description: str
+    title: str = ""
+    intro: str = ""
+    prerequisites: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    errors: tuple[KnownError, ...] = ()
+    exit_criteria: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+    successes: int = 0
+    failures: int = 0
+    extra: Mapping[str, Value] = {}
+
+
+# ---------------------------------------------------------------- writing
+
+
+def to_skill_md(procedure: Procedure) -> str:
+    """The procedure as a `SKILL.md`; InvalidInput if the convention does not allow it."""
+    _checked(procedure.name)
+    if not 0 < len(procedure.description.strip()) <= LONGEST_DESCRIPTION:
+        raise InvalidInput(
+            f"a skill's description has 1 to {LONGEST_DESCRIPTION} characters, "
+            f"not {len(procedure.description.strip())}",
+            where=f"skill {procedure.name}",
+            hint="Say in a sentence or two what the skill does and when to use it.",
+        )
+    parts = [write(_fields(procedure))]
+    if procedure.title:
+        parts.append(f"# {procedure.title}")
+    if procedure.intro:
+        parts.append(procedure.intro)
+    for heading, body in _in_order(procedure):
+        parts.append(f"## {heading}\n{body}" if body else f"## {heading}")
+    return "\n\n".join(parts) + "\n"
+
+
+def beyond_convention(procedure: Procedure) -> str:
+    """Why a strict reader could refuse the skill; empty if it cannot. Such fields are some agent's
+    own (whether its model may use the skill unasked, say): to drop one could do harm."""
+    own = [key for key in procedure.extra if key not in CONVENTION]
+    compatibility = procedure.extra.get("compatibility", "")
+    if not isinstance(compatibility, str) or len(compatibility) > LONGEST_COMPATIBILITY:
+        own.append("compatibility (a text of at most 500 characters)")
+    return f"not of the Agent Skills convention, kept as it was: {', '.join(own)}" if own else ""
+
+
+def _fields(procedure: Procedure) -> dict[str, Value]:
+    given = procedure.extra.get("metadata", {})
+    metadata = dict(given) if isinstance(given, Mapping) else {}
+    for key, count in _COUNTS.items():
+        if getattr(procedure, count):
+            metadata[key] = str(getattr(procedure, count))
+    fields: dict[str, Value] = {
+        "name": procedure.name,
+        "description": procedure.description.strip(),
+    }
+    fields |= {key: value for key, value in procedure.extra.items() if key != "metadata"}
+    return fields | ({"metadata": metadata} if metadata else {})
+
+
+def _in_order(procedure: Procedure) -> Iterator[tuple[str, str]]:
+    lists = {
+        PREREQUISITES: _bullets(procedure.prerequisites),
+        STEPS: _numbers(procedure.steps),
+        ERRORS: _bullets([_told(error) for error in procedure.errors]),
+        EXIT: _bullets(procedure.exit_criteria),
+    }
+    for heading, body in procedure.sections:
+        name = _KNOWN.get(heading.casefold(), "")
+        yield heading, body or lists.pop(name, "")
+    yield from ((name, body) for name, body in lists.items() if body)
+
+
+def _bullets(items: Sequence[str]) -> str:
+    return "\n".join(f"- {_hung(item, 2)}" for item in items)
+
+
+def _numbers(items: Sequence[str]) -> str:
+    marks = (f"{number}. " for number in range(1, len(items) + 1))
+    return "\n".join(mark + _hung(item, len(mark)) for mark, item in zip(marks, items, strict=True))
+
+
+def _hung(item: str, width: int) -> str:
+    """The lines of an item under its first one."""
+    first, *rest = item.split("\n")
+    return "\n".join([first, *(" " * width + line if line else "" for line in rest)])
+
+
+def _told(known: KnownError) -> str:
+    error = known.error
+    if ": " in error or error.startswith("**"):
+        error = f"**{error.replace('**', '*')}**"
+    return f"{error}: {known.fix}" if known.fix else error
+
+
+# ---------------------------------------------------------------- reading
+
+
+def from_skill_md(text: str) -> Procedure:
+    """The procedure in a `SKILL.md`; InvalidInput names the line that cannot be understood."""
+    lines, body = split(text)
+    fields = read(lines) if lines is not None else {}
+    title, intro, sections = _chapters(body)
+    bare = title.removeprefix("Skill:").strip()
+    name = _text(fields, "name") or slugify(bare or "skill")
+    procedure = Procedure(_checked(name), _text(fields, "description"), title, intro)
+    procedure = _filled(procedure, sections)
+    if not procedure.description:
+        first = "; ".join(step.split("\n")[0] for step in procedure.steps[:3])
+        told = f"{bare or name}: {first}" if first else bare or name
+        procedure = procedure._replace(description=told[:LONGEST_DESCRIPTION])
+    return _counted(procedure, fields)
+
+
+def _checked(name: str) -> str:
+    try:
+        return check_slug(name)
+    except InvalidInput as error:
+        better = f"For example {slugify(name)}." if any(map(str.isalnum, name)) else ""
+        raise InvalidInput(error.message, where=f"the skill's name {name!r}", hint=better) from None
+
+
+def _text(fields: Mapping[str, Value], key: str) -> str:
+    value = fields.get(key, "")
+    if not isinstance(value, str):
+        raise InvalidInput(f"the frontmatter: {key} is one text", where=key)
+    return value.strip()
+
+
+def _counted(procedure: Procedure, fields: Mapping[str, Value]) -> Procedure:
+    """The procedure with its counts, and with what else the frontmatter says."""
+    extra = {key: value for key, value in fields.items() if key not in ("name", "description")}
+    metadata = extra.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return procedure._replace(extra=extra)
+    rest = dict(metadata)
+    successes, failures = (_count(rest, key) for key in _COUNTS)
+    extra["metadata"] = rest
+    if not rest and metadata:
+        del extra["metadata"]
+    return procedure._replace(extra=extra, successes=successes, failures=failures)
+
+
+def _count(metadata: dict[str, str], key: str) -> int:
+    """A count, taken out of the metadata. None is written by leaving it out."""
+    written = metadata.get(key, "")
+    return int(metadata.pop(key)) if re.fullmatch(r"[1-9][0-9]{0,8}", written) else 0
+
+
+def _chapters(body: str) -> tuple[str, str, list[Section]]:
+    """The title, what stands before the first section, and the sections."""
+    title = ""
+    chapters: list[tuple[str, list[str]]] = [("", [])]
+    fence = ""
+    for line in body.split("\n"):
+        mark = _fence().match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif fence:
+            fence = "" if line.strip() == fence[0] * max(len(line.strip()), len(fence)) else fence
+        elif line.startswith("## ") and line[3:].strip():
+            chapters.append((line[3:].strip(), []))
+            continue
+        elif (
+            line.startswith("# ")
+            and not title
+            and len(chapters) == 1
+            and not "".join(chapters[0][1])
+        ):
+            title = line[2:].strip()
+            continue
+        chapters[-1][1].append(line)
+    told = [Section(heading, "\n".join(lines).rstrip()) for heading, lines in chapters]
+    return title, told[0].body.strip("\n"), told[1:]
+
+
+@cache
+def _fence() -> re.Pattern[str]:
+    return re.compile(r"\s{0,3}(?:[-*+] |\d+[.)] )?(`{3,}|~{3,})")
+
+
+def _filled(procedure: Procedure, sections: Sequence[Section]) -> Procedure:
+    """The procedure with the four sections as lists, and the others in their places."""
+    lists: dict[str, tuple[str, ...]] = {}
+    kept: list[Section] = []
+    for section in sections:
+        name = _KNOWN.get(section.heading.casefold(), "")
+        items = _items(section.body) if name and name not in lists else None
+        if items is None:
+            kept.append(section)
+        else:
+            lists[name] = items
+            kept.append(Section(section.heading))
+    usual = [Section(name) for name in SECTIONS if lists.get(name)]
+    return procedure._replace(
+        prerequisites=lists.get(PREREQUISITES, ()),
+        steps=lists.get(STEPS, ()),
+        errors=tuple(map(_known_error, lists.get(ERRORS, ()))),
+        exit_criteria=lists.get(EXIT, ()),
+        sections=() if kept == usual else tuple(kept),
+    )
+
+
+def _items(body: str) -> tuple[str, ...] | None:
+    """The items of a list; None if there is anything else, which would be lost."""
+    items: list[list[str]] = []
+    width = 0
+    for line in body.strip("\n").split("\n") if body.strip() else []:
+        if mark := _mark().match(line):
+            if mark[1] and int(mark[1]) not in (1, len(items) + 1):
+                return None
+            width = mark.end()
+            items.append([line[width:]])
+        elif not items or (line.strip() and not line.startswith(" ")):
+            return None
+        else:
+            items[-1].append(line[min(width, len(line) - len(line.lstrip(" "))) :])
+    return tuple("\n".join(lines).rstrip() for lines in items)
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    return re.compile(r"(?:[-*+]|(\d{1,4})[.)])\s+(?=\S)")
+
+
+def _known_error(item: str) -> KnownError:
+    """`error: fix`, where an error with a colon in it stands in bold."""
+    if bold := re.match(r"\*\*(.+?)\*\*(?:: |$)", item):
+        return KnownError(bold[1], item[bold.end() :])
+    error, _, fix = item.partition(": ")
+    return KnownError(error, fix)

@@ -1,0 +1,267 @@
+"""Procedures: learned, used, revised, accepted; out to `SKILL.md` and in from one.
+
+Only a person's procedure is in use at once; an agent's is proposed, one from a file that an agent
+loads is quarantined, and nothing that a tool printed becomes one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..errors import Conflict, InvalidInput, NotFound, Refused
+from ..index import sql as index_sql
+from ..index import steps as index_steps
+from ..secrets import names, redaction
+from ..storage.database import Tx
+from ..text import addresses
+from ..types import trust
+from ..types.records import FOREVER, ORIGINS, Json
+from . import skills, sql
+
+RESULTS = ("success", "failure")
+
+
+class Shown(NamedTuple):
+    """A procedure with its record; `procedure` is what it says."""
+
+    id: str
+    name: str
+    description: str
+    status: str
+    revision: int
+    successes: int
+    failures: int
+    last_used: int
+    origin: str
+    label: str
+    valid_from: int
+    procedure: skills.Procedure
+
+    @property
+    def address(self) -> str:
+        return f"memory://{self.id}"
+
+
+class Exported(NamedTuple):
+    """A procedure as a skill: its text, the file it was written to, if it was, and why not every
+    reader may take it."""
+
+    name: str
+    text: str
+    path: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def described(name: str, description: str, parts: Mapping[str, Sequence[str]]) -> skills.Procedure:
+    """A procedure from its parts; an error is `what goes wrong: what to do`."""
+    errors = []
+    for words in parts.get("errors", ()):
+        error, _, fix = words.partition(": ")
+        errors.append(skills.KnownError(error.strip(), fix.strip()))
+    return skills.Procedure(
+        name,
+        description,
+        prerequisites=tuple(parts.get("prerequisites", ())),
+        steps=tuple(parts.get("steps", ())),
+        errors=tuple(errors),
+        exit_criteria=tuple(parts.get("exit_criteria", ())),
+    )
+
+
+def admitted(label: str) -> str:
+    """The status in which a procedure of this label is kept; Refused when it may not be."""
+    return trust.admit("workflow", label)
+
+
+def prepared(
+    procedure: skills.Procedure, origin: str, label: str, now: int, id: str
+) -> sql.ProcedureRow:
+    """The row of a new procedure, checked by the rules of skills and scrubbed."""
+    skills.to_skill_md(procedure)
+    if not procedure.steps and not procedure.sections:
+        raise InvalidInput("a procedure needs steps", where=f"procedure {procedure.name}")
+    return sql.ProcedureRow(
+        id=id,
+        root=id,
+        revision=1,
+        name=names.checked_name(procedure.name, "name"),
+        description=redaction.safe(procedure.description),
+        body=redaction.scrub_json(_body(procedure)).text,
+        successes=procedure.successes if label in ("system", "user") else 0,
+        failures=procedure.failures if label in ("system", "user") else 0,
+        last_used=0,
+        status=admitted(label),
+        origin=origin,
+        label=label,
+        sources=redaction.scrub_json([]).text,
+        valid_from=now,
+        valid_to=FOREVER,
+    )
+
+
+def learn(tx: Tx, row: sql.ProcedureRow) -> Shown:
+    """Keep a new procedure. The same again changes nothing, unless it was archived meanwhile."""
+    if sql.insert(tx, row):
+        _index(tx, row)
+        return shown(row)
+    held = sql.named(tx, row.name)
+    if held and held.status == "archived":
+        return revise(tx, held.name, row, row.valid_from)
+    if held and (held.body, held.description) == (row.body, row.description):
+        return shown(held)
+    raise Conflict(
+        f"there is a procedure {row.name!r} already",
+        where=f"procedure {row.name}",
+        hint=f"`recollect procedure revise {row.name}` makes a new version of it",
+    )
+
+
+def revise(tx: Tx, name: str, row: sql.ProcedureRow, now: int) -> Shown:
+    """Put a new version in the place of the open one; its counts go on."""
+    old = existing(tx, name, hold=True)
+    if ORIGINS.index(row.label) > ORIGINS.index(old.label):
+        raise Refused(
+            f"what comes from the {row.label} cannot change what the {old.label} stated",
+            where=f"procedure {old.name}",
+            hint="learn it under another name; a person can decide between them",
+        )
+    sql.update(tx, old.id, {"valid_to": now, "status": "superseded"})
+    index_sql.set_status(tx, "procedure", old.id, "superseded")
+    new = row._replace(
+        root=old.root,
+        revision=old.revision + 1,
+        successes=old.successes,
+        failures=old.failures,
+        last_used=old.last_used,
+        sources=redaction.scrub_json([f"memory://{old.id}"]).text,
+        valid_from=max(now, old.valid_from + 1),
+    )
+    if not sql.insert(tx, new):
+        raise Conflict(f"there is a procedure {row.name!r} already", where=f"procedure {old.name}")
+    _index(tx, new)
+    return shown(new)
+
+
+def accept(tx: Tx, name: str, origin: str, now: int, id: str) -> Shown:
+    """A person stands behind a procedure: a new version, trusted as theirs, and active."""
+    if origin != "user":
+        raise Refused("only a person can accept a procedure", where=f"procedure {name}")
+    old = existing(tx, name, hold=True)
+    if old.label == "user" and old.status == "active":
+        return shown(old)
+    row = old._replace(id=id, origin="user", label="user", status="active", valid_to=FOREVER)
+    return revise(tx, name, row, now)
+
+
+def use(tx: Tx, name: str, result: str, now: int) -> Shown:
+    """Count how a use of a procedure ended."""
+    if result not in RESULTS:
+        raise InvalidInput(
+            f"{result!r} is not a result", where="result", hint=f"one of: {', '.join(RESULTS)}"
+        )
+    row = existing(tx, name, hold=True)
+    count = "successes" if result == "success" else "failures"
+    sql.update(tx, row.id, {count: getattr(row, count) + 1, "last_used": now})
+    return shown(existing(tx, row.name))
+
+
+def changed(
+    held: skills.Procedure, description: str, parts: Mapping[str, Sequence[str]]
+) -> skills.Procedure:
+    """The procedure with those parts that are given in the place of what it says there."""
+    given = {field: words for field, words in parts.items() if words}
+    new = described(held.name, description or held.description, given)
+    fields = {field: getattr(new, field) for field in given}
+    return held._replace(description=new.description, **fields)
+
+
+# ---------------------------------------------------------------- looking
+
+
+def existing(tx: Tx, name: str, hold: bool = False) -> sql.ProcedureRow:
+    """The open version of a procedure, by its name or by the id of any version."""
+    name = name.removeprefix("memory://")
+    row = sql.named(tx, name, hold)
+    if row is None and name.startswith("p-"):
+        found = sql.get(tx, addresses.only(name, sql.starting_with(tx, name)))
+        row = sql.named(tx, found.name, hold) if found else None
+    if row is None:
+        raise NotFound(
+            "there is no such procedure",
+            where=name,
+            hint="`recollect procedure list` shows what there is",
+        )
+    return row
+
+
+def shown(row: sql.ProcedureRow) -> Shown:
+    return Shown(
+        row.id,
+        row.name,
+        row.description,
+        row.status,
+        row.revision,
+        row.successes,
+        row.failures,
+        row.last_used,
+        row.origin,
+        row.label,
+        row.valid_from,
+        procedure_of(row),
+    )
+
+
+def listing(tx: Tx, limit: int) -> list[Shown]:
+    """All procedures by name."""
+    return [shown(row) for row in sql.listing(tx, limit)]
+
+
+def procedure_of(row: sql.ProcedureRow) -> skills.Procedure:
+    """What a row says, as a skill with its counts."""
+    body = json.loads(row.body)
+    extra = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in body["extra"].items()
+    }
+    return skills.Procedure(
+        row.name,
+        row.description,
+        body["title"],
+        body["intro"],
+        tuple(body["prerequisites"]),
+        tuple(body["steps"]),
+        tuple(skills.KnownError(*one) for one in body["errors"]),
+        tuple(body["exit_criteria"]),
+        tuple(skills.Section(*one) for one in body["sections"]),
+        row.successes,
+        row.failures,
+        extra,
+    )
+
+
+def _body(procedure: skills.Procedure) -> dict[str, Json]:
+    kept = procedure._asdict()
+    for name in ("name", "description", "successes", "failures"):
+        del kept[name]
+    return kept | {"extra": dict(procedure.extra)}
+
+
+def _index(tx: Tx, row: sql.ProcedureRow) -> None:
+    index_steps.replace(tx, entry_of(row), searchable(row))
+
+
+def entry_of(row: sql.ProcedureRow) -> index_sql.Entry:
+    return index_sql.Entry(
+        "procedure", row.id, "procedure", "project", "", row.status, row.label, 0, row.valid_from
+    )
+
+
+def searchable(row: sql.ProcedureRow) -> str:
+    """All the words a procedure is found by."""
+    procedure = procedure_of(row)
+    pieces = [row.name, row.description, procedure.title, procedure.intro]
+    pieces += [*procedure.prerequisites, *procedure.steps, *procedure.exit_criteria]
+    pieces += [f"{one.error} {one.fix}" for one in procedure.errors]
+    return "\n".join(filter(None, pieces))

@@ -1,0 +1,311 @@
+"""Anthropic messages: a record holds what both sides say in one turn, results among the words.
+
+A user record becomes one message for each result and one for each stretch of words; an
+assistant record becomes one message with its calls. On the way back neighbours of one side are
+one record again, so that the sides alternate as the format demands.
+
+Usual shape: a user's words alone are a string, everything else is a list of blocks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from ..errors import InvalidInput
+from ..text.messages import Block, blocks_of, image_text, parsed_arguments, reference
+from ..types.records import Json, Message, ToolCall
+from .content_blocks import (
+    OBJECT,
+    Record,
+    listed,
+    noted,
+    notes,
+    opaque,
+    optional_text,
+    put_content,
+    required_text,
+    rest_of,
+    shape_of,
+    texts_settled,
+    with_rest,
+    without,
+)
+
+FORM = "anthropic"
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+SYSTEM_ROLES = ("system", "developer")
+
+
+def decode(record: Record) -> list[Message]:
+    """The messages that one record means."""
+    if record["role"] == "assistant":
+        return [_assistant(record)]
+    if isinstance(record.get("content"), str):
+        return [Message(record["role"], record["content"])]
+    return _listed(record) or [_words(record["role"], [], shape_of(record))]
+
+
+def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
+    """Records with alternating sides; system messages stand where they were said."""
+    records: list[dict[str, Json]] = []
+    for side, group in groupby(messages, _side):
+        together = list(group)
+        if side == "system":
+            records += [_record("system", [message]) for message in together]
+        else:
+            records.append(_record(side, together))
+    return records
+
+
+def request(records: list[dict[str, Json]], opener: str) -> dict[str, Json]:
+    """The arguments of a request: system apart, the rest as the interface accepts it.
+
+    A system message in the middle becomes words of the user's turn, empty turns go, and a
+    conversation that would begin with the assistant begins with `opener`.
+    """
+    system: list[Json] = []
+    turns: list[dict[str, Json]] = []
+    for record in records:
+        content = record.get("content") or ""
+        if record["role"] == "system":
+            if turns:
+                reminder = f"<system-reminder>\n{_plain(content)}\n</system-reminder>"
+                _add(turns, "user", [{"type": "text", "text": reminder}])
+            else:
+                system.append(content)
+        elif content := _sendable(content):
+            _add(turns, record["role"], content)
+    if turns and turns[0]["role"] != "user":
+        turns.insert(0, {"role": "user", "content": opener})
+    for turn in turns:
+        if not isinstance(turn["content"], str):
+            # Results have to come first in a turn; the order is kept otherwise.
+            turn["content"] = sorted(turn["content"], key=_is_no_result)
+    out: dict[str, Json] = {"messages": turns}
+    if len(system) == 1:
+        out["system"] = system[0]
+    elif system:
+        out["system"] = [block for content in system for block in _raw_blocks(content)]
+    return out
+
+
+# ---------------------------------------------------------------- from the wire
+
+
+def _assistant(record: Record) -> Message:
+    raw = record.get("content")
+    usage = record.get("usage")
+    blocks: list[Block] = []
+    calls: list[ToolCall] = []
+    rests: dict[str, Json] = {}
+    for block in raw if isinstance(raw, (list, tuple)) else ():
+        if block.get("type") == "tool_use":
+            call = _call(block)
+            calls.append(call)
+            blocks.append({"type": "call", "id": call.id})
+            if rest := without(block, "type", "id", "name", "input"):
+                rests[call.id] = rest
+        else:
+            blocks.append(_block(block))
+    content = raw if isinstance(raw, str) else texts_settled(_places_if_between(blocks))
+    shape = shape_of(record)
+    return Message(
+        "assistant",
+        content,
+        tuple(calls),
+        model=optional_text(record, "model"),
+        usage=usage if usage is not None and isinstance(usage, OBJECT) else None,
+        extra=noted(
+            FORM,
+            shape="" if shape == "list" else shape,
+            calls=rests,
+            response=without(record, "role", "content", "model", "usage"),
+        ),
+    )
+
+
+def _places_if_between(blocks: list[Block]) -> list[Block]:
+    """Calls stand after everything else as a rule; only then need their places not be kept."""
+    kinds = [block["type"] == "call" for block in blocks]
+    if kinds == sorted(kinds):
+        return [block for block in blocks if block["type"] != "call"]
+    return blocks
+
+
+def _call(block: Record) -> ToolCall:
+    name = required_text(block, "name", "a tool_use block")
+    arguments = block.get("input", {})
+    return ToolCall(
+        required_text(block, "id", f"the call of {name}"),
+        name,
+        arguments if isinstance(arguments, str) else _ENCODER.encode(arguments),
+    )
+
+
+def _listed(record: Record) -> list[Message]:
+    messages: list[Message] = []
+    words: list[Block] = []
+    raw = record.get("content") or ()
+    for block in raw:
+        if block.get("type") == "tool_result":
+            if words:
+                messages.append(_words(record["role"], words, ""))
+                words = []
+            messages.append(_result(block))
+        else:
+            words.append(_block(block))
+    if words:
+        messages.append(_words(record["role"], words, "" if messages else "list"))
+    return messages
+
+
+def _words(role: str, blocks: list[Block], shape: str) -> Message:
+    content = texts_settled(blocks)
+    usual = "str" if isinstance(content, str) else "list"
+    return Message(role, content, extra=noted(FORM, shape="" if shape == usual else shape))
+
+
+def _result(block: Record) -> Message:
+    raw = block.get("content")
+    failed = block.get("is_error") is True
+    content = (
+        raw if isinstance(raw, str) else texts_settled(list(map(_block, listed(block, "content"))))
+    )
+    usual = "str" if isinstance(content, str) else "list"
+    shape = shape_of(block)
+    known = ("type", "tool_use_id", "content", *(("is_error",) if failed else ()))
+    return Message(
+        "tool",
+        content,
+        call_id=required_text(block, "tool_use_id", "a tool_result block"),
+        is_error=failed,
+        extra=noted(FORM, shape="" if shape == usual else shape, rest=without(block, *known)),
+    )
+
+
+def _block(raw: Json) -> Block:
+    if not isinstance(raw, OBJECT):
+        raise InvalidInput("a content block is not an object")
+    kind = raw.get("type")
+    if kind == "text":
+        bare = {"type": "text", "text": raw.get("text")}
+        return with_rest(bare, FORM, without(raw, "type", "text"))
+    if kind == "thinking":
+        bare = {"type": "reasoning", "text": str(raw.get("thinking", ""))}
+        return with_rest(bare, FORM, without(raw, "type", "thinking"))
+    if kind == "redacted_thinking":
+        return with_rest({"type": "reasoning", "text": ""}, FORM, without(raw, "type"))
+    source = raw.get("source")
+    if kind == "image" and isinstance(source, OBJECT):
+        rest = without(raw, "type", "source")
+        if source.get("type") == "base64":
+            media_type = optional_text(source, "media_type") or "image"
+            kept = reference(media_type, required_text(source, "data", "an inline image"))
+            return with_rest({"type": "image", **kept}, FORM, rest)
+        if source.get("type") == "url":
+            url = required_text(source, "url", "an image by its address")
+            return with_rest({"type": "image", "url": url}, FORM, rest)
+    return opaque(FORM, raw)
+
+
+# ---------------------------------------------------------------- to the wire
+
+
+def _side(message: Message) -> str:
+    if message.role in SYSTEM_ROLES:
+        return "system"
+    return "assistant" if message.role == "assistant" else "user"
+
+
+def _record(role: str, messages: Sequence[Message]) -> dict[str, Json]:
+    out: dict[str, Json] = {"role": role}
+    if len(messages) == 1 and messages[0].role != "tool" and not messages[0].calls:
+        message = messages[0]
+        usual = "list" if role == "assistant" else ""
+        shape = notes(message, FORM).get("shape") or usual
+        put_content(out, "content", message.content, shape, _raw_block)
+    else:
+        out["content"] = [raw for message in messages for raw in _raw_parts(message)]
+    return out
+
+
+def _raw_parts(message: Message) -> Iterator[Json]:
+    if message.role == "tool":
+        yield _raw_result(message)
+        return
+    rests = notes(message, FORM).get("calls", {})
+    calls = {call.id: _raw_call(call, rests.get(call.id, {})) for call in message.calls}
+    for block in blocks_of(message.content):
+        raw = calls.pop(block["id"], None) if block.get("type") == "call" else _raw_block(block)
+        if raw:
+            yield raw
+    yield from calls.values()
+
+
+def _raw_result(message: Message) -> dict[str, Json]:
+    note = notes(message, FORM)
+    out: dict[str, Json] = {"type": "tool_result", "tool_use_id": message.call_id}
+    put_content(out, "content", message.content, note.get("shape", ""), _raw_block)
+    if message.is_error:
+        out["is_error"] = True
+    return {**out, **note.get("rest", {})}
+
+
+def _raw_call(call: ToolCall, rest: Record) -> dict[str, Json]:
+    arguments = parsed_arguments(call.arguments)
+    given = {"input": call.arguments} if arguments is None else arguments
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": given, **rest}
+
+
+def _raw_block(block: Block) -> Json | None:
+    kind = block.get("type")
+    rest = rest_of(block, FORM)
+    if kind == "text":
+        return {"type": "text", "text": block["text"], **rest}
+    if kind == "reasoning" and "data" in rest:
+        return {"type": "redacted_thinking", **rest}
+    if kind == "reasoning" and "signature" in rest:
+        # Unsigned thinking is refused, so that of other models stays at home.
+        return {"type": "thinking", "thinking": block["text"], **rest}
+    if kind == "image" and "url" in block:
+        return {"type": "image", "source": {"type": "url", "url": block["url"]}, **rest}
+    if kind == "image":
+        return {"type": "text", "text": image_text(block), **rest}
+    if kind == "opaque" and block["as"] == FORM:
+        return block["block"]
+    return None
+
+
+# ---------------------------------------------------------------- as a request
+
+
+def _raw_blocks(content: Json) -> list[Json]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
+def _plain(content: Json) -> str:
+    return "\n".join(block.get("text", "") for block in _raw_blocks(content))
+
+
+def _sendable(content: Json) -> Json:
+    """Content without the empty texts that the interface refuses."""
+    if isinstance(content, str):
+        return content if content.strip() else ""
+    return [
+        block
+        for block in content
+        if block.get("type") != "text" or str(block.get("text", "")).strip()
+    ]
+
+
+def _is_no_result(block: Record) -> bool:
+    return block.get("type") != "tool_result"
+
+
+def _add(turns: list[dict[str, Json]], role: str, content: Json) -> None:
+    if turns and turns[-1]["role"] == role:
+        turns[-1]["content"] = _raw_blocks(turns[-1]["content"]) + _raw_blocks(content)
+    else:
+        turns.append({"role": role, "content": content})

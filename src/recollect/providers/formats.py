@@ -1,0 +1,236 @@
+"""The door: provider messages become ours, and ours become provider messages again.
+
+Decides which wire format a record is in, repairs the legacy shapes, and refuses by name what it
+cannot understand: a batch is normalised whole or not at all. The formats themselves are in
+`wire_chat`, `wire_responses` and `wire_anthropic`. It does not know sessions or the archive.
+
+What comes in goes out the same: `to_wire(from_wire(x), form) == x` for a well-formed `x`, but
+for inline images, whose bytes are not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from ..errors import InvalidInput
+from ..text.messages import CONTINUED, own_message, refuse_duplicate_calls
+from ..types.records import ROLES, Json, Message
+from . import anthropic as providers_anthropic
+from . import openai_chat, openai_responses
+from .content_blocks import OBJECT
+
+Decode = Callable[[Mapping[str, Json]], list[Message]]
+Encode = Callable[[Sequence[Message]], list[dict[str, Json]]]
+
+FORMS: Mapping[str, tuple[Decode, Encode]] = {
+    "chat": (openai_chat.decode, openai_chat.encode),
+    "responses": (openai_responses.decode, openai_responses.encode),
+    "anthropic": (providers_anthropic.decode, providers_anthropic.encode),
+}
+_ALIASES = {
+    "openai": "chat",
+    "openai-chat": "chat",
+    "openai-responses": "responses",
+}
+_OTHER_NAMES = {
+    "human": "user",
+    "model": "assistant",
+    "ai": "assistant",
+    "bot": "assistant",
+    "agent": "assistant",
+    "gemini": "assistant",
+}
+_ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
+_RESPONSES_BLOCKS = frozenset({"input_text", "output_text", "input_image", "input_file"})
+
+
+def from_wire(raw: Json, provider: str = "auto") -> list[Message]:
+    """The messages in a provider's list, record, request or response.
+
+    Raises InvalidInput naming the record that cannot be understood; then nothing is returned.
+    """
+    records = [_legacy(given, at) for at, given in enumerate(_records(raw))]
+    form = form_of(provider) if provider != "auto" else _guess([record for record, _ in records])
+    messages: list[Message] = []
+    for at, (record, unknown_role) in enumerate(records):
+        messages += _decoded(record, unknown_role, form, at)
+    if messages and isinstance(raw, OBJECT) and not messages[-1].usage:
+        model, usage = raw.get("model") or "", raw.get("usage")
+        if model or usage:
+            messages[-1] = messages[-1]._replace(model=model, usage=usage)
+    return _own(messages)
+
+
+def from_record(record: Mapping[str, Json], form: str) -> list[Message]:
+    """The messages in one record of a known format, as a transcript has them."""
+    return _own(_decoded(*_legacy(record, 0), form, 0))
+
+
+def _own(messages: Iterable[Message]) -> list[Message]:
+    """What is not ours of them; a call id may stand there once."""
+    own = [mine for message in messages if (mine := own_message(message)) is not None]
+    if sum([len(message.calls) for message in own]) > 1:
+        refuse_duplicate_calls(own)
+    return own
+
+
+def _decoded(record: Mapping[str, Json], unknown_role: str, form: str, at: int) -> list[Message]:
+    if "role" not in record and form != "responses":
+        raise _not_understood(at, record, f"it is no message of the {form} format (no role)")
+    try:
+        decoded = FORMS[form][0](record)
+    except InvalidInput as error:
+        raise _not_understood(at, record, error.message, error.hint) from None
+    return [m._replace(name=unknown_role) for m in decoded] if unknown_role else decoded
+
+
+def to_wire(messages: Iterable[Message], provider: str) -> list[dict[str, Json]]:
+    """The messages as a list in the provider's format, system messages in their places."""
+    _, encode = FORMS[form_of(provider)]
+    return encode(list(messages))
+
+
+def to_request(messages: Iterable[Message], provider: str) -> dict[str, Json]:
+    """The messages as the arguments of a request: `client.messages.create(**to_request(…))`."""
+    form = form_of(provider)
+    records = to_wire(messages, form)
+    if form == "anthropic":
+        return providers_anthropic.request(records, CONTINUED)
+    return {"input" if form == "responses" else "messages": records}
+
+
+def form_of(provider: str) -> str:
+    """The wire format that a provider's name stands for."""
+    form = _ALIASES.get(provider, provider)
+    if form not in FORMS:
+        known = ", ".join(("auto", *FORMS, *_ALIASES))
+        raise InvalidInput(f"the format {provider!r} is not known", hint=f"Use one of: {known}.")
+    return form
+
+
+# ---------------------------------------------------------------- finding the records
+
+
+def _records(raw: Json) -> list[Json]:
+    """The records in whatever they came in: a list, one record, a request, a response."""
+    if isinstance(raw, OBJECT):
+        if raw.get("messages") is not None and "role" not in raw:
+            return _led_by(raw.get("system"), raw["messages"])
+        if raw.get("input") is not None and "role" not in raw and "type" not in raw:
+            given = raw["input"]
+            given = [{"role": "user", "content": given}] if isinstance(given, str) else given
+            return _led_by(raw.get("instructions"), given)
+        if isinstance(raw.get("output"), list) and "call_id" not in raw:
+            return list(raw["output"])
+        if isinstance(raw.get("choices"), list):
+            return [choice.get("message") for choice in raw["choices"][:1]]
+        return [raw]
+    if isinstance(raw, (list, tuple)):
+        return list(raw)
+    raise InvalidInput(
+        f"messages come as a list or an object, not as {type(raw).__name__}",
+        hint="Pass the list of messages as the provider takes it.",
+    )
+
+
+def _led_by(system: Json, records: Json) -> list[Json]:
+    if not isinstance(records, (list, tuple)):
+        raise InvalidInput(f"the messages are {type(records).__name__}, not a list")
+    return [{"role": "system", "content": system}, *records] if system else list(records)
+
+
+def _guess(records: Sequence[Mapping[str, Json]]) -> str:
+    """The format of a batch, by what only one format has."""
+    anthropic = False
+    for record in records:
+        if "role" not in record:
+            return "responses"
+        if record.get("tool_calls") or "tool_call_id" in record:
+            return "chat"
+        content = record.get("content")
+        for block in content if isinstance(content, list) else ():
+            if not isinstance(block, OBJECT):
+                continue
+            if block.get("type") in _RESPONSES_BLOCKS:
+                return "responses"
+            if block.get("type") in _ANTHROPIC_BLOCKS or "source" in block:
+                anthropic = True
+        anthropic = anthropic or record.get("type") == "message"
+    return "anthropic" if anthropic else "chat"
+
+
+# ---------------------------------------------------------------- legacy shapes
+
+
+def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
+    """A record with a known role and content that is text, nothing, or a list of blocks.
+
+    A role that nobody knows is returned beside it.
+    """
+    if not isinstance(given, OBJECT):
+        raise _not_understood(at, given, "it is not an object")
+    role, kind, unknown = given.get("role"), given.get("type"), ""
+    if role in ROLES and "parts" not in given and _is_usual(given.get("content")):
+        return given, unknown
+    record = dict(given)
+    if not isinstance(role, str) and isinstance(role, OBJECT):
+        del record["role"]
+        record |= {key: value for key, value in role.items() if value is not None}
+        role, kind = record.get("role"), record.get("type")
+    if role is None and isinstance(kind, str) and openai_responses.is_item(kind):
+        record.pop("role", None)
+        return record, unknown
+    if not isinstance(role, str) or not role.strip():
+        raise _not_understood(at, given, "it does not say who speaks (no role)")
+    if role not in ROLES and role != "function":
+        known = _OTHER_NAMES.get(role.strip().lower(), "")
+        unknown = "" if known else role
+        # Never `user`: nobody may gain the user's trust by an unknown name.
+        record["role"] = known or "assistant"
+    if "parts" in record and "content" not in record:
+        record["content"] = record.pop("parts")
+    if "content" in record:
+        record["content"] = _legacy_content(record["content"], at, given)
+    return record, unknown
+
+
+def _is_usual(content: Json) -> bool:
+    """Whether content is as the formats of today have it."""
+    if content is None or isinstance(content, str):
+        return True
+    if not isinstance(content, list):
+        return False
+    for block in content:
+        if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+            return False
+    return True
+
+
+def _legacy_content(content: Json, at: int, record: Json) -> Json:
+    if content is None or isinstance(content, str):
+        return content
+    if not isinstance(content, (list, tuple)):
+        if not isinstance(content, OBJECT):
+            raise _not_understood(at, record, f"its content is {type(content).__name__}")
+        content = [content]
+    blocks = []
+    for block in content:
+        if isinstance(block, str):
+            block = {"type": "text", "text": block}
+        elif isinstance(block, OBJECT) and "type" not in block and "text" in block:
+            block = {"type": "text", **block}
+        if not isinstance(block, OBJECT) or not isinstance(block.get("type"), str):
+            raise _not_understood(at, record, "a block of its content has no type")
+        blocks.append(block)
+    return blocks
+
+
+def _not_understood(at: int, record: Json, why: str, hint: str = "") -> InvalidInput:
+    look = repr(record)
+    if len(look) > 120:
+        look = look[:119] + "…"
+    return InvalidInput(
+        f"message {at} cannot be understood: {why}",
+        where=f"messages[{at}] = {look}",
+        hint=hint or "Nothing was taken over. Correct this message, or leave it out.",
+    )

@@ -1,0 +1,177 @@
+"""OpenAI chat messages: one record is one message.
+
+Usual shape: content is a string, or null beside tool calls; calls are of type function.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ..errors import InvalidInput
+from ..text.messages import Block, Content, blocks_of, image_text, settled
+from ..types.records import Json, Message, ToolCall
+from .content_blocks import (
+    OBJECT,
+    Record,
+    image_block,
+    listed,
+    noted,
+    notes,
+    opaque,
+    optional_text,
+    put_content,
+    required_text,
+    rest_of,
+    shape_of,
+    texts_settled,
+    with_rest,
+    without,
+)
+
+FORM = "chat"
+_REASONING = ("reasoning_content", "reasoning")
+
+
+def decode(record: Record) -> list[Message]:
+    """The message that a chat record means."""
+    if record["role"] == "function" or "function_call" in record:
+        raise InvalidInput(
+            "it uses the retired function_call, which has no call id",
+            hint="Write it as tool_calls, and its result as a message of role tool.",
+        )
+    taken = {"role", "content"}
+    name, call_id = optional_text(record, "name"), ""
+    if name:
+        taken.add("name")
+    if record["role"] == "tool":
+        call_id = required_text(record, "tool_call_id", "a tool result")
+        taken.add("tool_call_id")
+    if record.get("tool_calls"):
+        taken.add("tool_calls")
+    decoded = [_call(call) for call in listed(record, "tool_calls")]
+    reasoning = _reasoning(record)
+    taken.update(block["rest"][FORM]["field"] for block in reasoning)
+    message = Message(
+        role=record["role"],
+        content=_content(record.get("content"), reasoning),
+        calls=tuple(call for call, _ in decoded),
+        call_id=call_id,
+        name=name,
+    )
+    shape = shape_of(record)
+    extra = noted(
+        FORM,
+        shape="" if shape == _usual_shape(message) else shape,
+        rest=without(record, *taken),
+        calls={call.id: rest for call, rest in decoded if rest},
+    )
+    return [message._replace(extra=extra)]
+
+
+def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
+    """Chat records, one for each message."""
+    return [_record(message) for message in messages]
+
+
+def _reasoning(record: Record) -> list[Block]:
+    return [
+        with_rest({"type": "reasoning", "text": text}, FORM, {"field": field})
+        for field in _REASONING
+        if isinstance(text := record.get(field), str) and text
+    ]
+
+
+def _content(content: Json, reasoning: list[Block]) -> Content:
+    if isinstance(content, str):
+        return settled([*reasoning, *blocks_of(content)]) if reasoning else content
+    return texts_settled([*reasoning, *map(_block, content or ())])
+
+
+def _block(raw: Record) -> Block:
+    kind = raw.get("type")
+    if kind == "text":
+        bare = {"type": "text", "text": raw.get("text")}
+        return with_rest(bare, FORM, without(raw, "type", "text"))
+    if kind == "image_url":
+        image = raw.get("image_url")
+        image = image if isinstance(image, OBJECT) else {"url": image}
+        rest = without(raw, "type", "image_url")
+        if details := without(image, "url"):
+            rest["image_url"] = details
+        return image_block(FORM, required_text(image, "url", "an image_url block"), rest)
+    return opaque(FORM, raw)
+
+
+def _call(raw: Json) -> tuple[ToolCall, dict[str, Json]]:
+    """A call, and what deviates from the usual way to write it."""
+    if not isinstance(raw, OBJECT):
+        raise InvalidInput("a tool call is not an object")
+    kind = raw.get("type", "function")
+    inner = raw.get(kind) if isinstance(kind, str) else None
+    if not isinstance(inner, OBJECT):
+        raise InvalidInput(f"a tool call of type {kind!r} does not say what it calls")
+    name = required_text(inner, "name", "a tool call")
+    rest = without(raw, "id", "type", kind)
+    if kind == "custom":
+        rest["type"] = kind
+        arguments = json.dumps({"input": inner.get("input", "")}, ensure_ascii=False)
+    else:
+        given = inner.get("arguments", "{}")
+        arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    return ToolCall(required_text(raw, "id", f"the call of {name}"), name, arguments), rest
+
+
+def _spoken(message: Message) -> Content:
+    """The content that chat knows as content: no reasoning, no places of calls."""
+    if isinstance(message.content, str):
+        return message.content
+    return settled([b for b in message.content if b.get("type") not in ("reasoning", "call")])
+
+
+def _usual_shape(message: Message) -> str:
+    content = _spoken(message)
+    if not isinstance(content, str):
+        return "list"
+    return "null" if message.calls and not content else "str"
+
+
+def _record(message: Message) -> dict[str, Json]:
+    note = notes(message, FORM)
+    out: dict[str, Json] = {"role": message.role, **note.get("rest", {})}
+    for block in blocks_of(message.content):
+        if block.get("type") == "reasoning" and (field := rest_of(block, FORM).get("field")):
+            out[field] = block["text"]
+    shape = note.get("shape") or _usual_shape(message)
+    put_content(out, "content", _spoken(message), shape, _raw_block)
+    if message.name:
+        out["name"] = message.name
+    if message.calls:
+        rests = note.get("calls", {})
+        out["tool_calls"] = [_raw_call(call, rests.get(call.id, {})) for call in message.calls]
+    if message.role == "tool":
+        out["tool_call_id"] = message.call_id
+    return out
+
+
+def _raw_block(block: Block) -> Json | None:
+    kind = block.get("type")
+    rest = rest_of(block, FORM)
+    if kind == "text":
+        return {"type": "text", "text": block["text"], **rest}
+    if kind == "image" and "url" in block:
+        image = {"url": block["url"], **rest.pop("image_url", {})}
+        return {"type": "image_url", "image_url": image, **rest}
+    if kind == "image":
+        return {"type": "text", "text": image_text(block)}
+    if kind == "opaque" and block["as"] == FORM:
+        return block["block"]
+    return None
+
+
+def _raw_call(call: ToolCall, rest: Record) -> dict[str, Json]:
+    if rest.get("type") == "custom":
+        custom = {"name": call.name, "input": json.loads(call.arguments)["input"]}
+        return {**rest, "id": call.id, "custom": custom}
+    function = {"name": call.name, "arguments": call.arguments}
+    return {**rest, "id": call.id, "type": "function", "function": function}

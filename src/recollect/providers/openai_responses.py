@@ -1,0 +1,246 @@
+"""OpenAI responses items: one item is one message; calls and results are items of their own.
+
+Usual shape: a message item has type `message` and a list of `input_text` or `output_text`
+blocks, a call is a `function_call`, the output of a result is a string.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from ..errors import InvalidInput
+from ..text.messages import Block, Content, image_text
+from ..types.records import Json, Message, ToolCall
+from .content_blocks import (
+    OBJECT,
+    Record,
+    image_block,
+    light,
+    listed,
+    noted,
+    notes,
+    opaque,
+    optional_text,
+    put_content,
+    required_text,
+    rest_of,
+    shape_of,
+    texts_settled,
+    with_rest,
+    without,
+)
+
+FORM = "responses"
+_TEXTS = ("input_text", "output_text", "text")
+_SEALED_ITEMS = ("compaction", "compaction_summary", "context_compaction", "item_reference")
+_SEALED_ENDINGS = ("_call", "_output", "_list_tools", "_request", "_response", "_snapshot")
+
+
+def decode(record: Record) -> list[Message]:
+    """The message that one item means."""
+    kind = optional_text(record, "type") or "message"
+    if kind == "message":
+        return [_message(record)]
+    if kind == "reasoning":
+        return [Message("assistant", (_reasoning(record),))]
+    if kind.endswith("_call") and record.get("call_id"):
+        return [_call(kind, record)]
+    if kind.endswith("_output") and record.get("call_id"):
+        return [_result(kind, record)]
+    if kind in _SEALED_ITEMS or kind.endswith(_SEALED_ENDINGS):
+        # What the provider did by itself: there is no result that could be left without its call.
+        return [Message("assistant", (opaque(FORM, record, item=True),))]
+    raise InvalidInput(f"items of type {kind!r} are not known")
+
+
+def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
+    """Items in order; a message with words and calls becomes several."""
+    return [item for message in messages for item in _items(message)]
+
+
+def is_item(kind: str) -> bool:
+    """Whether a record of this type, without a role, can only be a responses item."""
+    return kind == "reasoning" or kind in _SEALED_ITEMS or kind.endswith(_SEALED_ENDINGS)
+
+
+# ---------------------------------------------------------------- from the wire
+
+
+def _message(record: Record) -> Message:
+    role = record["role"]
+    raw = record.get("content")
+    content = raw if isinstance(raw, str) else _content(listed(record, "content"), role)
+    shape = shape_of(record)
+    return Message(
+        role,
+        content,
+        name=optional_text(record, "name"),
+        extra=noted(
+            FORM,
+            shape="" if shape == "list" else shape,
+            rest=without(record, "type", "role", "content", "name"),
+            untyped="type" not in record,
+        ),
+    )
+
+
+def _content(raw: Sequence[Json], role: str) -> Content:
+    return texts_settled([_block(block, role) for block in raw])
+
+
+def _block(raw: Json, role: str) -> Block:
+    if not isinstance(raw, OBJECT):
+        raise InvalidInput("a content block is not an object")
+    kind = raw.get("type")
+    if kind in _TEXTS:
+        rest = without(raw, "type", "text")
+        if kind != _text_kind(role):
+            rest["type"] = kind
+        return with_rest({"type": "text", "text": raw.get("text")}, FORM, rest)
+    if kind == "input_image" and isinstance(url := raw.get("image_url"), str):
+        return image_block(FORM, url, without(raw, "type", "image_url"))
+    return opaque(FORM, raw)
+
+
+def _text_kind(role: str) -> str:
+    return "output_text" if role == "assistant" else "input_text"
+
+
+def _reasoning(record: Record) -> Block:
+    text = "\n\n".join(
+        str(part["text"])
+        for part in (*listed(record, "summary"), *listed(record, "content"))
+        if isinstance(part, OBJECT) and part.get("text")
+    )
+    rest = without(record, "type")
+    if rest.get("summary") == _summary(text):
+        del rest["summary"]
+    return {"type": "reasoning", "text": text, "rest": {FORM: rest}}
+
+
+def _summary(text: str) -> list[Json]:
+    return [{"type": "summary_text", "text": text}] if text else []
+
+
+def _call(kind: str, record: Record) -> Message:
+    call_id = required_text(record, "call_id", f"a {kind}")
+    common = ("type", "call_id")
+    if kind == "function_call":
+        name = required_text(record, "name", "a function_call")
+        given = record.get("arguments", "{}")
+        arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        rest = without(record, *common, "name", "arguments")
+    elif kind == "custom_tool_call":
+        name = required_text(record, "name", "a custom_tool_call")
+        arguments = json.dumps({"input": record.get("input", "")}, ensure_ascii=False)
+        rest = without(record, *common, "name", "input")
+    else:
+        name = kind.removesuffix("_call")
+        arguments = json.dumps(without(record, *common, "id", "status"), ensure_ascii=False)
+        rest = {key: record[key] for key in ("id", "status") if key in record}
+    return Message(
+        "assistant",
+        calls=(ToolCall(call_id, name, arguments),),
+        extra=noted(FORM, kind="" if kind == "function_call" else kind, rest=rest),
+    )
+
+
+def _result(kind: str, record: Record) -> Message:
+    output = record.get("output")
+    shape = shape_of(record, "output")
+    if not isinstance(output, str) and isinstance(output, OBJECT):
+        content: Content = (opaque(FORM, output),)
+        shape = "object"
+    else:
+        content = output if isinstance(output, str) else _content(listed(record, "output"), "tool")
+    usual = "str" if isinstance(content, str) else "list"
+    return Message(
+        "tool",
+        content,
+        call_id=required_text(record, "call_id", f"a {kind}"),
+        is_error=record.get("status") == "failed",
+        extra=noted(
+            FORM,
+            kind="" if kind == "function_call_output" else kind,
+            shape="" if shape == usual else shape,
+            rest=light(without(record, "type", "call_id", "output")),
+        ),
+    )
+
+
+# ---------------------------------------------------------------- to the wire
+
+
+def _items(message: Message) -> Iterator[dict[str, Json]]:
+    note = notes(message, FORM)
+    if message.role == "tool":
+        yield _raw_result(message, note)
+        return
+    words: list[Block] = []
+    if isinstance(message.content, str):
+        content: Content = message.content
+    else:
+        for block in message.content:
+            if block.get("type") == "reasoning":
+                if (rest := block.get("rest", {}).get(FORM)) is not None:
+                    yield {"type": "reasoning", "summary": _summary(block["text"]), **rest}
+            elif block.get("item"):
+                if block["as"] == FORM:
+                    yield block["block"]
+            elif block.get("type") != "call":
+                words.append(block)
+        content = tuple(words)
+    if content or not (message.calls or message.content):
+        yield _raw_message(message, content, note)
+    for call in message.calls:
+        yield _raw_call(call, note)
+
+
+def _raw_message(message: Message, content: Content, note: Record) -> dict[str, Json]:
+    out: dict[str, Json] = {} if note.get("untyped") else {"type": "message"}
+    out |= {"role": message.role, **note.get("rest", {})}
+    if message.name:
+        out["name"] = message.name
+    raw_block = partial(_raw_block, _text_kind(message.role))
+    put_content(out, "content", content, note.get("shape", "list"), raw_block)
+    return out
+
+
+def _raw_block(text_kind: str, block: Block) -> Json | None:
+    kind = block.get("type")
+    rest = rest_of(block, FORM)
+    if kind == "text":
+        return {"type": text_kind, "text": block["text"], **rest}
+    if kind == "image" and "url" in block:
+        return {"type": "input_image", "image_url": block["url"], **rest}
+    if kind == "image":
+        return {"type": text_kind, "text": image_text(block)}
+    if kind == "opaque" and block["as"] == FORM:
+        return block["block"]
+    return None
+
+
+def _raw_call(call: ToolCall, note: Record) -> dict[str, Json]:
+    kind = note.get("kind", "function_call")
+    out = {"type": kind, "call_id": call.id, **note.get("rest", {})}
+    if kind == "function_call":
+        return {**out, "name": call.name, "arguments": call.arguments}
+    arguments = json.loads(call.arguments)
+    if kind == "custom_tool_call":
+        return {**out, "name": call.name, "input": arguments["input"]}
+    return {**out, **arguments}
+
+
+def _raw_result(message: Message, note: Record) -> dict[str, Json]:
+    out: dict[str, Json] = {
+        "type": note.get("kind", "function_call_output"),
+        "call_id": message.call_id,
+        **note.get("rest", {}),
+    }
+    shape = note.get("shape", "")
+    put_content(out, "output", message.content, shape, partial(_raw_block, "input_text"))
+    if shape == "object" and isinstance(out.get("output"), list) and len(out["output"]) == 1:
+        out["output"] = out["output"][0]
+    return out

@@ -1,0 +1,398 @@
+"""Which candidate answers a question best: its words, its meaning, and what stands around it.
+
+It decides how much each sign counts, for all engines and all spaces at once. It does not know
+how candidates were found, nor their text: counts, a cosine, a place and a time are enough. Each
+sign adds a bounded amount to a scale on which a perfect match by words and meaning is 1, so no
+sign alone carries a bad match past a good one.
+
+The amounts are round numbers from the middle of a range in which nothing much changes. They
+were tried on the half of four sets (`python -m bench.recall`); what is left without each sign:
+
+    LoCoMo  rebuilt  fresh  pool   code
+     .752    .916    .907   .811   .729   all of them
+     .677    .917    .884   .787   .726   without AROUND: what is said a few messages away
+     .736    .913    .907   .800   .734   without NEIGHBOUR: the message before and after
+     .744    .892    .861   .779   .715   without OPENING: a session opens with its subject
+     .752    .883    .814   .803   .729   without SPEAKER: whose words are asked for
+     .735    .910    .907   .808   .729   without PERIOD: said in the time asked about
+     .752    .917    .907   .805   .671   without NEARBY: what else was done at that time
+     .752    .916    .535   .811   .729   without NEWEST: of two statements the newer first
+     .752    .917    .907   .794   .730   with copies of a text in their own right
+     .750    .921    .953   .792   .722   without the rarity of a word in English (`weight`)
+     .756    .908    .860   .779   .723   with the words that only ask (`subject`)
+     .740    .906    .884   .788   .731   without MEANING: the vectors
+     .616    .829    .535   .736   .646   the best of words alone, vectors alone, both by rank
+
+What was tried and did not help: reciprocal rank fusion, a vector for each sentence, phrases,
+the kind of answer asked for (a number, a date), a bonus for question words not yet covered,
+feedback from the first hits, terms weighed by sessions, recency in general.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from math import exp, inf, log, nextafter
+
+from ..fast_typing import NamedTuple
+from ..text.terms import query_terms, spaced_stems, terms
+
+WORDS = 0.5
+MEANING = 0.5
+AROUND = 0.6
+NEIGHBOUR = 0.2
+OPENING = 0.2
+SPEAKER = {"user": 0.4, "assistant": 0.1, "": 0.0}
+PERIOD = 0.4
+NEARBY = 0.5
+HIGHEST = (1 + NEARBY) * (
+    WORDS + MEANING + AROUND + 2 * NEIGHBOUR + OPENING + max(SPEAKER.values()) + PERIOD
+)
+
+LEAST_MEANING = 0.35
+"""A candidate that holds none of the words must be at least this near: below it, questions
+without sense find something too."""
+
+BY_WORDS, BY_MEANING, LOOKED_AT = 200, 100, 400
+"""How many candidates to rank: the best by words, the best by meaning among those that
+`nearest.best` finds by sign. With half of each LoCoMo and pool lose .016."""
+
+SUFFICE = 0.6
+"""The share of a question, by weight, that one entry must hold for words to suffice."""
+
+SMALL = 20_000
+"""Up to so many entries the vectors are always searched: see `needs_meaning`."""
+
+NEWEST = 5
+"""Among so many of the first hits the newer of two about the same thing goes first."""
+
+_SAME_THING = 0.5
+_ALMOST = 0.75
+_COPY = 0.8
+_RESTATED = 0.5
+_WINDOW = 6
+_SHORT = 100
+_SOURCES = 5
+_LATER = 0.5
+_HOUR = 3_600_000_000
+_K1, _B = 1.2, 0.75
+
+
+class Question(NamedTuple):
+    """What is asked, as far as ranking is concerned. See `subject`, `weight`, `speaker_of`."""
+
+    weights: tuple[float, ...]
+    """How much each of the searched terms tells."""
+    average: float
+    """How many terms an entry has on average."""
+    speaker: str = ""
+    period: tuple[int, int] | None = None
+    """The time asked about, from the first moment to before the last (`dates.period`)."""
+    names: tuple[int, ...] = ()
+    """The places of terms that name one thing among many (`names_among`)."""
+
+
+class Candidate(NamedTuple):
+    """Something that may answer. A memory belongs to no session and opens its own."""
+
+    entry: int
+    """The number it was recorded under: of two, the lower one was recorded first."""
+    counts: tuple[int, ...]
+    """How often each of the question's terms stands in it, in the order of the weights."""
+    length: int
+    """How many terms it has."""
+    cosine: float
+    at: int
+    session: str = ""
+    seq: int = 0
+    """Its place in the session; 0 is the opening."""
+    role: str = ""
+    """`user` for what the user said or confirmed, `assistant` for what an agent said."""
+    trusted: bool = True
+    digest: str = ""
+    """The same for texts that are the same."""
+    restates: bool = False
+    """Whether it only asks the question: see `asked_in`."""
+
+
+_ASKING = """
+    many much ago passed total currently recently often usually ever remind mentioned discussed
+    recommend recommended recommendation recommendations suggest suggested suggestion suggestions
+    wondering thinking tell know think thing things get got getting go going went last first
+"""
+_INTERROGATIVES = """
+    what which who whom whose when where why how is are was were do does did can could should would
+"""
+_SELF = frozenset({"i", "my", "me", "mine", "myself"})
+_OTHER = frozenset({"you", "your"})
+
+
+@cache
+def _asking() -> frozenset[str]:
+    return frozenset(_ASKING.split())
+
+
+def subject(question: str) -> list[str]:
+    """The terms a question is about, without those that only ask, if others are left."""
+    asked = query_terms(question)
+    return [term for term in asked if term not in _asking()] or asked
+
+
+def names_among(terms: Sequence[str]) -> tuple[int, ...]:
+    """The places of terms with a digit: a port, a ticket, the seventh of many."""
+    return tuple([place for place, term in enumerate(terms) if not term.isalpha()])
+
+
+def weight(entries: int, holding: int, rarity: float) -> float:
+    """How much a term tells: rare among the entries, and rare in the language (0 to 1)."""
+    holding = min(max(holding, 0), entries)
+    return rarity * log(1 + (entries - holding + 0.5) / (holding + 0.5))
+
+
+def speaker_of(question: str) -> str:
+    """Whose words are asked for: what `I` did, I said myself; what `you` said, the agent did."""
+    words = terms(question)
+    if not _OTHER.isdisjoint(words):
+        return "assistant"
+    return "" if _SELF.isdisjoint(words) else "user"
+
+
+def asked_in(question: str) -> frozenset[str]:
+    """All stems of what is put as a question; a message that holds no others restates it, and
+    answers nothing. Of a few words, nobody can say that."""
+    asks = question.rstrip().endswith(("?", "？"))
+    if not asks and not {*terms(question)[:1]} & {*_INTERROGATIVES.split()}:
+        return frozenset()
+    return frozenset(spaced_stems(question).split())
+
+
+def needs_meaning(question: Question, found: Sequence[Candidate], entries: int) -> bool:
+    """Whether entries that share no word should be looked for, after those found by words.
+
+    Always in a store of up to `SMALL` entries, where it takes a millisecond or two. In a larger
+    one only if no entry holds most of what is asked, by weight: what four of five questions do
+    not need is then not paid for by all (LoCoMo loses .016, LongMemEval .005).
+    """
+    enough = SUFFICE * sum(question.weights)
+    return entries <= SMALL or not any(_held(question, item) >= enough > 0 for item in found)
+
+
+def _held(question: Question, candidate: Candidate) -> float:
+    """How much of the question stands in a candidate, by weight."""
+    pairs = zip(question.weights, candidate.counts, strict=True)
+    return sum([tells for tells, count in pairs if count])
+
+
+def share(question: Question, candidate: Candidate) -> float:
+    """How much of the question stands in a candidate, from 0 to 1."""
+    return _held(question, candidate) / (sum(question.weights) or 1.0)
+
+
+def is_near(candidate: Candidate) -> bool:
+    """Whether it has anything to do with the question."""
+    return any(candidate.counts) or candidate.cosine >= LEAST_MEANING
+
+
+def scores(question: Question, candidates: Sequence[Candidate]) -> list[float]:
+    """The score of each candidate, from 0 to `HIGHEST`; of equal ones the newer is better.
+
+    What is not trusted gives no evidence for what is: trusted candidates have the scores that
+    they have among themselves.
+    """
+    found = [0.0] * len(candidates)
+    for places in _trusted_last(candidates):
+        among_them = _scores(question, [candidates[place] for place in places])
+        for place, score in zip(places, among_them, strict=True):
+            found[place] = score
+    return found
+
+
+def _trusted_last(candidates: Sequence[Candidate]) -> list[list[int]]:
+    """All places, and then those of the trusted ones alone if there are others."""
+    trusted = [place for place, candidate in enumerate(candidates) if candidate.trusted]
+    everything = list(range(len(candidates)))
+    return [everything, trusted] if len(trusted) < len(everything) else [everything]
+
+
+def _scores(question: Question, candidates: Sequence[Candidate]) -> list[float]:
+    pairs = zip(_signs(question, candidates), candidates, strict=True)
+    found = [sum(gained) * (_RESTATED if item.restates else 1.0) for gained, item in pairs]
+    return _without_copies(candidates, _nearby(candidates, found))
+
+
+_SIGNS = ("words", "meaning", "around", "beside", "opening", "speaker", "period")
+
+
+def _signs(question: Question, candidates: Sequence[Candidate]) -> list[tuple[float, ...]]:
+    """What each sign adds to each candidate's score, in the order of `_SIGNS`."""
+    gained = [gains(question, candidate) for candidate in candidates]
+    words = _relative([sum(gain) for gain in gained])
+    meaning = _relative([max(candidate.cosine, 0.0) for candidate in candidates])
+    alone = [WORDS * one + MEANING * other for one, other in zip(words, meaning, strict=True)]
+    around = _relative(_around(candidates, gained))
+    held: dict[tuple[str, int], float] = {}
+    for item, score in zip(candidates, alone, strict=True):
+        held[item.session, item.seq] = max(score, held.get((item.session, item.seq), 0.0))
+    found: list[tuple[float, ...]] = []
+    for item, one, other, said in zip(candidates, words, meaning, around, strict=True):
+        beside = 0.0
+        if item.session:
+            # A long message says itself what it is about.
+            steps = [held.get((item.session, item.seq + step), 0.0) for step in (-1, 1)]
+            beside = sum(steps) * _SHORT / (_SHORT + item.length)
+        found.append(
+            (
+                WORDS * one,
+                MEANING * other,
+                AROUND * said,
+                NEIGHBOUR * beside,
+                OPENING / (1 + max(item.seq, 0)),
+                SPEAKER[question.speaker] if item.role == question.speaker else 0.0,
+                PERIOD if question.period and _in(question.period, item.at) else 0.0,
+            )
+        )
+    return found
+
+
+def _in(period: tuple[int, int], at: int) -> bool:
+    return period[0] <= at < period[1]
+
+
+def signs(question: Question, candidates: Sequence[Candidate]) -> list[dict[str, float]]:
+    """What each sign adds for each candidate, to be shown."""
+    return [dict(zip(_SIGNS, one, strict=True)) for one in _signs(question, candidates)]
+
+
+def gains(question: Question, candidate: Candidate) -> list[float]:
+    """BM25, a term at a time."""
+    if not any(candidate.counts):
+        return [0.0] * len(question.weights)
+    size = _K1 * (1 - _B + _B * candidate.length / max(question.average, 1.0))
+    return [
+        tells * count * (_K1 + 1) / (count + size) if count else 0.0
+        for tells, count in zip(question.weights, candidate.counts, strict=True)
+    ]
+
+
+def _relative(values: Sequence[float]) -> list[float]:
+    """The values as shares of the highest one."""
+    highest = max(values, default=0.0)
+    return [value / highest for value in values] if highest > 0 else [0.0] * len(values)
+
+
+def _around(candidates: Sequence[Candidate], gained: Sequence[Sequence[float]]) -> list[float]:
+    """What is said of the question at a place: each term where it is said best, there or a few
+    messages before or after. Question and answer, and the parts of a long answer, meet here."""
+    sessions: dict[str, list[int]] = {}
+    for place, item in enumerate(candidates):
+        if item.session:
+            sessions.setdefault(item.session, []).append(place)
+    found = [sum(gain) for gain in gained]
+    for places in sessions.values():
+        for place in places:
+            seq = candidates[place].seq
+            close = [gained[n] for n in places if -_WINDOW <= candidates[n].seq - seq <= _WINDOW]
+            if len(close) > 1:
+                found[place] = sum(map(max, *close))
+    return found
+
+
+def _nearby(candidates: Sequence[Candidate], found: list[float]) -> list[float]:
+    """With what was done in other sessions when the best hits were said, or shortly before.
+
+    Work on one thing is often spread over sessions that run side by side or one after another.
+    """
+    sources = _order(candidates, found)[:_SOURCES]
+    lifted = []
+    for item, score in zip(candidates, found, strict=True):
+        best = 0.0
+        for place in sources:
+            source = candidates[place]
+            if item.session and source.session and item.session != source.session:
+                hours = (source.at - item.at) / _HOUR
+                if -6 < hours < 6:
+                    close = exp(-abs(hours)) * (1.0 if hours > 0 else _LATER)
+                    best = max(best, close * found[place])
+        lifted.append(score + NEARBY * best)
+    return lifted
+
+
+def _without_copies(candidates: Sequence[Candidate], found: list[float]) -> list[float]:
+    """The scores when the same text is not shown over and over: the one recorded first stands
+    for all and is as good as the best, the others step back."""
+    for places in _copies(candidates):
+        best = max(found[place] for place in places)
+        for place in places:
+            found[place] *= _COPY
+        found[places[0]] = best
+    return found
+
+
+def _copies(candidates: Sequence[Candidate]) -> list[list[int]]:
+    """The places of the same text, the one recorded first at the head."""
+    same: dict[str, list[int]] = {}
+    for place, item in enumerate(candidates):
+        if item.digest:
+            same.setdefault(item.digest, []).append(place)
+    return [sorted(places, key=lambda place: candidates[place].entry) for places in same.values()]
+
+
+def newest_first(
+    question: Question, candidates: Sequence[Candidate], scores: Sequence[float]
+) -> list[float]:
+    """The scores with the newer of two that seem to be about the same thing just above the older
+    one. Whether it replaces the older one is for others to say: see `core.replaced`.
+
+    It is among the first hits, said by the same side, almost as good, with the same words of the
+    question in it and none of its names missing. Who asks about a certain time does not ask for
+    the newest. The candidates may be the best of all.
+    """
+    found = list(scores)
+    if not question.period:
+        for places in _trusted_last(candidates):
+            ours = [candidates[place] for place in places]
+            lifted = _lifted(question, ours, [scores[place] for place in places])
+            for place, score in zip(places, lifted, strict=True):
+                found[place] = score
+    return found
+
+
+def _lifted(question: Question, candidates: Sequence[Candidate], found: list[float]) -> list[float]:
+    times = [item.at for item in candidates]
+    for places in _copies(candidates):
+        newest = max(times[place] for place in places)
+        for place in places:
+            times[place] = newest if place == places[0] else 0
+    first = _order(candidates, found)[:NEWEST]
+    for rank, place in enumerate(first):
+        item = candidates[place]
+        for other in first[:rank] + first[rank + 1 :]:
+            older = candidates[other]
+            if (
+                times[place] > times[other] > 0
+                and not item.restates
+                and found[place] >= _ALMOST * found[other]
+                and item.role == older.role
+                and (item.session != older.session or not item.session)
+                and (item.trusted or not older.trusted)
+                and _shared(question, item, older) >= _SAME_THING
+                and all(item.counts[name] or not older.counts[name] for name in question.names)
+            ):
+                found[place] = max(found[place], nextafter(found[other], inf))
+    return found
+
+
+def _shared(question: Question, one: Candidate, other: Candidate) -> float:
+    """How much of the words of the question that either holds is held by both."""
+    both = either = 0.0
+    for tells, mine, others in zip(question.weights, one.counts, other.counts, strict=False):
+        if mine or others:
+            either += tells
+            both += tells if mine and others else 0.0
+    return both / either if either else 0.0
+
+
+def _order(candidates: Sequence[Candidate], found: Sequence[float]) -> list[int]:
+    """The places, best first; of equals the newer, then the one recorded first."""
+    keys = [(-found[place], -item.at, item.entry) for place, item in enumerate(candidates)]
+    return sorted(range(len(keys)), key=keys.__getitem__)

@@ -1,0 +1,196 @@
+"""Turn what a search found into hits: the records themselves, read from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..archive import sql as archive_sql
+from ..documents import sql as documents_sql
+from ..episodes import sql as episodes_sql
+from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..links import sql as links_sql
+from ..memory import sql as memory_sql
+from ..memory import strength
+from ..procedures import sql as procedures_sql
+from ..storage import rows as storage_rows
+from ..storage.database import Matched, Tx
+from ..text import messages
+from ..types.records import KINDS, Hit, Message, Said
+
+if TYPE_CHECKING:
+    from .steps import Question
+
+
+class Loaded(NamedTuple):
+    """A hit without its score, by how much its record nudges it, and the words in which the user
+    themselves may state something."""
+
+    hit: Hit
+    nudge: float
+    stated: str = ""
+
+
+def of_entries(
+    tx: Tx, found: Sequence[Matched], question: Question, searched: Sequence[str], now: int
+) -> dict[int, Loaded]:
+    """The hits of entries by their numbers, as far as their records are there."""
+    ids = [item.ref for item in found if item.source == "memory"]
+    held = memory_sql.sketches(tx, ids)
+    hits: dict[int, Loaded] = {}
+    for item in found:
+        if item.source == "memory":
+            one = _memory(held.get(item.ref), now)
+        elif item.source == "message":
+            one = _message(tx, item, question, searched)
+        elif item.source == "document":
+            one = _document(tx, item, searched)
+        else:
+            one = _experience(tx, item)
+        if one:
+            hits[item.entry] = one
+    return _with_contradictions(tx, _with_successors(tx, hits))
+
+
+def _memory(memory: memory_sql.Sketch | None, now: int) -> Loaded | None:
+    if memory is None:
+        return None
+    strong = strength.strength(memory, now)
+    hit = Hit(
+        memory.id,
+        f"memory://{memory.id}",
+        memory.kind,
+        memory.text,
+        0.0,
+        f"strength {strong:.2f}",
+        memory.layer,
+        memory.status,
+        memory.label,
+        memory.valid_from,
+        freshness="unchecked" if memory.claims and memory.layer != "user" else "",
+    )
+    stated = memory.text if memory.label in ("system", "user") else ""
+    return Loaded(hit, strength.nudge(memory.label, memory.status, strong), stated)
+
+
+def _message(tx: Tx, item: Matched, question: Question, searched: Sequence[str]) -> Loaded | None:
+    around = question.around
+    rows = archive_sql.messages(tx, item.ref, item.seq - around, item.seq + around)
+    said = {row.seq: messages.text_of(_message_of(row)) for row in rows}
+    (row,) = [row for row in rows if row.seq == item.seq] or (None,)
+    if row is None:
+        return None
+    hit = Hit(
+        f"{row.session}:{row.seq}",
+        messages.address_of(row.session, row.seq, row.seq),
+        "message",
+        strength.snippet(said[row.seq], searched),
+        0.0,
+        "",
+        "session",
+        "active",
+        row.label,
+        row.at,
+        row.session,
+        row.role,
+        around=tuple(
+            Said(
+                messages.address_of(other.session, other.seq, other.seq),
+                other.role,
+                strength.snippet(said[other.seq], searched),
+            )
+            for other in rows
+            if other.seq != row.seq
+        ),
+    )
+    own = row.role == row.label == "user"
+    stated = messages.typed(_message_of(row)) if own else ""
+    # Trust can only lower a message: which side's words are asked for is the ranking's to judge.
+    return Loaded(hit, min(strength.nudge(row.label, "active"), 1.0), stated)
+
+
+def _message_of(row: archive_sql.MessageRow) -> Message:
+    from json import loads
+
+    return messages.message_from_body(loads(row.body))
+
+
+def _document(tx: Tx, item: Matched, searched: Sequence[str]) -> Loaded | None:
+    document = storage_rows.readable(lambda: documents_sql.get(tx, item.ref))
+    if document is None:
+        return None
+    hit = Hit(
+        document.address.removeprefix("memory://"),
+        document.address,
+        document.type,
+        strength.snippet(document.text, searched),
+        0.0,
+        "",
+        document.layer,
+        document.status,
+        document.label,
+        document.valid_from,
+    )
+    return Loaded(hit, strength.nudge(document.label, "active"))
+
+
+def _experience(tx: Tx, item: Matched) -> Loaded | None:
+    """An episode or a procedure."""
+    sketch = episodes_sql.sketch if item.source == "episode" else procedures_sql.sketch
+    kept = sketch(tx, item.ref)
+    if kept is None:
+        return None
+    hit = Hit(
+        item.ref,
+        f"memory://{item.ref}",
+        item.source,
+        kept.text,
+        0.0,
+        "",
+        "project",
+        kept.status,
+        kept.label,
+        kept.at,
+        item.owner,
+    )
+    return Loaded(hit, strength.nudge(kept.label, kept.status))
+
+
+def _with_successors(tx: Tx, hits: Mapping[int, Loaded]) -> dict[int, Loaded]:
+    """Versions that were superseded name what is believed in their place."""
+    old = [one.hit.id for one in hits.values() if one.hit.status == "superseded"]
+    newer = memory_sql.successors(tx, old)
+    found = dict(hits)
+    for entry, loaded in hits.items():
+        if loaded.hit.id in newer:
+            address = f"memory://{newer[loaded.hit.id]}"
+            found[entry] = loaded._replace(hit=loaded.hit._replace(outdated_by=address))
+    return found
+
+
+def _with_contradictions(tx: Tx, hits: Mapping[int, Loaded]) -> dict[int, Loaded]:
+    """Hits that something else in use contradicts say so."""
+    ids = memory_ids([loaded.hit for loaded in hits.values()])
+    pairs = [(link.source, link.target) for link in links_sql.touching(tx, ids, "contradicts")]
+    if not pairs:
+        return dict(hits)
+    known = memory_sql.sketches(tx, sorted({id for pair in pairs for id in pair}))
+    used = {id for id, one in known.items() if one.status in ("active", "proposed")}
+    against: dict[str, list[str]] = {}
+    for one, other in pairs:
+        if {one, other} <= used:
+            against.setdefault(one, []).append(other)
+            against.setdefault(other, []).append(one)
+    return {
+        entry: loaded._replace(hit=_contradicted(loaded.hit, against.get(loaded.hit.id, ())))
+        for entry, loaded in hits.items()
+    }
+
+
+def _contradicted(hit: Hit, others: Sequence[str]) -> Hit:
+    said = f"{hit.why}, contradicts {', '.join(sorted(others))}"
+    return hit._replace(why=said) if others else hit
+
+
+def memory_ids(hits: Sequence[Hit]) -> list[str]:
+    """The ids of those hits that are memories."""
+    return [hit.id for hit in hits if hit.address == f"memory://{hit.id}" and hit.kind in KINDS]

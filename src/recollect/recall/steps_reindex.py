@@ -1,0 +1,190 @@
+"""What can be found, thing by thing: the entry and the text under which each is indexed.
+
+The flows that write a thing index it by the same functions. Here they are told apart by the
+source of an entry, for whoever goes through all of them: making vectors, rebuilding the index.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from ..actions import echo
+from ..archive import sql as archive_sql
+from ..archive import steps as archive_steps
+from ..documents import sql as documents_sql
+from ..episodes import sql as episodes_sql
+from ..episodes import steps as episodes_steps
+from ..fast_typing import TYPE_CHECKING
+from ..index import sql as index_sql
+from ..index import steps as index_steps
+from ..memory import sql as memory_sql
+from ..memory import steps as memory_steps
+from ..procedures import sql as procedures_sql
+from ..procedures import steps as procedures_steps
+from ..storage import rows
+from ..storage import sql as storage_sql
+from ..storage.database import Database, Tx
+from ..text import messages
+
+if TYPE_CHECKING:
+    from ..index.sql_vectors import Waiting
+
+Thing = tuple[index_sql.Entry, str]
+_BATCH = 200
+
+
+def texts(tx: Tx, items: Sequence[Waiting]) -> list[str]:
+    """What each entry says; nothing when the thing itself is gone."""
+    found = [_thing(tx, item.source, item.ref, item.seq) for item in items]
+    return [thing[1] if thing else "" for thing in found]
+
+
+def rebuild(space: Database, tell: Callable[[int], object] | None = None) -> int:
+    """Index everything again from what is stored, and say how much it was.
+
+    A batch is replaced in one transaction: killed at any moment, everything is found by words as
+    before. Vectors are waited for again."""
+    done = 0
+    for source in _THINGS:
+        done += _walk(space, source, partial(_index, source), tell)
+        space.write(partial(index_sql.remove_orphans, source=source))
+    space.write(lambda tx: storage_sql.remove(tx, index_sql.WORDS_MISSING))
+    return done
+
+
+def renew(space: Database, tell: Callable[[int], object] | None = None) -> int:
+    """Index again what an earlier version indexed in another way, and say how much it was."""
+    if space.read(index_sql.words_gone):
+        return rebuild(space, tell)
+    done = sum(_walk(space, source, step, tell) for source, step in _RENEWED.items())
+    space.write(lambda tx: storage_sql.remove(tx, index_sql.WORDS_MISSING))
+    return done
+
+
+def count(tx: Tx) -> int:
+    """How many things can be found."""
+    return sum(index_sql.count(tx, source) for source in _THINGS)
+
+
+_Step = Callable[[Tx, str, int, bool], bool]
+"""What is done with a thing, given by reference, number, and whether it is an echo; says whether
+anything was."""
+
+
+def _walk(space: Database, source: str, step: _Step, tell: Callable[[int], object] | None) -> int:
+    """Take a step with each thing of a source, a batch in a transaction."""
+
+    def next_batch(tx: Tx, after: tuple[str, int]) -> tuple[list[tuple[str, int]], int]:
+        keys = index_sql.things(tx, source, after, _BATCH)
+        done, heard = 0, _Heard(tx)
+        for ref, seq in keys:
+            done += step(tx, ref, seq, source == "message" and heard.is_echo(ref, seq))
+        return keys, done
+
+    count, last = 0, ("", -1)
+    while True:
+        keys, done = space.write(partial(next_batch, after=last))
+        if not keys:
+            return count
+        last = keys[-1]
+        count += done
+        if tell:
+            tell(len(keys))
+
+
+class _Heard:
+    """Tells which messages are echoes, session by session, each in its order."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+        self._session = ""
+        self._listener: echo.Listener | None = None
+
+    def is_echo(self, session: str, seq: int) -> bool:
+        row = archive_sql.message(self._tx, session, seq)
+        if self._listener is None or session != self._session:
+            self._session = session
+            self._listener = archive_steps.listener(self._tx, session, seq)
+        return row is not None and self._listener.is_echo(archive_steps.part_of(row))
+
+
+def _index(source: str, tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
+    thing = None if is_echo else _thing(tx, source, ref, seq)
+    if thing:
+        index_steps.replace(tx, *thing)
+    else:
+        index_sql.remove(tx, source, ref, seq)
+    return True
+
+
+def _renew_memory(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
+    thing = _thing(tx, "memory", ref, seq)
+    if thing:
+        index_sql.set_facets(tx, thing[0])
+    return thing is not None
+
+
+def _renew_message(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
+    row = archive_sql.message(tx, ref, seq)
+    own = row is not None and any(own for _, own in archive_steps.part_of(row).calls)
+    return (is_echo or own) and _index("message", tx, ref, seq, is_echo)
+
+
+def _renew_document(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
+    document = documents_sql.get(tx, ref)
+    made = document is not None and index_steps.is_made(document)
+    return made and _index("document", tx, ref, seq, is_echo)
+
+
+_RENEWED: dict[str, _Step] = {
+    "memory": _renew_memory,
+    "message": _renew_message,
+    "document": _renew_document,
+}
+
+
+def _thing(tx: Tx, source: str, ref: str, seq: int) -> Thing | None:
+    return rows.readable(lambda: _THINGS[source](tx, ref, seq))
+
+
+def _memory(tx: Tx, ref: str, seq: int) -> Thing | None:
+    memory = memory_sql.get(tx, ref)
+    return (memory_steps.entry_of(memory), memory_steps.searchable(memory)) if memory else None
+
+
+def _message(tx: Tx, ref: str, seq: int) -> Thing | None:
+    row = archive_sql.message(tx, ref, seq)
+    if row is None:
+        return None
+    message = messages.message_from_body(json.loads(row.body))
+    left = echo.without_own_calls(message)
+    text = messages.text_of(left)
+    if left is not message and not text:
+        return None
+    return archive_steps.entry_of(row.session, row.seq, row.role, row.label, row.at), text
+
+
+def _document(tx: Tx, ref: str, seq: int) -> Thing | None:
+    document = documents_sql.get(tx, ref)
+    return index_steps.document(document) if document else None
+
+
+def _episode(tx: Tx, ref: str, seq: int) -> Thing | None:
+    row = episodes_sql.get(tx, ref)
+    return (episodes_steps.entry_of(row), episodes_steps.searchable(row)) if row else None
+
+
+def _procedure(tx: Tx, ref: str, seq: int) -> Thing | None:
+    row = procedures_sql.get(tx, ref)
+    return (procedures_steps.entry_of(row), procedures_steps.searchable(row)) if row else None
+
+
+_THINGS: dict[str, Callable[[Tx, str, int], Thing | None]] = {
+    "memory": _memory,
+    "message": _message,
+    "document": _document,
+    "episode": _episode,
+    "procedure": _procedure,
+}

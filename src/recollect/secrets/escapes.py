@@ -1,0 +1,120 @@
+"""Escape sequences of terminals, and characters that are written out: they hide secrets.
+
+In `ESC[31mghp_…` the letter of the sequence stands before the token like a letter of a word, and in
+`\\u003dghp_…` a digit does. The search (`core.secret_search`) reads such a text twice more: with
+spaces in place of the sequences, and without them. It does not know what a secret looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate
+
+from . import rules
+
+_ESC = (
+    r"(?:\x1b|\u241b|\^\[(?=\[(?:\d[\d;:]*[A-Za-z]|[mKJH])|\(B)"
+    r"|\\{1,8}(?:[xX]1[bB]|0?33|e(?=[\[\]()])|u001[bB]|u241[bB]|U0000001[bB]|u\{0{0,4}1[bB]\}))"
+)
+_CSI = rf"(?:{_ESC}\[|\x9b|\\{{1,8}}(?:u009|x9)[bB])"
+_BELL = r"(?:\x07|\\{1,8}(?:a|x07|0?07|u0007))"
+_SEQUENCE = (
+    rf"{_CSI}[0-?]{{0,64}}[ -/]{{0,4}}[@-~]"
+    rf"|{_ESC}\](?:[^\x07\x1b\n\\]|\\(?![aexuU0\\])){{0,2048}}+(?:{_BELL}|{_ESC}\\{{1,4}})"
+    rf"|{_ESC}[ -/]{{1,3}}[0-~]"
+    rf"|{_ESC}[78=>cDEHMNOZ]"
+    rf"|{_ESC}"
+    r"|\[\d{1,3}(?:[;:]\d{1,3}){0,8}m"
+)
+"""CSI (colours, cursor), OSC (titles, links), character sets, two characters; with ESC as it is or
+written out. Colours also without it: some logs drop what cannot be printed."""
+
+_WRITTEN_ESC = r"\\[xXuUe03](?:(?:00|000000|\{0*)?[19][bB]|241[bB]|3|(?<=0)33|(?<=e)[\[\]()])"
+"""One of these is in each sequence whose ESC is written out."""
+
+_BEHIND = r"(?=[\w.:~$/!-]{16})"
+_WRITTEN = (
+    r"\\(?:x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8}|u\{[\da-fA-F]{1,6}\}|[0-3][0-7]{2}|[abefv])"
+    + _BEHIND
+)
+_ENCODED = r"%[\da-fA-F]{2}" + _BEHIND
+"""A character that is written out, with what may be a token right behind it."""
+
+_REACH = 400
+"""Characters around a sequence that may belong to one secret with it, or announce it."""
+
+Piece = tuple[int, int]
+"""Where a part of a text begins that is kept, and where it ends."""
+
+
+class Unescaped:
+    """A text without its escape sequences, which knows where each character stood."""
+
+    def __init__(self, text: str, kept: list[Piece]) -> None:
+        self.text = "".join([text[start:end] for start, end in kept])
+        self._kept = kept
+        self._begins = [0, *accumulate(end - start for start, end in kept)]
+
+    def place(self, at: int) -> int:
+        """Return the index in the whole text of a character of this one."""
+        from bisect import bisect_right  # most texts have no sequences
+
+        piece = bisect_right(self._begins, at) - 1
+        return self._kept[piece][0] + at - self._begins[piece]
+
+
+def sequences_in(text: str) -> list[Piece]:
+    """Return where the escape sequences of a text stand."""
+    if not (
+        "\x1b" in text
+        or ("[" in text and rules.has(r"\[\d[\d;:]{0,40}m", text))
+        or ("\\" in text and rules.has(_WRITTEN_ESC, text))
+        or ("^" in text and ("^[[" in text or "^[(" in text))
+        or (not text.isascii() and ("\x9b" in text or "\u241b" in text))
+    ):
+        return []
+    found: list[Piece] = []
+    sequence = rules.compiled(_SEQUENCE).match
+    end = 0
+    for sign in rules.compiled(r"[\x1b\x9b\u241b^\\\[]").finditer(text):
+        if sign.start() >= end and (match := sequence(text, sign.start())):
+            found.append(match.span())
+            end = match.end()
+    return found
+
+
+def without(text: str, sequences: list[Piece]) -> Iterator[Unescaped]:
+    """Return the text without its sequences, as far as they reach: a long text with one colour in
+    it is not searched twice."""
+    first = 0
+    for at in range(1, len(sequences) + 1):
+        if at < len(sequences) and sequences[at][0] - sequences[at - 1][1] < 2 * _REACH:
+            continue
+        near = sequences[first:at]
+        edges = [_begin(text, near[0][0]), *(edge for piece in near for edge in piece)]
+        edges.append(min(near[-1][1] + _REACH, len(text)))
+        kept = zip(edges[::2], edges[1::2], strict=True)
+        yield Unescaped(text, [(start, end) for start, end in kept if start < end])
+        first = at
+
+
+def _begin(text: str, sequence: int) -> int:
+    """Where to begin before a sequence: not inside of a word, whose end would look like one."""
+    start = max(sequence - _REACH, 0)
+    space = rules.compiled(r"\s").search(text, start, sequence) if start else None
+    return space.start() if space else start
+
+
+def masked(text: str, sequences: list[Piece]) -> str:
+    """Return the text with spaces for escape sequences and for characters that are written out,
+    each as long as what it stands for; the text itself if there are none."""
+    if sequences:
+        ends = [0, *(end for _, end in sequences)]
+        starts = [*(start for start, _ in sequences), len(text)]
+        widths = [*(end - start for start, end in sequences), 0]
+        kept = zip(ends, starts, widths, strict=True)
+        text = "".join([text[end:start] + " " * width for end, start, width in kept])
+    for sign, written in (("\\", _WRITTEN), ("%", _ENCODED)):
+        if sign in text:
+            text = rules.compiled(written).sub(lambda match: " " * len(match[0]), text)
+    return text

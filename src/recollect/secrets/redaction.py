@@ -1,0 +1,271 @@
+"""Finds secrets and takes them out: the only maker of `SafeText`.
+
+Everything passes here before it is stored and again before a model sees it. A secret becomes
+`[REDACTED:<type>]`, a `<private>` span becomes `[PRIVATE]`. Where the secrets are is found by
+`core.secret_search`; this module rewrites the text or the JSON. It does not know who wrote it or
+where it goes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache
+from itertools import count
+
+from ..errors import InvalidInput
+from ..fast_typing import NamedTuple
+from ..types.records import Json, SafeText
+from . import rules
+from .formats import LONGEST_ID, ids
+from .search import spans
+from .values import TYPES
+
+PRIVATE = "[PRIVATE]"
+MAX_DEPTH = 200
+MAX_ROUNDS = 8
+SHORT = 80
+_SHORTEST = 16
+"""A shorter text of letters and digits is no token, and announces no secret."""
+
+
+class Scrubbed(NamedTuple):
+    """Text without secrets, and the types of those that were taken out, in order."""
+
+    text: SafeText
+    found: tuple[str, ...]
+
+
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
+)
+"""What it writes was walked through, to a depth: it cannot be circular."""
+
+
+@cache
+def _writer() -> Callable[[Json, int], Iterable[str]]:
+    """What writes a value in pieces. CPython's encoder makes it anew for every text, which takes
+    longer than to write a short one."""
+    from json import encoder
+
+    make = getattr(encoder, "c_make_encoder", None)
+    if make is None:
+        return lambda value, _: _ENCODER.iterencode(value)
+    separators = _ENCODER.key_separator, _ENCODER.item_separator
+    quoted = encoder.encode_basestring
+    made: Callable[[Json, int], Iterable[str]] = make(
+        None, _ENCODER.default, quoted, None, *separators, False, False, False
+    )
+    return made
+
+
+_NO_ITEMS, _NO_PAIRS = Scrubbed(SafeText("[]"), ()), Scrubbed(SafeText("{}"), ())
+
+
+def scrub(text: str) -> Scrubbed:
+    """The text without secrets and private spans, fit for a text column of either engine."""
+    clean, found = _redact(_storable(text))
+    return Scrubbed(SafeText(clean), found)
+
+
+def safe(text: str) -> SafeText:
+    """The text alone, for where nobody asks what was found."""
+    return scrub(text).text
+
+
+def is_safe(text: str) -> bool:
+    """Whether there is nothing to take out of a text."""
+    return _redact(text) == (text, ())
+
+
+def scrub_json(value: Json) -> Scrubbed:
+    """The value as compact JSON with every string in it scrubbed, keys and values alike.
+
+    A string under a name such as "password" is judged by that name as well. Characters that no
+    engine stores (NUL, lone surrogates) are escaped, so that they come back as they were.
+    """
+    if value in ((), [], {}):
+        return _NO_PAIRS if isinstance(value, dict) else _NO_ITEMS
+    found: list[str] = []
+    clean = _scrub_value(value, "", found, 0)
+    try:
+        text = "".join(_writer()(clean, 0))
+    except ValueError as error:
+        raise InvalidInput(
+            f"a number cannot be written as JSON: {error}",
+            hint="Pass finite numbers of at most 4300 digits, or text.",
+        ) from error
+    if not _is_unicode(text):
+        text = _paired(text, "surrogatepass")
+        text = re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
+    return Scrubbed(SafeText(text), tuple(found))
+
+
+def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
+    if isinstance(value, str):
+        told = _told_by(name)
+        clean, types = _redact_told(told, value) if told else _redact(value)
+        if types:
+            found += types
+        return clean
+    if value is None or isinstance(value, (int, float)):
+        return value
+    if depth == MAX_DEPTH:
+        raise InvalidInput(f"JSON is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, dict):
+        return _scrub_pairs(value, found, depth + 1)
+    if isinstance(value, (list, tuple)):
+        return [_scrub_value(item, name, found, depth + 1) for item in _joined_up(value, found)]
+    raise InvalidInput(
+        f"a {type(value).__name__} cannot be written as JSON",
+        hint="Pass dicts with text keys, lists, text, numbers, booleans and None.",
+    )
+
+
+def _scrub_pairs(pairs: dict[str, Json], found: list[str], depth: int) -> dict[str, Json]:
+    kept: dict[str, Json] = {}
+    for key, value in pairs.items():
+        if not isinstance(key, str):
+            raise InvalidInput(f"the key {key!r} of a JSON object is not text")
+        clean, types = _redact_short(key) if len(key) <= SHORT else _redact(key)
+        if types:
+            found += types
+        name = clean
+        if key == "value":
+            told = pairs.get("name", pairs.get("key"))
+            name = told if isinstance(told, str) else ""
+        if clean in kept:
+            clean = _unused(clean, kept)
+        kept[clean] = _scrub_value(value, name, found, depth)
+    return kept
+
+
+def _unused(name: str, pairs: dict[str, Json]) -> str:
+    """Keys whose secrets were taken out may have become the same."""
+    return next(other for n in count(2) if (other := f"{name} {n}") not in pairs)
+
+
+def _redact_told(told: tuple[str, str], value: str) -> tuple[str, tuple[str, ...]]:
+    label, kind = told
+    clean, found = _redact(label + value)
+    if kind and not found and rules.is_secret(kind, value, quoted=True, loose=False):
+        return f"[REDACTED:{TYPES[kind]}]", (TYPES[kind],)
+    return clean.removeprefix(label), found
+
+
+@lru_cache(maxsize=1024)
+def _told_by(name: str) -> tuple[str, str] | None:
+    """What a name says of its value: the words to read in front of it, and its kind."""
+    label = "authorization: " if name.lower().endswith("authorization") else ""
+    kind = rules.kind_of_name(name)
+    return (label, kind) if label or kind else None
+
+
+def _storable(text: str) -> str:
+    """PostgreSQL refuses NUL, and neither engine takes half of a surrogate pair."""
+    return (text if _is_unicode(text) else _paired(text, "replace")).replace("\0", "␀")
+
+
+def _is_unicode(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _paired(text: str, halves: str) -> str:
+    """Two surrogates that belong together become the character that they stand for."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", halves)
+
+
+def _redact(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text without its secrets. Short texts come again and again (field names, roles, ids, a
+    session's directory): each is looked at once."""
+    if len(text) <= SHORT:
+        return _redact_short(text)
+    if len(text) <= LONGEST_ID and ids().fullmatch(text):
+        return text, ()
+    return _redact_any(text)
+
+
+@lru_cache(maxsize=8192)
+def _redact_short(text: str) -> tuple[str, tuple[str, ...]]:
+    if (len(text) < _SHORTEST and text.isalnum()) or (len(text) >= 28 and ids().fullmatch(text)):
+        return text, ()
+    return _redact_any(text)
+
+
+def _redact_any(text: str) -> tuple[str, tuple[str, ...]]:
+    """Rewritten until nothing is found: what one redaction lays bare, the next round takes."""
+    text = _without_private(text)
+    found: list[str] = []
+    for _ in range(MAX_ROUNDS):
+        secrets = spans(text)
+        if not secrets:
+            break
+        pieces: list[str] = []
+        end = 0
+        for start, stop, type_ in secrets:
+            pieces += (text[end:start], f"[REDACTED:{type_}]")
+            end = stop
+            found.append(type_)
+        text = "".join(pieces) + text[end:]
+    return text, tuple(found)
+
+
+def _without_private(text: str) -> str:
+    for start, stop in reversed(_private(text)):
+        text = text[:start] + PRIVATE + text[stop:]
+    return text
+
+
+def _private(text: str) -> list[tuple[int, int]]:
+    """Nested spans end with their outermost; one that is not closed lasts to the end."""
+    if "<" not in text:
+        return []
+    found: list[tuple[int, int]] = []
+    depth = 0
+    for tag in rules.compiled(r"(?i)<(/?)private(?:\s[^<>]{0,99})?>").finditer(text):
+        if not tag[1]:
+            if depth == 0:
+                found.append((tag.start(), len(text)))
+            depth += 1
+        elif depth:
+            depth -= 1
+            found[-1] = (found[-1][0], tag.end())
+    return found
+
+
+def _joined_up(items: Sequence[Json], found: list[str]) -> list[Json]:
+    """A list of blocks in which no secret and no private span goes on from one text to the next.
+
+    Whoever reads the blocks reads their texts as one."""
+    places = [at for at, item in enumerate(items) if _is_text(item)]
+    if len(places) < 2:
+        return list(items)
+    texts = [items[at]["text"] for at in places]
+    whole = "".join(texts)
+    cuts = [*((start, stop, "") for start, stop in _private(whole)), *spans(whole)]
+    changed = list(items)
+    begun = 0
+    for at, text in zip(places, texts, strict=True):
+        ended = begun + len(text)
+        for start, stop, type_ in sorted(cuts, reverse=True):
+            if not (start < ended < stop or start < begun < stop):
+                continue
+            mark = ""
+            if start >= begun:
+                mark = f"[REDACTED:{type_}]" if type_ else PRIVATE
+                found += [type_] if type_ else []
+            text = text[: max(start - begun, 0)] + mark + text[min(stop, ended) - begun :]
+        changed[at] = {**items[at], "text": text}
+        begun = ended
+    return changed
+
+
+def _is_text(item: Json) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("text"), str)

@@ -1,0 +1,296 @@
+"""Where in a text the secrets are.
+
+Knows places: long runs of token characters, broken lines, key blocks, headers and commands; names
+with a value are found by `core.secret_values`. What is a secret in such a place is asked of
+`core.secret_formats` and `core.secret_rules`; what becomes of it is the business of `core.secrets`.
+
+Text without secrets costs little, because the search runs over an ASCII shadow of the text (one
+character for each, so that offsets agree), and a pattern is tried only where a fixed text was found
+(`core.glance`). No place is looked at more than a bounded number of times.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from . import commands, escapes, formats, rules
+from .values import TYPES, Span, assigned
+from .word_scan import (
+    BLOCK_HINTS,
+    COOKIE_HINT,
+    HIDDEN,
+    HINTS,
+    MANIFEST_HINT,
+    UNSEEN,
+    Places,
+    all_of,
+    glance,
+    hints_of,
+    places_of,
+    tokens_among,
+)
+
+_TOKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-~"
+_CLASS = {
+    **dict.fromkeys(_TOKEN, "a"),
+    **dict.fromkeys("`'\"?", "q"),
+    **dict.fromkeys("\r\n\\", "n"),
+    **dict.fromkeys(".+/=%!$:", "s"),
+}
+_CLASSES = bytes(ord(_CLASS.get(chr(code), " ")) for code in range(256))
+"""Token characters, quotes (with what the shadow shows for other characters), line ends, and signs
+that stand in tokens."""
+
+
+def spans(text: str) -> list[Span]:
+    """The secrets in the text, in order and disjoint.
+
+    Where rules overlap, all that any of them covers goes, under the name of the most telling rule.
+    """
+    found = [(start, end, rank, type_) for rank, (start, end, type_) in enumerate(_found(text))]
+    if not found:
+        return []
+    merged: list[tuple[int, int, int, str]] = []
+    for start, end, rank, type_ in sorted(found):
+        if merged and start < merged[-1][1]:
+            begun, ended, best, chosen = merged[-1]
+            merged[-1] = (begun, max(ended, end), *min((best, chosen), (rank, type_)))
+        else:
+            merged.append((start, end, rank, type_))
+    return [(start, end, type_) for start, end, _, type_ in merged]
+
+
+def _found(text: str) -> Iterator[Span]:
+    """Everything that looks like a secret, also behind and around escape sequences."""
+    yield from _seen(text)
+    sequences = escapes.sequences_in(text)
+    masked = escapes.masked(text, sequences)
+    if masked is not text:
+        yield from _tokens(masked, _shadow_and_classes(masked)[1])
+    for plain in escapes.without(text, sequences):
+        for start, end, type_ in _seen(plain.text):
+            yield plain.place(start), plain.place(end - 1) + 1, type_
+
+
+def _seen(text: str) -> Iterator[Span]:
+    """What looks like a secret as the text stands, the most telling rules first."""
+    shadow, classes = _shadow_and_classes(text)
+    seen = glance(text)
+    lower = shadow.lower() if not seen or seen.clues else shadow
+    places = places_of(lower, hints_of(seen, shadow))
+    if not places.keys().isdisjoint(BLOCK_HINTS):
+        yield from _key_blocks(text, places)
+    if _RUN in classes and (not seen or tokens_among(shadow, seen.clues)):
+        yield from _tokens(text, classes)
+    yield from _broken_tokens(text, classes)
+    if HIDDEN in seen.clues if seen else not text.isascii():
+        yield from _interspersed(text)
+    if places:
+        if MANIFEST_HINT in places:
+            yield from _manifests(text, places[MANIFEST_HINT])
+        yield from _in_contexts(text, places)
+        yield from assigned(text, lower, places)
+        if COOKIE_HINT in places:
+            yield from _cookies(text, places[COOKIE_HINT])
+    if "|" in text and "--" in text:
+        yield from _tables(text)
+
+
+def _shadow_and_classes(text: str) -> tuple[str, str]:
+    """The text in ASCII, and the class of each of its characters."""
+    shadow = text.encode("ascii", "replace")
+    classes = shadow.translate(_CLASSES).decode("ascii")
+    return text if text.isascii() else shadow.decode("ascii"), classes
+
+
+def _in_contexts(text: str, places: Places) -> Iterator[Span]:
+    """What stands in a place of a command, a header or an address where secrets stand."""
+    for type_, hint, pattern in formats.CONTEXTS:
+        for match in _matches(pattern, text, places[hint]) if hint in places else ():
+            group = match.lastindex or 0
+            if rules.is_secret_in(type_, match[group]):
+                yield *match.span(group), type_
+    for hint in places.keys() & commands.COMMANDS.keys():
+        for match in _matches(commands.COMMANDS[hint], text, places[hint]):
+            group = match.lastindex or 0
+            if rules.is_secret_argument(match[group]):
+                yield *match.span(group), TYPES["password"]
+
+
+def _matches(pattern: str, text: str, places: Sequence[int]) -> Iterator[re.Match[str]]:
+    """Matches that begin in one of the places, and do not overlap."""
+    end = 0
+    for at in places:
+        if at >= end and (match := rules.compiled(pattern).match(text, at)):
+            yield match
+            end = match.end()
+
+
+# ---------------------------------------------------------------------------------------------
+# Tokens
+
+_RUN = "a" * 16
+_BEFORE_RUN = 60  # a prefix, and what a sign cuts off
+_TELLING = r"\d|[a-z][A-Z]|[A-Z][a-z]|A(?:KI|SI|BI|CC)A[A-Z]{16}"
+_QUOTE_INSIDE = "qaaaa(?<=aaqaaaa)"  # the quote first: there are few, and they are found at once
+_LINE_END = "a" * 12 + "n"
+_BREAK = (
+    r"[`'\"␀\u00ad\u200b-\u200d\u2060\ufeff](?=[\w~-]{4})"
+    r"|(?:\\?\r?\n|(?:\\r)?\\n|\\)[ \t>]{0,40}(?=[\w-]{4})(?=[A-Za-z_-]{0,24}\d)"
+)
+_REACH = 400
+
+
+def _tokens(text: str, classes: str) -> Iterator[Span]:
+    """Tokens that name their issuer.
+
+    Each has a long run of token characters: only those runs, with what stands before them, a small
+    part of most texts, are searched for the many prefixes.
+    """
+    runs: set[str] = set()
+    start = classes.find(_RUN)
+    while start >= 0:
+        chunk = classes[start : start + 120]
+        end = start + len(chunk) - len(chunk.lstrip("a"))
+        begun = len(classes[max(0, start - _BEFORE_RUN) : start].rstrip("as"))
+        begun += max(0, start - _BEFORE_RUN)
+        runs.add(text[max(0, begun - 1) : end])  # with the backslash of an escaped line end
+        start = classes.find(_RUN, end)
+    telling = rules.compiled(_TELLING).search
+    long = "\n".join([run for run in runs if telling(run)])
+    if not long:
+        return
+    for prefix, type_, body in formats.prefixes_in(long):
+        regex, at = rules.bounded(prefix, body), text.find(prefix)
+        while at >= 0:
+            match = regex.match(text, at)
+            if match and rules.is_token(match[1], type_):
+                yield at, at + len(match[0].rstrip(".")), type_
+            at = text.find(prefix, match.end() if match else at + 1)
+    for type_, part, shape, pattern in formats.SHAPED:
+        if part in long and rules.has(shape, long):
+            for match in rules.bounded("", pattern).finditer(text):
+                if rules.is_token(match[0]):
+                    yield *match.span(), type_
+
+
+def _broken_tokens(text: str, classes: str) -> Iterator[Span]:
+    """Tokens with a quote, a backtick or a line end inside, found where the text is joined up."""
+    places = [match.start() for match in rules.compiled(_QUOTE_INSIDE).finditer(classes)]
+    places += [at + 12 for at in all_of(classes, _LINE_END)]
+    if not places:
+        return
+    broken, openings = rules.compiled(_BREAK).match, formats.openings()
+    breaks = sorted(
+        [
+            match.span()
+            for at in places
+            if (match := broken(text, at)) and not text.startswith(openings, match.end())
+        ]
+    )
+    if not breaks:
+        return
+    pieces: list[tuple[int, int, str]] = []  # from, to, what stands for what is left out behind it
+    end = 0
+    for start, stop in (*breaks, (len(text), len(text))):
+        if start - end > 2 * _REACH:
+            pieces += (end, end + _REACH, " "), (start - _REACH, start, "")
+        else:
+            pieces.append((end, start, ""))
+        end = max(end, stop)
+    joined = "".join([text[start:stop] + gap for start, stop, gap in pieces])
+    found = list(_tokens(joined, _shadow_and_classes(joined)[1]))
+    if found:
+        kept = [at for start, stop, gap in pieces for at in range(start, stop + len(gap))]
+        yield from _spread(found, kept)
+
+
+def _spread(found: Iterable[Span], kept: Sequence[int]) -> Iterator[Span]:
+    """What was found in a text of which only some characters were kept, where something was left
+    out inside of it: the rest is found in the whole text."""
+    for start, end, type_ in found:
+        if kept[end - 1] - kept[start] >= end - start:
+            yield kept[start], kept[end - 1] + 1, type_
+
+
+def _interspersed(text: str) -> Iterator[Span]:
+    """Secrets whose characters stand apart with something between them that nobody sees."""
+    if not any(character in text for character in UNSEEN):
+        return
+    unseen = rules.compiled(f"[{UNSEEN}]")
+    joined = unseen.sub("", text)
+    shadow, classes = _shadow_and_classes(joined)
+    lower = shadow.lower()
+    found = [*_tokens(joined, classes), *assigned(joined, lower, places_of(lower, HINTS))]
+    if found:
+        kept = [at for at, character in enumerate(text) if character not in UNSEEN]
+        yield from _spread(found, kept)
+
+
+# ---------------------------------------------------------------------------------------------
+# Blocks
+
+_BLOCK = (
+    r"(?:-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,3})"
+    r"(?:(?:[\s\"'`,+>|*#;]|\\{1,4}[nrt]|\d{1,6}[→|:\t]|\\\n){0,60}"
+    r"(?:[\w+/=]{20,}|[A-Z][\w-]{2,20}: [^\n\\]{1,99}))*+"
+)
+_BLOCK_END = r"[^()\[\]{};]{0,400}?-----END [A-Z0-9 ]{1,60}-----"
+
+
+def _key_blocks(text: str, places: Places) -> Iterator[Span]:
+    """Private keys in PEM or PuTTY form, to their END line or as far as the lines look like it."""
+    for hint in BLOCK_HINTS:
+        for block in _matches(_BLOCK, text, places.get(hint, ())):
+            closed = rules.compiled(_BLOCK_END).match(text, block.end())
+            if closed or block.end() - block.start() > 60:
+                yield block.start(), (closed or block).end(), "private-key"
+
+
+def _manifests(text: str, places: Sequence[int]) -> Iterator[Span]:
+    """The data of a Kubernetes secret: its names say nothing and its values are only encoded."""
+    if not any(_matches(r"kind:[ \t]{1,4}[\"']?Secret\b", text, places)):
+        return
+    block = r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\n((?:\1[ \t]+\S[^\n]*\n?)+)"
+    entry = r"(?m)^[ \t]*(?:[\w.-]{1,99}:[ \t]*[\"']?)?([^\s\"'|>#{$&*][^\s\"':]{3,})[\"']?[ \t]*$"
+    for data in rules.compiled(block).finditer(text):
+        for match in rules.compiled(entry).finditer(text, *data.span(2)):
+            if not rules.is_filler(match[1]):
+                yield *match.span(1), "kubernetes-secret"
+
+
+_COOKIES = (
+    r"(?i)cookie(?:\\*[\"']?\s{0,4}[:,]\s{0,4}|(?<=--cookie)[ =])\\*[\"']?([^\n\"'\\]{16,4000})"
+)
+_LONGEST_TABLE = 1000
+
+
+def _cookies(text: str, places: Sequence[int]) -> Iterator[Span]:
+    """Random values in a Cookie header, whatever their names."""
+    for header in _matches(_COOKIES, text, places):
+        pairs = rules.compiled(r"[\w.-]{1,64}=([^\s;,]{16,})")
+        for pair in pairs.finditer(text, *header.span(1)):
+            if rules.is_random(pair[1], 16) and not rules.is_filler(pair[1]):
+                yield *pair.span(1), "cookie"
+
+
+def _tables(text: str) -> Iterator[Span]:
+    """The cells of a Markdown table whose column is called password, token …"""
+    end = 0
+    for rule in rules.compiled(r"\n[ \t|:-]{3,400}(?=\n)").finditer(text):
+        if rule.start() < end or "|" not in rule[0]:
+            continue
+        heads = text[text.rfind("\n", 0, rule.start()) + 1 : rule.start()].split("|")
+        kinds = [rules.kind_of_name(head.strip(" \t*`")) for head in heads]
+        end = rule.end()
+        for _ in range(_LONGEST_TABLE if any(kinds) else 0):
+            start, end = end + 1, (text.find("\n", end + 1) + 1 or len(text) + 1) - 1
+            if "|" not in text[start:end]:
+                break
+            for kind, cell in zip(kinds, text[start:end].split("|"), strict=False):
+                value = cell.strip(" \t`*\"'\r")
+                if kind and rules.is_secret(kind, value, quoted=True, loose=True):
+                    at = start + cell.index(value)
+                    yield at, at + len(value), TYPES[kind]
+                start += len(cell) + 1

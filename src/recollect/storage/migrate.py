@@ -1,0 +1,57 @@
+"""Migrations: numbered files, forward only, each recorded in the transaction that ran it.
+
+`NAME.sql` is for both engines; `NAME.sqlite.sql` and `NAME.postgres.sql` are for one. A file
+that was released never changes. This module decides what is pending; engines run it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from ..fast_typing import Any
+
+MIGRATIONS = (
+    "0001_tables",
+    "0002_search",
+    "0003_message_keys",
+    "0004_meaning",
+    "0005_scoped",
+    "0006_fewer_indexes",
+    "0007_text_by_scope",
+    "0008_what_is_new",
+    "0009_facets",
+)
+LATEST = len(MIGRATIONS)
+_FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+
+
+class Outdated(Exception):
+    """The store is of an earlier version, and whoever looks at it has no time for an upgrade."""
+
+
+def is_current(local: Any, read: Callable[[Callable[[Any], None]], None]) -> bool:
+    """Whether a store can be read without an upgrade; `local.hurried` tells the engine to raise
+    `Outdated` rather than to make one."""
+    local.hurried = True
+    try:
+        read(lambda tx: None)
+    except Outdated:
+        return False
+    finally:
+        local.hurried = False
+    return True
+
+
+def pending(version: int, engine: str) -> list[str]:
+    """The scripts that lead from `version` to the latest."""
+    return [_read(name, engine) for name in MIGRATIONS[version:]]
+
+
+def _read(name: str, engine: str) -> str:
+    for candidate in (f"{name}.{engine}.sql", f"{name}.sql"):
+        path = os.path.join(_FOLDER, candidate)
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                return file.read()
+    raise FileNotFoundError(os.path.join(_FOLDER, f"{name}.sql"))

@@ -1,0 +1,392 @@
+"""SQLite: one file, one space, many processes.
+
+Decided here: WAL with `synchronous=FULL` (an acknowledged write survives a power cut), writers
+that begin immediately and retry with jitter (the plain busy handler starves some of them), and
+that nothing but SQLite ever opens the file: closing any other descriptor of it would drop
+SQLite's locks. Files are made private before the first byte. Imports are few: each costs every
+hook (hence `_thread`, and no `random`).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from _thread import RLock, _local
+from collections.abc import Callable
+
+import apsw
+
+from ..errors import Refused, StoreCorrupt, StoreError, StoreForeign, StoreNewer, StoreReadOnly
+from ..fast_typing import Any
+from . import migrate, sqlite_files
+from .database import Health, Result, Tx
+from .sqlite_errors import translated
+from .sqlite_tx import SqliteTx
+
+APPLICATION_ID = 0x5245434F
+_PAGE_SIZE = 8192  # of new stores: importing takes 3 % less than with half of it
+_PRAGMAS = (
+    "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF; "
+    "PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 67108864; "
+    "PRAGMA cache_size = -16000"
+)
+_NOTE_WAIT = 0.05
+_READ = "BEGIN"
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+_SAFE_WAL = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
+
+
+def wal_is_safe(version: str) -> bool:
+    """Whether WAL may be used: older libraries can lose commits when several checkpoint."""
+    numbers = tuple(int(part) for part in version.split(".")[:3])
+    if numbers >= _SAFE_WAL[-1]:
+        return True
+    return any(numbers[:2] == floor[:2] and numbers >= floor for floor in _SAFE_WAL)
+
+
+class SqliteDatabase:
+    """A space in a file, or in memory when `path` is empty. Each thread has its connection."""
+
+    def __init__(
+        self,
+        path: str,
+        kind: str,
+        *,
+        wait: float = 30.0,
+        registry: sqlite_files.Registry | None = None,
+    ) -> None:
+        self.path = path
+        self.space = kind
+        self._wait = wait
+        self._registry = registry
+        self._local = _local()
+        self._memory: apsw.Connection | None = None
+        self._turn = RLock()
+        self._pid = os.getpid()
+        self.on_upgrade: Callable[[int], object] = bool
+
+    def present(self) -> bool:
+        return not self.path or self._file() is not None
+
+    def _file(self) -> tuple[int, int] | None:
+        return sqlite_files.identity(self.path, self._registry) if self.path else None
+
+    def current(self) -> bool:
+        return migrate.is_current(self._local, self.read)
+
+    def read(self, work: Callable[[Tx], Result]) -> Result:
+        if not getattr(self._local, "connection", None) and not self.present():
+            # Looking creates nothing: a store that is not there yet is an empty one.
+            return SqliteDatabase("", self.space).read(work)
+        return self._attempt(_READ, work)
+
+    def write(self, work: Callable[[Tx], Result]) -> Result:
+        return self._attempt("BEGIN IMMEDIATE", work)
+
+    def note(self, work: Callable[[Tx], Any]) -> bool:
+        if not self.present():
+            return False
+        try:
+            self._attempt("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE", work, wait=_NOTE_WAIT)
+        except (StoreCorrupt, StoreForeign, StoreNewer):
+            raise
+        except StoreError:
+            return False
+        finally:
+            self._sync_fully_again()
+        return True
+
+    def _sync_fully_again(self) -> None:
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        try:
+            if connection is not None:
+                connection.pragma("synchronous", 2)
+        except apsw.Error:
+            self.close()  # the next one begins as every connection does
+
+    def _attempt(self, begin: str, work: Callable[[Tx], Result], wait: float = 0.0) -> Result:
+        """Run work in a transaction; while others hold the lock, wait a little and retry."""
+        deadline = time.monotonic() + (wait or self._wait)
+        while True:
+            try:
+                return self._transact(begin, work)
+            except apsw.BusyError as error:
+                if time.monotonic() > deadline:
+                    raise translated(error, self.path) from error
+                time.sleep(0.0003 + os.urandom(1)[0] / 95_000)
+            except apsw.Error as error:
+                # After an I/O error a connection may have lost track of the file.
+                self.close()
+                raise translated(error, self.path) from error
+
+    def _transact(self, begin: str, work: Callable[[Tx], Result]) -> Result:
+        if not self.path:
+            with self._turn:
+                return self._commit(begin, work)
+        return self._commit(begin, work)
+
+    def _commit(self, begin: str, work: Callable[[Tx], Result]) -> Result:
+        connection = self._connect(begin == _READ)
+        connection.execute(begin)
+        try:
+            result = work(SqliteTx(connection, self.space))
+            connection.execute("COMMIT")
+            return result
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    def _connect(self, to_read: bool = False) -> apsw.Connection:
+        if os.getpid() != self._pid:
+            raise Refused(
+                "this store was opened before a fork and cannot be used in the child",
+                where=self.path,
+                hint="call recollect.open() again in the child process",
+            )
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection and self.path and connection.readonly("main"):
+            # It does not see what others write: it serves one transaction.
+            self.close()
+            connection = None
+        if connection is None:
+            connection = self._open(to_read)
+            self._local.connection = connection
+            self._local.file = self._file()
+        elif self._local.file != self._file():
+            self.close()
+            raise StoreError(
+                "the store's file was replaced or removed while it was in use",
+                where=self.path,
+                hint="open it again; nothing was written to the old file",
+            )
+        return connection
+
+    def _open(self, to_read: bool) -> apsw.Connection:
+        if not self.path:
+            # One memory for all threads, used in turns.
+            if self._memory is None:
+                self._memory = apsw.Connection(":memory:")
+                self._prepare(self._memory)
+            return self._memory
+        sqlite_files.check(self.path, self._registry)
+        if not self.present():
+            self._make_place(os.path.dirname(self.path))
+        try:
+            return self._prepared(self._new_connection())
+        except (apsw.IOError, apsw.CantOpenError, apsw.FullError):
+            # No room for what SQLite keeps beside the file, which may still be read.
+            if not to_read:
+                raise
+            return self._prepared(sqlite_files.connect_to_read(self.path))
+
+    def _prepared(self, connection: apsw.Connection) -> apsw.Connection:
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _new_connection(self) -> apsw.Connection:
+        return sqlite_files.connect(self.path)
+
+    def _prepare(self, connection: apsw.Connection) -> None:
+        version = connection.pragma("user_version")
+        mark = connection.pragma("application_id")
+        if version > 0 and mark != APPLICATION_ID:
+            raise self._foreign()
+        if version > migrate.LATEST:
+            raise StoreNewer(
+                f"a newer Recollect wrote this store (schema {version}, this one knows "
+                f"{migrate.LATEST})",
+                where=self.path,
+                hint="upgrade this one: pip install . in its newest source",
+            )
+        connection.execute(_PRAGMAS)
+        if version > 0:
+            self._check(connection)
+        if 0 < version < migrate.LATEST and getattr(self._local, "hurried", False):
+            raise migrate.Outdated
+        if version < migrate.LATEST:
+            self._migrate(connection)
+        elif self.path and connection.pragma("journal_mode") == "delete":
+            _use_wal(connection)
+
+    def _check(self, connection: apsw.Connection) -> None:
+        """Whether the store is this user's own and holds nothing that runs by itself."""
+        sqlite_files.check_schema(connection, self.path)
+        if self._registry:
+            name = "SELECT CAST(name AS BLOB) FROM spaces WHERE id = ?"
+            id = (connection.execute(name, (self.space,)).get or b"").decode(errors="replace")
+            if not self._registry.knows(id, self.path):
+                raise sqlite_files.unknown(self.path)
+
+    def _migrate(self, connection: apsw.Connection) -> None:
+        """Create or upgrade, all in one immediate transaction, after a backup of what was there."""
+        if _is_empty(connection):
+            if self.path:
+                os.chmod(self.path, 0o600)
+                connection.pragma("page_size", _PAGE_SIZE)
+                _use_wal(connection)
+        elif connection.pragma("application_id") != APPLICATION_ID:
+            raise self._foreign()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            version = connection.pragma("user_version")
+            if version:
+                # It may have been made while we waited, and not by this user.
+                self._check(connection)
+            elif not _is_empty(connection):
+                raise self._foreign()
+            upgrades = 0 < version < migrate.LATEST and bool(self.path)
+            if upgrades:
+                self.on_upgrade(0)
+                self._copy_to(self._backup_name(version))
+            for script in migrate.pending(version, "sqlite"):
+                connection.execute(script)
+            connection.execute(
+                "INSERT INTO spaces (id, kind, name, place, created) VALUES (?, ?, '', ?, ?) "
+                "ON CONFLICT (id) DO NOTHING",
+                (self.space, self.space, os.path.dirname(self.path), time.time_ns() // 1000),
+            )
+            if version == 0:
+                self._make_own(connection)
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.pragma("user_version", migrate.LATEST)
+            connection.execute("COMMIT")
+            if upgrades:
+                self.on_upgrade(1)
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    def _make_own(self, connection: apsw.Connection) -> None:
+        """A new secret id, known to this user before the store has it."""
+        id = os.urandom(16).hex()
+        if self._registry:
+            self._reach(lambda registry: registry.note(id, self.path))
+        connection.execute("UPDATE spaces SET name = ? WHERE id = ?", (id, self.space))
+
+    def _backup_name(self, version: int) -> str:
+        folder = os.path.join(os.path.dirname(self.path), "backups")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        for name in os.listdir(folder):
+            # Of an upgrade that was killed: who upgrades holds the store, nobody else copies here.
+            if name.startswith("schema") and ".partial" in name:
+                os.unlink(os.path.join(folder, name))
+        return os.path.join(folder, f"schema{version}-{time.time_ns()}.db")
+
+    def _make_place(self, folder: str) -> None:
+        self._reach(lambda registry: registry.make_folder(folder))
+
+    def _reach(self, work: Callable[[sqlite_files.Registry], None]) -> None:
+        if not self._registry:
+            return
+        try:
+            work(self._registry)
+        except OSError as error:
+            raise StoreReadOnly(
+                f"a directory that the store needs cannot be made or written: {error.strerror}",
+                where=str(error.filename or self.path),
+                hint="check the permissions of the directory above it",
+            ) from error
+
+    def adopt(self, work: Callable[[Tx], Result]) -> Result:
+        if not self.path or not self.present():
+            raise Refused("there is no store to adopt", where=self.path)
+        found = SqliteDatabase(self.path, self.space, wait=self._wait)
+
+        def take(tx: Tx) -> Result:
+            if tx.run(_SCHEMA) != SqliteDatabase("", self.space).read(lambda new: new.run(_SCHEMA)):
+                raise StoreForeign(
+                    "this store's tables are not those that Recollect makes",
+                    where=self.path,
+                    hint="remove the store, and do not trust where it came from",
+                )
+            result = work(tx)
+            self._make_own(found._connect())
+            return result
+
+        try:
+            result = found.write(take)
+        finally:
+            found.close()
+        sqlite_files.make_private(self.path)
+        return result
+
+    def refit(self) -> None:
+        return  # everything that SQLite can do it could from the beginning
+
+    def backup(self, target: str) -> int:
+        if not self.present():
+            raise Refused("there is nothing to copy yet", where=self.path)
+        self.read(lambda tx: None)
+        try:
+            return self._copy_to(target)
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
+
+    def _copy_to(self, target: str) -> int:
+        if not self.path:
+            return sqlite_files.copy(self._connect(), "", target)
+        # Another connection: this thread's own may be in the middle of an upgrade.
+        source = self._new_connection()
+        try:
+            return sqlite_files.copy(source, self.path, target)
+        finally:
+            source.close()
+
+    def health(self, deep: bool = False) -> Health:
+        def look(tx: Tx) -> Health:
+            problems: list[str] = []
+            mode = str((tx.one("PRAGMA journal_mode") or ("?",))[0])
+            version = apsw.sqlite_lib_version()
+            if self.path and mode != "wal":
+                problems.append(
+                    f"journal mode is {mode}, not wal: readers and writers wait for each other"
+                )
+            if deep:
+                from .sqlite_damage import damage
+
+                problems += damage(self._local.connection)
+            size = os.path.getsize(self.path) if self.path and os.path.exists(self.path) else 0
+            durability = "in memory" if not self.path else f"{mode}, synchronous=FULL"
+            return Health("sqlite", version, self.path, durability, size, tuple(problems))
+
+        if not self.present():
+            version = apsw.sqlite_lib_version()
+            return Health("sqlite", version, self.path, "made with the first write", 0, ())
+        report = self.read(look)
+        if deep:
+            self.write(
+                lambda tx: tx.run("INSERT INTO words (words, rank) VALUES ('integrity-check', 0)")
+            )
+        return report
+
+    def close(self) -> None:
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is not None and connection is not self._memory:
+            connection.close()
+        self._local.connection = None
+
+    def _foreign(self) -> StoreError:
+        return StoreForeign(
+            "this file is an SQLite database, but not a Recollect store",
+            where=self.path,
+            hint="move it away, or point --project to another directory; nothing was changed",
+        )
+
+
+def _is_empty(connection: apsw.Connection) -> bool:
+    return not connection.execute("SELECT count(*) FROM sqlite_schema").get
+
+
+def _use_wal(connection: apsw.Connection) -> None:
+    """Readers and writers side by side, where the library is safe and the file can be written."""
+    if wal_is_safe(apsw.sqlite_lib_version()):
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.ReadOnlyError:
+            return  # a store that can only be read is read as it is; `doctor` says so

@@ -1,0 +1,360 @@
+"""Dates in words: `last week` in a memory, in a question, or behind `--since`.
+
+It decides which words are a date, which time they mean, and how a text can say so without
+leaning on the day it was written. It reads English words and ISO dates. Days and weeks (from
+Monday) are those of UTC. What time it is, it is told, in microseconds since 1970.
+
+    absolute    It broke yesterday        It broke on 2026-11-14
+    period      what broke in May 2023?   from the 1st of May to before the 1st of June
+    parse_when  3d, last week             three days ago, Monday of last week
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from ..errors import InvalidInput
+from ..fast_typing import TYPE_CHECKING, NamedTuple
+from .terms import plain_words, terms
+
+if TYPE_CHECKING:
+    from datetime import date
+
+LONGEST_QUESTION = 2000
+"""A longer one has a text pasted below it, whose dates are not meant."""
+
+_MINUTE = 60_000_000
+_UNITS = {"minute": _MINUTE, "hour": 60 * _MINUTE, "day": 1440 * _MINUTE, "week": 10080 * _MINUTE}
+_DAY = _UNITS["day"]
+_FIRST_DAY = 719_163
+"""The ordinal of 1970-01-01; it was a Thursday."""
+
+_OFFSETS = {"last": -1, "previous": -1, "this": 0, "next": 1, "coming": 1}
+_DAYS = {"yesterday": -1, "last": -1, "today": 0, "tonight": 0, "this": 0, "tomorrow": 1}
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_SHORT_UNITS = {"m": "minute", "h": "hour", "d": "day", "w": "week", "mo": "month", "y": "year"}
+
+_WEEKDAY = "|".join(_WEEKDAYS)
+_LONG_MONTHS = "january|february|april|june|july|august|september|october|november|december"
+_SHORT_MONTHS = "jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec"
+# `may` and `march` are more often verbs: they need their capital, or a preposition in front.
+_MONTH = f"{_LONG_MONTHS}|(?-i:May|March)"
+_ANY_MONTH = f"{_MONTH}|{_SHORT_MONTHS}|(?(side)(?:may|march)|(?!))"
+_COUNT = rf"[0-9]{{1,3}}|an?|{'|'.join(_NUMBERS)}"
+
+# No part of an identifier, a path, an option or an address, and no function that is called.
+_EDGE_BEFORE, _EDGE_AFTER = r"(?<![\w./\\=:@#$-])", r"(?![\w/\\=@$(-]|\.\w)"
+_RELATIVE = rf"""
+    (?P<day>yesterday|today|tomorrow)(?:\s+(?P<part>morning|afternoon|evening|night))?
+  | (?P<tonight>tonight)
+  | (?P<near>this|last)\s+(?P<hours>(?<=this\s)(?:morning|afternoon|evening)|(?<=last\s)night)
+  | (?<!the\s)(?P<which>last|previous|this|next|coming)
+    \s+(?P<unit>week|weekend|month|year|{_WEEKDAY}|{_MONTH})(?!\s+of\b)
+  | (?P<count>{_COUNT})\s+(?P<ago>minute|hour|day|week|month|year)s?\s+ago
+"""
+_DATED = rf"""
+    (?P<iso>[0-9]{{4}}-[0-9]{{2}}(?:-[0-9]{{2}})?)(?P<clock>T[0-9:.]+Z?)?
+  | (?P<dom>[0-9]{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_ANY_MONTH})
+    (?:,?\s+(?P<year>[0-9]{{4}}))?
+  | (?P<month_first>{_ANY_MONTH})\s+(?P<dom_second>[0-9]{{1,2}})(?:st|nd|rd|th)?
+    (?:,?\s+(?P<year_last>[0-9]{{4}}))?
+  | (?P<month_of>{_ANY_MONTH}),?\s+(?P<of_year>[0-9]{{4}})
+  | (?:last|past)\s+(?:(?P<times>{_COUNT})\s+)?(?P<rolling>minute|hour|day|week|month|year)s?
+  | (?(side)(?:(?P<month_only>{_ANY_MONTH})|(?P<weekday>{_WEEKDAY})
+    |(?P<year_only>(?:199|20[0-4])[0-9]))|(?!))
+"""
+_SIDES = "since|from|after|before|until|till|between|in|on|during|over|within"
+_PROTECTED = r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|(?<!\w)'[^'\n]+'(?!\w)"
+# Words after which a date stands alone: `since 2026-11-14`, not `since on 2026-11-14`.
+_PREPOSITIONS = frozenset(
+    ("since", "until", "till", "by", "from", "before", "after", "for", "of", "on", "in", "to", "at")
+)
+_HINTS = """
+    yesterday today tonight tomorrow morning afternoon evening night ago past minutes hour hours
+    day days week weeks weekend month months year years
+    monday tuesday wednesday thursday friday saturday sunday
+    january february march april may june july august september october november december
+    jan feb mar apr jun jul aug sep sept oct nov dec
+"""
+
+
+class _Period(NamedTuple):
+    """From the first moment to before the last, and the grain in which it was said."""
+
+    first: int
+    after: int
+    grain: str
+
+
+def iso(us: int) -> str:
+    """The moment in UTC, as `2026-11-14T10:30:00Z`; what no calendar holds is its first or last."""
+    from datetime import datetime, timedelta
+
+    epoch, tick = datetime(1970, 1, 1), timedelta(microseconds=1)
+    earliest, latest = datetime.min, datetime.max.replace(microsecond=0)
+    held = max((earliest - epoch) // tick, min(us, (latest - epoch) // tick))
+    return (epoch + held * tick).isoformat() + "Z"
+
+
+def absolute(text: str, now_us: int) -> str:
+    """The text with its relative dates replaced, except in code, quotes and identifiers."""
+
+    def said(found: re.Match[str]) -> str:
+        period = None if found["protected"] or _is_name(found) else _resolve(found, now_us)
+        return _phrase(found, period) if period else found[0]
+
+    return text if _hints().isdisjoint(plain_words(text)) else _relative_dates().sub(said, text)
+
+
+def _is_name(found: re.Match[str]) -> bool:
+    """A capital in the midst of a sentence makes a name: a song called Yesterday."""
+    said = found[0]
+    if not said[0].isupper() or said.isupper():
+        return False
+    before = found.string[max(0, found.start() - 3) : found.start()]
+    return re.search(r"(?:^|[\n.!?:;(*>#|…–—-])\W*$", before) is None
+
+
+def period(question: str, now_us: int) -> tuple[int, int] | None:
+    """The time a question asks about, from the first moment to before the last; None without one.
+
+    What has not happened yet cannot be recalled, so the future is none.
+    """
+    question = question[:LONGEST_QUESTION]
+    if not _may_hold_a_date(question):
+        return None
+    for found in _any_date().finditer(question):
+        said = _resolve(found, now_us)
+        if said:
+            first, after = _on_its_side(said, found, now_us)
+            return (first, after) if first <= now_us and first < after else None
+    return None
+
+
+def _on_its_side(said: _Period, found: re.Match[str], now: int) -> tuple[int, int]:
+    """What `since`, `before`, or `between … and …` make of a date."""
+    side = (found["side"] or "").lower()
+    if side in ("from", "between"):
+        rest = re.sub(r"^\s+(?:and|to|until|till)\s+", "in ", found.string[found.end() :])
+        other = _any_date().match(rest)
+        end = _resolve(other, now) if other else None
+        if end:
+            return said.first, end.after
+    if side in ("since", "from"):
+        return said.first, now + 1
+    if side == "after":
+        return said.after, now + 1
+    if side in ("before", "until", "till"):
+        return 0, said.first if side == "before" else said.after
+    return said.first, said.after
+
+
+def parse_when(text: str, now_us: int) -> int:
+    """The moment a filter names; of a day, week, month or year its beginning."""
+    from datetime import UTC, datetime, timedelta
+
+    asked = text.strip().lower()
+    short = re.fullmatch(r"([0-9]{1,5})\s*(m|h|d|w|mo|y)", asked)
+    try:
+        if asked == "now" or short:
+            return _ago(int(short[1]), _SHORT_UNITS[short[2]], now_us) if short else now_us
+        moment = datetime.fromisoformat(asked.upper())
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    except (ValueError, OverflowError):
+        pass  # no ISO date, but perhaps words
+    for phrase in (asked, f"in {asked}"):
+        found = _any_date().fullmatch(phrase)
+        said = _resolve(found, now_us) if found and not found["clock"] else None
+        if said:
+            return said.first
+    raise InvalidInput(
+        "this is not a time",
+        where=text[:80] if text.isprintable() else ascii(text[:80]),
+        hint="Write 2026-11-14, 2026-11-14T10:30+01:00, 12h, 3d, 2w, yesterday or last week.",
+    )
+
+
+@cache
+def _relative_dates() -> re.Pattern[str]:
+    protected = f"(?P<protected>{_PROTECTED})"
+    annotated = r"(?!['’]s|\s\([^()]*[0-9]{4})"
+    owner = "(?P<owner>['’]s)?"
+    pattern = f"{protected}|{_EDGE_BEFORE}(?:{_RELATIVE}){owner}{_EDGE_AFTER}{annotated}"
+    return re.compile(pattern, re.IGNORECASE | re.VERBOSE | re.DOTALL)
+
+
+@cache
+def _any_date() -> re.Pattern[str]:
+    side = rf"(?:\b(?P<side>{_SIDES})\s+)?(?:the\s+)?"
+    pattern = f"{_EDGE_BEFORE}{side}(?:{_RELATIVE}|{_DATED}){_EDGE_AFTER}"
+    return re.compile(pattern, re.IGNORECASE | re.VERBOSE)
+
+
+@cache
+def _hints() -> frozenset[str]:
+    return frozenset(_HINTS.split())
+
+
+def _may_hold_a_date(text: str) -> bool:
+    """A cheap look: most texts hold none, and the patterns are dear to compile."""
+    words = terms(text)
+    return not _hints().isdisjoint(words) or any(len(w) == 4 and w.isdecimal() for w in words)
+
+
+def _resolve(found: re.Match[str], now: int) -> _Period | None:
+    said = {name: word.lower() for name, word in found.groupdict().items() if word}
+    try:
+        return _relative_period(said, now) or _dated_period(said, now)
+    except (ValueError, OverflowError):
+        return None  # the 31st of February, the year 0
+
+
+def _relative_period(said: dict[str, str], now: int) -> _Period | None:
+    today = now // _DAY
+    match said:
+        case {"day": day}:
+            return _days(today + _DAYS[day], 1, said.get("part", "day"))
+        case {"tonight": _}:
+            return _days(today, 1, "night")
+        case {"near": near, "hours": hours}:
+            return _days(today + _DAYS[near], 1, hours)
+        case {"which": which, "unit": unit}:
+            return _whole(unit, _OFFSETS[which], today)
+        case {"count": count, "ago": "minute" | "hour" as unit}:
+            moment = now - _number(count) * _UNITS[unit]
+            return _Period(moment - _UNITS[unit], moment + _UNITS[unit], "hour")
+        case {"count": count, "ago": "day"}:
+            return _days(today - _number(count), 1, "day")
+        case {"count": count, "ago": "week"}:
+            return _days(today - 7 * _number(count) - 3, 7, "around")
+        case {"count": count, "ago": unit}:
+            return _whole(unit, -_number(count), today)
+    return None
+
+
+def _dated_period(said: dict[str, str], now: int) -> _Period | None:
+    today = now // _DAY
+    match said:
+        case {"iso": text}:
+            year, month, *day = map(int, text.split("-"))
+            return _calendar(year, month, *day)
+        case {"dom": day, "month": month} | {"dom_second": day, "month_first": month}:
+            year = int(said.get("year") or said.get("year_last") or 0)
+            return _calendar(year, _month(month), int(day), today)
+        case {"month_of": month, "of_year": of_year}:
+            return _calendar(int(of_year), _month(month))
+        case {"month_only": month}:
+            return _calendar(0, _month(month), 0, today)
+        case {"year_only": of_year}:
+            return _calendar(int(of_year))
+        case {"weekday": weekday}:
+            return _days(today - (_weekday(today) - _WEEKDAYS.index(weekday)) % 7, 1, "day")
+        case {"rolling": unit}:
+            return _Period(_ago(_number(said.get("times", "one")), unit, now), now + 1, "rolling")
+    return None
+
+
+def _whole(unit: str, offset: int, today: int) -> _Period:
+    """The week, month, weekday … that is `offset` of them away from the one today is in."""
+    monday = today - _weekday(today)
+    if unit == "week":
+        return _days(monday + 7 * offset, 7, "week")
+    if unit == "weekend":
+        return _days(monday + 7 * offset + 5, 2, "weekend")
+    if unit in ("month", "year"):
+        size, into = (12, _date(today).month - 1) if unit == "year" else (1, 0)
+        first, after = (_first_of_month(today, size * at - into) for at in (offset, offset + 1))
+        return _days(first, after - first, unit)
+    if unit in _WEEKDAYS:
+        this = monday + _WEEKDAYS.index(unit)
+        behind = 7 * offset if (this - today) * offset <= 0 else 0
+        return _days(this + behind, 1, "day")
+    months = _month(unit) - _date(today).month
+    behind = 12 * offset if months * offset <= 0 else 0
+    first, after = (_first_of_month(today, months + behind + at) for at in (0, 1))
+    return _days(first, after - first, "month")
+
+
+def _calendar(year: int, month: int = 0, day: int = 0, today: int = 0) -> _Period:
+    """A day, month or year of the calendar; without a year the latest that has begun."""
+    from datetime import date
+
+    known = year or _date(today).year
+    first = date(known, month or 1, day or 1).toordinal() - _FIRST_DAY
+    if not year and first > today:
+        first = date(known - 1, month or 1, day or 1).toordinal() - _FIRST_DAY
+    if day:
+        return _days(first, 1, "day")
+    size = 1 if month else 12
+    return _days(first, _first_of_month(first, size) - first, "month" if month else "year")
+
+
+def _ago(count: int, unit: str, now: int) -> int:
+    if unit in _UNITS:
+        return now - count * _UNITS[unit]
+    day, time = divmod(now, _DAY)
+    months = -count * (12 if unit == "year" else 1)
+    first, after = (_first_of_month(day, months + at) for at in (0, 1))
+    return min(first + _date(day).day, after) * _DAY - _DAY + time
+
+
+def _days(first: int, count: int, grain: str) -> _Period:
+    return _Period(first * _DAY, (first + count) * _DAY, grain)
+
+
+def _date(day: int) -> date:
+    from datetime import date
+
+    return date.fromordinal(day + _FIRST_DAY)
+
+
+def _first_of_month(day: int, offset: int) -> int:
+    """The first day of the month `offset` months from the one that a day is in."""
+    from datetime import date
+
+    here = _date(day)
+    year, month = divmod(here.year * 12 + here.month - 1 + offset, 12)
+    return date(year, month + 1, 1).toordinal() - _FIRST_DAY
+
+
+def _weekday(day: int) -> int:
+    return (day + 3) % 7
+
+
+def _month(name: str) -> int:
+    return _MONTHS.index(name[:3]) + 1
+
+
+def _number(word: str) -> int:
+    if word.isdecimal():
+        return int(word)
+    return _NUMBERS.index(word) + 1 if word in _NUMBERS else 1
+
+
+def _phrase(found: re.Match[str], period: _Period) -> str:
+    """The period in words that stay true."""
+    moment = (
+        (period.first + period.after) // 2 if period.grain in ("hour", "around") else period.first
+    )
+    day = str(_date(moment // _DAY))
+    preposition, name = {
+        "day": ("on", day),
+        "hour": ("on", day),
+        "around": ("around", day),
+        "month": ("in", day[:7]),
+        "year": ("in", day[:4]),
+        "week": ("in", f"the week of {day}"),
+    }.get(period.grain, ("on", f"the {period.grain} of {day}"))
+    if found["owner"]:
+        return f"{found[0]} ({name})"
+    before = found.string[max(0, found.start() - 8) : found.start()].lower().split()
+    behind = found.string[found.end() : found.end() + 6].split()
+    subject = found[0][0].isupper() and behind[:1] in (["is"], ["was"])
+    alone = subject or not _PREPOSITIONS.isdisjoint(before[-1:])
+    sentence = name if alone else f"{preposition} {name}"
+    capital = found[0][0].isupper() and not found[0].isupper()
+    return sentence[0].upper() + sentence[1:] if capital else sentence

@@ -1,0 +1,143 @@
+"""How values look outside: as JSON for programs, as text that is safe on a terminal.
+
+Stored text is data: control sequences, direction overrides and invisible characters are shown,
+never obeyed. It does not know commands or colours.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from ..fast_typing import Any
+from ..types.records import FOREVER
+
+TIMES = frozenset(
+    {
+        "at",
+        "created",
+        "last_active",
+        "first_seen",
+        "last_confirmed",
+        "last_reinforced",
+        "last_recalled",
+        "valid_from",
+        "valid_to",
+        "updated",
+        "since",
+        "until",
+    }
+)
+
+
+def visible(text: str) -> str:
+    """The text with everything that could steer a terminal or hide from the eye made visible."""
+    if text.replace("\n", "").isprintable():
+        return text
+    return _hidden().sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
+
+
+def as_json(value: Any) -> str:
+    """The value as JSON text in which nothing steers a terminal or hides from the eye."""
+    from json import dumps
+
+    text = dumps(plain(value), ensure_ascii=False, indent=2)
+    return text if text.isascii() and "\x7f" not in text else _hidden().sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def without_escapes(text: str, instead: str = " ") -> str:
+    """The text without the control sequences of a terminal."""
+    return _escapes().sub(instead, text)
+
+
+@cache
+def _escapes() -> re.Pattern[str]:
+    return re.compile(
+        "\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]{0,1000}(?:\x07|\x1b\\\\)?|[@-Z\\\\-_])"
+    )
+
+
+@cache
+def _hidden() -> re.Pattern[str]:
+    return re.compile(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+        "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+    )
+
+
+def one_line(text: str, width: int = 0) -> str:
+    """The text on one line, cut with an ellipsis when it is wider than `width` columns."""
+    line = visible(" ".join(text.split()))
+    if not width or columns(line) <= width:
+        return line
+    taken = 0
+    for at, character in enumerate(line):
+        taken += columns(character)
+        if taken >= width:
+            return line[:at] + "…"
+    return line
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: East Asian characters take two."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """`1 message`, `2 messages`; another plural is given."""
+    return f"{number} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def moment(us: int) -> str:
+    """A time as people and programs read it, in UTC; empty for never and for still."""
+    if us <= 0 or us >= FOREVER:
+        return ""
+    seconds, fraction = divmod(us, 1_000_000)
+    days, seconds = divmod(seconds, 86_400)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{_date(days)}T{clock}{f'.{fraction:06}' if fraction else ''}Z"
+
+
+def _date(days: int) -> str:
+    """The date so many days after 1970-01-01, without the price of importing `datetime`."""
+    shifted = days + 719_468
+    era, day_of_era = divmod(shifted, 146_097)
+    year_of_era = (
+        day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096
+    ) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    month = (5 * day_of_year + 2) // 153
+    day = day_of_year - (153 * month + 2) // 5 + 1
+    month += 3 if month < 10 else -9
+    return f"{year_of_era + era * 400 + (month <= 2):04}-{month:02}-{day:02}"
+
+
+def plain(value: Any, name: str = "") -> Any:
+    """The value as plain JSON: nouns become objects, their times ISO texts."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        found = {
+            field: plain(item, field) for field, item in zip(value._fields, value, strict=True)
+        }
+        if "address" not in found and hasattr(value, "address"):
+            found["address"] = value.address
+        return found
+    if isinstance(value, dict):
+        return {str(key): plain(item, str(key)) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        listed = [plain(item) for item in value]
+        more = getattr(value, "__dict__", None)
+        return (
+            {"hits": listed, **{key: plain(item) for key, item in more.items()}} if more else listed
+        )
+    if name in TIMES and isinstance(value, int) and not isinstance(value, bool):
+        return moment(value) or None
+    return value

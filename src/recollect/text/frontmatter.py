@@ -1,0 +1,269 @@
+"""The few lines of YAML at the top of a Markdown file: read strictly, written for every reader.
+
+The subset that such files use: `key: value`, plain or quoted; values over several lines (`|`,
+`>`, or simply indented); one level of nested keys; lists. Every value is text. What is not in the
+subset is refused with its line, because guessing at YAML is how `no` becomes false. It does not
+know what the keys mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from ..errors import InvalidInput
+
+Value = str | tuple[str, ...] | Mapping[str, str]
+
+FENCE = "---"
+_HINT = "Frontmatter is `key: value` lines; put a value with special characters in double quotes."
+
+
+class Split(NamedTuple):
+    """A Markdown file in two: its frontmatter's lines (None without one) and its body."""
+
+    lines: tuple[str, ...] | None
+    body: str
+
+
+def split(text: str) -> Split:
+    """The frontmatter and the body of a Markdown file."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    if not text.startswith(f"{FENCE}\n"):
+        return Split(None, text)
+    lines = text.split("\n")
+    for number, line in enumerate(lines[1:], 1):
+        if line.rstrip() == FENCE:
+            return Split(tuple(lines[1:number]), "\n".join(lines[number + 1 :]))
+    raise InvalidInput("the frontmatter is not closed with ---", where="line 1")
+
+
+# ---------------------------------------------------------------- reading
+
+
+class _Line(NamedTuple):
+    number: int
+    indent: int
+    text: str
+
+
+def read(lines: Sequence[str], first: int = 2) -> dict[str, Value]:
+    """The keys and values in these lines; `first` is the number of the first of them."""
+    rows = []
+    for number, line in enumerate(lines, first):
+        body = line.lstrip(" ")
+        if body.startswith("\t"):
+            raise _refusal("a tab in the indentation", number)
+        rows.append(_Line(number, len(line) - len(body), body.rstrip()))
+    found: dict[str, Value] = {}
+    while rows:
+        row = rows.pop(0)
+        if not row.text or row.text.startswith("#"):
+            continue
+        if row.indent:
+            raise _refusal("it is indented, but belongs to no key", row.number)
+        key, rest = _keyed(row)
+        if key in found:
+            raise _refusal(f"{key} is given twice", row.number)
+        block = []
+        while rows and (rows[0].indent or not rows[0].text or _is_item(rows[0], rest)):
+            block.append(rows.pop(0))
+        found[key] = _value(row, rest, block)
+    return found
+
+
+def _is_item(row: _Line, rest: str) -> bool:
+    """Whether a row that is not indented is an item of the list that its key announces."""
+    return not rest and row.text.startswith("- ")
+
+
+def _keyed(row: _Line) -> tuple[str, str]:
+    found = _key().match(row.text)
+    if not found:
+        raise _refusal("this is no `key: value`", row.number)
+    return found[1], _uncommented(found[2] or "")
+
+
+@cache
+def _key() -> re.Pattern[str]:
+    return re.compile(r"(\w[\w.-]*):(?:\s+(.*))?$")
+
+
+def _uncommented(rest: str) -> str:
+    return "" if rest.startswith("#") else rest.strip()
+
+
+def _value(row: _Line, rest: str, block: list[_Line]) -> Value:
+    inner = [one for one in block if one.text and not one.text.startswith("#")]
+    if rest in ("|", "|-", "|+", ">", ">-", ">+"):
+        return _block(rest, block)
+    if rest.startswith("["):
+        if inner:
+            raise _refusal("a list in brackets must end on its line", row.number)
+        return _flow(rest, row.number)
+    if not rest and inner and inner[0].text.startswith("- "):
+        return tuple(_item(one) for one in inner)
+    if not rest and inner and _key().match(inner[0].text):
+        return _nested(inner)
+    if not rest:
+        return _folded([_scalar(one.text, one.number, plain=True) for one in inner])
+    if rest[0] in "\"'" and inner:
+        raise _refusal("a quoted value must end on its line", row.number)
+    told = [_scalar(rest, row.number)]
+    return _folded([*told, *(_scalar(one.text, one.number, plain=True) for one in inner)])
+
+
+def _folded(parts: Sequence[str]) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _block(mark: str, block: list[_Line]) -> str:
+    """A value over several lines: as it stands after `|`, in one line after `>`."""
+    while block and not block[-1].text:
+        block.pop()
+    if not block:
+        return ""
+    edge = next(row.indent for row in block if row.text)
+    for row in block:
+        if row.text and row.indent < edge:
+            raise _refusal("it is indented less than the line before it", row.number)
+    lines = [" " * (row.indent - edge) + row.text if row.text else "" for row in block]
+    if mark[0] == "|":
+        return "\n".join(lines)
+    paragraphs: list[list[str]] = [[]]
+    for line in lines:
+        if line:
+            paragraphs[-1].append(line)
+        else:
+            paragraphs.append([])
+    return "\n".join(" ".join(part) for part in paragraphs)
+
+
+def _item(row: _Line) -> str:
+    if not row.text.startswith("- "):
+        raise _refusal("this is no item of the list above it", row.number)
+    return _scalar(_uncommented(row.text[2:].strip()), row.number)
+
+
+def _nested(rows: Sequence[_Line]) -> dict[str, str]:
+    edge = rows[0].indent
+    found: dict[str, str] = {}
+    for row in rows:
+        if row.indent != edge:
+            raise _refusal("only one level of nested keys is understood", row.number)
+        key, rest = _keyed(row)
+        if key in found:
+            raise _refusal(f"{key} is given twice", row.number)
+        found[key] = _scalar(rest, row.number) if rest else ""
+    return found
+
+
+def _flow(rest: str, number: int) -> tuple[str, ...]:
+    found = _brackets().fullmatch(rest)
+    if not found:
+        raise _refusal("the list in brackets is not closed", number)
+    inner = found[1].strip()
+    parts = _commas().findall(inner) if inner else []
+    return tuple(_scalar(part.strip(), number) for part in parts)
+
+
+@cache
+def _brackets() -> re.Pattern[str]:
+    return re.compile(r"\[(.*)\]\s*(?:#.*)?")
+
+
+@cache
+def _commas() -> re.Pattern[str]:
+    return re.compile(r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|[^,"'])+""")
+
+
+def _scalar(text: str, number: int, plain: bool = False) -> str:
+    """One value; a `plain` one goes on with the line before it."""
+    if not plain and text[:1] == '"':
+        return _double(text, number)
+    if not plain and text[:1] == "'":
+        found = re.fullmatch(r"'((?:[^']|'')*)'\s*(?:#.*)?", text)
+        if not found:
+            raise _refusal("the quotes are not closed", number)
+        return found[1].replace("''", "'")
+    text = re.split(r"\s#", text, maxsplit=1)[0].rstrip()
+    if not plain and text[:1] in tuple("[]{}&*!|>%@`,?"):
+        raise _refusal(f"a value must not begin with {text[0]}", number)
+    if ": " in text or text.endswith(":") or text.startswith("- "):
+        raise _refusal("a value with a colon in it needs quotes", number)
+    return text
+
+
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "f": "\f",
+    "0": "\0",
+    "e": "\x1b",
+    "a": "\a",
+}
+
+
+def _double(text: str, number: int) -> str:
+    found = re.fullmatch(r'"((?:\\.|[^"\\])*)"\s*(?:#.*)?', text)
+    if not found:
+        raise _refusal("the quotes are not closed", number)
+
+    def unescaped(match: re.Match[str]) -> str:
+        code = match[1]
+        if len(code) > 1:
+            return chr(int(code[1:], 16))
+        return _ESCAPES.get(code, code)
+
+    pattern = r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)"
+    return re.sub(pattern, unescaped, found[1])
+
+
+def _refusal(problem: str, number: int) -> InvalidInput:
+    return InvalidInput(f"the frontmatter: {problem}", where=f"line {number}", hint=_HINT)
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write(fields: Mapping[str, Value]) -> str:
+    """The frontmatter with its fences; `read` gives the same fields back."""
+    return "\n".join((FENCE, *_written(fields), FENCE))
+
+
+def _written(fields: Mapping[str, Value]) -> Iterator[str]:
+    for key, value in fields.items():
+        if isinstance(value, str):
+            yield f"{key}: {quoted(value)}"
+        elif isinstance(value, tuple):
+            yield f"{key}:" if value else f"{key}: []"
+            yield from (f"  - {quoted(item)}" for item in value)
+        else:
+            yield f"{key}:"
+            yield from (f"  {name}: {quoted(inner)}" for name, inner in value.items())
+
+
+@cache
+def _safe() -> re.Pattern[str]:
+    """Values that every YAML reader takes for the text that they are."""
+    return re.compile(r"[A-Za-z][A-Za-z0-9 ,.;()/_+-]*[A-Za-z0-9.)]")
+
+
+_OTHERWISE = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
+
+
+def quoted(value: str) -> str:
+    """A value as YAML: bare where nobody can misread it, otherwise in double quotes."""
+    if _safe().fullmatch(value) and FENCE not in value and value.lower() not in _OTHERWISE:
+        return value
+    out = []
+    for char in value.replace("\\", "\\\\").replace('"', '\\"'):
+        bare = char.isprintable() and char not in "\u0085\u2028\u2029\ufeff"
+        code = ord(char)
+        out.append(char if bare else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+    # Some readers end the frontmatter at the first three hyphens, wherever they stand.
+    return '"' + "".join(out).replace(FENCE, "-\\x2d-") + '"'

@@ -1,0 +1,191 @@
+"""Records that come from JSON and go back to it without losing anything.
+
+A record says which of its fields stand where in the JSON. Everything else that was given (unknown
+fields, a default that was spelled out, a time in another notation) is kept in `extra` and comes
+back as it was, unless the field it belongs to has changed since. It knows no record in particular.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from ..errors import InvalidInput
+from .records import Json
+
+Record = TypeVar("Record")
+_ABSENT: Json = object()
+
+
+class Field(NamedTuple):
+    """Where a field stands in the JSON (`context.goal`), and how it is read and written.
+
+    `read` raises ValueError for what it cannot understand.
+    """
+
+    name: str
+    path: str
+    read: Callable[[Json], Any]
+    write: Callable[[Any], Json]
+
+
+def load(
+    kind: Callable[..., Record], fields: Sequence[Field], given: Json, where: str = ""
+) -> Record:
+    """The record in a JSON object; InvalidInput names the field that cannot be understood."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"expected a JSON object, found {_named(given)}", where=where)
+    rest = _copied(given)
+    defaults: Mapping[str, Any] = getattr(kind, "_field_defaults", {})
+    values: dict[str, Any] = {}
+    for field in fields:
+        original = _find(given, field.path, where)
+        if original is None or original is _ABSENT:
+            continue
+        try:
+            value = field.read(original)
+        except ValueError as error:
+            place = f"{where}.{field.path}" if where else field.path
+            raise InvalidInput(f"{field.path}: {error}", where=place) from None
+        values[field.name] = value
+        # A default that was spelled out stays in `extra`: nothing else would write it back.
+        if value != defaults.get(field.name) and _same(field.write(value), original):
+            _remove(rest, field.path)
+    return kind(**values, extra=rest)
+
+
+def dump(record: Any, fields: Sequence[Field]) -> dict[str, Json]:
+    """The record as JSON: what it says, in the form in which it was given."""
+    body = _copied(record.extra)
+    for field in fields:
+        value = getattr(record, field.name)
+        default = record._field_defaults.get(field.name)
+        original = _find(body, field.path)
+        if original is not _ABSENT:
+            if value == (default if original is None else field.read(original)):
+                continue
+            _remove(body, field.path)
+        if value != default:
+            _put(body, field.path, field.write(value))
+    return body
+
+
+def _same(written: Json, original: Json) -> bool:
+    """Whether both are the same JSON: `1`, `1.0` and `true` are equal in Python only."""
+    return json.dumps(written, sort_keys=True) == json.dumps(original, sort_keys=True)
+
+
+def _copied(given: Mapping[str, Json]) -> dict[str, Json]:
+    """A copy two levels deep: paths have at most two parts."""
+    return {
+        key: dict(value) if isinstance(value, Mapping) else value for key, value in given.items()
+    }
+
+
+def _find(body: Mapping[str, Json], path: str, where: str = "") -> Json:
+    outer, _, inner = path.partition(".")
+    value = body.get(outer, _ABSENT)
+    if not inner or value is _ABSENT:
+        return value
+    if value is None:
+        return _ABSENT
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{outer}: expected an object, found {_named(value)}", where=where)
+    return value.get(inner, _ABSENT)
+
+
+def _put(body: dict[str, Json], path: str, value: Json) -> None:
+    outer, _, inner = path.partition(".")
+    if inner:
+        body[outer] = {**(body.get(outer) or {}), inner: value}
+    else:
+        body[outer] = value
+
+
+def _remove(body: dict[str, Json], path: str) -> None:
+    outer, _, inner = path.partition(".")
+    if not inner:
+        body.pop(outer, None)
+    elif isinstance(body.get(outer), dict) and inner in body[outer]:
+        del body[outer][inner]
+        if not body[outer]:
+            del body[outer]
+
+
+def _named(value: Json) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
+    return names.get(type(value), "nothing" if value is None else "a number")
+
+
+# ---------------------------------------------------------------- what values may be
+
+
+def plain(value: Any) -> Json:
+    """What is written as it is."""
+    return value
+
+
+def text(value: Json) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"expected a text, found {_named(value)}")
+    return value
+
+
+def number(value: Json) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"expected a number, found {_named(value)}")
+    return value
+
+
+def whole(value: Json) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"expected a whole number, found {_named(value)}")
+    return value
+
+
+def truth(value: Json) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"expected true or false, found {_named(value)}")
+    return value
+
+
+def texts(value: Json) -> tuple[str, ...]:
+    return tuple(text(item) for item in items(value))
+
+
+def items(value: Json) -> list[Json]:
+    if not isinstance(value, list):
+        raise ValueError(f"expected a list, found {_named(value)}")
+    return value
+
+
+def one_of(*words: str) -> Callable[[Json], str]:
+    """A reader for a word out of a few."""
+
+    def read(value: Json) -> str:
+        if text(value) not in words:
+            raise ValueError(f"{value!r} is none of {', '.join(words)}")
+        return str(value)
+
+    return read
+
+
+def moment(value: Json) -> int:
+    """Microseconds since 1970 of an ISO time; without a zone it is UTC."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        when = datetime.fromisoformat(text(value))
+    except ValueError:
+        raise ValueError(f"{value!r} is not a time such as 2026-01-06T10:30:00Z") from None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return (when - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def iso(at: int) -> str:
+    """The moment as ISO time in UTC, without a fraction that says nothing."""
+    from datetime import UTC, datetime, timedelta
+
+    when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)
+    return when.isoformat().replace("+00:00", "Z")

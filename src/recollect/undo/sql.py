@@ -1,0 +1,97 @@
+"""How to take back what was done: rows as they were before, and as they were after.
+
+Columns of a few tables can be read and put back by their keys, whatever they hold. It does not
+know why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..storage.database import Tx, placeholders
+from ..types.records import Json, SafeText
+
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "memories": ("id",),
+    "episodes": ("id",),
+    "procedures": ("id",),
+    "links": ("source", "relation", "target"),
+}
+"""The tables whose rows can be taken back, and what their rows are named by."""
+
+
+class Undo(NamedTuple):
+    """A record of something that can be taken back once."""
+
+    id: str
+    operation: str
+    body: str
+    status: str
+    at: int
+
+
+def insert(tx: Tx, id: str, operation: str, body: SafeText, now: int) -> None:
+    """Keep how to take something back."""
+    tx.run(
+        "INSERT INTO undos (space, id, operation, body, status, at) "
+        "VALUES (:space, :id, :operation, :body, 'applied', :now)",
+        {"id": id, "operation": operation, "body": body, "now": now},
+    )
+
+
+def latest(tx: Tx, operation: str) -> Undo | None:
+    """The last thing of a kind that was not taken back yet; held until the commit."""
+    row = tx.one(
+        "SELECT id, operation, body, status, at FROM undos WHERE space = :space "
+        "AND operation = :operation AND status = 'applied' ORDER BY at DESC, id LIMIT 1 "
+        + tx.for_update,
+        {"operation": operation},
+    )
+    return Undo(*row) if row else None
+
+
+def done(tx: Tx, id: str) -> None:
+    """Note that it was taken back."""
+    tx.run("UPDATE undos SET status = 'undone' WHERE space = :space AND id = :id", {"id": id})
+
+
+# ---------------------------------------------------------------- rows
+
+
+def columns_of(
+    tx: Tx, table: str, key: Sequence[str], names: Sequence[str]
+) -> dict[str, Json] | None:
+    """What these columns of a row hold; None without the row."""
+    chosen = ", ".join(names)
+    row = tx.one(f"SELECT {chosen} FROM {table} WHERE {_where(table)}", _named(table, key))
+    return dict(zip(names, row, strict=True)) if row else None
+
+
+def set_columns(tx: Tx, table: str, key: Sequence[str], held: Mapping[str, Json]) -> None:
+    """Put these values into the columns of a row."""
+    sets = ", ".join(f"{name} = :{name}" for name in held)
+    tx.run(f"UPDATE {table} SET {sets} WHERE {_where(table)}", {**held, **_named(table, key)})
+
+
+def with_status(tx: Tx, table: str, statuses: Sequence[str]) -> dict[str, str]:
+    """The ids of the rows that have one of these statuses, each with its own."""
+    names, params = placeholders("status", statuses)
+    rows = tx.run(
+        f"SELECT id, status FROM {table} WHERE space = :space AND status IN ({names}) ORDER BY id",
+        params,
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def remove(tx: Tx, table: str, key: Sequence[str]) -> None:
+    """Take a row away that was not there before."""
+    tx.run(f"DELETE FROM {table} WHERE {_where(table)}", _named(table, key))
+
+
+def _where(table: str) -> str:
+    return "space = :space" + "".join(f" AND {name} = :key_{name}" for name in KEYS[table])
+
+
+def _named(table: str, key: Sequence[str]) -> dict[str, str]:
+    return {f"key_{name}": value for name, value in zip(KEYS[table], key, strict=True)}

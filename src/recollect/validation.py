@@ -1,0 +1,150 @@
+"""The door of the API: what a caller passed is checked against the method's own signature.
+
+Every operation passes here, so that none has to look itself. What a text or a number means is for
+the operation to decide; here one text is made a list where a list is wanted. It reads `__code__`
+and `__annotations__` rather than `inspect`, which would cost a hook more than all its other work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, wraps
+
+from .errors import InvalidInput
+from .fast_typing import Any
+
+_VARIABLE_KEYWORDS = 0x08
+_LARGEST = 2**63 - 1
+_WANTED = {
+    "str": "a text",
+    "int": "a whole number, 0 or more",
+    "float": "a number",
+    "bool": "true or false",
+    "Sequence[str]": "a list of texts",
+    "Mapping": "an object with named values",
+}
+
+
+def guard(owner: type, methods: Iterable[str]) -> None:
+    """Make these methods of a class check what they are called with."""
+    for name in methods:
+        setattr(owner, name, _checking(getattr(owner, name)))
+
+
+def _checking(function: Any) -> Any:
+    @wraps(function)
+    def checked(self: Any, *values: Any, **named: Any) -> Any:
+        return function(self, **_checked(function, values, named))
+
+    return checked
+
+
+def _checked(function: Any, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """The values by name, or the error that says what is wrong with them."""
+    operation = function.__name__
+    places, required, known = _signature(function)
+    if len(values) > len(places):
+        raise InvalidInput(
+            f"{operation} takes at most {len(places)} values by place, not {len(values)}",
+            where=operation,
+            hint=f"Name them: {', '.join(known)}",
+        )
+    for name in named:
+        if name not in known:
+            raise _unknown(operation, name, known)
+    given = dict(zip(places, values, strict=False))
+    for name in required:
+        if name not in given and name not in named:
+            raise InvalidInput(f"{name} is missing", where=name)
+    twice = given.keys() & named.keys()
+    if twice:
+        raise InvalidInput(f"{min(twice)} was given twice", where=operation)
+    given.update(named)
+    for name, value in given.items():
+        if isinstance(value, str) and known[name] == ("Sequence[str]",):
+            given[name] = (value,)
+        elif not any(_fits(value, kind) for kind in known[name]):
+            wanted = " or ".join(_WANTED.get(_plain(kind), kind) for kind in known[name])
+            raise InvalidInput(f"{name} must be {wanted}, not {_said(value)}", where=name)
+    return given
+
+
+def _unknown(operation: str, name: str, known: Mapping[str, Any]) -> InvalidInput:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 1)
+    return InvalidInput(
+        f"{operation} has no field {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
+        where=operation,
+        hint=f"It takes: {', '.join(known)}",
+    )
+
+
+@cache
+def _signature(
+    function: Any,
+) -> tuple[tuple[str, ...], tuple[str, ...], Mapping[str, tuple[str, ...]]]:
+    """The names taken by place, those that must be given, and what each may be."""
+    code = function.__code__
+    places = code.co_varnames[1 : code.co_argcount]
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    required = places[: len(places) - len(function.__defaults__ or ())]
+    annotations = {name: function.__annotations__[name] for name in names}
+    fields = fields_of(function)
+    if fields is not None:
+        annotations.update(fields.__annotations__)
+    known = {name: _kinds(annotation_text(kind)) for name, kind in annotations.items()}
+    return places, required, known
+
+
+def fields_of(function: Any) -> Any:
+    """The TypedDict of a method's `**fields: Unpack[…]`; None without one."""
+    code = function.__code__
+    if not code.co_flags & _VARIABLE_KEYWORDS:
+        return None
+    name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+    return function.__annotations__[name].__args__[0]
+
+
+def annotation_text(kind: Any) -> str:
+    """An annotation as its source says it, whether or not it was evaluated."""
+    if isinstance(kind, type) and not hasattr(kind, "__origin__"):
+        return kind.__name__
+    return str(getattr(kind, "__forward_arg__", kind)).replace("collections.abc.", "")
+
+
+def _kinds(annotation: str) -> tuple[str, ...]:
+    """The parts of a union: `str | Sequence[str]` are two."""
+    return tuple(part.strip() for part in annotation.split(" | "))
+
+
+def _plain(kind: str) -> str:
+    return "Mapping" if kind.startswith("Mapping") else kind
+
+
+def _fits(value: Any, kind: str) -> bool:
+    if kind == "str":
+        return isinstance(value, str)
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind == "int":
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
+    if kind == "float":
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return number and -_LARGEST <= value <= _LARGEST
+    if kind.startswith("Mapping"):
+        return isinstance(value, Mapping)
+    if kind.startswith("Sequence["):
+        every = str if kind == "Sequence[str]" else Mapping
+        listed = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+        return listed and all(isinstance(item, every) for item in value)
+    if kind == "None":
+        return value is None
+    name = kind.rpartition(".")[2]
+    return not name.isidentifier() or any(base.__name__ == name for base in type(value).__mro__)
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return repr(value) if -_LARGEST < value < _LARGEST else "one so large"
+    return f"a {type(value).__name__}" if value is not None else "nothing"

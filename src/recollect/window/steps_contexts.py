@@ -1,0 +1,70 @@
+"""What a model's context holds of ours: the stable block it was given, and the records shown since.
+
+A context lives as long as the agent keeps it. A compaction or a clear throws it away: then the
+stable block is built afresh, and whatever was shown before may be shown again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ..fast_typing import Any, NamedTuple
+from ..memory import sql_injections as memory_sql_injections
+from ..storage import sql as storage_sql
+from ..storage.database import Tx
+
+
+class Frozen(NamedTuple):
+    """The stable block in a context: it does not change while the context lasts."""
+
+    text: str
+    ids: tuple[str, ...]
+    tokens: int
+
+
+def frozen(txs: Sequence[Tx], session: str) -> Frozen | None:
+    """Return the stable block in the session's context, from the first space that has one."""
+    for tx in txs:
+        kept = _kept(tx, session)
+        if "text" in kept:
+            return Frozen(kept["text"], tuple(kept["ids"]), kept["tokens"])
+    return None
+
+
+def shown(txs: Sequence[Tx], session: str) -> set[str]:
+    """Return the ids of the records that were shown in the session's context."""
+    return {
+        ref
+        for tx in txs
+        for ref in memory_sql_injections.shown(tx, session, _kept(tx, session).get("since", 0))
+    }
+
+
+def freeze(tx: Tx, session: str, block: Frozen, now: int, fresh: bool) -> None:
+    """Keep the stable block while the context lasts; only a `fresh` context replaces one."""
+    kept = _kept(tx, session)
+    if fresh or "text" not in kept:
+        since = now if fresh else kept.get("since", 0)
+        _keep(tx, session, {**block._asdict(), "since": since}, now)
+
+
+def forget(tx: Tx, session: str, now: int) -> None:
+    """Note that the context was thrown away, with all that was shown in it."""
+    _keep(tx, session, {"since": now}, now)
+
+
+def _kept(tx: Tx, session: str) -> dict[str, Any]:
+    text = storage_sql.get(tx, _key(session))
+    kept: dict[str, Any] = json.loads(text) if text else {}
+    return kept
+
+
+def _keep(tx: Tx, session: str, body: dict[str, Any], now: int) -> None:
+    from ..secrets import redaction  # a hook that only reads does without it
+
+    storage_sql.put(tx, _key(session), redaction.scrub_json(body).text, now)
+
+
+def _key(session: str) -> str:
+    return f"briefing:{session}"

@@ -1,0 +1,185 @@
+"""The thread summary in words, and the two texts that go with a trim: checkpoint and recovery.
+
+Decides how facts read: which sections, in which order, how long. The same facts give the same
+bytes, and no clock time is ever in them. It does not know where the facts came from or when
+they are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..actions.tool_calls import failed, target_of
+from ..text.messages import CONTINUED, MEMORY_TAG, SUMMARY_TAG, Placed, address_of
+from .thread_facts import (
+    REQUEST,
+    Fact,
+    Facts,
+    clip,
+    extract,
+    facts_body,
+    facts_from_body,
+    merge,
+    open_blockers,
+    todos,
+)
+
+__all__ = [
+    "Fact",
+    "Facts",
+    "checkpoint",
+    "extract",
+    "facts_body",
+    "facts_from_body",
+    "merge",
+    "recent_calls",
+    "recovery",
+    "render",
+]
+
+MOST_COMMITS = 15
+MOST_TODOS = 20
+
+
+def render(facts: Facts, session: str) -> str:
+    """The summary as the model reads it; nothing dropped, no summary."""
+    if not facts.span[1]:
+        return ""
+    sections = [
+        _headed("Current task", (clip(fact.text, REQUEST) for fact in facts.task), inline=True),
+        _headed("Active discussion", map(_exchange, facts.exchanges)),
+        _headed("Recent user requests", _requests(facts)),
+        _headed("Git commits", commits(facts)),
+        _headed("Files created or modified", (fact.text for fact in facts.written)),
+        _headed("Files read", _only_read(facts)),
+        _headed("Key decisions", (fact.text for fact in facts.decisions)),
+        _headed("Open", _open(facts)),
+        _headed("Tool usage", _usage(facts)),
+        f"Where the rest is: {address_of(session, *facts.span)}",
+    ]
+    body = "\n\n".join(section for section in sections if section)
+    return f"<{SUMMARY_TAG}>\n{body}\n</{SUMMARY_TAG}>"
+
+
+def commits(facts: Facts, most: int = MOST_COMMITS) -> list[str]:
+    """The commits, newest first: those that were made, then those that were only listed."""
+    made = {fact.key: fact.text for fact in reversed(facts.commits)}
+    listed = {fact.key: fact.text for fact in reversed(facts.listed) if fact.key not in made}
+    return [*made.values(), *listed.values()][:most]
+
+
+def _headed(title: str, lines: Iterable[str], inline: bool = False) -> str:
+    listed = [line for line in lines if line]
+    if not listed:
+        return ""
+    return f"{title}: {listed[0]}" if inline else "\n".join((f"{title}:", *_bullets(listed)))
+
+
+def _bullets(lines: Iterable[str]) -> list[str]:
+    return [f"- {line}" for line in lines]
+
+
+def _exchange(fact: Fact) -> str:
+    return f"Agent asked: {fact.key}\n  User replied: {fact.text}"
+
+
+def _requests(facts: Facts) -> list[str]:
+    first = facts.original[0] if facts.original else None
+    last = [fact for fact in facts.requests if first is None or fact.at != first.at]
+    marked = [f"[original] {first.text}"] if first else []
+    return marked + [fact.text for fact in last]
+
+
+def _only_read(facts: Facts) -> list[str]:
+    written = {fact.key for fact in facts.written}
+    return [fact.text for fact in facts.read if fact.key not in written]
+
+
+def _open(facts: Facts) -> list[str]:
+    lines = [f"phase: {fact.text}" for fact in facts.phase]
+    lines += [f"constraint: {fact.text}" for fact in facts.constraints]
+    lines += [f"blocker: {text}" for text in open_blockers(facts)]
+    return lines + todo_lines(facts)
+
+
+def todo_lines(facts: Facts) -> list[str]:
+    """The open todos, and how many are done."""
+    listed = list(todos(facts))
+    waiting = [f"[{status}] {text}" for status, text in listed if status != "done"]
+    done = len(listed) - len(waiting)
+    lines = waiting[:MOST_TODOS]
+    if len(waiting) > MOST_TODOS:
+        lines.append(f"{len(waiting) - MOST_TODOS} more todos")
+    return [*lines, f"{done} of {len(listed)} todos done"] if done else lines
+
+
+def _usage(facts: Facts) -> list[str]:
+    ranked = sorted(facts.tools, key=lambda used: (-used[1], used[0]))
+    return [f"{name}: {count} calls" for name, count in ranked]
+
+
+# ---------------------------------------------------------------- around a trim
+
+
+def recovery(
+    facts: Facts, commits_now: Sequence[str] = (), status: Sequence[str] = (), most: int = 5
+) -> str:
+    """What the prompt carries after an aggressive trim, beside the summary.
+
+    `commits_now` and `status` are lines of git's own, newest commit first; without them the
+    commits that the session itself has seen stand in.
+    """
+    sections = [
+        CONTINUED,
+        _headed("Current task", (clip(fact.text, REQUEST) for fact in facts.task), inline=True),
+        _headed("Todo", todo_lines(facts)),
+        _headed(
+            "Recent commits", [clip(line, 120) for line in commits_now or commits(facts)][:most]
+        ),
+        _headed("Working tree", [clip(line, 120) for line in status][:20]),
+        "More, in this order: the memories already in this prompt; recall_sessions for what was "
+        "said; retrieve session_progress; git log.",
+    ]
+    body = "\n\n".join(section for section in sections if section)
+    return f'<{MEMORY_TAG} type="recovery">\n{body}\n</{MEMORY_TAG}>'
+
+
+def checkpoint(
+    facts: Facts,
+    calls: Sequence[str],
+    iteration: int,
+    commits_now: Sequence[str] = (),
+    status: Sequence[str] = (),
+) -> str:
+    """The text of the `session_progress` document that is written before a trim."""
+    task = facts.task[0].text if facts.task else "not said"
+    git = [clip(line, 120) for line in (*(commits_now or commits(facts, 5)), *status)]
+    parts = [
+        "# Session progress",
+        f"Current task: {clip(task, REQUEST)}",
+        f"Iteration: {iteration}",
+        _chapter("Todo", todo_lines(facts)),
+        _chapter("Blockers", open_blockers(facts)),
+        _chapter("Recent tool calls", calls),
+        _chapter("Files touched", [fact.text for fact in facts.written]),
+        _chapter("Git", git),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _chapter(title: str, lines: Sequence[str]) -> str:
+    return "\n".join((f"## {title}", *_bullets(lines))) if lines else ""
+
+
+def recent_calls(messages: Iterable[Placed], most: int = 10) -> list[str]:
+    """The last tool calls in words, oldest first."""
+    placed = list(messages)
+    broken = {
+        one.message.call_id for one in placed if one.message.role == "tool" and failed(one.message)
+    }
+    lines = [
+        clip(f"{call.name} {target_of(call)}", 120) + (" (failed)" if call.id in broken else "")
+        for one in placed
+        for call in one.message.calls
+    ]
+    return lines[-most:]

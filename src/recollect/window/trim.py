@@ -1,0 +1,386 @@
+"""What the model sees of a session, and what goes when that is too much.
+
+Decides: one plan for all stages. The state of a window is a handful of values; what is sent
+is a pure function of that state and of the archive (`view`), so a session that is closed and
+opened again, or prepared twice, gives the same bytes, and from turn to turn a prompt only grows
+at its end. Everything that could change the beginning of a prompt — the pointer, the summary,
+the horizon of elision — moves in `plan` and nowhere else.
+
+It does not know where the state is kept, who asks, or what a provider answered.
+
+    view   =  system prompt, summary, recovery note, pinned anchors, units from the pointer on
+    always kept  =  all of that but the units; the anchors are the newest user message and, if
+                    that is short, the newest one that is not
+    newest unit  =  the last turn of the model with the results it waits for: never elided, and
+                    dropped only when it is too long even with its results cut to head and tail
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..text.messages import Placed, said
+from ..text.tokens import PRIMING, START, Measure, count_message, count_prompt
+from ..types.records import Json, Message
+from .cut import cut, lengths_within, size_of
+from .eliding import elide
+from .limits import Budget
+from .summary import render
+from .thread_facts import (
+    REQUEST,
+    Fact,
+    Facts,
+    clip,
+    extract,
+    facts_body,
+    facts_from_body,
+    merge,
+    open_part,
+)
+from .units import Unit, units_of
+
+SHORT = 50
+"""A user message below this many characters is not a task by itself ("yes", "go on")."""
+
+SYSTEM_ROLES = ("system", "developer")
+
+
+class WindowState(NamedTuple):
+    """Everything that is kept of a window. `system_to` is the last leading system message,
+    `elided_to` the horizon up to which cheap things are stubs, `pinned` the anchors that stand
+    before the pointer, `cuts` the numbers of results that are cut, and to how many characters."""
+
+    session: str
+    window_from: int = 1
+    system_to: int = 0
+    elided_to: int = 0
+    pinned: tuple[int, ...] = ()
+    summary: str = ""
+    note: str = ""
+    facts: Facts = Facts()
+    cuts: tuple[tuple[int, int], ...] = ()
+
+
+class Plan(NamedTuple):
+    """What a trim does. Unchanged, `state` is the old one and nothing is dropped or elided."""
+
+    state: WindowState
+    changed: bool
+    dropped: tuple[tuple[int, int], ...]
+    elided: tuple[int, ...]
+    kept: int
+    before: int
+    after: int
+    target: int
+
+    @property
+    def fits(self) -> bool:
+        """False when even what is always kept is above the target."""
+        return self.after <= self.target
+
+
+# ---------------------------------------------------------------- what is sent
+
+
+def view(state: WindowState, messages: Sequence[Placed]) -> list[Message]:
+    """The prompt: needs the system prompt, the pinned messages and all from the pointer on."""
+    system, rest = _visible(state, messages)
+    return [
+        *(placed.message for placed in system),
+        *_preface(state.summary, state.note),
+        *(member.message for unit in _shown(state, units_of(rest)) for member in unit.members),
+    ]
+
+
+def _shown(state: WindowState, units: Sequence[Unit]) -> list[Unit]:
+    return cut(elide(units, state.elided_to, state.session), dict(state.cuts), state.session)
+
+
+def _visible(state: WindowState, messages: Sequence[Placed]) -> tuple[list[Placed], list[Placed]]:
+    system = [placed for placed in messages if placed.seq <= state.system_to]
+    rest = [
+        placed
+        for placed in messages
+        if placed.seq > state.system_to
+        and (placed.seq >= state.window_from or placed.seq in state.pinned)
+    ]
+    return system, rest
+
+
+def _preface(summary: str, note: str) -> list[Message]:
+    return [Message("system", text) for text in (summary, note) if text]
+
+
+# ---------------------------------------------------------------- the plan
+
+
+def plan(
+    state: WindowState,
+    messages: Sequence[Placed],
+    budget: Budget,
+    measure: Measure = START,
+    note: str = "",
+) -> Plan:
+    """The state after this trim; the old one when the prompt is within its budget.
+
+    `note` is shown after the summary until the next trim.
+    """
+    prompt = view(state, messages)
+    before = count_prompt(prompt, measure)
+    system_to = _system_to(state, messages)
+    system, rest = _visible(state._replace(system_to=system_to), messages)
+    spoken = len(prompt) - len(system) - len(_preface(state.summary, state.note))
+    unchanged = Plan(state, False, (), (), spoken, before, before, budget.target)
+    if before <= budget.trigger:
+        return unchanged
+    target = min(budget.target, before - 1) if budget.forced else budget.target
+    units = units_of(rest)
+    anchors = _anchors(units)
+    fixed = PRIMING + sum(
+        count_message(message, measure)
+        for message in (
+            *(placed.message for placed in system),
+            *_preface("", note),
+            *(unit.members[0].message for unit in units if unit.head in anchors),
+        )
+    )
+    window = _Window(state, rest, units, anchors, measure)
+    window.fit(target - fixed, max(target, budget.limit) - fixed)
+    elided = window.newly_elided()
+    if not elided and all(unit.head in anchors for unit in units[: window.first]):
+        return unchanged
+    return Plan(
+        state=window.state._replace(system_to=system_to, note=note),
+        changed=True,
+        dropped=window.dropped(),
+        elided=elided,
+        kept=window.kept(),
+        before=before,
+        after=fixed + window.size,
+        target=budget.target,
+    )
+
+
+class _Window:
+    """Where the window will begin, with the facts and the summary that follow from it, and what
+    is elided and cut in it. `fit` decides; the rest tells what it decided."""
+
+    def __init__(
+        self,
+        state: WindowState,
+        rest: Sequence[Placed],
+        units: Sequence[Unit],
+        anchors: Mapping[int, str],
+        measure: Measure,
+    ) -> None:
+        self.state = self._old = state
+        self._rest = rest
+        self._units = units
+        self._anchors = anchors
+        self._measure = measure
+        self._gone: dict[int, Placed] = {}
+        # Messages pinned by an earlier trim stand before the pointer: never part of the walk.
+        self.first = self._from = sum(1 for unit in units if unit.head < state.window_from)
+        task = tuple(Fact(seq, 0, "", clip(text, REQUEST)) for seq, text in anchors.items())
+        standing = open_part(extract(rest))
+        self._facts = merge(merge(state.facts, standing), Facts(task=task[-1:]))
+        self._leave()
+
+    def fit(self, room: int, limit: int) -> None:
+        """Elide, then drop, oldest first, until the window costs at most `room` tokens.
+
+        The newest unit is whole while it alone is within `limit`; above that it is cut.
+        """
+        newest = _newest(self._units)
+        last = max((member.seq for unit in self._units for member in unit.members), default=0)
+        start = self.state.elided_to
+        end = max(start, self._units[newest].head - 1 if newest < len(self._units) else last)
+        self.state = self.state._replace(elided_to=end)
+        sizes = self._sizes()
+        self._drop(newest, sizes, room)
+        if self.size > room and not self._hold(newest, sizes, room, limit):
+            self._drop(len(self._units), sizes, room)
+        if self.size <= room:
+            self._elide_least(start, room)
+        shown = {member.seq for unit in self._units[self.first :] for member in unit.members}
+        cuts = tuple((seq, length) for seq, length in self.state.cuts if seq in shown)
+        self.state = self.state._replace(cuts=cuts)
+
+    def _sizes(self) -> list[int]:
+        """Return the tokens of each unit as it is shown now; 0 for anchors and what is gone."""
+        shown = _shown(self.state, self._units[self.first :])
+        return [0] * self.first + [
+            0 if unit.head in self._anchors else size_of(unit, self._measure) for unit in shown
+        ]
+
+    def _drop(self, end: int, sizes: Sequence[int], room: int) -> None:
+        """Walk to the oldest unit that still fits; the summary grows with what is left behind."""
+        left = sum(sizes[self.first :])
+        while self.first < end and left + self._summary > room:
+            while self.first < end and left + self._summary > room:
+                left -= sizes[self.first]
+                self.first += 1
+            self._leave()
+        self.size = left + self._summary
+
+    def _hold(self, newest: int, sizes: list[int], room: int, limit: int) -> bool:
+        """Keep the newest unit, whole or cut; False when it is too long even then.
+
+        Beside a long system prompt it still gets a third of what that leaves.
+        """
+        if newest == len(self._units) or self.size <= limit:
+            return newest < len(self._units)
+        others = self.size - sizes[newest]
+        free = max(room - others, (limit - others) // 3)
+        cuts = dict(self.state.cuts)
+        unit = self._units[newest]
+        lengths = lengths_within(unit, free, self._measure, self.state.session, cuts)
+        if lengths is None:
+            return False
+        self.state = self.state._replace(cuts=tuple(sorted({**cuts, **lengths}.items())))
+        self.size = others + self._sizes()[newest]
+        return True
+
+    def _elide_least(self, start: int, room: int) -> None:
+        """Move the horizon back to the first place at which the window still fits."""
+        seqs = (member.seq for unit in self._units[self.first :] for member in unit.members)
+        places = sorted({start, *(seq for seq in seqs if start < seq <= self.state.elided_to)})
+        low, high = 0, len(places) - 1
+        while low < high:
+            middle = (low + high) // 2
+            self._elide(places[middle])
+            low, high = (low, middle) if self.size <= room else (middle + 1, high)
+        self._elide(places[low])
+
+    def _elide(self, horizon: int) -> None:
+        self.state = self.state._replace(elided_to=horizon)
+        self.size = sum(self._sizes()) + self._summary
+
+    def _leave(self) -> None:
+        """Let the window begin at a unit: what is before it becomes facts, anchors are pinned."""
+        first = self.first
+        pointer = self._pointer(first) if first > self._from else self._old.window_from
+        # A result that came late stands behind the pointer, and leaves with its call.
+        late = {member.seq for unit in self._units[:first] for member in unit.members}
+        leaving = [
+            placed
+            for placed in self._rest
+            if (placed.seq < pointer or placed.seq in late)
+            and placed.seq not in self._anchors
+            and placed.seq not in self._gone
+        ]
+        if leaving:
+            staying = [unit for unit in self._units if unit.head in self._anchors]
+            around = [m for u in (*staying, *self._units[first : first + 1]) for m in u.members]
+            self._facts = merge(self._facts, extract(leaving, around))
+            self._gone.update((placed.seq, placed) for placed in leaving)
+        summary = render(self._facts, self.state.session)
+        self._summary = sum(count_message(m, self._measure) for m in _preface(summary, ""))
+        self.state = self.state._replace(
+            window_from=pointer,
+            pinned=tuple(unit.head for unit in self._units[:first] if unit.head in self._anchors),
+            facts=self._facts,
+            summary=summary,
+        )
+
+    def _pointer(self, first: int) -> int:
+        if first < len(self._units):
+            return self._units[first].head
+        # Calls that still wait for their result are no unit yet; their time may come.
+        spoken = {m.seq for u in self._units for m in u.members if m.message.role != "tool"}
+        last = max(spoken, default=0)
+        waiting = (p.seq for p in self._rest if p.seq > last and p.message.role == "assistant")
+        return next(waiting, max((placed.seq for placed in self._rest), default=0) + 1)
+
+    def dropped(self) -> tuple[tuple[int, int], ...]:
+        """The numbers of all that the window has left behind, as ranges."""
+        ranges: list[tuple[int, int]] = []
+        joined = False
+        for placed in self._rest:
+            gone = placed.seq in self._gone
+            if gone and joined:
+                ranges[-1] = (ranges[-1][0], placed.seq)
+            elif gone:
+                ranges.append((placed.seq, placed.seq))
+            joined = gone
+        return tuple(ranges)
+
+    def newly_elided(self) -> tuple[int, ...]:
+        """The numbers of the messages that are elided or cut now, and were not before."""
+        earlier, now = (_shown(s, self._units[self.first :]) for s in (self._old, self.state))
+        return tuple(
+            member.seq
+            for was_unit, unit in zip(earlier, now, strict=True)
+            for was, member in zip(was_unit.members, unit.members, strict=True)
+            if was != member
+        )
+
+    def kept(self) -> int:
+        """How many messages are still shown, whole or as a stub."""
+        units = enumerate(self._units)
+        return sum(len(u.members) for at, u in units if at >= self.first or u.head in self._anchors)
+
+
+def _system_to(state: WindowState, messages: Sequence[Placed]) -> int:
+    """The end of the system prompt: the system messages before anybody else speaks."""
+    last = state.system_to
+    if state.window_from > 1:
+        return last
+    for placed in messages:
+        if placed.message.role not in SYSTEM_ROLES:
+            break
+        last = placed.seq
+    return last
+
+
+def _anchors(units: Sequence[Unit]) -> dict[int, str]:
+    """The user messages that are always kept, by number, the current task last."""
+    newest: dict[int, str] = {}
+    for unit in reversed(units):
+        message = unit.members[0].message
+        if message.role != "user":
+            continue
+        text = said(message).strip()
+        if not newest or len(text) >= SHORT:
+            newest[unit.head] = text
+        if len(text) >= SHORT:
+            break
+    return newest
+
+
+def _newest(units: Sequence[Unit]) -> int:
+    """The place of the newest unit: the last turn of the model, if its results were not answered
+    yet or nothing follows it. What the user adds meanwhile does not make it old. Else the end."""
+    for at in reversed(range(len(units))):
+        members = units[at].members
+        if members[0].message.role == "assistant":
+            waits = members[-1].message.role == "tool" or at == len(units) - 1
+            return at if waits else len(units)
+    return len(units)
+
+
+# ---------------------------------------------------------------- kept as JSON
+
+
+def state_body(state: WindowState) -> dict[str, Json]:
+    """The state as JSON."""
+    return {
+        **state._asdict(),
+        "pinned": list(state.pinned),
+        "cuts": [[seq, length] for seq, length in state.cuts],
+        "facts": facts_body(state.facts),
+    }
+
+
+def state_from_body(body: Mapping[str, Json]) -> WindowState:
+    """The state that `state_body` wrote down."""
+    return WindowState(
+        **{
+            **body,
+            "pinned": tuple(body["pinned"]),
+            # A state from before results were cut has none.
+            "cuts": tuple((seq, length) for seq, length in body.get("cuts", ())),
+            "facts": facts_from_body(body["facts"]),
+        }
+    )

@@ -1,0 +1,67 @@
+"""Operations on scratch: notes under a key, for the work at hand."""
+
+from __future__ import annotations
+
+from ..context import Opened
+from ..documents import steps_scratch as documents_steps_scratch
+from ..types.records import Document
+
+
+class Scratch(Opened):
+    """Store, retrieve, search, list, delete."""
+
+    def store(self, name: str, content: str, key: str = "") -> Document:
+        """Keep a text under a name for the work at hand; a new text replaces the old one.
+
+        name: a name, not a path: letters, digits, _ - . :
+        content: the text; - reads stdin
+        key: makes the call idempotent: the same key again changes nothing
+
+        Example: recollect store auth_bug "token refresh returns inside the eval"
+        """
+        now = self._clock()
+        return self._project_space.write(
+            lambda tx: documents_steps_scratch.store(tx, name, content, self.origin, now, key)
+        )
+
+    def retrieve(self, name: str) -> Document:
+        """The text that is stored under a name.
+
+        name: the name it was stored under
+
+        Example: recollect retrieve auth_bug
+        """
+        return self._project_space.read(lambda tx: documents_steps_scratch.retrieve(tx, name))
+
+    def search(self, query: str, limit: int = 10) -> tuple[Document, ...]:
+        """Stored texts that hold words of the query, best first.
+
+        query: a few words
+        limit: at most so many
+
+        Example: recollect search "token refresh"
+        """
+        return tuple(
+            self._project_space.read(lambda tx: documents_steps_scratch.find(tx, query, limit))
+        )
+
+    def scratch(self, limit: int = 100) -> tuple[Document, ...]:
+        """Everything that is stored under a name.
+
+        limit: at most so many
+
+        Example: recollect scratch list
+        """
+        return tuple(
+            self._project_space.read(lambda tx: documents_steps_scratch.listing(tx, limit))
+        )
+
+    def delete(self, name: str) -> Document:
+        """Take a stored text away: it is no longer found or listed.
+
+        name: the name it was stored under
+
+        Example: recollect delete auth_bug
+        """
+        now = self._clock()
+        return self._project_space.write(lambda tx: documents_steps_scratch.delete(tx, name, now))

@@ -1,0 +1,245 @@
+"""Operations on tasks, ledgers and handoffs: work that goes on in another conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+from ..context import new_id
+from ..errors import InvalidInput
+from ..lessons import steps_finished_work as lessons_steps_finished_work
+from ..memory.operations import Memories
+from ..types.records import Json
+from . import ledgers, steps, steps_tasks
+
+if TYPE_CHECKING:
+    from .ledgers import TreeState
+
+
+class HandoffParts(TypedDict, total=False):
+    """What is handed over besides what was done.
+
+    artifacts: files that were made or changed (repeat for several)
+    needs_testing: what is not tested yet (repeat for several)
+    known_issues: what is known to be wrong (repeat for several)
+    relevant_patterns: ids of memories that matter (repeat for several)
+    git_state: where the tree stands; asked from git if it is not given
+    """
+
+    artifacts: Sequence[str]
+    needs_testing: Sequence[str]
+    known_issues: Sequence[str]
+    relevant_patterns: Sequence[str]
+    git_state: str
+
+
+class Tasks(Memories):
+    """Tasks, ledgers, handoffs."""
+
+    # ---------------------------------------------------------------- tasks
+
+    def start_task(self, title: str, phases: Sequence[str] = ()) -> steps_tasks.Shown:
+        """Begin a task that survives the conversation.
+
+        title: what is to be done; its name is made from it
+        phases: the phases of the plan (repeat for several)
+
+        Example: recollect task start "Feature X" --phase design --phase build
+        """
+        now = self._clock()
+        return self._project_space.write(
+            lambda tx: steps_tasks.start(tx, title, phases, self.origin, now)
+        )
+
+    def task(self, slug: str) -> steps_tasks.Shown:
+        """A task with its phases, decisions, verified items, and what got lost since.
+
+        slug: its name in kebab-case
+
+        Example: recollect task show feature-x
+        """
+        return self._project_space.read(lambda tx: steps_tasks.show(tx, slug))
+
+    def task_phase(
+        self, slug: str, name: str, report: str = "", blocked: str = ""
+    ) -> steps_tasks.Shown:
+        """Enter a phase of a task; with a report, end it; or say what blocks it.
+
+        slug: the task
+        name: the phase
+        report: what came of it
+        blocked: why it cannot go on
+
+        Example: recollect task phase feature-x design
+        Example: recollect task phase feature-x design --report "One table, two endpoints"
+        """
+        from . import tasks as work_tasks
+
+        if report and blocked:
+            raise InvalidInput("a phase is done or blocked, not both", where=f"task {slug}")
+        now = self._clock()
+        if report:
+            return self._project_space.write(
+                lambda tx: steps_tasks.finish_phase(tx, slug, name, report, self.origin, now)
+            )
+        return self._change_task(
+            slug,
+            lambda task: (
+                work_tasks.block_phase(task, name, blocked)
+                if blocked
+                else work_tasks.enter_phase(task, name)
+            ),
+        )
+
+    def decide(self, slug: str, text: str, reason: str = "") -> steps_tasks.Shown:
+        """Write down a decision of a task.
+
+        slug: the task
+        text: what was decided
+        reason: why
+
+        Example: recollect task decide feature-x "Use one table" --reason "fewer joins"
+        """
+        from . import tasks as work_tasks
+
+        now = self._clock()
+        return self._change_task(slug, lambda task: work_tasks.decide(task, text, reason, now))
+
+    def verify_items(
+        self, slug: str, items: Sequence[str] = (), revise: str = ""
+    ) -> steps_tasks.Shown:
+        """Note items as verified; a new revision of the plan starts with none.
+
+        slug: the task
+        items: what was verified (repeat for several)
+        revise: why the plan is revised, which begins a new revision
+
+        Example: recollect task verify feature-x --item "login works"
+        """
+        return self._change_task(slug, steps_tasks.verified(revise, items, self._clock()))
+
+    def complete_task(self, slug: str) -> steps_tasks.Shown:
+        """End a task; its report is kept with it, and what happened becomes episodes and lessons.
+
+        slug: the task
+
+        Example: recollect task complete feature-x
+        """
+        now = self._clock()
+        shown = self._project_space.write(
+            lambda tx: steps_tasks.complete(tx, slug, self.origin, now)
+        )
+        settled = self._settle(task_done=True)
+        return shown._replace(lessons=lessons_steps_finished_work.told(settled))
+
+    def tasks(self, limit: int = 100) -> tuple[steps_tasks.Shown, ...]:
+        """All tasks.
+
+        limit: at most so many
+
+        Example: recollect task list
+        """
+        return tuple(self._project_space.read(lambda tx: steps_tasks.listing(tx, limit)))
+
+    def task_log(self, slug: str, limit: int = 1000) -> str:
+        """The gate events of a task, one JSON object a line.
+
+        slug: the task
+        limit: at most so many, the newest
+
+        Example: recollect task log feature-x
+        """
+        return self._project_space.read(lambda tx: steps_tasks.log_of(tx, slug, limit))
+
+    def _change_task(self, slug: str, step: steps_tasks.Step) -> steps_tasks.Shown:
+        now = self._clock()
+        return self._project_space.write(
+            lambda tx: steps_tasks.change(tx, slug, step, self.origin, now)
+        )
+
+    # ---------------------------------------------------------------- agents among themselves
+
+    def ledger(self, agent: str, ledger: Mapping[str, Json] | None = None) -> Mapping[str, Json]:
+        """Where an agent stands; with a ledger, write it down.
+
+        agent: the agent's name
+        ledger: the whole ledger as a JSON object
+
+        Example: recollect ledger eng-001
+        Example: recollect ledger eng-001 --ledger '{"tasks_completed": 12}'
+        """
+        now = self._clock()
+        if ledger is None:
+            return self._project_space.read(lambda tx: steps.ledger(tx, agent))
+        return self._project_space.write(
+            lambda tx: steps.write_ledger(tx, agent, ledger, self.origin, now)
+        )
+
+    def give_handoff(
+        self,
+        to: str = "",
+        done: str = "",
+        sender: str = "",
+        handoff: Mapping[str, Json] | None = None,
+        **parts: Unpack[HandoffParts],
+    ) -> steps.Given:
+        """Hand work over to another agent: what was done, and what is left to do.
+
+        to: the agent that receives it
+        done: what was done
+        sender: the agent that gives it
+        handoff: the whole handoff as a JSON object, in place of all other options
+
+        Example: recollect handoff give qa-001 --done "Login form" --needs-testing "validation"
+        """
+        now, id = self._clock(), new_id("h")
+        given = handoff
+        if given is None:
+            commit = self._tree_state(()).commit
+            state = parts.pop("git_state", "") or (f"commit {commit}" if commit else "")
+            made = ledgers.Handoff(id, sender, to, now, done, git_state=state, **_tuples(parts))
+            given = ledgers.handoff_to_json(made)
+        checked = steps.checked_handoff(given)
+        tree = self._tree_state(checked.artifacts)
+        return self._project_space.write(
+            lambda tx: steps.give(tx, checked, tree, id, self.origin, now)
+        )
+
+    def accept_handoff(self, id: str, agent: str = "") -> steps.Given:
+        """Take a handoff; says if the tree has moved since: another commit, other content of files.
+
+        id: the handoff
+        agent: who takes it; it must be the one it was given to
+
+        Example: recollect handoff accept h-5eydz64j0aqr --agent qa-001
+        """
+        now = self._clock()
+        files = self._project_space.read(lambda tx: steps.artifacts_of(tx, id))
+        tree = self._tree_state(files)
+        return self._project_space.write(
+            lambda tx: steps.accept(tx, id, agent, tree, self.origin, now)
+        )
+
+    def handoffs(self, to: str = "", limit: int = 100) -> tuple[steps.Given, ...]:
+        """What was handed over.
+
+        to: only to this agent
+        limit: at most so many
+
+        Example: recollect handoff list --to qa-001
+        """
+        return tuple(self._project_space.read(lambda tx: steps.handoffs(tx, to, limit)))
+
+    def _tree_state(self, files: Sequence[str]) -> TreeState:
+        """The commit that the tree is at, and what these files hold."""
+        from ..freshness import git_state_io
+        from ..freshness.working_tree_io import WorkTree
+
+        commits = git_state_io.read(self._top).commits
+        tree = WorkTree(self._top)
+        contents = {path: tree.blob(path)[:16] for path in files}
+        return ledgers.TreeState(commits[0].split(" ")[0] if commits else "", contents)
+
+
+def _tuples(parts: HandoffParts) -> dict[str, Json]:
+    return {name: tuple(words) for name, words in parts.items() if isinstance(words, Sequence)}

@@ -1,0 +1,147 @@
+"""Codex rewrites its `config.toml`: our entry is found by its name, wherever and however it stands."""
+
+from __future__ import annotations
+
+import tomllib
+from copy import deepcopy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.agents.codex.settings import MCP
+from recollect.errors import InvalidInput
+from recollect.types.records import Json
+from tests.agents.reading import SAMPLES
+
+HERE = ("/opt/recollect/bin/recollect",)
+MOVED = ("/home/dev/.local/bin/recollect",)
+REWRITTEN = {path.name: path for path in SAMPLES.glob("codex-*.config-*.toml")}
+MARKS = ("# >>> recollect", "# <<< recollect")
+
+
+def without_ours(text: str) -> dict[str, Json]:
+    data = tomllib.loads(text)
+    servers = data.get("mcp_servers", {})
+    servers.pop("recollect", None)
+    if not servers:
+        data.pop("mcp_servers", None)
+    return data
+
+
+def check_all(text: str, own: dict[str, Json], foreign: str = "") -> None:
+    """The entry is recognised, pointed elsewhere without losing a key, and removed."""
+    assert tomllib.loads(text)["mcp_servers"]["recollect"] == own
+    assert MCP.status(text, HERE) == "current"
+    assert MCP.install(text, HERE) == text
+    assert MCP.status(text, MOVED) == "stale"
+    moved = tomllib.loads(MCP.install(text, MOVED))
+    expected = tomllib.loads(text)
+    expected["mcp_servers"]["recollect"] = {**own, "command": MOVED[0]}
+    assert moved == expected
+    left = MCP.remove(text)
+    assert "recollect" not in tomllib.loads(left).get("mcp_servers", {})
+    assert without_ours(left) == without_ours(text)
+    for mark in MARKS:
+        assert left.count(mark) == foreign.count(mark)
+    assert MCP.remove(left) == left
+    assert MCP.status(left, HERE) == "missing"
+    assert MCP.remove(MCP.install(left, MOVED)) == left
+
+
+@pytest.mark.parametrize("name", sorted(REWRITTEN))
+def test_what_codex_made_of_its_file_is_ours_to_change_and_to_remove(name: str) -> None:
+    text = REWRITTEN[name].read_text()
+    own = deepcopy(tomllib.loads(text)["mcp_servers"]["recollect"])
+    assert own["command"] == HERE[0]
+    check_all(text, own)
+
+
+OWN: dict[str, Json] = {"command": HERE[0], "args": ["mcp"]}
+WITH_ENV: dict[str, Json] = {**OWN, "env": {"A": "1"}}
+FORMS: list[tuple[str, str, dict[str, Json]]] = [
+    # At the head of the file, as a table somewhere in it, and what the entry is.
+    ("", f'[mcp_servers.recollect]\ncommand = "{HERE[0]}"\nargs = ["mcp"]\n', OWN),
+    ("", f'\n[ mcp_servers . "recollect" ] # x\nargs = [\n "mcp", # ]\n]\ncommand = \'{HERE[0]}\'\n', OWN),
+    ("", f'\n["mcp_servers".recollect]\n# a\ncommand = """{HERE[0]}"""\nargs = ["mcp"]\n\n[mcp_servers.recollect.env]\nA = "1"\n', WITH_ENV),
+    ("", f'\n[mcp_servers.recollect.env]\nA = "1"\n\n[mcp_servers.recollect]\ncommand = "{HERE[0]}"\nargs = ["mcp"]\n', WITH_ENV),
+    (f'mcp_servers.recollect.command = "{HERE[0]}"\nmcp_servers."recollect".args = ["mcp"]\n', "", OWN),
+    (f'mcp_servers.recollect = {{ command = "{HERE[0]}", args = ["mcp"], env.A = "1" }} # x\n', "", WITH_ENV),
+    (f'mcp_servers = {{ recollect = {{ command = "{HERE[0]}", args = ["mcp"] }}, o = {{ command = "}}" }} }}\n', "", OWN),
+    (f'mcp_servers = {{ o = {{ a = [{{ recollect = 1 }}] }}, recollect.command = "{HERE[0]}", recollect.args = ["mcp"] }}\n', "", OWN),
+    (f'mcp_servers = {{ recollect = {{ args = ["mcp"], command = "{HERE[0]}" }} }}\n', "", OWN),
+    ("", f'[mcp_servers ]\nrecollect = {{ command = "{HERE[0]}", args = ["mcp"], env = {{ A = "1" }} }}\n"o t" = {{ command = "y" }}\n', WITH_ENV),
+    ("", f'\n{MARKS[0]}\n[mcp_servers.recollect]\ncommand = "{HERE[0]}"\nargs = ["mcp"]\n{MARKS[1]}\n', OWN),
+    ("", f'\n{MARKS[0]}\n[mcp_servers.recollect]\ncommand = "{HERE[0]}"\nargs = ["mcp"]\n\n[x]\ny = 1979-05-27 07:32:00\n{MARKS[1]}\n', OWN),
+]  # fmt: skip
+FOREIGN = [
+    "# a comment of the user\n",
+    '\n[tui]\nx = "# <<< recollect"\n',
+    '\n[projects."/w/[p]"] # [mcp_servers.recollect]\ntrust_level = "trusted"\n',
+    "\n[hooks.state]\n\n[hooks.state.\"/h/hooks.json:stop:0:0\"]\ntrusted_hash = 'x'\n",
+    '\n[[hooks.Stop]]\nmatcher = """\n[mcp_servers.recollect]\n\\"""#\n# >>> recollect\n""""\n',
+    '\n[a.mcp_servers.recollect]\nk = [[1, 2], [\'[\', "]\\""]]\n',
+    "\n[recollect]\nmcp_servers = { recollect = {} }\n",
+]
+
+
+@given(
+    st.sampled_from(FORMS),
+    st.permutations(FOREIGN),
+    st.integers(0, len(FOREIGN)),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_our_entry_is_found_in_every_form_and_place(
+    form: tuple[str, str, dict[str, Json]], foreign: list[str], place: int, line_end: str
+) -> None:
+    head, table, own = form
+    text = "".join(['model = "m"\n', head, *foreign[:place], table, *foreign[place:]])
+    check_all(text.replace("\n", line_end), own, "".join(foreign))
+
+
+@pytest.mark.parametrize("lead", ["", "\n", "\n\n"])
+@pytest.mark.parametrize(
+    "before", ["a = 1", "a = 1\n", "a = 1\r\n", "a = 1\n\n", "[t]\nb = 2\n# end"]
+)
+def test_a_file_that_nobody_else_touched_comes_back_byte_for_byte(before: str, lead: str) -> None:
+    text = before + lead
+    new = MCP.install(text, HERE)
+    assert not any(mark in new for mark in MARKS)
+    assert MCP.remove(new) == text
+    block = '[mcp_servers.recollect]\ncommand = "/opt/recollect/bin/recollect"\nargs = ["mcp"]\n'
+    old = f"{text}\n{MARKS[0]}\n{block}{MARKS[1]}\n"
+    assert MCP.status(old, HERE) == "current"
+    assert MCP.remove(old) == text
+    assert MCP.install(old, MOVED) == MCP.install(text, MOVED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mcp_servers = {}",
+        "mcp_servers = { }\n[t]\n",
+        'a = 1\nmcp_servers = {other = {command = "x"}} # c\n',
+        'mcp_servers = { other = {command = "x"}, third.command = "y" }\n',
+        'mcp_servers.other.command = "x"\n',
+        '[mcp_servers]\nother = { command = "x" }\n',
+    ],
+)
+def test_we_come_beside_servers_that_stand_in_one_line(text: str) -> None:
+    new = MCP.install(text, HERE)
+    check_all(new, OWN)
+    assert MCP.remove(new) == text
+
+
+def test_a_mark_that_codex_left_behind_goes_too() -> None:
+    """`codex mcp remove recollect` takes our table and leaves the end mark of older versions."""
+    text = f"a = 1\n\n[tui]\nx = 1\n{MARKS[1]}\n"
+    assert MCP.status(text, HERE) == "missing"
+    assert MCP.remove(text) == "a = 1\n\n[tui]\nx = 1\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["a = ", "mcp_servers = 1", "mcp_servers = [1]", "[[mcp_servers]]\n"]
+)
+def test_a_file_that_has_no_place_for_us_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        MCP.install(text, HERE)

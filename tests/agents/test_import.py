@@ -1,0 +1,554 @@
+"""Transcripts come in whole and once, however often and in whatever pieces they are read."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+import recollect
+from recollect.agents import operations_import as agents_operations_import
+from recollect.agents.transcripts.reader_io import Transcript
+from recollect.errors import Unavailable
+
+SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
+PARALLEL = "claude-code-2.1.325.parallel-tools.jsonl"
+
+
+def said(memory: recollect.Recollect) -> list[tuple[str, int, str, str]]:
+    """Everything in the archive: session, place, role and text."""
+    found = []
+    for session in memory.sessions(limit=1000):
+        for stored in memory.session(session.id, 1, 10_000).messages:
+            text = json.dumps(stored.message.content)
+            found.append((session.id, stored.seq, stored.message.role, text))
+    return sorted(found)
+
+
+def line(number: int, text: str, session: str = "s1", **more: Any) -> dict[str, Any]:
+    """A prompt as Claude Code writes it."""
+    return {
+        "type": "user",
+        "uuid": f"u{number}",
+        "parentUuid": None,
+        "isSidechain": False,
+        "sessionId": session,
+        "cwd": "/w",
+        "gitBranch": "main",
+        "timestamp": f"2026-03-0{number % 9 + 1}T10:00:00Z",
+        "message": {"role": "user", "content": text},
+        **more,
+    }
+
+
+def write(path: Path, *records: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    return path
+
+
+TRANSCRIPTS = sorted(path.name for path in SAMPLES.glob("*.jsonl") if "stdin" not in path.name)
+
+
+@pytest.mark.parametrize("sample", TRANSCRIPTS)
+def test_every_sample_comes_in_twice_with_the_same_result(
+    mem: recollect.Recollect, sample: str
+) -> None:
+    first = mem.import_transcripts(str(SAMPLES / sample))
+    archive = said(mem)
+    assert first.messages == len(archive) > 0
+    assert not any(item.damaged or item.error for item in first.transcripts)
+    again = mem.import_transcripts(str(SAMPLES / sample))
+    assert (again.messages, said(mem)) == (0, archive)
+    assert mem.verify(archive=True).messages == len(archive)
+
+
+def test_a_lost_cursor_does_not_double_anything(mem: recollect.Recollect) -> None:
+    mem.import_transcripts(str(SAMPLES / PARALLEL))
+    archive = said(mem)
+    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    again = mem.import_transcripts(str(SAMPLES / PARALLEL))
+    assert (again.messages, again.known) == (0, len(archive))
+    assert said(mem) == archive
+
+
+def test_a_compressed_rollout_is_read_like_a_plain_one(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    plain = (SAMPLES / "codex-0.166.0.rollout.jsonl").read_bytes()
+    packed = tmp_path / "rollout-2026-11-15T07-36-51-01a1de23-326c-7201-abe0-b8c049ba2d21.jsonl.zst"
+    packed.write_bytes(zstandard.ZstdCompressor().compress(plain))
+    done = mem.import_transcripts(str(packed))
+    assert (done.messages, done.sessions) == (4, 1)
+    again = mem.import_transcripts(str(SAMPLES / "codex-0.166.0.rollout.jsonl"))
+    assert (again.messages, again.known) == (0, 4)
+
+
+def test_a_growing_transcript_is_followed_to_its_end(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    """Also when its last line is only half written."""
+    whole = (SAMPLES / PARALLEL).read_bytes()
+    grown = tmp_path / PARALLEL
+    for length in range(0, len(whole), len(whole) // 7 + 1):
+        grown.write_bytes(whole[:length])
+        mem.import_transcripts(str(grown), agent="claude-code")
+    grown.write_bytes(whole)
+    last = mem.import_transcripts(str(grown), agent="claude-code")
+    assert last.sessions == 1
+    pieces = said(mem)
+    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    assert mem.import_transcripts(str(SAMPLES / PARALLEL)).messages == 0
+    assert len(pieces) == mem.verify(archive=True).messages
+
+
+def test_what_a_fork_repeats_is_kept_once(mem: recollect.Recollect, tmp_path: Path) -> None:
+    origin = {"forkedFrom": {"sessionId": "s1", "messageUuid": "u1"}}
+    write(tmp_path / "s1.jsonl", line(1, "first"), line(2, "second"))
+    write(
+        tmp_path / "s2.jsonl",
+        line(7, "first", "s2", **origin),
+        line(8, "only in the fork", "s2"),
+        line(2, "second", "s3"),
+    )
+    done = mem.import_transcripts(str(tmp_path))
+    assert (done.messages, done.known) == (3, 2)
+    assert sorted(json.loads(text) for *_, text in said(mem)) == [
+        "first",
+        "only in the fork",
+        "second",
+    ]
+
+
+def test_a_session_has_its_times_and_its_name_from_the_transcript(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    write(tmp_path / "s1.jsonl", line(1, "why does the build fail"), line(2, "thanks"))
+    mem.import_transcripts(str(tmp_path / "s1.jsonl"))
+    (session,) = mem.sessions()
+    assert (session.name, session.cwd, session.branch) == ("why does the build fail", "/w", "main")
+    assert session.agent == "claude-code"
+    assert session.created < session.last_active < mem._clock()
+
+
+def test_batches_are_small_and_the_cursor_is_saved_with_them(
+    mem: recollect.Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failure in the middle leaves whole batches, and the next time finds the rest."""
+    monkeypatch.setattr(agents_operations_import, "BATCH_MESSAGES", 10)
+    records = [line(number, f"message {number}") for number in range(35)]
+    path = write(tmp_path / "s1.jsonl", *records)
+    writes = []
+    plain = mem._project_space.write
+
+    def counted(work: Any) -> Any:
+        writes.append(work)
+        if len(writes) == 3:
+            raise recollect.StoreFull("no space left")
+        return plain(work)
+
+    monkeypatch.setattr(mem._project_space, "write", counted)
+    with pytest.raises(recollect.StoreFull):
+        mem.import_transcripts(str(path))
+    assert len(said(mem)) == 20
+    done = mem.import_transcripts(str(path))
+    assert (done.messages, done.known) == (15, 20)
+    assert mem.import_transcripts(str(path)).known == 0
+
+
+def test_small_transcripts_are_written_together(
+    mem: recollect.Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        record = {**line(number, f"message {number}"), "sessionId": f"s{number}"}
+        write(tmp_path / f"s{number}.jsonl", record)
+    writes = []
+    plain = mem._project_space.write
+
+    def counted(work: Any) -> Any:
+        writes.append(work)
+        return plain(work)
+
+    monkeypatch.setattr(mem._project_space, "write", counted)
+    done = mem.import_transcripts(str(tmp_path))
+    assert sum("imports" in work.__module__ for work in writes) == 1
+    assert [item.messages for item in done.transcripts] == [1] * 5
+
+
+def test_a_message_that_is_refused_does_not_keep_other_transcripts_away(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    """A call id that a session has seen before shows only when it is written."""
+
+    def call(number: int, session: str) -> dict[str, Any]:
+        used = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
+        told = {**line(number, ""), "type": "assistant", "sessionId": session}
+        return {**told, "message": {"role": "assistant", "content": [used]}}
+
+    write(tmp_path / "a.jsonl", {**line(1, "first"), "sessionId": "a"})
+    write(tmp_path / "b.jsonl", call(2, "b"), call(3, "b"))
+    write(tmp_path / "c.jsonl", {**line(4, "last"), "sessionId": "c"})
+    read = {
+        Path(item.path).stem: item for item in mem.import_transcripts(str(tmp_path)).transcripts
+    }
+    (damage,) = read["b"].damaged
+    assert "toolu_1" in damage
+    assert [item.messages for item in read.values()] == [1, 1, 1]
+    assert all(mem.import_transcripts(str(tmp_path)).messages == 0 for _ in range(2))
+
+
+def test_what_was_skipped_is_said_and_why(mem: recollect.Recollect, tmp_path: Path) -> None:
+    path = write(tmp_path / "s1.jsonl", line(1, "hello"), {"type": "mode", "sessionId": "s1"})
+    with path.open("a") as file:
+        file.write("{broken}\n")
+    (tmp_path / "readme.txt").write_text("nothing to read here")
+    done = mem.import_transcripts(str(tmp_path))
+    (read,) = done.transcripts
+    assert read.skipped == {"mode": 1}
+    assert len(read.damaged) == 1
+    assert "not a transcript" in done.passed_over[str(tmp_path / "readme.txt")]
+
+
+def test_secrets_do_not_come_in_with_a_transcript(mem: recollect.Recollect, tmp_path: Path) -> None:
+    key = "AKIA" + "Q3J5K7M2N4P6R8T1"
+    queued = {"type": "queue-operation", "operation": "enqueue", "content": f"use {key}"}
+    write(tmp_path / "s1.jsonl", line(1, f"the key is {key}"), {**queued, "sessionId": "s1"})
+    mem.import_transcripts(str(tmp_path / "s1.jsonl"))
+    kept = mem._project_space.read(
+        lambda tx: [str(row) for table in ("messages", "cursors", "sessions")
+                    for row in tx.run(f"SELECT * FROM {table} WHERE space = :space")]
+    )  # fmt: skip
+    assert len(kept) == 3
+    assert not [row for row in kept if key in row]
+
+
+def test_rules_that_the_user_typed_are_captured_once_and_can_be_undone(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    rule = "All migrations must be reversible."
+    path = write(tmp_path / "s1.jsonl", line(1, f"Fix the build. {rule}"))
+    done = mem.import_transcripts(str(path))
+    (learned,) = done.captured
+    assert (learned.memory.text, learned.memory.kind) == (rule, "policy")
+    assert (learned.memory.origin, learned.memory.status) == ("user", "active")
+    assert learned.memory.evidence == ("memory://session/claude-code.s1",)
+    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    mem.import_transcripts(str(path))
+    (held,) = mem.captures()
+    assert held.reinforcement == 1
+    undone = mem.undo_capture(held.id[:8])
+    assert undone.status == "archived"
+    assert mem.captures() == ()
+    assert mem.recall("migrations reversible", kind=["policy"])[0].status == "archived"
+
+
+def test_nothing_is_captured_from_private_words(mem: recollect.Recollect, tmp_path: Path) -> None:
+    private = "<private>Always use small commits. Never tell them of the zebrafish.</private>"
+    prompt = f"Note {private} and go on. All migrations must be reversible."
+    done = mem.import_transcripts(str(write(tmp_path / "s1.jsonl", line(1, prompt))))
+    assert [learned.memory.text for learned in done.captured] == [
+        "All migrations must be reversible."
+    ]
+    assert not any("zebrafish" in memory.text for memory in mem.list())
+
+
+@pytest.mark.parametrize("before", range(30, 80, 7))
+def test_the_name_of_a_session_holds_no_part_of_a_secret(
+    mem: recollect.Recollect, tmp_path: Path, before: int
+) -> None:
+    token = "gh" + "p_" + "R1jaF2p3Paa" * 4
+    path = write(tmp_path / "s1.jsonl", line(1, f"{'word ' * 16}"[:before] + f" {token} and so on"))
+    mem.import_transcripts(str(path))
+    (session,) = mem.sessions()
+    assert token[:9] not in session.name
+    assert session.name.startswith("word")
+
+
+def test_only_what_was_captured_can_be_undone_as_such(mem: recollect.Recollect) -> None:
+    learned = mem.learn("All migrations must be reversible.", kind="policy")
+    with pytest.raises(recollect.NotFound):
+        mem.undo_capture(learned.id)
+    assert mem.show(learned.id).memory == learned.memory
+
+
+def test_capturing_can_be_switched_off(project: Path, tmp_path: Path) -> None:
+    (project / "recollect.toml").write_text("capture = false\n")
+    path = write(tmp_path / "s1.jsonl", line(1, "All migrations must be reversible."))
+    environment = {"RECOLLECT_HOME": str(tmp_path / "h")}
+    with recollect.open(project, environment=environment, origin="user") as memory:
+        assert memory.import_transcripts(str(path)).captured == ()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with one conversation in each of two projects, and one whose project is gone."""
+    home = tmp_path / "home-of-agents"
+    for name in ("one", "one/inner", "two"):
+        (tmp_path / "work" / name / ".git").mkdir(parents=True)
+        (tmp_path / "work" / name / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for name in ("one", "one/inner", "two", "gone"):
+        cwd = str(tmp_path / "work" / name)
+        folder = home / ".claude" / "projects" / "".join(c if c.isalnum() else "-" for c in cwd)
+        folder.mkdir(parents=True)
+        slug = name.replace("/", "-")
+        record = line(1, f"about {name}", slug, cwd=cwd, uuid=f"u-{slug}")
+        write(folder / f"{slug}.jsonl", record)
+    return home
+
+
+def texts(memory: recollect.Recollect) -> list[str]:
+    return [json.loads(text) for *_, text in said(memory)]
+
+
+def test_a_projects_own_transcripts_are_found(home: Path, tmp_path: Path) -> None:
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    with recollect.open(tmp_path / "work" / "one", environment=environment) as memory:
+        assert memory.import_transcripts().messages == 1
+        assert texts(memory) == ["about one"]
+
+
+def test_all_go_each_to_its_own_project(home: Path, tmp_path: Path) -> None:
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    two = tmp_path / "work" / "two"
+    with recollect.open(two, environment=environment, origin="user") as memory:
+        told: list[agents_operations_import.Progress] = []
+        memory.progress = told.append
+        done = memory.import_transcripts(all=True)
+    assert done.messages == 3
+    assert [step.done for step in told if step.path == "meaning"] == [1, 1, 1]
+    assert ["gone" in reason for reason in done.passed_over.values()] == [True]
+    for name in ("one", "one/inner", "two"):
+        with recollect.open(tmp_path / "work" / name, environment=environment) as memory:
+            assert texts(memory) == [f"about {name}"]
+            assert (memory.stats().embedded, memory.stats().unembedded) == (1, 0)
+
+
+RULE = "All migrations must be reversible."
+
+
+def test_a_transcript_that_lies_in_the_project_is_an_import(mem: recollect.Recollect) -> None:
+    """It may have come with the repository, and whoever wrote it could write any role into it."""
+    path = write(Path(mem.project.root) / "s1.jsonl", line(1, RULE))
+    done = mem.import_transcripts(str(path))
+    assert (done.messages, done.captured) == (1, ())
+    assert [item.origin for item in mem.session("claude-code.s1").messages] == ["import"]
+
+
+def test_an_agent_cannot_give_its_own_file_for_the_users_words(
+    project: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home-of-agents"
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    folder = home / ".claude" / "projects" / "w"
+    folder.mkdir(parents=True)
+    made_up = write(tmp_path / "s1.jsonl", line(1, RULE))
+    real = write(folder / "s2.jsonl", line(2, "Every endpoint must be documented.", "s2"))
+    with recollect.open(project, environment=environment, origin="agent") as memory:
+        assert memory.import_transcripts(str(made_up)).captured == ()
+        assert [item.origin for item in memory.session("claude-code.s1").messages] == ["import"]
+        assert memory.list() == ()
+        assert len(memory.import_transcripts(str(real)).captured) == 1
+
+
+def test_what_the_archive_refuses_does_not_keep_the_rest_out(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}
+    answer = {"type": "assistant", "message": {"role": "assistant", "content": [call]}}
+    again = [{**line(number, ""), **answer} for number in (2, 4)]
+    records = [line(1, "one"), again[0], line(3, "three"), again[1], line(5, "five")]
+    path = write(tmp_path / "s1.jsonl", *records)
+    done = mem.import_transcripts(str(path))
+    assert (done.messages, done.transcripts[0].error) == (4, "")
+    (why,) = done.transcripts[0].damaged
+    assert "'t1' is used twice" in why
+    assert mem.import_transcripts(str(path)).messages == 0
+
+
+def test_a_file_whose_name_is_no_text_is_read_like_others(home: Path, tmp_path: Path) -> None:
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    (there,) = home.glob(".claude/projects/*one/one.jsonl")
+    os.rename(there, os.fsencode(there.parent) + b"/\xff\xfe.jsonl")
+    with recollect.open(tmp_path / "work" / "one", environment=environment) as memory:
+        assert memory.import_transcripts().messages == 1
+        assert memory.import_transcripts().messages == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(4096)])
+def test_a_broken_store_of_one_agent_does_not_keep_the_others_out(
+    home: Path, tmp_path: Path, content: bytes
+) -> None:
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    store = home / ".local" / "share" / "opencode" / "opencode.db"
+    store.parent.mkdir(parents=True)
+    store.write_bytes(content)
+    with recollect.open(tmp_path / "work" / "one", environment=environment) as memory:
+        done = memory.import_transcripts()
+        assert done.messages == 1
+        assert "not an OpenCode store" in done.passed_over["opencode"]
+        assert memory.init(yes=True).past == 0
+
+
+def test_a_link_in_a_repository_does_not_bring_in_what_lies_elsewhere(
+    home: Path, tmp_path: Path
+) -> None:
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    secret = tmp_path / "diary.md"
+    secret.write_text("# aider chat started at 2026-03-01 10:00:00\n\n#### my diary\n")
+    root = tmp_path / "work" / "one"
+    (root / ".aider.chat.history.md").symlink_to(secret)
+    for folder, name in ((".specstory/history", "a.md"), (".clio/sessions", "a.json")):
+        (root / folder).mkdir(parents=True)
+        (root / folder / name).symlink_to(secret)
+    with recollect.open(root, environment=environment) as memory:
+        memory.import_transcripts()
+        assert texts(memory) == ["about one"]
+
+
+def test_an_unknown_file_or_agent_is_a_clear_error(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    with pytest.raises(recollect.NotFound):
+        mem.import_transcripts(str(tmp_path / "nowhere.jsonl"))
+    with pytest.raises(recollect.InvalidInput, match="not an agent"):
+        mem.import_transcripts(agent="clippy")
+    shutil.copy(SAMPLES / "claude-code-2.1.325.subagent.meta.json", tmp_path / "x.txt")
+    with pytest.raises(recollect.InvalidInput):
+        mem.import_transcripts(str(tmp_path / "x.txt"))
+
+
+def test_progress_is_told_while_reading(mem: recollect.Recollect) -> None:
+    told: list[agents_operations_import.Progress] = []
+    mem.progress = told.append
+    mem.import_transcripts(str(SAMPLES / PARALLEL))
+    *_, last = [item for item in told if item.path.endswith(PARALLEL)]
+    assert last.done == last.total > 0
+    assert last.messages == len(said(mem))
+
+
+def test_a_transcript_needs_no_other_cursor_than_its_own(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    """Two sessions of one database are read independently of each other."""
+    how = agents_operations_import.Reading(False, lambda prefix: prefix, mem._clock)
+    path = str(write(tmp_path / "s1.jsonl", line(1, "hello")))
+    (one,) = agents_operations_import.read(
+        mem._project_space, [Transcript("claude-code", path, "a")], how
+    )
+    (two,) = agents_operations_import.read(
+        mem._project_space, [Transcript("claude-code", path, "b")], how
+    )
+    assert (one.messages, two.messages, two.known) == (1, 0, 1)
+
+
+def test_a_subagents_session_leads_to_the_one_it_came_from(mem: recollect.Recollect) -> None:
+    mem.import_transcripts(str(SAMPLES / "claude-code-2.1.325.subagent-compact.jsonl"))
+    mem.import_transcripts(str(SAMPLES / "claude-code-2.1.325.subagent-file.jsonl"))
+    (child,) = [item.id for item in mem.sessions() if ".agent-" in item.id]
+    parent = child.partition(".agent-")[0]
+    (reached,) = mem.links(f"memory://session/{child}").reached
+    assert reached.id == f"session/{parent}"
+    assert mem.session(parent).messages
+
+
+def test_what_was_pasted_into_a_prompt_is_marked_in_the_archive(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    key = "AKIA" + "Q3J5K7M2N4P6R8T1"
+    typed = f"The key {key} is in here, why?"
+    log = "ERROR: boom at line 3"
+    path = write(tmp_path / "s1.jsonl", line(1, f"{typed}\n\n```\n{log}\n```\n"), line(2, "ok"))
+    mem.import_transcripts(str(path), agent="claude-code")
+    first, second = mem.session("claude-code.s1").messages
+    (span,) = dict(first.message.extra or {})["pasted"]
+    pasted = str(first.message.content)[slice(*span)]
+    assert log in pasted and "why?" not in pasted and key not in str(first.message.content)
+    assert first.origin == "user"
+    assert "pasted" not in dict(second.message.extra or {})
+
+
+def test_progress_says_which_of_how_many_transcripts_it_is(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    folder = tmp_path / "transcripts"
+    folder.mkdir()
+    for name in ("s1", "s2", "s3"):
+        write(folder / f"{name}.jsonl", line(1, "hello", name))
+    told: list[agents_operations_import.Progress] = []
+    mem.progress = told.append
+    mem.import_transcripts(str(folder), agent="claude-code")
+    read = {(one.number, one.of) for one in told if one.path.endswith(".jsonl")}
+    assert read == {(1, 3), (2, 3), (3, 3)}
+
+
+def test_halves_of_characters_anywhere_in_a_record_lose_no_message(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    half = "\ud83d"
+    call = {"type": "tool_use", "id": f"call {half}", "name": half, "input": {half: half}}
+    records = [
+        line(1, f"A prompt with {half} in it", cwd=f"/w/{half}", gitBranch=half),
+        line(2, "A prompt whose id is cut", uuid=f"u{half}"),
+        line(3, "Of a session whose id is cut", session=half),
+        {**line(4, ""), "type": "assistant", "message": {"role": "assistant", "content": [call]}},
+        {"type": "custom-title", "customTitle": f"A title {half}", "sessionId": "s1"},
+    ]
+    path = write(tmp_path / "t.jsonl", *records)
+    first = mem.import_transcripts(str(path))
+    assert (first.messages, first.transcripts[0].damaged) == (4, {})
+    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    assert mem.import_transcripts(str(path)).messages == 0
+    assert len(said(mem)) == 4
+    assert mem.recall("prompt whose id is cut")
+
+
+def test_an_id_that_no_index_takes_loses_no_message(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    """PostgreSQL takes no NUL, and no key of more than some thousand letters."""
+    long = "".join(str(number) for number in range(5_000))
+    ids = ["u\0", long, f"{long}x"]
+    records = [line(number, f"message {number}", uuid=id) for number, id in enumerate(ids)]
+    path = write(tmp_path / "t.jsonl", *records)
+    assert mem.import_transcripts(str(path)).messages == 3
+    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    assert mem.import_transcripts(str(path)).messages == 0
+
+
+def test_an_id_with_a_token_behind_a_letter_is_kept_as_its_digest(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    token = "gh" + "p_" + "R1jaF2p3Paa" * 4
+    path = write(tmp_path / "t.jsonl", line(1, "a message", uuid=f"u1{token}"))
+    mem.import_transcripts(str(path))
+    (session,) = mem.sessions()
+    (stored,) = mem.session(session.id, 1, 10).messages
+    assert stored.message.key and token not in stored.message.key
+    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    assert mem.import_transcripts(str(path)).messages == 0
+
+
+def test_what_waits_for_a_store_that_cannot_be_reached_is_written_later(
+    mem: recollect.Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        write(tmp_path / f"s{number}.jsonl", line(number, f"message {number}", f"s{number}"))
+    plain = mem._project_space.write
+    failed: list[Any] = []
+
+    def once_away(work: Any) -> Any:
+        if not failed and "imports" in work.__module__:
+            failed.append(work)
+            raise Unavailable("the server went away")
+        return plain(work)
+
+    monkeypatch.setattr(mem._project_space, "write", once_away)
+    monkeypatch.setattr(agents_operations_import, "BATCH_MESSAGES", 2)
+    told = mem.import_transcripts(str(tmp_path)).transcripts
+    assert [(item.messages, bool(item.error)) for item in told].count((1, False)) == 3
+    assert [item.messages for item in told if item.error] == [0]
+    assert mem.import_transcripts(str(tmp_path)).messages == 1

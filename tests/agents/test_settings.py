@@ -1,0 +1,303 @@
+"""Settings files: ours goes in and out, everything else stays byte for byte."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.agents import registry
+from recollect.agents.claude_code import settings as claude_code_settings
+from recollect.agents.codex import settings as codex_settings
+from recollect.agents.cursor import settings as cursor_settings
+from recollect.agents.gemini import settings as gemini_settings
+from recollect.agents.opencode import settings as opencode_settings
+from recollect.agents.settings import json_edit
+from recollect.agents.settings.entries import Setting, hook_command, is_own_command
+from recollect.errors import InvalidInput, Refused
+from recollect.types.records import Json
+
+COMMAND = ("/opt/my tools/recollect",)
+MODULE = ("/usr/bin/python3", "-m", "recollect")
+JSON_SETTINGS = {
+    "claude hooks": claude_code_settings.HOOKS,
+    "claude mcp": claude_code_settings.MCP,
+    "codex hooks": codex_settings.HOOKS,
+    "gemini": gemini_settings.SETTINGS,
+    "cursor hooks": cursor_settings.HOOKS,
+    "cursor mcp": cursor_settings.MCP,
+    "opencode mcp": opencode_settings.MCP,
+}
+
+leaves = (
+    st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["", 'a "b"', "é", "//", "{"])
+)
+values = st.recursive(
+    leaves,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+handlers = st.fixed_dictionaries(
+    {"command": st.sampled_from(["x", "other hook", "recollect-ui hook"])}
+)
+groups = st.fixed_dictionaries({"hooks": st.lists(handlers, max_size=2)})
+event_names = st.sampled_from(["SessionStart", "Stop", "stop", "BeforeAgent", "Other"])
+foreign = st.fixed_dictionaries(
+    {},
+    optional={
+        "a": values,
+        "hooks": st.dictionaries(event_names, st.lists(groups, max_size=2), max_size=3),
+        "mcpServers": st.dictionaries(st.sampled_from(["s", "t"]), values, max_size=2),
+        "mcp": st.dictionaries(st.sampled_from(["s", "t"]), values, max_size=2),
+        "version": st.just(1),
+    },
+)
+
+
+def plain(value: Json) -> str:
+    return json.dumps(value)
+
+
+def pretty(value: Json) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+def tabs(value: Json) -> str:
+    return json.dumps(value, indent="\t", ensure_ascii=False)
+
+
+def minified(value: Json) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def commented(value: Json) -> str:
+    text = (
+        json.dumps(value, indent=2).replace("{\n", "{ // x, y\n").replace("[\n", "[ /* [1,] */\n")
+    )
+    return f"// settings\n{text}\n"
+
+
+def loose(value: Json) -> str:
+    return json.dumps(value, indent=4).replace("[]", "[ ]").replace("{}", "{\n}") + "\n\n"
+
+
+def trailing_commas(value: Json) -> str:
+    return json.dumps(value, indent=2).replace("\n}", ",\n}").replace("{,", "{") if value else "{}"
+
+
+styles = st.sampled_from([plain, pretty, tabs, minified, commented, loose, trailing_commas])
+
+
+@settings(max_examples=150, deadline=None)
+@given(foreign, styles, st.sampled_from(sorted(JSON_SETTINGS)))
+def test_installing_and_removing_gives_the_same_bytes_back(
+    value: Json, style: object, name: str
+) -> None:
+    setting = JSON_SETTINGS[name]
+    text = style(value)  # type: ignore[operator]
+    installed = setting.install(text, COMMAND)
+    assert setting.remove(installed) == text
+    assert setting.status(installed, COMMAND) == "current"
+    assert setting.install(installed, COMMAND) == installed
+    upgraded = setting.install(installed, MODULE)
+    assert setting.status(upgraded, COMMAND) == "stale"
+    assert setting.remove(upgraded) == text
+    kept = json_edit.parse(installed).value
+    for key, before in value.items():
+        if key not in ("hooks", "mcpServers", "mcp"):
+            assert kept[key] == before
+
+
+@pytest.mark.parametrize("name", sorted(JSON_SETTINGS))
+def test_a_file_that_we_made_goes_away_with_us(name: str) -> None:
+    setting = JSON_SETTINGS[name]
+    made = setting.install("", COMMAND)
+    assert json.loads(made)
+    assert setting.status(made, COMMAND) == "current"
+    assert setting.status("", COMMAND) == "missing"
+    assert setting.remove(made) == ""
+
+
+@pytest.mark.parametrize("name", sorted(JSON_SETTINGS))
+def test_a_file_that_the_agent_laid_out_anew_is_still_cleaned(name: str) -> None:
+    setting = JSON_SETTINGS[name]
+    installed = setting.install('{"theme": "dark"}', COMMAND)
+    rewritten = json.dumps(json.loads(installed), indent=2)
+    assert setting.status(rewritten, COMMAND) == "current"
+    assert json.loads(setting.remove(rewritten)) == {"theme": "dark"}
+
+
+@pytest.mark.parametrize("name", sorted(JSON_SETTINGS))
+@pytest.mark.parametrize(
+    "text", ['{"a": ', "{'a': 1}", '{"a": 1} x', "[1", '{"a" 1}', "nope", "\x00"]
+)
+def test_a_file_that_cannot_be_read_is_refused(name: str, text: str) -> None:
+    setting = JSON_SETTINGS[name]
+    with pytest.raises(InvalidInput, match="JSON"):
+        setting.install(text, COMMAND)
+    with pytest.raises(InvalidInput, match="JSON"):
+        setting.remove(text)
+
+
+def test_a_mistake_is_named_with_its_line() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        claude_code_settings.HOOKS.install('{\n  "a": 1\n  "b": 2\n}', COMMAND)
+    assert caught.value.where == "line 3, column 3"
+
+
+@pytest.mark.parametrize("text", ["[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}'])
+def test_a_file_of_another_shape_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        claude_code_settings.HOOKS.install(text, COMMAND)
+
+
+def test_groups_of_no_known_shape_are_left_as_they_are() -> None:
+    odd = '[null, 5, {"hooks": null}, {"hooks": 5}, {"hooks": [null, {"command": 7}]}, {}]'
+    text = f'{{"hooks": {{"Stop": {odd}}}}}'
+    written = claude_code_settings.HOOKS.install(text, COMMAND)
+    assert claude_code_settings.HOOKS.status(written, COMMAND) == "current"
+    assert claude_code_settings.HOOKS.remove(written) == text
+
+
+@pytest.mark.parametrize(
+    "history", ['[{"n": 1}, {"n": 2}]', "[1, /* two */ 2,]", '"a"', "{}", "[" * 120 + "]" * 120]
+)
+def test_what_nobody_looks_into_is_read_as_a_whole_and_the_same(history: str) -> None:
+    text = f'{{"history": {history}, // more\n "hooks": {{"Stop": []}}}}'
+    looked = json_edit.parse(text, ("hooks",))
+    assert looked.value["hooks"] == {"Stop": []}
+    assert text[looked.children[0].node.start : looked.children[0].node.end] == history
+    if len(history) < 100:
+        whole = json_edit.parse(text)
+        assert (looked.value, looked.end) == (whole.value, whole.end)
+        assert looked.children[1] == whole.children[1]
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "[1 2]", "9" * 5_000, "{'a': 1}"])
+def test_what_is_not_json_is_refused_also_where_nobody_looks(value: str) -> None:
+    with pytest.raises(InvalidInput):
+        json_edit.parse(f'{{"history": {value}, "hooks": {{}}}}', ("hooks",))
+
+
+def test_only_our_handler_is_taken_out_of_a_shared_group() -> None:
+    ours = {"type": "command", "command": hook_command(COMMAND)}
+    theirs = {"type": "command", "command": "lint"}
+    text = pretty({"hooks": {"Stop": [{"hooks": [theirs, ours]}]}})
+    assert json.loads(claude_code_settings.HOOKS.remove(text)) == {
+        "hooks": {"Stop": [{"hooks": [theirs]}]}
+    }
+
+
+def test_the_hook_command_is_one_shell_string_with_the_path_quoted() -> None:
+    assert hook_command(COMMAND) == "'/opt/my tools/recollect' hook"
+    installed = json.loads(claude_code_settings.HOOKS.install("", COMMAND))
+    handler = installed["hooks"]["SessionStart"][0]["hooks"][0]
+    assert handler == {"type": "command", "command": hook_command(COMMAND), "timeout": 10}
+
+
+@pytest.mark.parametrize(
+    ("line", "ours"),
+    [
+        ("recollect hook", True),
+        ('"/a b/recollect" hook', True),
+        ("/usr/bin/python3 -m recollect hook", True),
+        ("recollect mcp", False),
+        ("other hook", False),
+        ("recollect-like hook", False),
+        ("echo recollect; other hook", False),
+        ("unbalanced ' recollect hook", False),
+        (None, False),
+    ],
+)
+def test_our_command_is_known_wherever_it_was_installed(line: Json, ours: bool) -> None:
+    assert is_own_command(line) is ours
+
+
+def test_mcp_entries_start_the_server() -> None:
+    claude = json.loads(claude_code_settings.MCP.install("", MODULE))["mcpServers"]["recollect"]
+    assert claude == {"type": "stdio", "command": MODULE[0], "args": ["-m", "recollect", "mcp"]}
+    local = json.loads(opencode_settings.MCP.install("", COMMAND))["mcp"]["recollect"]
+    assert local["command"] == [*COMMAND, "mcp"]
+
+
+# ---------------------------------------------------------------- TOML
+
+tables = st.sampled_from(
+    [
+        "",
+        'model = "gpt-5"',
+        'model = "gpt-5"\n',
+        "# only a comment",
+        '[mcp_servers.other]\ncommand = "x"\n',
+        '[mcp_servers]\nother = { command = "x" }\n\n',
+        'text = """\n[mcp_servers.recollect]\n"""\n',
+        '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\n',
+        "\n\n",
+    ]
+)
+
+
+@given(tables)
+def test_toml_files_come_back_byte_for_byte(text: str) -> None:
+    installed = codex_settings.MCP.install(text, MODULE)
+    server = tomllib.loads(installed)["mcp_servers"]["recollect"]
+    assert server == {"command": MODULE[0], "args": ["-m", "recollect", "mcp"]}
+    assert codex_settings.MCP.status(installed, MODULE) == "current"
+    assert codex_settings.MCP.status(installed, COMMAND) == "stale"
+    assert codex_settings.MCP.install(installed, MODULE) == installed
+    assert codex_settings.MCP.remove(codex_settings.MCP.install(installed, COMMAND)) == text
+    assert codex_settings.MCP.status(text, MODULE) == "missing"
+
+
+# ---------------------------------------------------------------- OpenCode's plugin, places
+
+
+def test_the_plugin_is_ours_or_it_is_not_touched() -> None:
+    plugin: Setting = opencode_settings.PLUGIN
+    source = plugin.install("", COMMAND)
+    assert json.dumps(hook_command(COMMAND)) in source and "@COMMAND@" not in source
+    assert plugin.status(source, COMMAND) == "current"
+    assert plugin.status(source, MODULE) == "stale"
+    assert plugin.status("", COMMAND) == plugin.status("export {}", COMMAND) == "missing"
+    assert plugin.remove(source) == ""
+    with pytest.raises(Refused):
+        plugin.install("export const Other = 1", COMMAND)
+
+
+@pytest.mark.parametrize("host", registry.HOOKED)
+def test_every_agent_names_its_files_for_the_user_and_the_project(host: str) -> None:
+    places = registry.setup(host).places("/home/dev", "/w/p")
+    assert {place.scope for place in places} == {"user", "project"}
+    for place in places:
+        root = "/home/dev/" if place.scope == "user" else "/w/p/"
+        assert place.path.startswith(root)
+    covered = {part for place in places for part in place.what.split(" and ")}
+    assert covered in ({"hooks", "mcp"}, {"plugin", "mcp"})
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("claude-code", "CLAUDE_CONFIG_DIR"),
+        ("codex", "CODEX_HOME"),
+        ("gemini", "GEMINI_CLI_HOME"),
+        ("opencode", "XDG_CONFIG_HOME"),
+    ],
+)
+def test_an_agent_that_lives_elsewhere_is_set_up_there(host: str, name: str) -> None:
+    for place in registry.setup(host).places("/home/dev", "/w/p", {name: "/elsewhere"}):
+        assert place.path.startswith("/elsewhere/" if place.scope == "user" else "/w/p/")
+
+
+@pytest.mark.parametrize("name", JSON_SETTINGS)
+def test_a_file_with_windows_line_ends_keeps_to_them(name: str) -> None:
+    text = '{\r\n  "a": 1\r\n}\r\n'
+    setting = JSON_SETTINGS[name]
+    installed = setting.install(text, COMMAND)
+    assert installed.count("\n") == installed.count("\r\n")
+    assert setting.remove(installed) == text

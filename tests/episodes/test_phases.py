@@ -1,0 +1,106 @@
+"""Which phase a goal is in, and what the phase makes of what was found."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.episodes.phases import DEFAULT, WEIGHTS, Found, Weights, blend, checked, phase_of
+from recollect.errors import InvalidInput
+
+law = settings(deadline=None, max_examples=200)
+founds = st.builds(
+    Found,
+    st.text("abc", min_size=1, max_size=3),
+    st.sampled_from(Weights._fields),
+    st.floats(0, 1),
+    st.sampled_from(["", "success", "partial", "failure", "unknown"]),
+)
+
+
+@pytest.mark.parametrize(
+    ("goal", "phase"),
+    [
+        ("Implement POST /api/todos", "implementation"),
+        ("Add a --json flag to the list command", "implementation"),
+        ("Write the importer for Codex rollouts", "implementation"),
+        ("Fix the login redirect", "debugging"),
+        ("Why does the importer crash on empty files?", "debugging"),
+        ("The nightly build fails with a traceback", "debugging"),
+        ("Debug the flaky session test", "debugging"),
+        ("Review the pull request of the parser", "review"),
+        ("Audit error handling in the payment module", "review"),
+        ("Refactor the store into two modules", "refactoring"),
+        ("Rename Manager to Store everywhere", "refactoring"),
+        ("Simplify and deduplicate the parsers", "refactoring"),
+        ("Explore how sessions are stored", "exploration"),
+        ("Where is the token budget decided?", "exploration"),
+        ("Investigate the options for a queue", "exploration"),
+        ("", DEFAULT),
+        ("todos", DEFAULT),
+        ("12345 !?", DEFAULT),
+    ],
+)
+def test_a_goal_is_in_the_phase_its_words_speak_of(goal: str, phase: str) -> None:
+    assert phase_of(goal) == phase
+
+
+@pytest.mark.parametrize(
+    "goal", ["Show the address book", "Prefix the names", "Previewer", "Terrorem ipsum", "Bugatti"]
+)
+def test_a_part_of_a_word_is_no_sign(goal: str) -> None:
+    assert phase_of(goal) == DEFAULT
+
+
+def test_a_named_phase_wins_over_the_words() -> None:
+    assert checked("review", "Fix the crash") == "review"
+    assert checked("", "Fix the crash") == "debugging"
+
+
+def test_an_unknown_phase_is_an_error_that_names_the_phases() -> None:
+    with pytest.raises(InvalidInput, match="exploration, implementation") as caught:
+        checked("coding")
+    assert caught.value.where == "phase"
+
+
+def test_the_default_weighs_knowledge_before_history_before_skills() -> None:
+    assert WEIGHTS[DEFAULT] == (0.5, 0.3, 0.2)
+
+
+@pytest.mark.parametrize("phase", WEIGHTS)
+def test_weights_add_up_to_one(phase: str) -> None:
+    assert sum(WEIGHTS[phase]) == pytest.approx(1)
+
+
+def test_equal_matches_are_ordered_by_the_phase() -> None:
+    found = [Found(source, source, 0.8, "success") for source in ("skills", "episodic", "semantic")]
+    assert [item.found.id for item in blend(found)] == ["semantic", "episodic", "skills"]
+    assert [item.found.id for item in blend(found, "debugging")] == [
+        "episodic",
+        "semantic",
+        "skills",
+    ]
+    assert [item.found.id for item in blend(found, "refactoring")][1] == "skills"
+
+
+def test_a_success_is_preferred_to_a_failure_that_matches_as_well() -> None:
+    found = [Found("e-1", "episodic", 0.8, "failure"), Found("e-2", "episodic", 0.8, "success")]
+    assert [item.found.id for item in blend(found)] == ["e-2", "e-1"]
+
+
+@law
+@given(st.lists(founds), st.sampled_from(sorted(WEIGHTS)), st.randoms())
+def test_the_order_does_not_depend_on_the_order_found(
+    found: list[Found], phase: str, random: Random
+) -> None:
+    blended = blend(found, phase)
+    shuffled = list(found)
+    random.shuffle(shuffled)
+    again = blend(shuffled, phase)
+    assert [(item.score, item.found.id) for item in again] == [
+        (item.score, item.found.id) for item in blended
+    ]
+    assert all(0 <= item.score <= max(WEIGHTS[phase]) for item in blended)

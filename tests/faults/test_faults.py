@@ -1,0 +1,588 @@
+"""Nothing that was acknowledged is lost: killed processes, power cuts, full and read-only disks,
+and files that are not what they should be."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import apsw
+import pytest
+
+import recollect
+from recollect.archive import sql as archive_sql
+from recollect.archive import steps as archive_steps
+from recollect.archive import steps_verify as archive_steps_verify
+from recollect.secrets.redaction import safe
+from recollect.storage import migrate
+from recollect.storage.database import Tx
+from recollect.storage.sqlite import SqliteDatabase, wal_is_safe
+from recollect.types.records import Message
+from tests.faults.power_loss import Op, RecordingVFS, state_after_power_cut, write_files
+
+ROOT = Path(__file__).parents[2]
+NOBODY = 65534
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user space of this test's own, for this process and its children."""
+    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def start_writer(project: Path, name: str, count: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.writer", str(project), name, str(count)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def integrity(database: Path) -> str:
+    connection = apsw.Connection(str(database))
+    try:
+        return str(connection.pragma("integrity_check"))
+    finally:
+        connection.close()
+
+
+def test_a_hundred_killed_writers_lose_nothing_they_acknowledged(project: Path, home: Path) -> None:
+    chance = random.Random(8)
+    acknowledged: list[tuple[int, str]] = []
+    for round_number in range(100):
+        writer = start_writer(project, f"w{round_number}", 1000)
+        assert writer.stdout is not None
+        for _ in range(chance.randrange(1, 6)):
+            word, seq, learned, _ = writer.stdout.readline().split()
+            assert word == "ack"
+            acknowledged.append((int(seq), learned))
+        writer.send_signal(signal.SIGKILL)
+        # What it managed to say before it died was acknowledged as well.
+        for line in writer.stdout.read().splitlines():
+            words = line.split()
+            if len(words) == 4:
+                acknowledged.append((int(words[1]), words[2]))
+        writer.wait()
+        writer.stdout.close()
+    with recollect.open(project) as memory:
+        # The chain has no gap, so every number up to its length is there.
+        proof = memory.verify(archive=True)
+        seqs = [seq for seq, _ in acknowledged]
+        assert len(set(seqs)) == len(seqs) >= 100
+        assert max(seqs) <= proof.messages
+        for _, id in acknowledged:
+            assert memory.show(id).memory is not None
+        assert memory.doctor().ok
+    assert integrity(project / ".recollect" / "memory.db") == "ok"
+
+
+class OnRecordedDisk(SqliteDatabase):
+    """A store on the recording VFS; its WAL index lives in memory, its files are the same."""
+
+    def _new_connection(self) -> apsw.Connection:
+        connection = apsw.Connection(self.path, vfs="recording")
+        connection.pragma("locking_mode", "exclusive")
+        return connection
+
+
+def test_no_acknowledged_write_is_lost_in_500_power_cuts(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    vfs = RecordingVFS("recording")
+    database = OnRecordedDisk(str(disk / "memory.db"), "project")
+    new = a_session()
+    for number in range(60):
+        text = f"message {number} " + "x" * (number * 37 % 900)
+        said = [archive_steps.prepare(archive_steps.Incoming(Message("user", text)), 1)]
+        database.write(lambda tx, said=said: archive_steps.record(tx, new, said, 1))  # type: ignore[misc]
+        vfs.log.append(Op("", "ack"))
+        if number % 20 == 19:
+            database.read(lambda tx: tx.run("PRAGMA user_version"))
+            database._connect().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    database.close()
+    chance = random.Random(500)
+    first_ack = next(place for place, op in enumerate(vfs.log) if op.what == "ack")
+    lost_before_any_promise = 0
+    for trial in range(500):
+        cut = chance.randrange(1, len(vfs.log) + 1)
+        promised = sum(op.what == "ack" for op in vfs.log[:cut])
+        lost_before_any_promise += cut < first_ack
+        came_up = tmp_path / f"state{trial}"
+        write_files(state_after_power_cut(vfs.log, cut, chance), came_up)
+        survivor = SqliteDatabase(str(came_up / "memory.db"), "project")
+        proof = survivor.read(lambda tx: archive_steps_verify.verify_session(tx, "s"))
+        if promised:
+            assert not proof.problem, f"power cut {trial} after operation {cut}"
+        assert proof.messages >= promised, f"power cut {trial} after operation {cut}"
+        survivor.close()
+        if (came_up / "memory.db").exists():
+            assert integrity(came_up / "memory.db") == "ok"
+        shutil.rmtree(came_up)
+    assert lost_before_any_promise < 100
+    vfs.unregister()
+
+
+def a_session() -> archive_sql.NewSession:
+    return archive_sql.NewSession(
+        safe("s"), safe("a session"), safe(""), safe(""), safe(""), "user"
+    )
+
+
+def test_a_disk_without_sync_would_be_caught(tmp_path: Path) -> None:
+    """The power-loss test can fail: with synchronous=OFF the same method finds lost promises."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    vfs = RecordingVFS("unsynced")
+    connection = apsw.Connection(str(disk / "raw.db"), vfs="unsynced")
+    connection.pragma("synchronous", "off")
+    connection.execute("CREATE TABLE t (n)")
+    for number in range(40):
+        connection.execute("INSERT INTO t VALUES (?)", (number,))
+        vfs.log.append(Op("", "ack"))
+    connection.close()
+    chance = random.Random(1)
+    damaged = 0
+    for trial in range(20):
+        cut = chance.randrange(len(vfs.log) // 2, len(vfs.log))
+        promised = sum(op.what == "ack" for op in vfs.log[:cut])
+        came_up = tmp_path / f"state{trial}"
+        write_files(state_after_power_cut(vfs.log, cut, chance), came_up)
+        try:
+            survivor = apsw.Connection(str(came_up / "raw.db"))
+            rows = survivor.execute("SELECT n FROM t").fetchall()
+            survivor.close()
+            damaged += len(rows) < promised
+        except apsw.Error:
+            damaged += 1
+    assert damaged > 0
+    vfs.unregister()
+
+
+def test_nothing_but_sqlite_opens_the_database_files(project: Path, home: Path) -> None:
+    """Closing another descriptor of the file would drop SQLite's locks and corrupt the store."""
+    script = """
+import sys
+opened = []
+def watch(event, arguments):
+    if event in ("open", "os.open") and isinstance(arguments[0], (str, bytes)):
+        opened.append(str(arguments[0]))
+sys.addaudithook(watch)
+import recollect
+with recollect.open(sys.argv[1]) as memory:
+    memory.init()
+    memory.learn("a fact about the build")
+    memory.record("s", "hello")
+    memory.store("key", "value")
+    memory.recall("build")
+    memory.stats(); memory.doctor(); memory.verify(archive=True)
+    memory.backup(sys.argv[1] + "/copy.db")
+touched = [name for name in opened if name.endswith((".db", "-wal", "-shm", "-journal"))]
+assert not touched, touched
+assert opened, "the hook saw nothing at all"
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(project)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (
+            b"this is not a database at all, but somebody's text file\n" * 100,
+            recollect.StoreForeign,
+        ),
+        (b"SQLite format 3\x00" + b"\x13" * 4096, recollect.RecollectError),
+    ],
+)
+def test_a_foreign_or_broken_file_is_refused_and_not_touched(
+    project: Path, home: Path, content: bytes, error: type[recollect.RecollectError]
+) -> None:
+    folder = project / ".recollect"
+    folder.mkdir()
+    (folder / "memory.db").write_bytes(content)
+    with recollect.open(project) as memory, pytest.raises(error) as caught:
+        memory.learn("something worth keeping")
+    assert str(folder / "memory.db") in str(caught.value)
+    assert caught.value.hint
+    with recollect.open(project) as memory, pytest.raises(error):
+        memory._project_space.note(lambda tx: None)
+    assert snapshot(folder)["memory.db"] == content
+
+
+def test_after_a_note_that_may_be_lost_the_next_write_lasts(tmp_path: Path) -> None:
+    database = SqliteDatabase(str(tmp_path / "memory.db"), "project")
+    database.write(lambda tx: None)
+    seen: list[int] = []
+
+    def look(tx: Tx) -> None:
+        seen.append((tx.one("PRAGMA synchronous") or (0,))[0])
+
+    def fail(tx: Tx) -> None:
+        raise ValueError("in the midst of it")
+
+    assert database.note(look)
+    database.write(look)
+    with pytest.raises(ValueError, match="midst"):
+        database.note(fail)
+    database.write(look)
+    database.close()
+    assert seen == [1, 2, 2]
+
+
+def test_somebody_elses_database_is_refused_and_not_touched(project: Path, home: Path) -> None:
+    folder = project / ".recollect"
+    folder.mkdir()
+    connection = apsw.Connection(str(folder / "memory.db"))
+    connection.execute("CREATE TABLE invoices (id)")
+    connection.close()
+    before = snapshot(folder)
+    with recollect.open(project) as memory, pytest.raises(recollect.StoreForeign):
+        memory.learn("something worth keeping")
+    assert snapshot(folder) == before
+
+
+def test_a_store_of_a_newer_version_is_refused_and_not_touched(project: Path, home: Path) -> None:
+    with recollect.open(project) as memory:
+        memory.learn("something worth keeping")
+    folder = project / ".recollect"
+    connection = apsw.Connection(str(folder / "memory.db"))
+    connection.pragma("user_version", migrate.LATEST + 1)
+    connection.pragma("wal_checkpoint(TRUNCATE)")
+    connection.close()
+    before = snapshot(folder)["memory.db"]
+    with recollect.open(project) as memory, pytest.raises(recollect.StoreNewer, match="newer"):
+        memory.learn("something else")
+    assert snapshot(folder)["memory.db"] == before
+
+
+def test_a_damaged_page_is_reported_as_damage(project: Path, home: Path) -> None:
+    with recollect.open(project) as memory:
+        for number in range(300):
+            memory.learn(f"fact number {number} about the project")
+    database = project / ".recollect" / "memory.db"
+    connection = apsw.Connection(str(database))
+    connection.pragma("wal_checkpoint(TRUNCATE)")
+    connection.close()
+    content = bytearray(database.read_bytes())
+    for page in range(5, len(content) // 4096):
+        content[page * 4096 : page * 4096 + 200] = b"\xff" * 200
+    database.write_bytes(content)
+    with recollect.open(project) as memory:
+        diagnosis = memory.doctor()
+        assert not diagnosis.ok
+        with pytest.raises(recollect.StoreError):
+            memory.list(limit=1000)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[int], None]]:
+    """A VFS that has no room left after so many bytes."""
+
+    class FullFile(apsw.VFSFile):
+        def xWrite(self, data: bytes, offset: int) -> None:
+            if room[0] < offset + len(data):
+                raise apsw.FullError("the disk is full")
+            super().xWrite(data, offset)
+
+    class FullDisk(apsw.VFS):
+        def xOpen(self, name: object, flags: list[int]) -> FullFile:
+            return FullFile("", name, flags)  # type: ignore[arg-type]
+
+    room = [0]
+    vfs = FullDisk("small", "")
+    yield lambda size: room.__setitem__(0, size)
+    vfs.unregister()
+
+
+class OnSmallDisk(SqliteDatabase):
+    def _new_connection(self) -> apsw.Connection:
+        connection = apsw.Connection(self.path, vfs="small")
+        connection.pragma("locking_mode", "exclusive")
+        return connection
+
+
+def test_a_full_disk_is_a_clear_error_and_loses_nothing(
+    tmp_path: Path, small_disk: Callable[[int], None]
+) -> None:
+    small_disk(1_800_000)
+    database = OnSmallDisk(str(tmp_path / "memory.db"), "project")
+    new = a_session()
+    kept = 0
+
+    def append() -> None:
+        text = f"message {kept} " + "y" * 2000
+        said = [archive_steps.prepare(archive_steps.Incoming(Message("user", text)), 1)]
+        database.write(lambda tx: archive_steps.record(tx, new, said, 1))
+
+    with pytest.raises(recollect.StoreFull, match="no space left") as caught:
+        for _ in range(2000):
+            append()
+            kept += 1
+    assert kept > 5
+    assert caught.value.hint
+    proof = database.read(lambda tx: archive_steps_verify.verify_session(tx, "s"))
+    assert (proof.messages, proof.problem) == (kept, "")
+    small_disk(10_000_000)
+    append()
+    assert (
+        database.read(lambda tx: archive_steps_verify.verify_session(tx, "s")).messages == kept + 1
+    )
+    database.close()
+
+
+def test_a_directory_that_cannot_be_written_is_a_clear_error(tmp_path: Path, home: Path) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.mkdir()
+    (blocked / ".recollect").write_text("a file where the directory should be")
+    with recollect.open(blocked) as memory, pytest.raises(recollect.StoreReadOnly) as caught:
+        memory.learn("something worth keeping")
+    assert ".recollect" in str(caught.value)
+    assert (blocked / ".recollect").read_text() == "a file where the directory should be"
+
+
+def test_a_store_replaced_under_a_running_process_is_noticed(project: Path, home: Path) -> None:
+    with recollect.open(project) as memory:
+        memory.learn("the first fact")
+        for name in ("memory.db", "memory.db-wal", "memory.db-shm"):
+            (project / ".recollect" / name).unlink(missing_ok=True)
+        with pytest.raises(recollect.StoreError, match="replaced or removed"):
+            memory.learn("a fact that must not vanish into a deleted file")
+        assert memory.learn("after opening again").action == "created"
+
+
+def test_files_are_private_whatever_the_umask(project: Path, home: Path) -> None:
+    before = os.umask(0)
+    try:
+        with recollect.open(project, origin="user") as memory:
+            memory.init()
+            memory.learn("a fact")
+            memory.learn("a preference of mine", layer="user")
+            memory.backup(str(project / ".recollect" / "copy.db"))
+            folders = (project / ".recollect", home)
+            for path in (*folders, *(path for folder in folders for path in folder.rglob("*"))):
+                wanted = 0o700 if path.is_dir() else 0o600
+                assert stat.S_IMODE(path.stat().st_mode) == wanted, path
+    finally:
+        os.umask(before)
+
+
+@contextmanager
+def as_nobody(place: Path) -> Iterator[None]:
+    """Without root's rights: what is not allowed to others is not allowed here."""
+    if os.geteuid() != 0:
+        yield
+        return
+    for path in (place, *place.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """A place that everybody can get to; pytest's own is closed to others."""
+    with TemporaryDirectory() as name:
+        place = Path(name).resolve()
+        place.chmod(0o755)
+        yield place
+        for path in (place, *place.rglob("*")):
+            path.chmod(0o755)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_a_store_that_can_only_be_read_is_read(reachable: Path, log: bool) -> None:
+    project, folder = reachable / "project", reachable / "project" / ".recollect"
+    project.mkdir()
+    environment = {"RECOLLECT_HOME": str(reachable / "home")}
+    with recollect.open(project, environment=environment) as memory:
+        memory.learn("the gearbox needs oil")
+        memory.record("s", "hello there")
+        memory.recall("gearbox")  # modules that nobody may read are loaded by now
+        if log:
+            # The write-ahead log of a process that was killed, with what was written in it.
+            kept = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    if log:
+        for path, content in kept.items():
+            path.write_bytes(content)
+        assert (folder / "memory.db-wal").stat().st_size > 0
+    with as_nobody(reachable):
+        for path in folder.iterdir():
+            path.chmod(0o400)
+        folder.chmod(0o500)
+        with recollect.open(project, environment=environment) as memory:
+            assert [hit.text for hit in memory.recall("gearbox oil")] == ["the gearbox needs oil"]
+            assert len(memory.list()) == 1
+            assert memory.verify(archive=True).messages == 1
+            with pytest.raises(recollect.StoreReadOnly, match="cannot be written"):
+                memory.learn("another fact")
+            told = memory.briefing(session="s")
+            assert "gearbox" in told.text
+            assert "the store cannot be written" in told.notes[0]
+            diagnosis = memory.doctor()
+            assert [check.ok for check in diagnosis.checks if check.name == "write and read"] == [
+                False
+            ]
+            memory.backup(str(reachable / "copy.db"))
+        assert (reachable / "copy.db").exists()
+
+
+def test_a_store_that_cannot_be_reached_is_not_an_empty_one(reachable: Path) -> None:
+    project = reachable / "project"
+    project.mkdir()
+    environment = {"RECOLLECT_HOME": str(reachable / "home")}
+    with recollect.open(project, environment=environment) as memory:
+        memory.learn("the gearbox needs oil")
+    with as_nobody(reachable):
+        (project / ".recollect").chmod(0)
+        with recollect.open(project, environment=environment) as memory:
+            with pytest.raises(recollect.StoreError, match="Permission denied"):
+                memory.list()
+            with pytest.raises(recollect.StoreError, match="Permission denied"):
+                memory.learn("another fact")
+        (project / ".recollect").chmod(0o700)
+
+
+def test_a_store_that_was_cut_to_nothing_is_not_a_new_one(project: Path, home: Path) -> None:
+    with recollect.open(project) as memory:
+        memory.learn("the gearbox needs oil")
+    database = project / ".recollect" / "memory.db"
+    for path in database.parent.glob("memory.db*"):
+        path.write_bytes(b"")
+    with recollect.open(project) as memory:
+        for work in (memory.list, lambda: memory.learn("another fact")):
+            with pytest.raises(recollect.StoreCorrupt, match="is empty") as caught:
+                work()
+            assert "backup" in caught.value.hint
+        assert database.stat().st_size == 0
+        database.unlink()
+        assert memory.learn("a new beginning").action == "created"
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("taken", ["file", "dangling link", "meanwhile"])
+def test_a_backup_never_takes_the_place_of_anything(
+    project: Path, home: Path, tmp_path: Path, taken: str, links: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    target = tmp_path / "copy.db"
+    link = os.link
+
+    def name(source: str, into: str) -> None:
+        if taken == "meanwhile":
+            target.write_text("precious")
+        if not links:
+            raise OSError(errno.EPERM, "no hard links on this disk")
+        link(source, into)
+
+    monkeypatch.setattr(os, "link", name)
+    with recollect.open(project) as memory:
+        memory.learn("the gearbox needs oil")
+        if taken == "file":
+            target.write_text("precious")
+        if taken == "dangling link":
+            target.symlink_to(tmp_path / "nowhere")
+        with pytest.raises(recollect.Refused, match="exists already"):
+            memory.backup(str(target))
+        assert target.is_symlink() or target.read_text() == "precious"
+        assert not (tmp_path / "nowhere").exists()
+        taken = ""
+        memory.backup(str(tmp_path / "free.db"))
+    assert integrity(tmp_path / "free.db") == "ok"
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_a_backup_says_which_of_both_ends_is_the_trouble(project: Path, home: Path) -> None:
+    with recollect.open(project) as memory:
+        with pytest.raises(recollect.Refused, match="nothing to copy"):
+            memory.backup(str(project / "copy.db"))
+        memory.learn("the gearbox needs oil")
+        with pytest.raises(recollect.StoreError) as caught:
+            memory.backup(str(project / "missing" / "copy.db"))
+        assert "missing" in caught.value.where
+    database = project / ".recollect" / "memory.db"
+    database.write_bytes(b"not a database" * 1000)
+    with recollect.open(project) as memory:
+        with pytest.raises(recollect.StoreError) as caught:
+            memory.backup(str(project / "copy.db"))
+        assert caught.value.where == str(database)
+
+
+def test_a_user_directory_that_cannot_be_made_is_a_clear_error(
+    project: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "stores").write_text("a file where the directory should be")
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    with (
+        recollect.open(project, environment=environment) as memory,
+        pytest.raises(recollect.StoreReadOnly) as caught,
+    ):
+        memory.learn("the gearbox needs oil")
+    assert str(tmp_path / "home") in caught.value.where
+
+
+def test_a_locked_store_says_what_can_be_done(project: Path, home: Path) -> None:
+    with recollect.open(project) as memory:
+        memory.learn("the gearbox needs oil")
+    other = apsw.Connection(str(project / ".recollect" / "memory.db"))
+    other.execute("BEGIN IMMEDIATE")
+    impatient = {**os.environ, "RECOLLECT_LOCK_WAIT": "0.01"}
+    with (
+        recollect.open(project, environment=impatient) as memory,
+        pytest.raises(recollect.StoreBusy) as caught,
+    ):
+        memory.learn("another fact")
+    other.execute("ROLLBACK")
+    other.close()
+    assert "RECOLLECT_LOCK_WAIT" in caught.value.hint
+
+
+def test_a_store_opened_before_a_fork_is_refused_in_the_child(project: Path, home: Path) -> None:
+    script = """
+import os, sys, recollect
+memory = recollect.open(sys.argv[1])
+memory.learn("before the fork")
+child = os.fork()
+if child == 0:
+    try:
+        memory.learn("in the child")
+    except recollect.Refused as error:
+        os._exit(7 if "fork" in str(error) else 1)
+    os._exit(1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(project)], capture_output=True)
+    assert done.returncode == 7, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "safe"),
+    [
+        ("3.40.1", False), ("3.44.5", False), ("3.44.6", True), ("3.45.0", False),
+        ("3.50.6", False), ("3.50.7", True), ("3.51.0", False), ("3.51.2", False),
+        ("3.51.3", True), ("3.52.0", True), ("3.54.1", True), ("4.0.0", True),
+    ],
+)  # fmt: skip
+def test_wal_is_used_only_on_libraries_without_its_reset_bug(version: str, safe: bool) -> None:
+    assert wal_is_safe(version) is safe

@@ -1,0 +1,193 @@
+"""Many processes on one store: nothing lost, nothing doubled, nobody starved, on both engines."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import recollect
+from tests.conftest import PATIENCE
+
+ROOT = Path(__file__).parents[2]
+
+
+def run_writers(
+    project: Path, environment: dict[str, str], count: int, number: int = 8
+) -> list[str]:
+    """Run writers side by side; gives what each of them said."""
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.writer", str(project), f"w{place}", str(count)],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for place in range(number)
+    ]
+    said = []
+    for writer in writers:
+        out, err = writer.communicate()
+        assert writer.returncode == 0, err
+        said.append(out)
+    return said
+
+
+def test_eight_processes_append_and_learn_without_loss(
+    project: Path, environment: dict[str, str]
+) -> None:
+    said = run_writers(project, environment, 200)
+    seqs = sorted(
+        int(line.split()[1]) for out in said for line in out.splitlines() if line[0] == "a"
+    )
+    assert seqs == list(range(1, 1601))
+    with recollect.open(project, environment=environment) as memory:
+        assert memory.verify(archive=True).messages == 1600
+        assert memory.stats().memories == 1600
+        hits = memory.recall("fact 199 of w7", limit=3, kind=["fact"])
+        assert hits[0].text == "fact 199 of w7 is worth keeping"
+
+
+def test_eight_processes_learning_the_same_thing_make_one_memory(
+    project: Path, environment: dict[str, str]
+) -> None:
+    script = (
+        "import sys, recollect\n"
+        "with recollect.open(sys.argv[1]) as memory:\n"
+        "    for number in range(25):\n"
+        "        memory.learn(f'shared fact {number}', key=f'{sys.argv[2]}-{number}')\n"
+        "        memory.learn(f'shared fact {number}', key=f'{sys.argv[2]}-{number}')\n"
+    )
+    workers = [
+        subprocess.Popen([sys.executable, "-c", script, str(project), str(place)], env=environment)
+        for place in range(8)
+    ]
+    assert [worker.wait() for worker in workers] == [0] * 8
+    with recollect.open(project, environment=environment) as memory:
+        found = memory.list(limit=1000)
+    assert len(found) == 25
+    assert {memory.reinforcement for memory in found} == {8}
+
+
+def test_eight_processes_open_a_new_store_at_once_twenty_times(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    script = (
+        "import sys, recollect\n"
+        "with recollect.open(sys.argv[1]) as memory:\n"
+        "    memory.learn('opened by process w' + sys.argv[2] * 3)\n"
+    )
+    for trial in range(20):
+        place = tmp_path / f"project{trial}"
+        place.mkdir()
+        variables = {**environment, "RECOLLECT_HOME": str(tmp_path / f"home{trial}")}
+        workers = [
+            subprocess.Popen(
+                [sys.executable, "-c", script, str(place), str(number)],
+                env=variables,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(8)
+        ]
+        for worker in workers:
+            _, err = worker.communicate()
+            assert worker.returncode == 0, f"trial {trial}: {err}"
+        with recollect.open(place, environment=variables) as memory:
+            assert len(memory.list()) == 8
+
+
+def test_no_writer_starves(project: Path, tmp_path: Path) -> None:
+    """Closed loop of eight: when the fastest is done, the slowest has done at least a third as much.
+    It says nothing about how long the longest wait was: that depends on the machine."""
+    environment = {
+        "RECOLLECT_HOME": str(tmp_path / "home"),
+        "PATH": "/usr/bin:/bin",
+        "RECOLLECT_LOCK_WAIT": str(PATIENCE),
+    }
+    script = """
+import os, sys, recollect
+count, stop = 0, sys.argv[2]
+with recollect.open(sys.argv[1]) as memory:
+    memory.record(f"session-{os.getpid()}", "ready")
+    print("ready", flush=True)
+    sys.stdin.readline()
+    while not os.path.exists(stop):
+        memory.record(f"session-{os.getpid()}", f"message {count}")
+        count += 1
+        if count == 400:
+            open(stop, "w").close()
+print(count)
+"""
+    stop = tmp_path / "stop"
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(project), str(stop)],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(8)
+    ]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    counts = [int(writer.communicate()[0]) for writer in writers]
+    assert min(counts) * 3 >= max(counts), counts
+
+
+def test_processes_that_import_copies_of_one_conversation_keep_each_message_once(
+    project: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """A fork repeats the messages of the conversation that it comes from, under their ids."""
+    for fork in range(6):
+        told = (
+            {
+                "type": "user",
+                "uuid": f"u{number}",
+                "sessionId": f"fork{fork}",
+                "cwd": "/w",
+                "timestamp": "2026-03-01T10:00:00Z",
+                "message": {"role": "user", "content": f"message {number} " + "words " * 50},
+            }
+            for number in range(400)
+        )
+        path = tmp_path / f"fork{fork}.jsonl"
+        path.write_text("".join(json.dumps(record) + "\n" for record in told))
+    script = (
+        "import os, sys, recollect\n"
+        "with recollect.open(sys.argv[1]) as memory:\n"
+        "    memory.stats()\n"
+        "    os.write(1, b'.')\n"
+        "    sys.stdin.read()\n"
+        "    memory.import_transcripts(sys.argv[2])\n"
+    )
+    recollect.open(project, environment=environment).close()
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(project), str(tmp_path / f"fork{fork}.jsonl")],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for fork in range(6)
+    ]
+    for worker in workers:
+        assert worker.stdout and worker.stdout.read(1) == b"."
+    for worker in workers:  # all are there: now at once
+        assert worker.stdin
+        worker.stdin.close()
+    assert [worker.wait() for worker in workers] == [0] * 6
+    for worker in workers:
+        assert worker.stdout
+        worker.stdout.close()
+    with recollect.open(project, environment=environment) as memory:
+        assert memory.verify(archive=True).messages == 400

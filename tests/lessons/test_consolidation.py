@@ -1,0 +1,500 @@
+"""Consolidation: what happened becomes what is known, as a whole or not at all, and back again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.context import new_id
+from recollect.episodes import steps as episodes_steps
+from recollect.errors import StoreError
+from recollect.index.embedders_io import StaticEmbedder
+from recollect.jobs import sql as jobs_sql
+from recollect.lessons import steps as lessons_steps
+from recollect.lessons import steps_unseen as lessons_steps_unseen
+from recollect.storage.database import Database, Frequencies, Matched, Params, Row, Tx
+from recollect.storage.sqlite import SqliteDatabase
+from tests.conftest import Clock
+
+Mem = recollect.Recollect
+
+LOGIN = (
+    "Add a login form for customers",
+    "Add the login form to the customer page",
+    "Build the customer login form",
+    "Login form for customers: add the remember-me box",
+    "Add validation to the customers' login form",
+)
+KEPT = ("memories", "episodes", "links", "documents", "procedures", "state", "claims")
+
+
+MEANS = lessons_steps.Means(lambda: 0, new_id, StaticEmbedder())
+
+
+def rows_of(space: Database) -> dict[str, list[Row]]:
+    """Everything that is remembered, and how it is indexed."""
+
+    def work(tx: Tx) -> dict[str, list[Row]]:
+        held = {name: sorted(tx.run(f"SELECT * FROM {name}")) for name in KEPT}
+        held["entries"] = sorted(
+            tx.run(
+                "SELECT source, ref, kind, layer, owner, status, label, seq, part, at FROM entries"
+            )
+        )
+        return held
+
+    return space.read(work)
+
+
+def told(goal: str, number: int, **fields: Any) -> dict[str, Any]:
+    return {
+        "id": f"ep-{number}",
+        "outcome": "success",
+        "session": f"s-{number}",
+        "context": {"goal": goal, "files_involved": ["src/login.py"]},
+        **fields,
+    }
+
+
+def work_on_login(mem: Mem) -> None:
+    error = {"type": "TypeError", "message": "login() takes a user", "resolution": "pass the user"}
+    for number, goal in enumerate(LOGIN):
+        mem.record_episode(episode=told(goal, number, errors_encountered=[error]))
+
+
+def fill(mem: Mem, clock: Clock) -> None:
+    """Episodes and memories that give every kind of step."""
+    mem.learn("maybe the cache is in memcached", confidence=0.3)
+    clock.advance(days=400)
+    work_on_login(mem)
+    for number in range(2):
+        text = "the staging database is reset every night"
+        mem.learn(text, layer="session", owner=f"s-{number}")
+    text = "the integration tests of the billing service need a redis server on the local machine"
+    mem.learn(text)
+    mem.learn(f"Note: {text}")
+    mem.learn("always run the linter before pushing to the main branch", kind="policy")
+
+
+def test_five_variations_of_a_task_become_one_pattern_with_evidence(mem: Mem) -> None:
+    work_on_login(mem)
+    done = mem.consolidate()
+    assert (done.applied, done.episodes) == (True, 5)
+    (pattern,) = mem.list(kind="pattern")
+    assert pattern.confidence >= 0.8
+    assert pattern.origin == "system"
+    assert len(pattern.sources) == 5
+    assert all(mem.show(source).episode for source in pattern.sources)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("implement user login", "create billing export"),
+        ("implement user login", "implement billing login"),
+        ("create user export", "create billing export"),
+        ("implement user login", "implement user logout"),
+        ("export invoices as csv", "delete old invoices"),
+        ("rate limit the public API", "limit the size of logs"),
+    ],
+)
+def test_unrelated_goals_never_become_a_pattern(mem: Mem, one: str, other: str) -> None:
+    for goal in (one, other, one.upper(), other.upper()):
+        mem.record_episode(goal, "success", files=["src/app.py"] if goal is one else [])
+    mem.consolidate(dry_run=True)
+    patterns = [line for line in mem.consolidate().lines if line.what == "pattern"]
+    assert len(patterns) == 2, "each goal with itself, and not with the other"
+
+
+MIGRATIONS = (
+    "add a database migration for the orders table",
+    "migrate the orders schema: new status column",
+    "create a migration that adds a column to orders",
+    "alter table orders to add the status field",
+    "schema migration for order status",
+)
+"""Five ways to ask for one sort of work; words alone join four of them."""
+
+
+def test_variations_in_other_words_are_one_pattern_by_their_meaning(mem: Mem) -> None:
+    for number, goal in enumerate(MIGRATIONS):
+        mem.record_episode(episode={**told(goal, number), "context": {"goal": goal}})
+    mem.embedder_of = lambda settings: None
+    (by_words,) = mem.consolidate(dry_run=True).lines
+    assert by_words.reason.startswith("4 tasks of one sort")
+    mem.embedder_of = lambda settings: StaticEmbedder()
+    mem.consolidate()
+    (pattern,) = mem.list(kind="pattern")
+    assert len(pattern.sources) == 5
+
+
+def test_without_a_model_tasks_are_compared_by_words_and_that_is_said(
+    mem: Mem, tmp_path: Path
+) -> None:
+    work_on_login(mem)
+    mem.embedder_of = lambda settings: StaticEmbedder(str(tmp_path / "none"))
+    done = mem.consolidate()
+    assert [line.what for line in done.lines] == ["pitfall", "pattern"]
+    (note,) = [one.reason for one in done.left_out if not one.sources]
+    assert "by words and files alone" in note
+
+
+def test_a_pattern_that_is_not_sure_enough_is_left_out_and_said(mem: Mem) -> None:
+    for number, goal in enumerate(LOGIN[:2]):
+        mem.record_episode(episode={**told(goal, number), "outcome": "unknown"})
+    done = mem.consolidate()
+    assert mem.list(kind="pattern") == ()
+    assert any("only 0.66 sure" in one.reason for one in done.left_out)
+
+
+def test_a_resolved_error_becomes_a_pitfall_and_an_unresolved_one_does_not(mem: Mem) -> None:
+    mem.record_episode("Fix the build", "success", errors=["KeyError: no name => read it once"])
+    mem.record_episode("Fix the docs", "failure", errors=["OSError: disk is full"])
+    mem.consolidate()
+    (pitfall,) = mem.list(kind="pitfall")
+    assert pitfall.detail["prevention"] == "read it once"
+    assert pitfall.detail["why"] == "no name"
+    (hit,) = [hit for hit in mem.recall("KeyError name") if hit.kind == "pitfall"]
+    assert hit.id == pitfall.id
+
+
+@pytest.mark.parametrize("origin", ["user", "tool"])
+def test_a_pitfall_that_expired_is_revived_when_the_error_comes_up_again(
+    project: Path, environment: dict[str, str], clock: Clock, origin: str
+) -> None:
+    def stumble(memory: Mem, goal: str, line: int) -> str:
+        error = f"KeyError: no name in line {line} => read the settings once, in time {line}"
+        return memory.record_episode(goal, "success", errors=[error]).address
+
+    with recollect.open(project, clock=clock, environment=environment, origin=origin) as memory:
+        stumble(memory, "Fix the build", 3)
+        memory.consolidate()
+        (before,) = memory.list(kind="pitfall")
+        clock.advance(days=1000)
+        memory.consolidate()
+        (gone,) = memory.list(kind="pitfall", status="archived")
+        assert (gone.id, gone.detail["faded"]) == (before.id, "2029-06-17")
+        again = stumble(memory, "Fix the release", 77)
+        (line,) = [one for one in memory.consolidate().lines if one.what == before.id]
+        assert "taken back out of the archive" in line.reason
+        assert not memory.list(kind="pitfall", status="archived")
+        (back,) = memory.list(kind="pitfall")
+        assert (back.id, back.status, back.label) == (before.id, before.status, before.label)
+        assert back.detail == before.detail
+        assert back.last_reinforced > gone.last_reinforced
+        assert again in back.evidence
+        assert back.id in [one.id for one in memory.links(again, relation=["example_of"]).reached]
+        memory.undo_consolidation()
+        (gone_again,) = memory.list(kind="pitfall", status="archived")
+        assert gone_again == gone
+        memory.archive(memory.restore(gone.id).id)
+        assert memory.consolidate().left_out[0].reason.endswith("somebody archived it")
+
+
+def test_what_is_derived_is_trusted_as_the_least_trusted_of_its_sources(
+    project: Path, environment: dict[str, str], clock: Clock
+) -> None:
+    with recollect.open(project, clock=clock, environment=environment, origin="user") as memory:
+        memory.record_episode(episode=told(LOGIN[0], 0))
+    with recollect.open(project, clock=clock, environment=environment, origin="agent") as memory:
+        for number, goal in enumerate(LOGIN[1:], 1):
+            memory.record_episode(episode=told(goal, number))
+        memory.consolidate()
+        (pattern,) = memory.list(kind="pattern")
+        assert pattern.label == "agent"
+
+
+def test_a_dry_run_says_what_would_be_done_and_changes_nothing(mem: Mem, clock: Clock) -> None:
+    fill(mem, clock)
+    before = rows_of(mem._project_space)
+    shown = mem.consolidate(dry_run=True)
+    assert rows_of(mem._project_space) == before
+    assert not shown.applied
+    assert {line.sign for line in shown.lines} == {"+", "~", "-"}
+    assert all(line.reason for line in shown.lines)
+    done = mem.consolidate()
+    assert [line.text for line in done.lines] == [line.text for line in shown.lines]
+
+
+def test_undo_restores_every_row(mem: Mem, clock: Clock) -> None:
+    fill(mem, clock)
+    before = rows_of(mem._project_space)
+    done = mem.consolidate()
+    assert rows_of(mem._project_space) != before
+    undone = mem.undo_consolidation()
+    assert undone.undo == done.undo
+    assert undone.restored and undone.removed
+    assert rows_of(mem._project_space) == before
+    again = mem.consolidate()
+    assert [line.text for line in again.lines] == [line.text for line in done.lines]
+
+
+def test_undo_is_refused_when_somebody_changed_what_came_of_it(mem: Mem) -> None:
+    work_on_login(mem)
+    mem.consolidate()
+    (pattern,) = mem.list(kind="pattern")
+    mem.recall("login form")
+    mem.archive(pattern.id)
+    held = rows_of(mem._project_space)
+    with pytest.raises(recollect.Conflict, match="changed since"):
+        mem.undo_consolidation()
+    assert rows_of(mem._project_space) == held
+
+
+def test_undo_works_with_words_that_look_like_secrets(mem: Mem) -> None:
+    errors = ['AuthError: password authentication failed, token="tokenizer" => set password: x']
+    mem.record_episode("Fix the credentials of the build", "success", errors=errors)
+    before = rows_of(mem._project_space)
+    mem.consolidate()
+    assert mem.list(kind="pitfall")
+    mem.undo_consolidation()
+    assert rows_of(mem._project_space) == before
+
+
+def test_without_a_consolidation_there_is_nothing_to_undo(mem: Mem) -> None:
+    mem.learn("the build uses make")
+    with pytest.raises(recollect.NotFound, match="no consolidation to undo"):
+        mem.undo_consolidation()
+
+
+def test_a_second_run_finds_nothing_new(mem: Mem, clock: Clock) -> None:
+    fill(mem, clock)
+    mem.consolidate()
+    before = rows_of(mem._project_space)
+    assert mem.consolidate().lines == ()
+    assert rows_of(mem._project_space) == before
+
+
+def test_more_of_the_same_adds_evidence_and_no_second_pattern(mem: Mem) -> None:
+    work_on_login(mem)
+    mem.consolidate()
+    (pattern,) = mem.list(kind="pattern")
+    later = mem.record_episode(episode=told("Add a captcha to the customers' login form", 9))
+    mem.consolidate()
+    (now,) = mem.list(kind="pattern")
+    assert now.id == pattern.id
+    assert later.address in now.evidence
+    assert now.confidence >= pattern.confidence
+
+
+def test_duplicates_give_way_and_recurring_notes_move_up(mem: Mem, clock: Clock) -> None:
+    fill(mem, clock)
+    mem.consolidate()
+    texts = [memory.text for memory in mem.list()]
+    assert sum("redis server" in text for text in texts) == 1
+    (note,) = [memory for memory in mem.list() if "staging" in memory.text]
+    assert (note.layer, note.owner) == ("project", "")
+    (weak,) = mem.list(status="archived")
+    assert "memcached" in weak.text
+    assert mem.recall("memcached")
+
+
+def test_opposites_are_linked_and_every_recall_of_one_side_says_so(mem: Mem) -> None:
+    always = mem.learn("always use tabs in python files", kind="policy")
+    never = mem.learn("never use tabs in python files", kind="policy")
+    found = {hit.id: hit.why for hit in mem.recall("tabs in python files")}
+    assert f"contradicts {never.id}" in found[always.id]
+    assert f"contradicts {always.id}" in found[never.id]
+    mem.archive(never.id)
+    found = {hit.id: hit.why for hit in mem.recall("tabs in python files")}
+    assert "contradicts" not in found[always.id]
+
+
+def test_old_episodes_are_summarised_then_archived_and_always_found(mem: Mem, clock: Clock) -> None:
+    mem.record_episode("Tidy the attic of the billing exporter", "success", files=["src/attic.py"])
+    work_on_login(mem)
+    mem.consolidate()
+    clock.advance(days=8)
+    mem.consolidate()
+    (old,) = [item for item in mem.episodes() if "attic" in item.goal]
+    assert (old.status, old.synopsis.split("\n")[1]) == ("active", "Files: src/attic.py")
+    clock.advance(days=30)
+    mem.consolidate()
+    kept = {item.goal: item.status for item in mem.episodes()}
+    assert kept["Tidy the attic of the billing exporter"] == "archived"
+    assert {kept[goal] for goal in LOGIN} == {"active"}, "a memory refers to them"
+    assert mem.recall("attic billing exporter")[0].status == "archived"
+    assert mem.episode(old.id).episode["context"]["files_involved"] == ["src/attic.py"]
+
+
+def test_what_a_tool_gave_is_a_note_for_thirty_days_and_stays_searchable(
+    project: Path, environment: dict[str, str], clock: Clock
+) -> None:
+    with recollect.open(project, clock=clock, environment=environment, origin="tool") as memory:
+        learned = memory.learn("the page says the port is 9090")
+        assert "note for 30 days" in learned.notes[0]
+        assert "9090" not in memory.briefing(query="which port does the page name").text
+        clock.advance(days=29)
+        memory.learn("the page says the port is 9090")
+        memory.consolidate()
+        (hit,) = memory.recall("page port")
+        assert hit.status == "active"
+        clock.advance(days=2)
+        memory.consolidate()
+        (hit,) = memory.recall("page port")
+        assert (hit.id, hit.status) == (learned.id, "archived")
+
+
+def test_it_runs_weekly_when_asked_to_be_due(mem: Mem, clock: Clock) -> None:
+    work_on_login(mem)
+    assert mem.consolidate(if_due=True).applied
+    assert "not due" in mem.consolidate(if_due=True).note
+    clock.advance(days=7)
+    assert mem.consolidate(if_due=True).applied
+
+
+def test_one_runner_at_a_time_and_a_lost_lease_does_nothing(mem: Mem, clock: Clock) -> None:
+    work_on_login(mem)
+    space = mem._project_space
+    job = space.write(
+        lambda tx: jobs_sql.take(tx, "consolidate", "other", clock(), lessons_steps.LEASE)
+    )
+    assert job is not None
+    with pytest.raises(recollect.Conflict, match="another consolidation is running"):
+        mem.consolidate()
+    clock.advance(seconds=181)
+    ready = lessons_steps.prepare(
+        space.read(lambda tx: lessons_steps_unseen.load(tx, clock())), clock(), MEANS
+    )
+    assert mem.consolidate().applied
+    held = rows_of(space)
+    with pytest.raises(recollect.Conflict, match="took over"):
+        space.write(lambda tx: lessons_steps.apply(tx, ready, job, "u-1", clock()))
+    assert rows_of(space) == held
+
+
+def test_a_memory_that_changed_while_the_plan_was_made_stops_it(mem: Mem, clock: Clock) -> None:
+    fill(mem, clock)
+    space = mem._project_space
+    ready = lessons_steps.prepare(
+        space.read(lambda tx: lessons_steps_unseen.load(tx, clock())), clock(), MEANS
+    )
+    (faded,) = [memory for memory in mem.list() if "memcached" in memory.text]
+    mem.remember(faded.id)
+    held = rows_of(space)
+    job = space.write(
+        lambda tx: jobs_sql.take(tx, "consolidate", "me", clock(), lessons_steps.LEASE)
+    )
+    assert job is not None
+    with pytest.raises(recollect.Conflict, match="changed while the plan was made"):
+        space.write(lambda tx: lessons_steps.apply(tx, ready, job, "u-1", clock()))
+    assert rows_of(space) == held
+
+
+class Failing:
+    """A transaction whose n-th statement fails."""
+
+    def __init__(self, tx: Tx, left: int) -> None:
+        self._tx = tx
+        self._left = left
+        self.space, self.for_update, self.skip_locked = tx.space, tx.for_update, tx.skip_locked
+        self.listed = tx.listed
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise StoreError("the disk is gone")
+
+    def run(self, sql: str, params: Params | None = None) -> list[Row]:
+        self._count()
+        return self._tx.run(sql, params)
+
+    def one(self, sql: str, params: Params | None = None) -> Row | None:
+        self._count()
+        return self._tx.one(sql, params)
+
+    def many(self, sql: str, rows: Iterable[Params]) -> None:
+        self._count()
+        self._tx.many(sql, rows)
+
+    def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
+        self._count()
+        self._tx.insert(table, columns, rows)
+
+    def new_entries(self, count: int) -> Sequence[int]:
+        self._count()
+        return self._tx.new_entries(count)
+
+    def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
+        self._count()
+        self._tx.add_words(stems)
+
+    def remove_words(self, entry: int) -> None:
+        self._count()
+        self._tx.remove_words(entry)
+
+    def match(
+        self,
+        stems: Sequence[str],
+        limit: int,
+        where: str,
+        params: Params,
+        *,
+        exact: bool = True,
+        vectors: bool = False,
+    ) -> list[Matched]:
+        self._count()
+        return self._tx.match(stems, limit, where, params, exact=exact, vectors=vectors)
+
+    def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
+        self._count()
+        return self._tx.these(entries, where, params)
+
+    def frequencies(self, stems: Sequence[str]) -> Frequencies:
+        self._count()
+        return self._tx.frequencies(stems)
+
+    finds_nearest = False
+
+    def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+        self._count()
+        self._tx.point(vectors)
+
+    def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
+        self._count()
+        return self._tx.nearest(vector, count, where, params)
+
+
+def until_it_works(space: Database, work: Callable[[Tx], object]) -> int:
+    """Fail each statement in turn; nothing of the work may remain. Gives their number."""
+    before = rows_of(space)
+    for number in range(10_000):
+        try:
+            space.write(lambda tx, left=number: work(Failing(tx, left)))  # type: ignore[misc]
+        except StoreError as error:
+            assert "the disk is gone" in str(error)
+            assert rows_of(space) == before, number
+        else:
+            return number
+    raise AssertionError("it never worked")
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_whichever_statement_fails_the_store_is_as_before(mem: Mem, clock: Clock) -> None:
+    fill(mem, clock)
+    space = mem._project_space
+    assert isinstance(space, SqliteDatabase)
+    now = clock()
+    job = space.write(lambda tx: jobs_sql.take(tx, "consolidate", "me", now, lessons_steps.LEASE))
+    assert job is not None
+    ready = lessons_steps.prepare(
+        space.read(lambda tx: lessons_steps_unseen.load(tx, now)), now, MEANS
+    )
+    count = until_it_works(space, lambda tx: lessons_steps.apply(tx, ready, job, "u-1", now))
+    assert count > 50
+    assert until_it_works(space, lambda tx: lessons_steps.undo(tx, now)) > 20
+
+
+def test_hundreds_of_episodes_are_looked_at_in_one_go(mem: Mem, clock: Clock) -> None:
+    def work(tx: Tx) -> None:
+        for number in range(300):
+            given = told(f"Task {number % 50} of the warehouse robot {number}", number)
+            row, _ = episodes_steps.prepared(given, "user", "user", clock())
+            episodes_steps.keep(tx, row)
+
+    mem._project_space.write(work)
+    assert mem.consolidate().episodes == 300

@@ -1,0 +1,143 @@
+"""Filters are part of the search: what passes one is found however much better the others match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.index import sql as index_sql
+from recollect.index import steps as index_steps
+from recollect.memory import steps as memory_steps
+from recollect.storage.database import Tx
+from tests.conftest import Clock
+
+Mem = recollect.Recollect
+BETTER = {"sqlite": 10_000, "postgres": 2_000}
+"""Filling is slow over a connection."""
+
+WANTED = 11
+LONG = "a note of many words about gardens and rivers that ends with one of them: deploy"
+
+
+def fill(mem: Mem, texts: Sequence[str], **fields: tuple[str, ...]) -> None:
+    """Memories that are written in one go: learning each looks at its neighbours."""
+    draft = memory_steps.Draft("a fact about the shop", **fields)  # type: ignore[arg-type]
+    (row, *_) = memory_steps.prepare(draft, "user", mem._clock(), "m-0")
+    count = mem._project_space.read(lambda tx: index_sql.count(tx, "memory"))
+    rows = [
+        row._replace(id=f"m-{place:07}", root=f"m-{place:07}", text=text, digest=str(place))  # type: ignore[arg-type]
+        for place, text in enumerate(texts, count + 1)
+    ]
+    columns = ", ".join(row._fields)
+
+    def work(tx: Tx) -> None:
+        tx.insert("memories", columns, rows)
+        index_sql.put_all(
+            tx, [(memory_steps.entry_of(one), index_steps.words_of(one.text)) for one in rows]
+        )
+
+    mem._project_space.write(work)
+
+
+def better(count: int) -> list[str]:
+    return [f"deploy deploy number {place}" for place in range(count)]
+
+
+def wanted() -> list[str]:
+    return [f"{LONG} {place}" for place in range(WANTED)]
+
+
+@pytest.fixture
+def by_words(project: Path, environment: dict[str, str], clock: Clock) -> Mem:
+    """A memory without meaning: words alone have to find everything."""
+    settings = environment | {"RECOLLECT_EMBEDDER": "off"}
+    return recollect.open(project, clock=clock, environment=settings, origin="user")
+
+
+def test_few_tagged_matches_among_many_better_ones_are_all_found(
+    by_words: Mem, engine: str
+) -> None:
+    with by_words as mem:
+        fill(mem, better(BETTER[engine]), tags=("web",))
+        fill(mem, wanted(), tags=("garden", "river"))
+        fill(mem, ["zebra"] * 3)
+        assert len(mem.recall("deploy", tags=["garden", "river"], limit=50)) == WANTED
+        assert len(mem.recall("deploy", tags=["garden"])) == 10
+        # A word that nearly everything holds is a word of the question too.
+        assert len(mem.recall("deploy the zebra", tags=["river"], limit=50)) == WANTED
+        assert mem.recall("deploy", tags=["river", "web"]) == ()
+        assert mem.recall("zebra", tags=["river"]) == ()
+
+
+def test_few_matches_for_a_file_among_many_better_ones_are_all_found(
+    by_words: Mem, engine: str
+) -> None:
+    with by_words as mem:
+        fill(mem, better(BETTER[engine]), scope=("src/web/**",))
+        fill(mem, wanted()[:4], scope=("src/api/**", "docs"))
+        fill(mem, wanted()[4:9], scope=("src/{api,cli}/users.py",))
+        fill(mem, wanted()[9:])  # applies everywhere
+        assert len(mem.recall("deploy", file="src/api/users.py", limit=50)) == WANTED
+        assert len(mem.recall("deploy", file="src/cli/users.py", limit=50)) == 7
+        assert len(mem.recall("deploy", file="docs/deploy.md", limit=50)) == 6
+        inside = str(Path(mem.project.root) / "docs" / "deploy.md")
+        assert len(mem.recall("deploy", file=inside, limit=50)) == 6
+        assert len(mem.recall("deploy", file="src/web/x.py", limit=200)) == 200
+
+
+def test_what_was_believed_then_is_found_among_many_later_versions(
+    by_words: Mem, clock: Clock
+) -> None:
+    with by_words as mem:
+        fill(mem, [*better(1_000), *wanted()])
+        clock.advance(days=2)
+        close = "UPDATE memories SET valid_to = :now, status = 'superseded' WHERE space = :space "
+        late = {"now": clock()}
+        space = mem._project_space
+        space.write(lambda tx: tx.run(f"{close} AND id <= 'm-0001000'", late))
+        space.write(lambda tx: tx.run("UPDATE entries SET status = 'superseded' WHERE at >= 0"))
+        clock.advance(days=2)
+        space.write(lambda tx: tx.run(f"{close} AND id > 'm-0001000'", {"now": clock()}))
+        clock.advance(days=2)
+        assert len(mem.recall("deploy", as_of="3d", limit=50)) == WANTED
+
+
+def test_filters_hold_for_what_is_found_by_meaning(mem: Mem, engine: str) -> None:
+    fill(mem, ["a canine hospital"] * (BETTER[engine] * 7 // 10), scope=("a/*",))
+    fill(mem, ["the wildlife nurse"] * WANTED, tags=("pets",))
+    mem.rebuild(missing=True)
+    asked = "animal doctor"
+    assert {hit.text for hit in mem.recall(asked)} == {"a canine hospital"}
+    assert not mem.recall(asked, tags=["nothing"])
+    assert len(mem.recall(asked, tags=["pets"], limit=50)) == WANTED
+    assert len(mem.recall(asked, file="b/c.py", limit=50)) == WANTED
+
+
+def test_a_session_that_is_asked_for_may_fill_the_answer(mem: Mem) -> None:
+    """That one source may not flood the answer is for questions that leave the source open."""
+    for place in range(8):
+        mem.record("s", f"deploy log line {place}", role="tool")
+    assert len(mem.recall("deploy log")) == 2
+    assert len(mem.recall("deploy log", session="s")) == 8
+
+
+def test_tags_and_scopes_follow_the_memory(mem: Mem) -> None:
+    learned = mem.learn("deploy on Friday", tags=["a"])
+    mem.learn("deploy on Friday", tags=["b"])
+    assert [hit.id for hit in mem.recall("deploy", tags=["a", "b"])] == [learned.id]
+    mem.rebuild()
+    assert [hit.id for hit in mem.recall("deploy", tags=["a", "b"])] == [learned.id]
+    mem._project_space.write(lambda tx: index_sql.remove(tx, "memory", learned.id))
+    left = mem._project_space.read(lambda tx: tx.one("SELECT count(*) FROM facets"))
+    assert left == (0,)
+
+
+@pytest.mark.parametrize("odd", ["", ",", '"', "a\0b", "\ud800", "x" * 5_000, "%", "ä/ö"])
+def test_any_text_is_a_tag(mem: Mem, odd: str) -> None:
+    mem.learn("deploy with care", tags=[odd, "plain"])
+    mem.learn("who deploys has to stay until evening", tags=["other"])
+    assert len(mem.recall("deploy", tags=[odd])) == 1
+    assert len(mem.recall("deploy", tags=["plain"])) == 1

@@ -1,0 +1,267 @@
+"""Ranking: words and meaning first, then what stands around them, and nothing without bounds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.recall import ranking
+from recollect.recall.ranking import Candidate, Question
+
+HOUR = 3_600_000_000
+DAY = 24 * HOUR
+ASKED = Question((3.0, 1.0), 20.0)
+
+
+def candidate(entry: int, counts: tuple[int, ...] = (1, 1), **known: object) -> Candidate:
+    """A message of its own session, an ordinary match; the lower its number, the newer it is."""
+    held: dict[str, object] = {
+        "length": 20,
+        "cosine": 0.5,
+        "at": (100 - entry) * 30 * DAY,
+        "session": f"session {entry}",
+        "seq": 9,
+        "role": "assistant",
+    }
+    return Candidate(entry, counts, **{**held, **known})  # type: ignore[arg-type]
+
+
+def order(question: Question, candidates: list[Candidate]) -> list[int]:
+    scores = ranking.newest_first(question, candidates, ranking.scores(question, candidates))
+    ranked = zip(scores, candidates, strict=True)
+    best_first = sorted(ranked, key=lambda one: (-one[0], -one[1].at))
+    return [item.entry for _, item in best_first]
+
+
+def test_more_of_the_telling_words_come_first() -> None:
+    both, telling, other = candidate(1), candidate(2, (1, 0)), candidate(3, (0, 1))
+    assert order(ASKED, [other, telling, both]) == [1, 2, 3]
+
+
+def test_meaning_decides_between_equal_words() -> None:
+    assert order(ASKED, [candidate(2, cosine=0.3), candidate(1, cosine=0.6)]) == [1, 2]
+
+
+def test_meaning_finds_what_shares_no_word() -> None:
+    near, far = candidate(1, (0, 0), cosine=0.7), candidate(2, (0, 0), cosine=0.36)
+    assert order(ASKED, [far, near]) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("counts", "cosine", "near"),
+    [((0, 0), 0.2, False), ((0, 0), 0.5, True), ((0, 1), 0.0, True), ((), 0.0, False)],
+)
+def test_a_candidate_without_a_word_must_be_near_in_meaning(
+    counts: tuple[int, ...], cosine: float, near: bool
+) -> None:
+    assert ranking.is_near(candidate(1, counts, cosine=cosine)) is near
+
+
+def test_a_large_store_is_searched_by_meaning_only_if_words_do_not_suffice() -> None:
+    telling, common = candidate(1, (1, 0)), candidate(2, (0, 1))
+    assert ranking.needs_meaning(ASKED, [telling], ranking.SMALL)
+    assert not ranking.needs_meaning(ASKED, [common, telling], ranking.SMALL + 1)
+    assert ranking.needs_meaning(ASKED, [common], ranking.SMALL + 1)
+    assert ranking.needs_meaning(Question((), 0.0), [], ranking.SMALL + 1)
+
+
+def test_an_answer_is_found_beside_its_question() -> None:
+    question = candidate(1, session="s", seq=4)
+    answer = candidate(2, (0, 0), session="s", seq=5, cosine=0.36)
+    stray = candidate(3, (0, 0), cosine=0.36)
+    assert order(ASKED, [stray, answer, question]) == [1, 2, 3]
+
+
+def test_words_that_are_spread_over_a_few_messages_count_together() -> None:
+    here = [candidate(1, (1, 0), session="s", seq=4), candidate(2, (0, 1), session="s", seq=7)]
+    apart = [candidate(3, (1, 0), session="t", seq=4), candidate(4, (0, 1), session="t", seq=90)]
+    scores = ranking.scores(ASKED, here + apart)
+    assert scores[0] > scores[2]
+    assert scores[1] > scores[3]
+
+
+def test_what_opens_a_session_comes_first() -> None:
+    later, opening, early = candidate(3, seq=9), candidate(1, seq=0), candidate(2, seq=3)
+    assert order(ASKED, [later, opening, early]) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("question", "speaker"),
+    [
+        ("how often do I go to the gym", "user"),
+        ("what did we decide about the schema", ""),
+        ("which book did you recommend to me", "assistant"),
+        ("fix the parser", ""),
+        ("miners and their imine", ""),
+    ],
+)
+def test_a_question_says_whose_words_it_asks_for(question: str, speaker: str) -> None:
+    assert ranking.speaker_of(question) == speaker
+
+
+def test_the_words_of_the_one_asked_for_come_first() -> None:
+    by_user, by_agent = candidate(1, role="user"), candidate(2, role="assistant")
+    assert order(ASKED._replace(speaker="user"), [by_agent, by_user]) == [1, 2]
+    assert order(ASKED._replace(speaker="assistant"), [by_agent, by_user]) == [2, 1]
+
+
+def test_what_was_said_in_the_time_asked_about_comes_first() -> None:
+    early, late = candidate(1, at=10 * DAY), candidate(2, at=80 * DAY)
+    assert order(ASKED._replace(period=(5 * DAY, 15 * DAY)), [late, early]) == [1, 2]
+    assert order(ASKED._replace(period=(70 * DAY, 80 * DAY)), [late, early]) == [2, 1]
+
+
+def test_other_sessions_of_the_same_hour_come_with_a_hit() -> None:
+    hit = candidate(1, (5, 5), at=100 * DAY)
+    before = candidate(2, (0, 0), at=100 * DAY - HOUR // 4)
+    after = candidate(3, (0, 0), at=100 * DAY + HOUR // 4)
+    long_ago = candidate(4, (0, 0), at=40 * DAY)
+    assert order(ASKED, [long_ago, after, before, hit]) == [1, 2, 3, 4]
+
+
+def test_the_newer_of_two_statements_about_the_same_thing_comes_first() -> None:
+    old, new = candidate(1, (2, 2), at=DAY), candidate(2, (1, 1), at=90 * DAY)
+    assert order(ASKED, [old, new]) == [2, 1]
+
+
+def test_a_newer_statement_about_something_else_does_not() -> None:
+    old, other = candidate(1, (2, 0), at=DAY), candidate(2, (0, 1), at=90 * DAY, cosine=0.55)
+    assert order(ASKED, [old, other]) == [1, 2]
+
+
+def test_a_newer_statement_about_another_number_does_not() -> None:
+    asked = Question((4.0, 4.0, 3.0), 20.0)
+    seventh, ninth = candidate(1, (1, 1, 1), at=DAY), candidate(2, (1, 1, 0), at=90 * DAY)
+    assert order(asked, [seventh, ninth]) == [2, 1]
+    numbered = asked._replace(names=ranking.names_among(["worker", "port", "w7"]))
+    assert order(numbered, [seventh, ninth]) == [1, 2]
+
+
+def test_a_newer_statement_by_the_other_side_does_not() -> None:
+    old = candidate(1, (2, 2), at=DAY, role="user")
+    assert order(ASKED, [old, candidate(2, at=90 * DAY, role="assistant")]) == [1, 2]
+
+
+def test_a_newer_statement_that_is_far_worse_does_not() -> None:
+    old, vague = candidate(1, (9, 9), at=DAY), candidate(2, (1, 1), at=90 * DAY, cosine=0.1)
+    assert order(ASKED, [old, vague]) == [1, 2]
+
+
+def test_a_newer_statement_that_cannot_be_trusted_does_not() -> None:
+    old, new = candidate(1, (2, 2), at=DAY), candidate(2, (1, 1), at=90 * DAY, trusted=False)
+    assert order(ASKED, [old, new]) == [1, 2]
+    assert order(ASKED, [old._replace(trusted=False), new]) == [2, 1]
+
+
+def test_a_text_that_was_said_again_stands_there_once_and_counts_as_new() -> None:
+    first = candidate(1, digest="same", at=DAY)
+    changed = candidate(2, at=60 * DAY, cosine=0.55)
+    again = candidate(3, digest="same", at=90 * DAY)
+    assert order(ASKED, [first, changed]) == [2, 1]
+    assert order(ASKED, [again, changed, first]) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("question", "terms"),
+    [
+        ("How many plants did I get last month?", ["plants", "month"]),
+        ("Do you know what I got?", ["know", "got"]),
+        ("which database", ["database"]),
+        ("", []),
+    ],
+)
+def test_words_that_only_ask_are_not_searched_if_others_are_left(
+    question: str, terms: list[str]
+) -> None:
+    assert ranking.subject(question) == terms
+
+
+def test_a_rare_word_weighs_more_than_a_common_one() -> None:
+    rare, common = ranking.weight(1000, 2, 1.0), ranking.weight(1000, 500, 1.0)
+    assert rare > common > 0
+    assert ranking.weight(1000, 2, 0.3) == pytest.approx(0.3 * rare)
+    assert ranking.weight(10, 99, 1.0) >= 0
+
+
+def test_nothing_gives_nothing() -> None:
+    assert ranking.scores(ASKED, []) == []
+    assert ranking.scores(Question((), 0.0), [candidate(1, (), cosine=0.0, length=0)])[0] >= 0
+
+
+candidates = st.lists(
+    st.builds(
+        Candidate,
+        entry=st.integers(1, 10**6),
+        counts=st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)),
+        length=st.integers(0, 5000),
+        cosine=st.floats(-1, 1),
+        at=st.integers(0, 2 * 10**15),
+        session=st.sampled_from(["", "a", "b", "c"]),
+        seq=st.integers(0, 12),
+        role=st.sampled_from(["user", "assistant", "tool", ""]),
+        trusted=st.booleans(),
+        digest=st.sampled_from(["", "x", "y"]),
+    ),
+    max_size=12,
+    unique_by=lambda item: item.entry,
+)
+questions = st.builds(
+    Question,
+    weights=st.tuples(*[st.floats(0, 12)] * 3),
+    average=st.floats(0, 500),
+    speaker=st.sampled_from(["", "user", "assistant"]),
+    period=st.none() | st.just((0, 10**15)),
+)
+
+
+@given(questions, candidates)
+def test_a_score_is_bounded(question: Question, held: list[Candidate]) -> None:
+    assert all(0 <= score <= ranking.HIGHEST + 1e-9 for score in ranking.scores(question, held))
+
+
+@given(questions, candidates, st.randoms(use_true_random=False))
+def test_a_score_does_not_depend_on_the_order_of_the_candidates(
+    question: Question, held: list[Candidate], rng: object
+) -> None:
+    mixed = held[:]
+    rng.shuffle(mixed)  # type: ignore[attr-defined]
+    one = dict(zip(held, ranking.scores(question, held), strict=True))
+    other = dict(zip(mixed, ranking.scores(question, mixed), strict=True))
+    assert one == pytest.approx(other)
+
+
+@given(questions, candidates)
+def test_what_is_not_trusted_changes_nothing_for_what_is(
+    question: Question, held: list[Candidate]
+) -> None:
+    trusted = [item for item in held if item.trusted]
+    among_all = dict(zip(held, ranking.scores(question, held), strict=True))
+    alone = dict(zip(trusted, ranking.scores(question, trusted), strict=True))
+    assert {item: among_all[item] for item in trusted} == alone
+
+
+@given(questions, candidates)
+def test_a_question_gets_the_same_answer_twice(question: Question, held: list[Candidate]) -> None:
+    assert ranking.scores(question, held) == ranking.scores(question, held)
+
+
+def test_a_message_that_only_asks_the_question_steps_back_and_is_not_the_newer() -> None:
+    answer = candidate(1, (1, 0), at=DAY, role="user")
+    asking = candidate(2, (1, 1), at=90 * DAY, role="user")
+    assert order(ASKED, [answer, asking]) == [2, 1]
+    assert order(ASKED, [answer, asking._replace(restates=True)]) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("question", "stems"),
+    [
+        ("Which port has Redis?", {"which", "port", "has", "redis"}),
+        ("which port has redis", {"which", "port", "has", "redis"}),
+        ("Redis: welcher Port?", {"redis", "welcher", "port"}),
+        ("redis port", set()),
+        ("", set()),
+    ],
+)
+def test_what_is_put_as_a_question(question: str, stems: set[str]) -> None:
+    assert ranking.asked_in(question) == stems

@@ -1,0 +1,70 @@
+"""Indexing again changes no answer, and leaves nothing behind of what was there before."""
+
+from __future__ import annotations
+
+import recollect
+from recollect.index import sql_vectors as index_sql_vectors
+from recollect.index import steps_vectors as index_steps_vectors
+from recollect.interfaces.screens import memories, results, sessions, work
+from recollect.operation_table import OPERATIONS
+
+QUESTIONS = ("why is the upload refused", "document1z", "who tags a release", "the leak")
+
+
+def fill(mem: recollect.Recollect) -> None:
+    for number in range(12):
+        mem.record(f"s-{number // 4}", f"Upload {number} was refused by the proxy, file{number}x")
+    mem.learn("Uploads above twenty megabytes are refused by the proxy", kind="reference")
+    mem.store("plan", "the plan for the release is kept as document1z")
+    mem.record_episode("find the leak in the proxy", outcome="success")
+    mem.learn_procedure("release", "how somebody tags a release", steps=["tag it"])
+
+
+def answers(mem: recollect.Recollect) -> list[list[tuple[str, float]]]:
+    return [
+        [(hit.address, round(hit.score, 9)) for hit in mem.recall(question)]
+        for question in QUESTIONS
+    ]
+
+
+def test_a_rebuild_gives_the_same_answers(mem: recollect.Recollect) -> None:
+    fill(mem)
+    mem.rebuild(missing=True)
+    before = answers(mem)
+    assert all(before)
+    for _ in range(3):
+        done = mem.rebuild()
+        assert (done.indexed, done.embedded) == (16, 16)
+        assert answers(mem) == before
+    assert mem.rebuild(missing=True).embedded == 0
+
+
+def test_nothing_to_index_is_no_error(mem: recollect.Recollect) -> None:
+    assert mem.rebuild().indexed == 0
+    mem.learn("one")
+    assert mem.rebuild().indexed == 1
+
+
+def test_a_vector_that_was_made_again_stands_in_its_block_once(mem: recollect.Recollect) -> None:
+    fill(mem)
+    for _ in range(3):
+        mem.rebuild()
+    with mem:
+        held = mem._project_space.read(
+            lambda tx: (index_sql_vectors.blocks(tx), index_steps_vectors.coverage(tx).embedded)
+        )
+    blocks, made = held
+    places = [entry for block in blocks for entry in block.entries]
+    assert len(places) == len(set(places))
+    assert not blocks or len(places) == made
+
+
+def test_every_command_can_be_shown_to_a_person() -> None:
+    known = {*results._SHOWN, *memories.SHOWN, *sessions.SHOWN, *work.SHOWN}
+    assert set(OPERATIONS) <= known
+
+
+def test_a_rebuild_says_what_it_did(mem: recollect.Recollect) -> None:
+    mem.learn("Uploads above twenty megabytes are refused by the proxy")
+    shown = results.show("rebuild", mem.rebuild())
+    assert shown.startswith("indexed 1 record by words, made 1 vector by static-")

@@ -1,0 +1,95 @@
+"""`outdated_by` names a statement that replaces another one, and nothing that merely shares words."""
+
+from __future__ import annotations
+
+import pytest
+
+import recollect
+from recollect.recall import replaced
+from recollect.recall.replaced import Said
+from tests.conftest import Clock
+
+Mem = recollect.Recollect
+
+
+def marks(mem: Mem, question: str, **filters: str) -> dict[str, str]:
+    """What is marked, and what it is said to be replaced by."""
+    found = mem.recall(question, **filters)  # type: ignore[arg-type]
+    texts = {hit.address: hit.text for hit in found}
+    return {
+        hit.text: texts.get(hit.outdated_by, hit.outdated_by) for hit in found if hit.outdated_by
+    }
+
+
+@pytest.mark.parametrize("session", ["a", "b"])
+def test_the_users_older_statement_names_the_newer_one_also_in_one_session(
+    mem: Mem, clock: Clock, session: str
+) -> None:
+    old, new = "Redis listens on port 6380", "Fine. Redis listens on port 6381 now. Go on."
+    mem.record("a", old)
+    clock.advance(seconds=300)
+    mem.record(session, new)
+    assert marks(mem, "which port has redis") == {old: new}
+
+
+def test_the_newest_of_several_is_named(mem: Mem, clock: Clock) -> None:
+    said = [f"We are on PostgreSQL {version}" for version in (14, 15, 16)]
+    for number, text in enumerate(said):
+        mem.record(f"s{number}", text)
+        clock.advance(days=10)
+    assert marks(mem, "which postgresql are we on") == dict.fromkeys(said[:2], said[2])
+
+
+def test_a_memory_replaces_what_was_said_before(mem: Mem, clock: Clock) -> None:
+    mem.record("s", "The main branch is called master")
+    clock.advance(days=10)
+    mem.learn("The main branch is called main")
+    assert marks(mem, "main branch") == {
+        "The main branch is called master": "The main branch is called main"
+    }
+
+
+def test_a_superseded_version_names_the_one_in_force(mem: Mem, clock: Clock) -> None:
+    mem.learn("Redis listens on port 6380")
+    clock.advance(days=10)
+    new = mem.learn("Redis listens on port 6381")
+    assert marks(mem, "redis port") == {}
+    assert marks(mem, "redis port", as_of="5d") == {"Redis listens on port 6380": new.address}
+
+
+@pytest.mark.parametrize(
+    ("role", "old", "new"),
+    [
+        ("user", "Fix the flaky login test in CI", "The login test is flaky again, fix it"),
+        ("user", "The login test fails on port 80", "Does the login test run on port 81?"),
+        ("user", "Is the login test on port 80?", "Is the login test on port 81?"),
+        ("user", "If the login test is on port 80, stop", "If the login test is on port 81, stop"),
+        ("user", "Add a login test for admins", "Add a login test for guests"),
+        ("user", "The login test lives in tests/a.py", "The login test imports tests/b.py"),
+        ("user", "Run the login test 3 times", "Look at step 4 of the login test"),
+        ("assistant", "The login test is on port 80", "The login test is on port 81"),
+        ("tool", "The login test is on port 80", "The login test is on port 81"),
+    ],
+)
+def test_what_merely_shares_words_is_not_marked(
+    mem: Mem, clock: Clock, role: str, old: str, new: str
+) -> None:
+    mem.record("a", old, role=role)
+    clock.advance(days=40)
+    mem.record("b", new, role=role)
+    assert len(mem.recall("login test port")) == 2
+    assert marks(mem, "login test port") == {}
+
+
+def test_what_the_user_pasted_is_not_theirs(mem: Mem, clock: Clock) -> None:
+    mem.record("a", "Redis listens on port 6380")
+    clock.advance(days=1)
+    mem.record("b", "Look at this:\n```\nRedis listens on port 6381\n```")
+    assert marks(mem, "redis port") == {}
+
+
+def test_two_memories_are_left_to_what_is_known_of_them() -> None:
+    texts = [Said("The port is 80", 1, True), Said("The port is 81", 2, True)]
+    assert replaced.replaced(texts, {"port"}) == {}
+    assert replaced.replaced([texts[0], texts[1]._replace(settled=False)], {"port"}) == {0: 1}
+    assert replaced.replaced([texts[0], texts[1]._replace(settled=False)], {"redis"}) == {}

@@ -1,0 +1,35 @@
+"""More values than a statement takes: SQLite binds 32,766 of them, PostgreSQL 65,535."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from recollect.episodes import sql as episodes_sql
+from recollect.freshness import sql as freshness_sql
+from recollect.links import sql as links_sql
+from recollect.memory import sql as memory_sql
+from recollect.memory import sql_injections as memory_sql_injections
+from recollect.storage.database import Database, Tx
+
+IDS = [f"m-{number}" for number in range(70_000)]
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        memory_sql.get_many,
+        memory_sql.sketches,
+        memory_sql.stated,
+        memory_sql_injections.verdicts,
+        links_sql.touching,
+        freshness_sql.of_memories,
+        freshness_sql.last_looks,
+        episodes_sql.get_many,
+    ],
+)
+def test_any_number_of_records_can_be_asked_for(
+    new_database: Callable[..., Database], look: Callable[[Tx, list[str]], object]
+) -> None:
+    assert not new_database().read(lambda tx: look(tx, IDS))

@@ -1,0 +1,331 @@
+"""The newest unit, which the model just asked for, is never elided; too long, it is cut in its middle."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.providers.formats import to_wire
+from recollect.text.messages import Numbered, said
+from recollect.text.tokens import PRIMING, Measure, chars_of, count_message, count_prompt
+from recollect.types.records import Message, ToolCall
+from recollect.window.eliding import elide
+from recollect.window.limits import Budget, Limits, proactive, reactive, validation
+from recollect.window.trim import Plan, WindowState, plan, state_body, state_from_body, view
+from recollect.window.units import Unit, units_of
+from tests.builders.sessions import number, sessions
+
+FRESH = WindowState("s1")
+TASK = Message("user", "Find the reason for the slow start of the server, please.")
+targets = st.integers(0, 6_000)
+budgets = st.builds(
+    lambda target, more, limit: Budget(target + more, target, limit=target + limit),
+    targets,
+    st.sampled_from([0, 500]),
+    st.sampled_from([0, 300, 2_000]),
+)
+
+
+def by_words(text: str) -> int:
+    """An exact counter."""
+    return len(text.split())
+
+
+measures = st.sampled_from([2.5, 4.1, by_words])
+
+
+def call(*call_ids: str, name: str = "Bash", **arguments: Any) -> Message:
+    calls = (ToolCall(call_id, name, json.dumps(arguments)) for call_id in call_ids)
+    return Message("assistant", "", tuple(calls))
+
+
+def result(call_id: str, text: Any, failed: bool = False) -> Message:
+    return Message("tool", text, call_id=call_id, is_error=failed)
+
+
+def stub(why: str, seq: int) -> str:
+    return f"[{why}: memory://session/s1/messages/{seq}-{seq}]"
+
+
+def lines(count: int, word: str = "line") -> str:
+    return "".join(f"{word} {at} of the output\n" for at in range(count))
+
+
+def newest(session: Sequence[Numbered]) -> Unit | None:
+    """The last turn of the model, when it has results or nothing was said after it."""
+    units = units_of(session)
+    for unit in reversed(units):
+        if unit.members[0].message.role == "assistant":
+            asked = unit.members[-1].message.role == "tool"
+            return unit if asked or unit is units[-1] else None
+    return None
+
+
+def messages_of(unit: Unit) -> list[Message]:
+    return [member.message for member in unit.members]
+
+
+def shows(prompt: Sequence[Message], wanted: Sequence[Message]) -> bool:
+    """Whether these messages stand in a prompt, one after the other, byte for byte."""
+    return any(
+        list(prompt[at : at + len(wanted)]) == list(wanted)
+        for at in range(len(prompt) - len(wanted) + 1)
+    )
+
+
+def always_kept(done: Plan, session: Sequence[Numbered], measure: Measure) -> int:
+    """The tokens of what stands beside the newest unit when nothing else is left."""
+    users = [n.message for n in session if n.message.role == "user"]
+    shown = view(done.state, session)
+    kept = [m for m in shown if m.role == "system" or (m.role == "user" and m in users)]
+    return PRIMING + sum(count_message(message, measure) for message in kept)
+
+
+# ---------------------------------------------------------------- laws
+
+
+@settings(deadline=None, max_examples=150)
+@given(sessions(), budgets, measures)
+def test_the_newest_unit_is_byte_identical_whenever_the_prompt_with_it_fits(
+    session: list[Numbered], budget: Budget, measure: Measure
+) -> None:
+    done = plan(FRESH, session, budget, measure)
+    unit = newest(session)
+    if unit is None or shows(view(done.state, session), messages_of(unit)):
+        return
+    whole = sum(count_message(message, measure) for message in messages_of(unit))
+    assert always_kept(done, session, measure) + whole > max(budget.target, budget.limit)
+
+
+@settings(deadline=None, max_examples=150)
+@given(sessions(), budgets, measures)
+def test_trimming_twice_changes_nothing_and_a_reopened_state_gives_the_same_bytes(
+    session: list[Numbered], budget: Budget, measure: Measure
+) -> None:
+    once = plan(FRESH, session, budget, measure)
+    twice = plan(once.state, session, budget, measure)
+    assert twice.state == once.state and not twice.changed
+    reopened = state_from_body(json.loads(json.dumps(state_body(once.state))))
+    assert reopened == once.state
+    assert view(reopened, session) == view(once.state, session)
+    assert count_prompt(view(once.state, session), measure) == once.after
+
+
+@settings(deadline=None, max_examples=150)
+@given(sessions(), budgets)
+def test_eliding_stops_as_soon_as_the_target_is_reached(
+    session: list[Numbered], budget: Budget
+) -> None:
+    done = plan(FRESH, session, budget)
+    if not done.changed or not done.state.elided_to:
+        return
+    earlier = [n.seq for n in session if n.seq < done.state.elided_to]
+    with_one_less = done.state._replace(elided_to=max(earlier, default=0))
+    assert count_prompt(view(with_one_less, session)) > budget.target or view(
+        with_one_less, session
+    ) == view(done.state, session)
+
+
+@settings(deadline=None, max_examples=150)
+@given(sessions(), budgets, measures)
+def test_a_cut_result_keeps_head_tail_address_call_id_and_error_flag(
+    session: list[Numbered], budget: Budget, measure: Measure
+) -> None:
+    done = plan(FRESH, session, budget, measure)
+    by_call = {n.message.call_id: n for n in session if n.message.role == "tool"}
+    cuts = dict(done.state.cuts)
+    shown = {m.call_id: m for m in view(done.state, session) if m.role == "tool"}
+    assert set(cuts) <= {n.seq for n in session}
+    for call_id, message in shown.items():
+        seq, whole = by_call[call_id]
+        assert (message.call_id, message.is_error) == (whole.call_id, whole.is_error)
+        if cuts.get(seq) and seq > done.state.elided_to:
+            before, after = said(message).split(f"memory://session/s1/messages/{seq}-{seq}")
+            head, tail = before.rpartition("[")[0], after.partition("]")[2]
+            assert head.strip() and tail.strip()
+            assert said(whole).startswith(head.rstrip("\n"))
+            assert said(whole).endswith(tail.lstrip("\n"))
+
+
+@settings(deadline=None, max_examples=100)
+@given(sessions())
+def test_no_refusal_shows_more_of_a_result_than_the_one_before(session: list[Numbered]) -> None:
+    rejected = count_prompt(view(FRESH, session))
+    state = FRESH
+    for attempt in (1, 2, 3):
+        before = {m.call_id: chars_of(m) for m in view(state, session) if m.role == "tool"}
+        state = plan(state, session, reactive(Limits(context=100_000), attempt, rejected)).state
+        after = {m.call_id: chars_of(m) for m in view(state, session) if m.role == "tool"}
+        # One stub may be a letter longer than another.
+        assert all(length <= max(before[call_id], 100) for call_id, length in after.items())
+
+
+# ---------------------------------------------------------------- examples
+
+
+def test_a_result_above_a_quarter_of_the_window_is_shown_whole() -> None:
+    limits = Limits(context=10_000)
+    old = [m for n in range(6) for m in (call(f"c{n}"), result(f"c{n}", lines(200)))]
+    asked = [call("new", command="cat log"), result("new", lines(400))]
+    session = number([TASK, *old, *asked])
+    done = plan(FRESH, session, proactive(limits))
+    assert done.changed
+    assert view(done.state, session)[-2:] == asked
+
+
+def test_a_result_above_the_target_is_whole_as_long_as_the_model_takes_it() -> None:
+    limits = Limits(context=10_000)
+    asked = [call("new", command="cat log"), result("new", "x" * 22_000)]
+    session = number([TASK, call("a"), result("a", lines(400)), *asked])
+    done = plan(FRESH, session, proactive(limits))
+    assert done.dropped == ((2, 3),) and limits.context * 0.75 < done.after <= limits.effective
+    assert view(done.state, session)[-2:] == asked
+    assert not plan(done.state, session, validation(limits)).changed
+
+
+def test_a_result_that_is_longer_than_the_window_is_cut_in_its_middle() -> None:
+    text = lines(4_000)
+    session = number([TASK, call("new", command="cat log"), result("new", text, failed=True)])
+    done = plan(FRESH, session, proactive(Limits(context=10_000)))
+    last = view(done.state, session)[-1]
+    assert done.fits and done.elided == (3,) and done.dropped == ()
+    head, tail = str(last.content).split("memory://session/s1/messages/3-3")
+    assert text.startswith(head[:5_000]) and text.endswith(tail[-5_000:])
+    assert last.is_error and last.call_id == "new"
+    assert done.after > 0.9 * done.target
+
+
+def test_a_big_system_prompt_leaves_the_newest_result_a_part_of_the_rest() -> None:
+    system = Message("system", "You are careful. " * 1_000)
+    session = number([system, TASK, call("new"), result("new", lines(4_000))])
+    done = plan(FRESH, session, proactive(Limits(context=10_000)))
+    prompt = view(done.state, session)
+    assert prompt[-1].call_id == "new" and len(str(prompt[-1].content)) > 1_500
+    assert done.target < done.after < 10_000
+    assert plan(done.state, session, proactive(Limits(context=10_000))).state == done.state
+
+
+def test_results_of_parallel_calls_share_the_room_and_the_short_ones_stay_whole() -> None:
+    texts = [lines(4_000, "first"), "three files\n", lines(3_000, "third"), lines(50, "fourth")]
+    ids = [f"p{at}" for at in range(len(texts))]
+    session = number([TASK, call(*ids), *map(result, ids, texts)])
+    done = plan(FRESH, session, proactive(Limits(context=10_000)))
+    shown = [str(message.content) for message in view(done.state, session)[-4:]]
+    assert shown[1] == texts[1] and shown[3] == texts[3]
+    assert done.elided == (3, 5) and done.fits
+    assert abs(len(shown[0]) - len(shown[2])) < 50 and len(shown[0]) > 4_000
+    for text, seq in ((shown[0], 3), (shown[2], 5)):
+        assert f"memory://session/s1/messages/{seq}-{seq}" in text
+
+
+def test_blocks_are_cut_in_their_middle_and_what_is_no_text_stays_whole_or_goes() -> None:
+    image = {"type": "image", "url": "https://example.org/a.png"}
+    blocks: Any = (
+        {"type": "text", "text": lines(200, "head")},
+        image,
+        {"type": "text", "text": lines(3_000, "middle")},
+        {"type": "opaque", "as": "anthropic", "block": {"type": "x", "text": lines(3_000)}},
+        image,
+        {"type": "text", "text": lines(200, "tail"), "rest": {"anthropic": {"a": 1}}},
+    )
+    session = number([TASK, call("new"), result("new", blocks)])
+    done = plan(FRESH, session, proactive(Limits(context=10_000)))
+    content: Any = view(done.state, session)[-1].content
+    assert done.fits
+    assert content[:2] == blocks[:2] and content[-2:] == blocks[-2:]
+    assert sum("memory://session/s1/messages/3-3" in b.get("text", "") for b in content) == 1
+    wire = to_wire(view(done.state, session), "anthropic")
+    assert json.dumps(wire).count("memory://session/s1/messages/3-3") == 1
+
+
+def test_one_opaque_block_is_cut_as_the_text_it_holds() -> None:
+    blocks: Any = ({"type": "opaque", "as": "x", "block": {"stdout": lines(4_000)}},)
+    session = number([TASK, call("new"), result("new", blocks)])
+    done = plan(FRESH, session, proactive(Limits(context=10_000)))
+    text = said(view(done.state, session)[-1])
+    assert text.startswith("line 0 of") and text.endswith("line 3999 of the output\n")
+    assert "memory://session/s1/messages/3-3" in text and done.fits
+
+
+def test_a_request_that_was_typed_while_the_call_ran_hides_nothing() -> None:
+    asked = [call("new", command="cat log"), result("new", lines(400))]
+    more = [Message("user", "Look at the timestamps, and at the names of the hosts, too.")]
+    old = [m for n in range(6) for m in (call(f"c{n}"), result(f"c{n}", lines(200)))]
+    session = number([TASK, *old, *asked, *more, Message("user", "please")])
+    done = plan(FRESH, session, proactive(Limits(context=10_000)))
+    assert done.changed and shows(view(done.state, session), asked)
+
+
+def test_what_was_cut_stays_cut_until_it_is_old_and_then_becomes_a_stub() -> None:
+    limits = Limits(context=10_000)
+    messages = [TASK, call("new"), result("new", lines(4_000))]
+    state = plan(FRESH, number(messages), proactive(limits)).state
+    cut = view(state, number(messages))[-1]
+    messages += [call("next"), result("next", lines(20))]
+    assert view(state, number(messages))[-3] == cut
+    messages += [call("last"), result("last", lines(300))]
+    done = plan(state, number(messages), proactive(limits))
+    assert done.changed and done.dropped == ()
+    assert "characters of output: memory://" in str(view(done.state, number(messages))[2].content)
+    assert view(done.state, number(messages))[-2:] == messages[-2:]
+
+
+def test_only_as_much_as_needed_is_elided_and_the_oldest_first() -> None:
+    messages = [TASK]
+    for n in range(6):
+        messages += [call(f"c{n}", command="cat log"), result(f"c{n}", "x" * 6_000)]
+    session = number(messages)
+    done = plan(FRESH, session, Budget(12_000, 12_000))
+    assert done.elided == (3, 5)
+    assert view(done.state, session)[-8:] == messages[-8:]
+
+
+def test_what_is_elided_is_shown_again_where_dropping_made_room_for_it() -> None:
+    messages = [Message("assistant", "words " * 3_000), TASK]
+    for n in range(4):
+        messages += [call(f"c{n}", command="cat log"), result(f"c{n}", "x" * 5_000)]
+    session = number(messages)
+    done = plan(FRESH, session, Budget(7_000, 7_000))
+    assert done.dropped == ((1, 1),)
+    assert view(done.state, session)[-6:] == messages[-6:]
+    units = elide(units_of(session), done.state.elided_to, "s1")
+    assert (
+        sum("characters of output" in str(m.message.content) for u in units for m in u.members) == 1
+    )
+
+
+@pytest.mark.parametrize("output", [0, 6_000, 8_000])
+def test_the_validation_stage_trims_also_when_the_answer_takes_most_of_the_window(
+    output: int,
+) -> None:
+    limits = Limits(context=10_000, output=output)
+    messages = [TASK, *(Message("assistant", f"answer {n} " * 20) for n in range(60))]
+    turns = [m for pair in zip(messages, [TASK] * 61, strict=True) for m in pair]
+    done = plan(FRESH, number(turns), validation(limits))
+    assert done.after <= limits.effective
+
+
+def test_reasoning_that_leaves_no_room_goes_before_the_result_does() -> None:
+    thought: Any = ({"type": "reasoning", "text": "because " * 4_000},)
+    asked = [Message("assistant", thought), call("new"), result("new", "three files")]
+    session = number([TASK, *asked])
+    done = plan(FRESH, session, proactive(Limits(context=10_000)))
+    assert view(done.state, session) == [
+        TASK,
+        Message("assistant", ({"type": "text", "text": stub("reasoning", 2)},)),
+        *asked[1:],
+    ]
+    assert not plan(done.state, session, proactive(Limits(context=10_000))).changed
+
+
+def test_calls_that_alone_are_too_long_leave_with_their_results() -> None:
+    """Arguments cannot be cut: half of a JSON object is none."""
+    asked = [call("new", name="Write", content=lines(4_000)), result("new", "ok")]
+    session = number([TASK, *asked])
+    done = plan(FRESH, session, proactive(Limits(context=10_000)))
+    assert done.fits and done.dropped == ((2, 3),)

@@ -1,0 +1,78 @@
+"""Around a trim: the checkpoint before it, and the neutral words after an aggressive one."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from recollect.providers.formats import from_wire
+from recollect.types.records import Message, ToolCall
+from recollect.window.summary import Fact, Facts, checkpoint, extract, merge, recent_calls, recovery
+from tests.builders.sessions import number
+
+
+def call(name: str, call_id: str = "c", **arguments: Any) -> Message:
+    return Message("assistant", "", (ToolCall(call_id, name, json.dumps(arguments)),))
+
+
+def ran(name: str, call_id: str, output: str, **arguments: Any) -> list[Message]:
+    return [call(name, call_id, **arguments), Message("tool", output, call_id=call_id)]
+
+
+FACTS = merge(
+    extract(
+        number(
+            [
+                Message("user", "the very first message of the session"),
+                *ran("Edit", "a", "ok", file_path="src/a.py"),
+                *ran("Bash", "b", "[main abc1234] Fix", command="git commit -m Fix"),
+                *ran(
+                    "TodoWrite", "c", "ok", todos=[{"content": "Test it", "status": "in_progress"}]
+                ),
+            ]
+        )
+    ),
+    Facts(task=(Fact(9, 0, "", "Make it fast"),)),
+)
+
+
+def test_recovery_is_neutral_and_says_where_to_find_more() -> None:
+    text = recovery(FACTS, [f"{n:07x} Commit" for n in range(9)], [" M src/a.py"])
+    assert "Older conversation history has been summarized. Continue." in text
+    assert "Current task: Make it fast" in text
+    assert "- [in progress] Test it" in text
+    assert text.count(" Commit") == 5 and "- M src/a.py" in text
+    order = [
+        text.index(word)
+        for word in ("memories already", "recall_sessions", "session_progress", "git log")
+    ]
+    assert order == sorted(order)
+    assert "the very first message" not in text
+    assert not re.search(r"handoff|hand-off|recovered|lost|what to do next", text, re.IGNORECASE)
+    assert from_wire([{"role": "user", "content": text}]) == []
+
+
+def test_recovery_without_git_uses_what_the_session_has_seen() -> None:
+    assert "- abc1234 Fix" in recovery(FACTS)
+
+
+def test_a_checkpoint_says_where_the_work_stands() -> None:
+    text = checkpoint(FACTS, ["Edit src/a.py", "Bash git commit"], 12, status=[" M src/b.py"])
+    assert text == (
+        "# Session progress\n\nCurrent task: Make it fast\n\nIteration: 12\n\n"
+        "## Todo\n- [in progress] Test it\n\n"
+        "## Recent tool calls\n- Edit src/a.py\n- Bash git commit\n\n"
+        "## Files touched\n- src/a.py\n\n"
+        "## Git\n- abc1234 Fix\n- M src/b.py\n"
+    )
+
+
+def test_recent_calls_name_their_target_and_their_failure() -> None:
+    messages = [
+        *ran("Read", "a", "x", file_path="a.py"),
+        call("Bash", "b", command="pytest -q tests"),
+        Message("tool", "1 failed", call_id="b", is_error=True),
+    ]
+    assert recent_calls(number(messages)) == ["Read a.py", "Bash pytest -q (failed)"]
+    assert recent_calls(number(messages), most=1) == ["Bash pytest -q (failed)"]
