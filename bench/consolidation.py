@@ -122,7 +122,7 @@ def run_once(most: int = lessons_steps_unseen.MOST) -> None:
     lessons_steps_unseen.MOST = most
     before = process_time()
     with recollect.open(os.environ["BENCH_PROJECT"], origin="user") as memory:
-        done = memory.consolidate()
+        done = memory.lessons.consolidate()
     found = {
         "cpu": process_time() - before,
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
@@ -205,7 +205,7 @@ def _fill(
             row, _ = episodes_steps.prepared(given, "user", "user", now - DAY if old else now)
             episodes_steps.keep(tx, row)
 
-    space = memory._project_space
+    space = memory.context.project_space
     for start in range(0, count, 1_000):
         space.write(lambda tx, s=start: some(tx, range(s, min(s + 1_000, count))))  # type: ignore[misc]
     for start in range(0, len(told), 1_000):

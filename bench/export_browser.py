@@ -61,7 +61,7 @@ def main() -> int:
     page = os.path.abspath(f"{folder}/session.html")
     with TemporaryDirectory() as place, opened(place) as memory:
         size = talk(memory)
-        done = memory.export_session(page, "s-1", replace=True)
+        done = memory.sessions.export(page, "s-1", replace=True)
     print(f"text {size:,} bytes, page {done.bytes:,} bytes: {done.bytes / size:.2f} times")
     dom = browse(browser, f"file://{page}", "--dump-dom")
     with open(page, encoding="utf-8") as file:

@@ -68,7 +68,7 @@ def fill(memory: recollect.Recollect, count: int, notes: Notes) -> None:
 
     for start in range(0, count, 1000):
         texts = [notes.note() for _ in range(min(1000, count - start))]
-        memory._project_space.write(partial(batch, texts=texts))
+        memory.context.project_space.write(partial(batch, texts=texts))
 
 
 def statements_of(database: SqliteDatabase, work: Callable[[], object]) -> Statements:
@@ -99,7 +99,7 @@ def durable(
         empty = f"{base}/empty"
         os.mkdir(empty)
         with opened(empty) as memory:
-            memory.init()
+            memory.agents.init()
             memory.record("s", "the first message makes the session")
             memory.learn("the first fact")
         number = count()
@@ -114,15 +114,15 @@ def durable(
             return lambda: [work(memory, text) for text in texts]
 
         with opened(fresh()) as memory:
-            memory.stats()
-            database = memory._project_space
+            memory.store.stats()
+            database = memory.context.project_space
             assert isinstance(database, SqliteDatabase)
             recorded = [statements_of(database, some(memory)) for _ in range(TURNS)]
 
         def ours() -> Iterator[float]:
             for _ in range(ROUNDS):
                 with opened(fresh()) as memory:
-                    memory.stats()
+                    memory.store.stats()
                     for _ in range(TURNS):
                         yield wall(some(memory))
 
@@ -166,9 +166,9 @@ def recall(count: int, embedder: str, bound: float) -> Ratio:
     with TemporaryDirectory() as folder, opened(folder, embedder) as memory:
         fill(memory, count, notes)
         if embedder != "off":
-            memory.rebuild(missing=True)
+            memory.store.rebuild(missing=True)
         questions = [notes.question() for _ in range(40)]
-        database = memory._project_space
+        database = memory.context.project_space
         assert isinstance(database, SqliteDatabase)
         asked = [
             database.read(partial(_looked_up, question=question, by_meaning=embedder != "off"))
@@ -203,7 +203,7 @@ def cold(count: int = 10_000) -> Iterator[Ratio]:
     with TemporaryDirectory() as folder:
         with opened(folder) as memory:
             fill(memory, count, notes)
-            memory.rebuild(missing=True)
+            memory.store.rebuild(missing=True)
         environment = {**os.environ, "RECOLLECT_HOME": f"{folder}/home"}
         script = os.path.join(sysconfig.get_path("scripts"), "recollect")
         command = [script, "recall", notes.question(), "--project", folder]
@@ -232,10 +232,10 @@ def learned(count: int, bound: float) -> Ratio:
     notes = EnglishNotes()
     with TemporaryDirectory() as folder, opened(folder, "off") as memory:
         fill(memory, count, notes)
-        database = memory._project_space
+        database = memory.context.project_space
         assert isinstance(database, SqliteDatabase)
         path = f"{folder}/raw.db"
-        memory.backup(path)
+        memory.store.backup(path)
         with raw_store(path) as connection:
 
             def raw(pair: tuple[list[str], list[str]]) -> None:
@@ -293,11 +293,11 @@ def million(count: int = 1_000_000) -> Iterator[Ratio]:
             )
             said = [recollect.Message("user", notes.note()) for _ in range(1000)]
             ready = [archive_steps.prepare(archive_steps.Incoming(one), start + 1) for one in said]
-            memory._project_space.write(partial(_record, session=session, ready=ready))
-        memory.rebuild(missing=True)
+            memory.context.project_space.write(partial(_record, session=session, ready=ready))
+        memory.store.rebuild(missing=True)
         questions = [notes.question() for _ in range(30)]
         asked = [terms.query_stems(question) for question in questions]
-        database = memory._project_space
+        database = memory.context.project_space
         assert isinstance(database, SqliteDatabase)
         with raw_store(database.path) as connection:
             sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 10"
@@ -306,8 +306,8 @@ def million(count: int = 1_000_000) -> Iterator[Ratio]:
                 return connection.execute(sql, (" OR ".join(f'"{x}"' for x in found),)).fetchall()
 
             for embedder, bound in (("static", 1.0), ("off", 1 / 3)):
-                memory.settings = memory.settings._replace(embedder=embedder)
-                memory._embedder = None
+                memory.context.settings = memory.settings._replace(embedder=embedder)
+                memory.context._embedder = None
                 mine, yardstick = paired(
                     lambda: _median(memory.recall, questions), lambda: _median(raw, asked), 3
                 )

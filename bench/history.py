@@ -26,6 +26,7 @@ from tempfile import TemporaryDirectory
 import recollect
 from recollect.freshness import sql as freshness_sql
 from recollect.freshness.claims import Claim, Known
+from recollect.freshness.operations import check_freshness
 from recollect.freshness.working_tree_io import WorkTree
 
 from .yardstick import Ratio, line, own_time, paired, table
@@ -107,13 +108,13 @@ def cost(folder: str, base: str, files: int) -> Ratio:
     store = os.path.join(folder, ".recollect")
     with recollect.open(folder, environment=variables) as memory:
         ids = [memory.learn(text).id for text in anchored(folder, files)]
-        rows = memory._project_space.read(lambda tx: freshness_sql.last_looks(tx, ids))
+        rows = memory.context.project_space.read(lambda tx: freshness_sql.last_looks(tx, ids))
         paths = [os.path.join(folder, path) for path in {row[0] for row in rows}]
-        verdicts = memory._freshness(ids)
+        verdicts = check_freshness(memory.context, ids)
         assert set(verdicts) == set(ids) and {item.state for item in verdicts.values()} == {"fresh"}
 
         def ours() -> float:
-            return own_time(lambda: [memory._freshness(ids) for _ in range(40)])
+            return own_time(lambda: [check_freshness(memory.context, ids) for _ in range(40)])
 
         def stats() -> float:
             return own_time(lambda: [os.stat(path) for _ in range(40) for path in paths])

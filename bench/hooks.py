@@ -76,7 +76,7 @@ def _fill(memory: recollect.Recollect, notes: Notes) -> None:
             ready.append(memory_steps.prepare(draft, "user", 1_790_000_000_000_000, f"m-{number}"))
     for start in range(0, len(ready), 1_000):
         part = ready[start : start + 1_000]
-        memory._project_space.write(lambda tx, part=part: _write(tx, part))  # type: ignore[misc]
+        memory.context.project_space.write(lambda tx, part=part: _write(tx, part))  # type: ignore[misc]
 
 
 def _write(tx: Tx, ready: Sequence[memory_steps.Prepared]) -> None:

@@ -77,17 +77,19 @@ def _texts(folder: str) -> list[list[str]]:
         first = memory.import_transcripts(folder)
         assert not [item.error for item in first.transcripts if item.error]
         kept = [
-            memory.session(session.id, 1, 1_000_000).messages
-            for session in memory.sessions(limit=100_000)
+            memory.sessions.show(session.id, 1, 1_000_000).messages
+            for session in memory.sessions.list(limit=100_000)
         ]
         told = _told(first.transcripts)
         assert {stored.message.key for one in kept for stored in one} == told
         assert sum(map(len, kept)) == len(told) == first.messages
         again = memory.import_transcripts(folder)
-        memory._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+        memory.context.project_space.write(
+            lambda tx: tx.run("DELETE FROM cursors WHERE space = :space")
+        )
         anew = memory.import_transcripts(folder)
         assert (again.messages, anew.messages, anew.known) == (0, 0, first.messages + first.known)
-        assert memory.stats().messages == first.messages
+        assert memory.store.stats().messages == first.messages
         memory.verify(archive=True)
         print(
             f"{first.messages} messages of {first.sessions} sessions in {len(first.transcripts)} "

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 
 import recollect
 from recollect.archive import steps as archive_steps
+from recollect.archive.operations import new_session
 from recollect.types.records import Message, ToolCall
 
 from .foundation import opened
@@ -47,10 +48,10 @@ def grow(memory: recollect.Recollect, notes: Notes, first: int, last: int) -> No
     for start in range(first, last, per_batch):
         turns = range(start, min(start + per_batch, last))
         batch = [message for at in turns for message in turn(notes, at)]
-        now = memory._clock()
+        now = memory.context.clock()
         ready = [archive_steps.prepare(archive_steps.Incoming(message), now) for message in batch]
-        new = memory._new_session(SESSION)
-        memory._project_space.write(
+        new = new_session(memory.context, SESSION)
+        memory.context.project_space.write(
             lambda tx, new=new, ready=ready, now=now: archive_steps.record(tx, new, ready, now)  # type: ignore[misc]
         )
         memory.prepare(SESSION, CONTEXT)
@@ -64,7 +65,7 @@ def append_cost(memory: recollect.Recollect, notes: Notes, at: int) -> float:
 
 def prepare_cost(memory: recollect.Recollect) -> float:
     """Processor time of preparing a prompt: the median of many, for the same window."""
-    memory.trim(SESSION, CONTEXT // 4)
+    memory.sessions.trim(SESSION, CONTEXT // 4)
     return median(own_time(lambda: memory.prepare(SESSION, CONTEXT)) for _ in range(15))
 
 

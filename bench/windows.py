@@ -15,6 +15,7 @@ import recollect
 from recollect.agents import registry
 from recollect.agents.transcripts.reader_io import Entry
 from recollect.archive import steps as archive_steps
+from recollect.archive.operations import new_session
 from recollect.errors import RecollectError
 from recollect.types.records import Message
 
@@ -51,15 +52,15 @@ def replay(messages: Sequence[Message], context: int) -> Iterator[str]:
     with recollect.open(incognito=True, environment={}) as memory:
         for message in messages:
             ready = [archive_steps.prepare(archive_steps.Incoming(message), 1)]
-            new = memory._new_session(SESSION)
-            memory._project_space.write(
+            new = new_session(memory.context, SESSION)
+            memory.context.project_space.write(
                 lambda tx, new=new, ready=ready: archive_steps.record(tx, new, ready, 1)  # type: ignore[misc]
             )
             called.update(call.id for call in message.calls)
             # A result whose call the transcript does not have reaches no model.
             if message.role == "tool" and message.call_id in called:
                 prompt = memory.prepare(SESSION, context)
-                [newest] = memory.recent(SESSION, 1)
+                [newest] = memory.sessions.recent(SESSION, 1)
                 yield from ("prompts", *["trimmed"] * prompt.trimmed)
                 yield from ("too long",) * (not prompt.fits)
                 yield _shown(prompt.messages, newest.message)

@@ -45,7 +45,7 @@ print(writes, longest)
 def measures() -> Iterator[Ratio]:
     with TemporaryDirectory() as folder:
         with opened(folder) as memory:
-            memory.init()
+            memory.agents.init()
         environment = {**os.environ, "RECOLLECT_HOME": f"{folder}/home"}
         writers = [
             subprocess.Popen(

@@ -1,99 +1,156 @@
-"""The rules of the architecture as a checker: which layer may import which, where SQL may stand,
-how long files and functions may be, that private names stay where they are, and where a broad
-`except` is allowed."""
+"""Check the rules of the architecture: which capability and which kind of module may import which.
+
+`docs/architecture.md` says what the rules are for. The kind of a module follows from its name, the
+level of a capability from `LEVELS`.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-EVERYBODYS = "nouns"
-"""What all layers may import, as if it were of the standard library."""
+LEVELS = (
+    ("types", "errors", "fast_typing", "lazy", "version"),
+    ("text",),
+    ("secrets", "storage", "providers", "actions", "config", "project"),
+    ("context",),
+    ("index",),
+    ("documents", "jobs", "undo", "links"),
+    ("archive", "freshness"),
+    ("memory",),
+    ("capture", "window", "procedures"),
+    ("episodes",),
+    ("recall",),
+    ("lessons",),
+    ("work",),
+    ("briefing",),
+    ("agents",),
+    ("maintenance",),
+    ("validation", "operation_table"),
+    ("client",),
+    ("opening",),
+    ("frameworks", "interfaces"),
+    ("__main__",),
+)
+"""A capability may import those on earlier lines, and itself."""
 
-LAYERS = {
-    EVERYBODYS: set(),
-    "types": set(),
-    "errors": set(),
-    "version": set(),
-    "core": {"types", "errors"},
-    "db": {"errors"},
-    "store": {"types", "errors", "db.database"},
-    "flows": {"core", "store", "types", "errors", "db.database", "hosts"},
-    "places": {"errors"},
-    "config": {"errors"},
-    "gitstate": {"places"},
-    "worktree": {"core", "types", "errors"},
-    "embedding": {"core", "errors"},
-    "embed": {"types", "errors", "embedding"},
-    "hosts": {"types", "errors", "core"},
-    "app": {
-        "flows",
-        "hosts",
-        "version",
-        "core",
-        "types",
-        "errors",
-        "config",
-        "places",
-        "gitstate",
-        "db.database",
-        "worktree",
-    },
-    "opening": {"app", "config", "places", "db", "errors", "embed", "types"},
-    "adapters": {"app", "types", "errors"},
-    "interfaces": {"app", "core", "types", "errors", "hosts", "version", "__init__", "opening"},
-    "__init__": {"app", "config", "errors", "places", "types", "version", "opening"},
-    "__main__": {"interfaces"},
+LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
+FREE = {"fast_typing", "errors", "version", "__init__"}
+"""What every module may import. (`from .. import name` reads the package's `__init__`.)"""
+
+MAY_CALL = {
+    "pure": {"pure"},
+    "io": {"io", "base", "pure"},
+    "base": {"base", "pure"},
+    "sql": {"sql", "base", "pure"},
+    "steps": {"steps", "sql", "io", "base", "pure"},
+    "operations": {"operations", "steps", "sql", "io", "base", "pure"},
+    "edge": {"edge", "operations", "steps", "sql", "io", "base", "pure"},
 }
-"""What each layer may import of ours, besides itself."""
+"""Which kinds of module a kind may import."""
+
+BASE = {"context", "config", "project", "storage.database", "storage.rows"}
+"""What operations stand on: the context and the seam to the engines."""
+
+EDGES = {"storage", "interfaces", "frameworks", "opening", "client", "operation_table",
+         "validation", "__init__", "__main__"}  # fmt: skip
+"""What talks to the outside and is of no other kind: connections, commands, servers."""
+
+READS_FILES = {"agents"}
+"""Where modules of no other kind may read files: the settings and transcripts of agents."""
 
 IMPURE = {"time", "os", "random", "secrets", "socket", "subprocess", "pathlib", "apsw", "sqlite3"}
 SQL = re.compile(
     r"\b(SELECT\s.+\sFROM|INSERT INTO|UPDATE\s\w+\sSET|DELETE FROM|CREATE TABLE|PRAGMA\s\w)", re.S
 )
-LONGEST_FILE, LONGEST_FUNCTION, MOST_PARAMETERS = 400, 60, 8
+MOST_CODE_LINES, LONGEST_FUNCTION, MOST_PARAMETERS, MOST_MODULES = 300, 60, 8, 15
 BROAD_EXCEPT_ALLOWED = {"interfaces/hooks.py"}
 
 
 def violations(root: Path) -> list[str]:
-    """Every breach of the rules below the package's root."""
+    """Return every breach of the rules below the package's root."""
     found: list[str] = []
+    folders: Counter[str] = Counter()
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()
         text = path.read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        found += [f"{name}: {problem}" for problem in _problems(name, text, tree)]
+        if path.name != "__init__.py":
+            folders[path.parent.relative_to(root).as_posix()] += 1
+        found += [f"{name}: {problem}" for problem in _problems(name, text, ast.parse(text))]
+    found += [
+        f"{folder}: {count} modules, more than {MOST_MODULES}"
+        for folder, count in folders.items()
+        if count > MOST_MODULES
+    ]
     return found
 
 
-def _problems(name: str, text: str, tree: ast.Module) -> Iterator[str]:
-    layer = name.split("/")[0].removesuffix(".py")
-    if (lines := text.count("\n")) > LONGEST_FILE:
-        yield f"{lines} lines, more than {LONGEST_FILE}"
-    if layer not in LAYERS:
-        yield f"{layer} is not a known layer"
-        return
-    for target, line in _imports(name, tree):
-        if not _allowed(layer, target):
-            yield f"line {line}: {layer} must not import {target}"
-        if layer == "core" and target.split(".")[0] in IMPURE:
-            yield f"line {line}: core must not import {target}"
+def kind_of(name: str) -> str:
+    """Return the kind of a module, given its path below the package or its dotted name."""
+    parts = name.removesuffix(".py").replace("/", ".").split(".")
+    last = parts[-1]
+    for kind in ("operations", "steps", "sql"):
+        if last == kind or last.startswith(f"{kind}_"):
+            return kind
+    if last.endswith("_io"):
+        return "io"
+    if parts[0] in BASE or ".".join(parts[:2]) in BASE:
+        return "base"
+    if parts[0] in READS_FILES:
+        return "io"
+    return "edge" if parts[0] in EDGES else "pure"
+
+
+def code_lines(text: str, tree: ast.Module) -> int:
+    """Count the lines of code, without blank lines, comments and docstrings."""
+    documented: set[int] = set()
     for node in ast.walk(tree):
-        yield from _node_problems(name, layer, node)
+        constant = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
+            documented.update(range(constant.lineno, (constant.end_lineno or 0) + 1))
+    return sum(
+        1
+        for number, line in enumerate(text.split("\n"), 1)
+        if line.strip() and number not in documented and not line.strip().startswith("#")
+    )
 
 
-def _allowed(layer: str, target: str) -> bool:
+def _problems(name: str, text: str, tree: ast.Module) -> Iterator[str]:
+    capability = name.split("/")[0].removesuffix(".py")
+    if (lines := code_lines(text, tree)) > MOST_CODE_LINES:
+        yield f"{lines} lines of code, more than {MOST_CODE_LINES}"
+    if capability == "__init__":
+        return
+    if capability not in LEVEL:
+        yield f"{capability} has no level"
+        return
+    kind = kind_of(name)
+    for target, line in _imports(name, tree):
+        yield from _import_problems(capability, kind, target, line)
+    for node in ast.walk(tree):
+        yield from _node_problems(name, kind, node)
+
+
+def _import_problems(capability: str, kind: str, target: str, line: int) -> Iterator[str]:
     if not target.startswith("recollect"):
-        return True
+        if kind == "pure" and target.split(".")[0] in IMPURE:
+            yield f"line {line}: a pure module must not import {target}"
+        return
     inner = target.removeprefix("recollect").lstrip(".") or "__init__"
-    if inner == EVERYBODYS or inner.split(".")[0] == layer:
-        return True
-    return any(inner == may or inner.startswith(f"{may}.") for may in LAYERS[layer])
+    other = inner.split(".")[0]
+    if other in FREE or other not in LEVEL:
+        return
+    if other != capability and LEVEL[other] >= LEVEL[capability]:
+        yield f"line {line}: {capability} must not import {other} ({inner})"
+    if "." in inner and other != "types" and kind_of(inner) not in MAY_CALL[kind]:
+        yield f"line {line}: a module of kind {kind} must not import {inner}"
 
 
 def _imports(name: str, tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield what a module imports, as the dotted names of modules or of what is in them."""
     package = ["recollect", *name.split("/")[:-1]]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -102,19 +159,16 @@ def _imports(name: str, tree: ast.Module) -> Iterator[tuple[str, int]]:
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
-            if node.module and module != "recollect":
-                yield module, node.lineno
-            else:
-                for alias in node.names:
-                    ours = module != "recollect" or alias.name in LAYERS
-                    yield (f"{module}.{alias.name}" if ours else module), node.lineno
+            is_module = module.count(".") >= 2 or not module.startswith("recollect")
+            for alias in node.names:
+                yield (module if is_module else f"{module}.{alias.name}"), node.lineno
 
 
 def _is_sql(value: object) -> bool:
     return isinstance(value, str) and SQL.search(value) is not None
 
 
-def _node_problems(name: str, layer: str, node: ast.AST) -> Iterator[str]:
+def _node_problems(name: str, kind: str, node: ast.AST) -> Iterator[str]:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         length = (node.end_lineno or node.lineno) - node.lineno + 1
         if length > LONGEST_FUNCTION:
@@ -127,8 +181,9 @@ def _node_problems(name: str, layer: str, node: ast.AST) -> Iterator[str]:
         for alias in node.names:
             if re.match(r"_(?!_)", alias.name):
                 yield f"line {node.lineno}: {alias.name} is private to another module"
-    if isinstance(node, ast.Constant) and layer not in ("store", "db") and _is_sql(node.value):
-        yield f"line {node.lineno}: SQL outside store and db"
+    outside = kind != "sql" and not name.startswith("storage/")
+    if isinstance(node, ast.Constant) and outside and _is_sql(node.value):
+        yield f"line {node.lineno}: SQL outside sql.py and storage"
     if isinstance(node, ast.ExceptHandler) and name not in BROAD_EXCEPT_ALLOWED:
         caught = ast.unparse(node.type) if node.type else "everything"
         broad = caught in ("everything", "Exception", "BaseException")

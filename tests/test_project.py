@@ -130,7 +130,7 @@ def test_directories_below_an_initialised_one_belong_to_it(tmp_path: Path) -> No
         memory.learn("learned before init was run")
     assert root(tmp_path / "top" / "below") == tmp_path / "top" / "below"
     with recollect.open(tmp_path / "top", environment=environment) as memory:
-        memory.init()
+        memory.agents.init()
     assert root(tmp_path / "top" / "below") == tmp_path / "top"
 
 
@@ -140,15 +140,17 @@ def test_stores_that_a_new_project_takes_the_place_of_are_named(tmp_path: Path) 
         (tmp_path / name).mkdir(parents=True, exist_ok=True)
         with recollect.open(tmp_path / name, environment=environment) as memory:
             memory.learn("a fact")
-            assert not [check for check in memory.doctor().checks if check.name == "stores below"]
+            assert not [
+                check for check in memory.store.doctor().checks if check.name == "stores below"
+            ]
             if name == "top/own":
-                memory.init()
+                memory.agents.init()
     git(tmp_path / "top" / "repository", "init")
     lost = [str(tmp_path / name / ".recollect" / "memory.db") for name in ("top/a", "top/b/c")]
     with recollect.open(tmp_path / "top", environment=environment) as memory:
-        assert list(memory.init().below) == lost
+        assert list(memory.agents.init().below) == lost
     with recollect.open(tmp_path / "top" / "a", environment=environment) as memory:
-        named = [check for check in memory.doctor().checks if check.name == "stores below"]
+        named = [check for check in memory.store.doctor().checks if check.name == "stores below"]
         assert [check.ok for check in named] == [False, False]
         assert all(path in check.detail for path, check in zip(lost, named, strict=True))
 
@@ -269,7 +271,7 @@ def test_what_another_user_put_above_a_directory_does_not_capture_it(
         git(shared, "init")
     else:
         with recollect.open(shared, environment=environment) as memory:
-            memory.init()
+            memory.agents.init()
     assert find_project(str(shared / "mine")).root == str(shared)
     me = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: me + 1)
@@ -318,8 +320,8 @@ def test_looking_creates_nothing(project: Path, tmp_path: Path) -> None:
     with recollect.open(project, environment={"RECOLLECT_HOME": str(tmp_path / "home")}) as memory:
         assert not memory.recall("anything")
         assert memory.list() == ()
-        assert memory.stats().memories == 0
-        assert memory.sessions() == ()
+        assert memory.store.stats().memories == 0
+        assert memory.sessions.list() == ()
     assert not (project / ".recollect").exists()
     assert not (tmp_path / "home").exists()
 
@@ -330,12 +332,12 @@ def test_incognito_writes_nothing_and_behaves_the_same(project: Path, tmp_path: 
         memory.learn("on disk from before")
     before = sorted(path for path in project.rglob("*"))
     with recollect.open(project, environment=environment, incognito=True) as memory:
-        memory.init()
+        memory.agents.init()
         memory.learn("a secret plan for the weekend")
         memory.record("s", "hello there")
         assert memory.recall("secret plan")[0].text == "a secret plan for the weekend"
         assert not memory.recall("on disk from before")
-        assert memory.doctor().ok
+        assert memory.store.doctor().ok
     assert sorted(path for path in project.rglob("*")) == before
     with recollect.open(
         project, environment={**environment, "RECOLLECT_MODE": "incognito"}

@@ -4,6 +4,7 @@ else happens."""
 from __future__ import annotations
 
 import os
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def engine() -> str:
         ("recall", ("x",), {"since": 5}, "since must be a text"),
         ("list", (), {"limit": -1}, "limit must be a whole number, 0 or more"),
         ("list", (), {"offset": -1}, "offset must be a whole number, 0 or more"),
-        ("session", ("s",), {"first": -1}, "first must be a whole number, 0 or more"),
+        ("sessions.show", ("s",), {"first": -1}, "first must be a whole number, 0 or more"),
         ("record", ("s", []), {}, "message must be"),
         ("record", ("s", 5), {}, "message must be"),
         ("record", (5, "x"), {}, "session must be a text"),
@@ -52,18 +53,18 @@ def engine() -> str:
         ("record", ("s", recollect.Message("boss", "x")), {}, "is not a role"),
         ("record", ("s", recollect.Message("user", 5)), {}, "content must be"),  # type: ignore[arg-type]
         ("record", ("s", recollect.Message("user", "x", calls=(1,))), {}, "calls"),  # type: ignore[arg-type]
-        ("store", ("n", 5), {}, "content must be a text"),
+        ("scratch.store", ("n", 5), {}, "content must be a text"),
         ("show", (7,), {}, "address must be a text"),
-        ("stats", (1,), {}, "at most 0 values"),
+        ("store.stats", (1,), {}, "at most 0 values"),
     ],
 )
 def test_what_is_passed_wrongly_is_said_to_be_wrong(
     mem: Mem, method: str, values: tuple[Any, ...], named: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(recollect.InvalidInput, match=says):
-        getattr(mem, method)(*values, **named)
+        attrgetter(method)(mem)(*values, **named)
     assert mem.list() == ()
-    assert mem.sessions() == ()
+    assert mem.sessions.list() == ()
 
 
 def test_one_text_stands_for_a_list_of_one(mem: Mem) -> None:
@@ -72,9 +73,9 @@ def test_one_text_stands_for_a_list_of_one(mem: Mem) -> None:
 
 
 def test_every_operation_checks_what_it_is_called_with(mem: Mem) -> None:
-    for method in OPERATIONS.values():
+    for operation in OPERATIONS.values():
         with pytest.raises(recollect.InvalidInput, match="no field 'nonsense'"):
-            getattr(mem, method)(nonsense=1)
+            attrgetter(operation.name)(mem)(nonsense=1)
 
 
 def test_a_wrong_value_of_any_parameter_is_refused(mem: Mem) -> None:
@@ -84,7 +85,7 @@ def test_a_wrong_value_of_any_parameter_is_refused(mem: Mem) -> None:
         for parameter in operation.parameters:
             given = {item.name: "1" for item in operation.parameters if item.required}
             with pytest.raises(recollect.InvalidInput):
-                getattr(mem, operation.method)(**{**given, parameter.name: wrong})
+                attrgetter(operation.name)(mem)(**{**given, parameter.name: wrong})
 
 
 @pytest.mark.parametrize("origin", ["system", "", "boss"])
@@ -103,7 +104,7 @@ def test_no_secret_reaches_the_disk_in_a_key_or_an_agents_name(mem: Mem, tmp_pat
     assert mem.learn("one fact", key=SECRET).action == "created"
     assert mem.record("s", "hello", key=SECRET, agent=f"codex {SECRET}").new
     assert not mem.record("s", "hello", key=SECRET).new
-    mem.store("note", "text", key=SECRET)
+    mem.scratch.store("note", "text", key=SECRET)
     mem.close()
     assert SECRET.encode() not in everything_on_disk(tmp_path)
 
@@ -116,7 +117,7 @@ def test_no_secret_is_kept_in_a_sessions_directory_or_branch(
     (git / "HEAD").write_text(f"ref: refs/heads/fix-{SECRET}\n")
     with recollect.open(git.parent, environment=environment) as memory:
         memory.record("s", "hello")
-        session = memory.sessions()[0]
+        session = memory.sessions.list()[0]
     assert session.branch == "fix-[REDACTED:aws-key]"
     assert session.cwd.endswith("/work-[REDACTED:aws-key]")
 
@@ -154,4 +155,4 @@ def test_what_is_said_of_an_origin_only_lowers_trust(
 ) -> None:
     with recollect.open(project, environment=environment, origin=opener) as memory:
         memory.record("s", "hello", role=role, origin=origin)
-        assert [item.origin for item in memory.session("s").messages] == [kept]
+        assert [item.origin for item in memory.sessions.show("s").messages] == [kept]

@@ -38,8 +38,8 @@ from zlib import crc32
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
-from recollect.index.model.static_model_io import HEADER, MAGIC, VERSION
 from recollect.index.model.pieces import pieces, words
+from recollect.index.model.static_model_io import HEADER, MAGIC, VERSION
 
 DIMS = 256
 FIRST_WORD = 1996  # the vocabulary: unused, then single characters, then words by frequency

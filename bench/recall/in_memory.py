@@ -1,7 +1,7 @@
 """Recollect's ranking over an index in memory: what `recall` decides, without a store.
 
 It builds what an engine would answer (counts of terms, the nearest vectors) and leaves every
-decision to `core.fuse`.
+decision to `recall.ranking`.
 """
 
 from __future__ import annotations

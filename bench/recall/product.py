@@ -42,8 +42,8 @@ class Product(Retriever):
             message = recollect.Message(role, item.text, at=item.at)
             done = self.opened.record(session, message)
             self._items[done.session, done.seq] = item.id
-        self.opened.rebuild(missing=True)
-        self.opened.rebuild(missing=True)
+        self.opened.store.rebuild(missing=True)
+        self.opened.store.rebuild(missing=True)
 
     def search(self, question: str, count: int) -> list[str]:
         found = self.opened.recall(question, limit=count, budget=EVERYTHING)

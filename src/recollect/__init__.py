@@ -15,7 +15,7 @@ from __future__ import annotations
 import os as _os
 from collections.abc import Callable as _Callable
 
-from . import lazy as _lazy
+from . import lazy as _lazy  # noqa: F401 - it makes all others load when they are used
 from .errors import (
     ConfigError,
     Conflict,
@@ -49,7 +49,7 @@ from .types.records import (
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .operation_table import Recollect
+    from .client import Recollect
 
 __all__ = [
     "ConfigError",
@@ -109,7 +109,7 @@ def open(
 def __getattr__(name: str) -> Any:
     """`recollect.Recollect`, loaded when it is asked for: importing the nouns stays cheap."""
     if name == "Recollect":
-        from .operation_table import Recollect
+        from .client import Recollect
 
         return Recollect
     raise AttributeError(f"module 'recollect' has no attribute {name!r}")

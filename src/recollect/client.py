@@ -1,27 +1,108 @@
-"""Recollect: the one object with every operation."""
+"""Recollect: a project's memory together with the user's, as one object.
+
+The everyday verbs are on the object (`mem.learn(…)`), everything else is in groups
+(`mem.sessions.export(…)`). Both come from the table of operations; `client.pyi` shows editors and
+type checkers what there is.
+"""
 
 from __future__ import annotations
 
-from . import validation
-from .archive.operations import Sessions
-from .briefing.operations_task import Briefings
-from .lessons.operations import Experience
-from .maintenance.operations import Upkeep
-from .operation_table import OPERATIONS
-from .procedures.operations import Procedures
-from .recall.operations_evaluate import Evaluation
-from .window.operations import Windows
-from .work.operations import Work
-from .work.operations_scratch import Scratch
+from collections.abc import Callable
+from types import TracebackType
+
+from . import operation_table, validation
+from .config import Settings
+from .context import Context
+from .fast_typing import Any
+from .project import Project
+
+_ALIASES = {"search": "recall"}
 
 
-class Recollect(
-    Briefings, Experience, Procedures, Work, Sessions, Windows, Scratch, Evaluation, Upkeep
-):
-    """A project's memory together with the user's. Made by `recollect.open()`."""
+class Recollect:
+    """A project's memory. Made by `recollect.open()`."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def __getattr__(self, name: str) -> Any:
+        if operation := operation_table.BY_NAME.get(_ALIASES.get(name, name)):
+            return validation.bind(operation_table.load_function(operation), self.context)
+        if any(known.startswith(f"{name}.") for known in operation_table.BY_NAME):
+            return Group(self.context, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        names = {name.partition(".")[0] for name in operation_table.BY_NAME}
+        return sorted({*super().__dir__(), *names, *_ALIASES})
+
+    @property
+    def project(self) -> Project:
+        """The project that this memory belongs to."""
+        return self.context.project
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self.context.settings
+
+    @property
+    def counter(self) -> Callable[[str], int] | None:
+        """An exact tokenizer to count prompts with, in place of the estimate."""
+        return self.context.counter
+
+    @counter.setter
+    def counter(self, counter: Callable[[str], int] | None) -> None:
+        self.context.counter = counter
+
+    @property
+    def progress(self) -> Callable[[Any], object] | None:
+        """Is called with the progress of long work."""
+        return self.context.progress
+
+    @progress.setter
+    def progress(self, report: Callable[[Any], object] | None) -> None:
+        self.context.progress = report
+
+    def close(self) -> None:
+        """Release this thread's connections; the next operation opens them again."""
+        from .recall.operations import write_recalls
+
+        write_recalls(self.context)
+        self.context.project_space.close()
+        self.context.user_space.close()
 
     def __enter__(self) -> Recollect:
         return self
 
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
-validation.guard(Recollect, OPERATIONS.values())
+
+class Group:
+    """The operations of one group, such as `mem.sessions`."""
+
+    def __init__(self, context: Context, name: str) -> None:
+        self._context = context
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if operation := operation_table.BY_NAME.get(f"{self._name}.{name}"):
+            return validation.bind(operation_table.load_function(operation), self._context)
+        raise AttributeError(f"{self._name!r} has no operation {name!r}")
+
+    def __dir__(self) -> list[str]:
+        start = f"{self._name}."
+        names = [name[len(start) :] for name in operation_table.BY_NAME if name.startswith(start)]
+        return sorted({*super().__dir__(), *names})
+
+
+def call_operation(memory: Recollect, name: str, values: dict[str, Any]) -> Any:
+    """Call an operation by its dotted name."""
+    function = operation_table.load_function(operation_table.BY_NAME[name])
+    return validation.bind(function, memory.context)(**values)

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
 _PREFIX = f"{__package__}."
-_IMPORT_ATTRIBUTES = frozenset(
-    "__cached__ __class__ __dict__ __file__ __loader__ __name__ __package__ __path__ __spec__".split()
-)
+_IMPORT_ATTRIBUTES = {
+    *("__cached__", "__class__", "__dict__", "__file__", "__loader__"),
+    *("__name__", "__package__", "__path__", "__spec__"),
+}
 """What the import system itself reads and writes: no reason to run a module."""
 
 

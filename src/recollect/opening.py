@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from . import config
 from .config import Settings
-from .context import Opened, new_id
+from .context import Context, new_id
 from .errors import InvalidInput, Refused
 from .fast_typing import TYPE_CHECKING
 from .project import (
@@ -30,12 +30,8 @@ from .storage.sqlite import SqliteDatabase
 from .types.records import ORIGINS
 
 if TYPE_CHECKING:
-    from typing import TypeVar
-
+    from .client import Recollect
     from .index.embedders_io import HttpEmbedder, StaticEmbedder
-    from .operation_table import Recollect
-
-    Made = TypeVar("Made", bound=Opened)
 
 
 def open_memory(
@@ -46,20 +42,19 @@ def open_memory(
     clock: Callable[[], int] | None,
 ) -> Recollect:
     """The memory of the project that `path` belongs to, with every operation."""
-    from .operation_table import Recollect
+    from .client import Recollect
 
-    return open_as(Recollect, path, variables, incognito, origin, clock)
+    return Recollect(open_context(path, variables, incognito, origin, clock))
 
 
-def open_as(
-    made: type[Made],
+def open_context(
     path: str | None,
     variables: Mapping[str, str],
     incognito: bool,
     origin: str,
     clock: Callable[[], int] | None = None,
-) -> Made:
-    """The memory of the project that `path` belongs to, with the operations of a class."""
+) -> Context:
+    """Return the context of the project that `path` belongs to."""
     if origin not in ORIGINS[1:]:  # nobody outside speaks for the system
         raise InvalidInput(
             f"{origin!r} is not an origin", where="origin", hint=f"one of: {', '.join(ORIGINS[1:])}"
@@ -79,11 +74,11 @@ def open_as(
     if incognito:
         settings = settings._replace(mode="incognito")
     spaces = open_spaces(project, Stores(user, _trusts(variables)), user, settings)
-    memory = made(project, settings, spaces, clock or _microseconds, origin)
-    memory.environment = variables
-    memory.embedder_of = _embedder
-    memory.elsewhere = lambda place: open_memory(place, variables, incognito, origin, clock)
-    return memory
+    context = Context(project, settings, spaces, clock or _microseconds, origin)
+    context.environment = variables
+    context.make_embedder = _embedder
+    context.open_other = lambda place: open_memory(place, variables, incognito, origin, clock)
+    return context
 
 
 def _embedder(settings: Settings) -> StaticEmbedder | HttpEmbedder | None:

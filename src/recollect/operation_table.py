@@ -1,141 +1,240 @@
-"""Recollect: the one object with every operation, and the table of their names.
+"""The table of operations: what Recollect can do, by the names people and programs use.
 
-Interfaces project `OPERATIONS` and the methods' signatures onto commands, tools and routes;
-there is no second list of what the system can do.
-
-The class itself is loaded when it is asked for; a command that needs only memories opens only
-those (`class_for`), because a hook or a search pays for every import.
+Each row is the name in Python (`sessions.export` is `mem.sessions.export(…)`), the words of the
+command (`recollect session export`, `/session export`) and the function behind both. Commands,
+help, MCP tools, the client and the docs are projections of this table and of the functions'
+signatures; there is no second list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 
-from .fast_typing import TYPE_CHECKING, Any
+from .fast_typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from .client import Recollect as Recollect
-    from .context import Opened
 
-OPERATIONS: Mapping[str, str] = {
-    "init": "init",
-    "learn": "learn",
-    "recall": "recall",
-    "show": "show",
-    "list": "list",
-    "briefing": "briefing",
-    "before-task": "before_task",
-    "confirm": "confirm",
-    "correct": "correct",
-    "remember": "remember",
-    "archive": "archive",
-    "restore": "restore",
-    "feedback": "feedback",
-    "prune": "prune",
-    "clear": "clear",
-    "clear undo": "undo_clear",
-    "history": "history",
-    "for-file": "for_file",
-    "add-discovery": "add_discovery",
-    "add-solution": "add_solution",
-    "add-pattern": "add_pattern",
-    "record": "record",
-    "session list": "sessions",
-    "session show": "session",
-    "session recent": "recent",
-    "session prepare": "prepare",
-    "session overflow": "on_overflow",
-    "session trim": "trim",
-    "session search": "recall_sessions",
-    "session switch": "switch_session",
-    "session rename": "rename_session",
-    "session end": "end_session",
-    "session export": "export_session",
-    "session import": "import_session",
-    "plugin": "plugin",
-    "import": "import_transcripts",
-    "capture list": "captures",
-    "capture undo": "undo_capture",
-    "episode record": "record_episode",
-    "episode load": "load_episodes",
-    "episode build": "build_episodes",
-    "episode list": "episodes",
-    "episode show": "episode",
-    "episode replay": "replay",
-    "learnings": "learnings",
-    "consolidate": "consolidate",
-    "consolidate undo": "undo_consolidation",
-    "procedure learn": "learn_procedure",
-    "procedure list": "procedures",
-    "procedure show": "procedure",
-    "procedure use": "use_procedure",
-    "procedure revise": "revise_procedure",
-    "procedure accept": "accept_procedure",
-    "procedure export": "export_procedure",
-    "procedure load": "load_procedure",
-    "pattern load": "load_patterns",
-    "pattern show": "pattern",
-    "link": "link",
-    "links": "links",
-    "notes show": "notes",
-    "notes set": "set_notes",
-    "notes lint": "lint_notes",
-    "continuity": "continuity",
-    "task start": "start_task",
-    "task show": "task",
-    "task phase": "task_phase",
-    "task decide": "decide",
-    "task verify": "verify_items",
-    "task complete": "complete_task",
-    "task list": "tasks",
-    "task log": "task_log",
-    "ledger": "ledger",
-    "handoff give": "give_handoff",
-    "handoff accept": "accept_handoff",
-    "handoff list": "handoffs",
-    "promote": "promote",
-    "audit": "audit",
-    "event": "event",
-    "scratch store": "store",
-    "scratch retrieve": "retrieve",
-    "scratch search": "search",
-    "scratch list": "scratch",
-    "scratch delete": "delete",
-    "stats": "stats",
-    "verify": "verify",
-    "eval": "evaluate",
-    "rebuild": "rebuild",
-    "backup": "backup",
-    "adopt": "adopt",
-    "doctor": "doctor",
+class Operation(NamedTuple):
+    """One row of the table."""
+
+    name: str
+    words: str
+    module: str
+    function: str
+
+
+def _rows(module: str, *rows: tuple[str, str, str]) -> tuple[Operation, ...]:
+    return tuple(Operation(name, words, module, function) for name, words, function in rows)
+
+
+GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
+    (
+        "Start",
+        (
+            *_rows("maintenance.operations", ("agents.init", "init", "initialise")),
+            *_rows("agents.operations", ("import_transcripts", "import", "import_transcripts")),
+            *_rows("maintenance.operations", ("store.doctor", "doctor", "doctor")),
+        ),
+    ),
+    (
+        "Save and find",
+        (
+            *_rows("memory.operations", ("learn", "learn", "learn")),
+            *_rows(
+                "recall.operations",
+                ("recall", "recall", "recall"),
+                ("show", "show", "show"),
+            ),
+            *_rows("memory.operations", ("list", "list", "list_memories")),
+            *_rows(
+                "memory.operations_lifecycle",
+                ("memories.for_file", "for-file", "for_file"),
+                ("memories.history", "history", "memory_history"),
+            ),
+        ),
+    ),
+    (
+        "Review",
+        _rows(
+            "memory.operations_lifecycle",
+            ("memories.confirm", "confirm", "confirm"),
+            ("memories.correct", "correct", "correct"),
+            ("memories.remember", "remember", "remember"),
+            ("memories.hide", "hide", "hide"),
+            ("memories.restore", "restore", "restore"),
+            ("memories.feedback", "feedback", "feedback"),
+            ("memories.prune", "prune", "prune"),
+            ("memories.clear", "clear", "clear_memories"),
+            ("memories.undo_clear", "clear undo", "undo_clear"),
+        ),
+    ),
+    (
+        "Context for the model",
+        (
+            *_rows("briefing.operations", ("briefing", "briefing", "make_briefing")),
+            *_rows("briefing.operations_task", ("tasks.before", "before-task", "before_task")),
+        ),
+    ),
+    (
+        "Short forms of learn",
+        _rows(
+            "memory.operations_lifecycle",
+            ("memories.add_discovery", "add-discovery", "add_discovery"),
+            ("memories.add_solution", "add-solution", "add_solution"),
+            ("memories.add_pattern", "add-pattern", "add_pattern"),
+        ),
+    ),
+    (
+        "Conversations",
+        (
+            *_rows(
+                "archive.operations",
+                ("record", "record", "record"),
+                ("sessions.list", "session list", "list_sessions"),
+                ("sessions.show", "session show", "show_session"),
+            ),
+            *_rows(
+                "window.operations",
+                ("sessions.recent", "session recent", "recent_messages"),
+                ("prepare", "session prepare", "prepare"),
+                ("sessions.overflow", "session overflow", "handle_overflow"),
+                ("sessions.trim", "session trim", "trim_window"),
+            ),
+            *_rows("recall.operations", ("sessions.search", "session search", "search_sessions")),
+            *_rows(
+                "archive.operations",
+                ("sessions.switch", "session switch", "switch_session"),
+                ("sessions.rename", "session rename", "rename_session"),
+                ("sessions.end", "session end", "end_session"),
+                ("sessions.export", "session export", "export_session"),
+                ("sessions.import_file", "session import", "import_session"),
+            ),
+        ),
+    ),
+    (
+        "Episodes, lessons, procedures, links",
+        (
+            *_rows(
+                "lessons.operations",
+                ("episodes.record", "episode record", "record_episode"),
+                ("episodes.load", "episode load", "load_episodes"),
+                ("episodes.build", "episode build", "build_episodes"),
+                ("episodes.list", "episode list", "list_episodes"),
+                ("episodes.show", "episode show", "show_episode"),
+                ("episodes.replay", "episode replay", "replay_episode"),
+                ("episodes.learnings", "learnings", "list_learnings"),
+                ("lessons.consolidate", "consolidate", "consolidate"),
+                ("lessons.undo", "consolidate undo", "undo_consolidation"),
+            ),
+            *_rows(
+                "procedures.operations",
+                ("procedures.learn", "procedure learn", "learn_procedure"),
+                ("procedures.list", "procedure list", "list_procedures"),
+                ("procedures.show", "procedure show", "show_procedure"),
+                ("procedures.use", "procedure use", "use_procedure"),
+                ("procedures.revise", "procedure revise", "revise_procedure"),
+                ("procedures.accept", "procedure accept", "accept_procedure"),
+                ("procedures.export", "procedure export", "export_procedure"),
+                ("procedures.load", "procedure load", "load_procedure"),
+                ("patterns.load", "pattern load", "load_patterns"),
+                ("patterns.show", "pattern show", "show_pattern"),
+            ),
+            *_rows(
+                "lessons.operations",
+                ("links.add", "link", "link_records"),
+                ("links.list", "links", "list_links"),
+            ),
+        ),
+    ),
+    (
+        "Tasks and handoffs",
+        (
+            *_rows(
+                "work.operations",
+                ("notes.show", "notes show", "show_notes"),
+                ("notes.set", "notes set", "set_notes"),
+                ("notes.lint", "notes lint", "lint_notes"),
+                ("work.continuity", "continuity", "show_continuity"),
+            ),
+            *_rows(
+                "work.operations_tasks",
+                ("tasks.start", "task start", "start_task"),
+                ("tasks.show", "task show", "show_task"),
+                ("tasks.phase", "task phase", "enter_phase"),
+                ("tasks.decide", "task decide", "record_decision"),
+                ("tasks.verify", "task verify", "verify_task_items"),
+                ("tasks.complete", "task complete", "complete_task"),
+                ("tasks.list", "task list", "list_tasks"),
+                ("tasks.log", "task log", "task_log"),
+                ("work.ledger", "ledger", "write_ledger"),
+                ("handoffs.give", "handoff give", "give_handoff"),
+                ("handoffs.accept", "handoff accept", "accept_handoff"),
+                ("handoffs.list", "handoff list", "list_handoffs"),
+            ),
+            *_rows(
+                "work.operations",
+                ("work.promote", "promote", "promote"),
+                ("work.audit", "audit", "audit_memory"),
+                ("work.event", "event", "handle_event"),
+            ),
+        ),
+    ),
+    (
+        "Scratch notes",
+        _rows(
+            "work.operations_scratch",
+            ("scratch.store", "scratch store", "store_scratch"),
+            ("scratch.retrieve", "scratch retrieve", "retrieve_scratch"),
+            ("scratch.search", "scratch search", "search_scratch"),
+            ("scratch.list", "scratch list", "list_scratch"),
+            ("scratch.delete", "scratch delete", "delete_scratch"),
+        ),
+    ),
+    (
+        "Agents",
+        _rows(
+            "agents.operations",
+            ("captures.list", "capture list", "list_captures"),
+            ("captures.undo", "capture undo", "undo_capture"),
+            ("agents.plugin", "plugin", "write_plugin"),
+        ),
+    ),
+    (
+        "The store",
+        (
+            *_rows("maintenance.operations", ("store.stats", "stats", "stats")),
+            *_rows("briefing.operations_task", ("verify", "verify", "verify")),
+            *_rows("recall.operations_evaluate", ("store.evaluate", "eval", "evaluate")),
+            *_rows(
+                "maintenance.operations",
+                ("store.rebuild", "rebuild", "rebuild"),
+                ("store.backup", "backup", "backup"),
+                ("store.adopt", "adopt", "adopt"),
+            ),
+        ),
+    ),
+)
+"""The operations under the headings of the help."""
+
+OPERATIONS: Mapping[str, Operation] = {
+    operation.words: operation for _, rows in GROUPS for operation in rows
 }
-"""A command's words, and the method that does it."""
+"""The operations by the words of their commands."""
 
-SHORT = {
+BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS.values()}
+
+SHORT: Mapping[str, str] = {
+    "search": "recall",
     "store": "scratch store",
     "retrieve": "scratch retrieve",
-    "search": "scratch search",
     "delete": "scratch delete",
 }
-"""Commands that may be said without their group."""
-
-_OF_MEMORIES = ("learn", "recall", "show", "list")
+"""Other words for commands, and commands that may be said without their group."""
 
 
-def class_for(command: str) -> type[Opened]:
-    """The smallest class that can do a command."""
-    if command in _OF_MEMORIES:
-        from .quick_client import Quick
-
-        return Quick
-    from .client import Recollect
-
-    return Recollect
-
-
-def __getattr__(name: str) -> Any:
-    if name == "Recollect":
-        from .client import Recollect
-
-        return Recollect
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def load_function(operation: Operation) -> Callable[..., Any]:
+    """Return the function of an operation, loading its module."""
+    module = f"{__package__}.{operation.module}"
+    __import__(module)  # `importlib` would cost a command half a millisecond
+    function: Callable[..., Any] = getattr(sys.modules[module], operation.function)
+    return function

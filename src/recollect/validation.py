@@ -7,7 +7,7 @@ and `__annotations__` rather than `inspect`, which would cost a hook more than a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, wraps
 
 from .errors import InvalidInput
@@ -25,18 +25,14 @@ _WANTED = {
 }
 
 
-def guard(owner: type, methods: Iterable[str]) -> None:
-    """Make these methods of a class check what they are called with."""
-    for name in methods:
-        setattr(owner, name, _checking(getattr(owner, name)))
+def bind(function: Any, context: Any) -> Any:
+    """Return an operation bound to a context, which checks its arguments when it is called."""
 
-
-def _checking(function: Any) -> Any:
     @wraps(function)
-    def checked(self: Any, *values: Any, **named: Any) -> Any:
-        return function(self, **_checked(function, values, named))
+    def bound(*values: Any, **named: Any) -> Any:
+        return function(context, **_checked(function, values, named))
 
-    return checked
+    return bound
 
 
 def _checked(function: Any, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,12 +94,13 @@ def _signature(
 
 
 def fields_of(function: Any) -> Any:
-    """The TypedDict of a method's `**fields: Unpack[…]`; None without one."""
+    """Return the TypedDict of an operation's `**fields: Unpack[…]`; None without one."""
     code = function.__code__
     if not code.co_flags & _VARIABLE_KEYWORDS:
         return None
     name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
-    return function.__annotations__[name].__args__[0]
+    fields = function.__annotations__[name].removeprefix("Unpack[").removesuffix("]")
+    return function.__globals__[fields]
 
 
 def annotation_text(kind: Any) -> str:

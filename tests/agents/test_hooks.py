@@ -340,7 +340,7 @@ def test_the_way_of_a_hook_imports_nothing_that_costs() -> None:
         "import sys, json\n"
         f"sys.path.insert(0, {source!r})\n"
         "before = set(sys.modules)\n"
-        "from recollect import hosts\n"
+        "from recollect.agents import registry as hosts\n"
         "payload = json.loads(sys.argv[1])\n"
         "module = hosts.hooks(hosts.recognise(payload, {}))\n"
         "module.reply(module.parse(payload, {}), 'context', '')\n"

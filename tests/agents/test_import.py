@@ -23,8 +23,8 @@ PARALLEL = "claude-code-2.1.325.parallel-tools.jsonl"
 def said(memory: recollect.Recollect) -> list[tuple[str, int, str, str]]:
     """Everything in the archive: session, place, role and text."""
     found = []
-    for session in memory.sessions(limit=1000):
-        for stored in memory.session(session.id, 1, 10_000).messages:
+    for session in memory.sessions.list(limit=1000):
+        for stored in memory.sessions.show(session.id, 1, 10_000).messages:
             text = json.dumps(stored.message.content)
             found.append((session.id, stored.seq, stored.message.role, text))
     return sorted(found)
@@ -70,7 +70,7 @@ def test_every_sample_comes_in_twice_with_the_same_result(
 def test_a_lost_cursor_does_not_double_anything(mem: recollect.Recollect) -> None:
     mem.import_transcripts(str(SAMPLES / PARALLEL))
     archive = said(mem)
-    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    mem.context.project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
     again = mem.import_transcripts(str(SAMPLES / PARALLEL))
     assert (again.messages, again.known) == (0, len(archive))
     assert said(mem) == archive
@@ -101,7 +101,7 @@ def test_a_growing_transcript_is_followed_to_its_end(
     last = mem.import_transcripts(str(grown), agent="claude-code")
     assert last.sessions == 1
     pieces = said(mem)
-    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    mem.context.project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
     assert mem.import_transcripts(str(SAMPLES / PARALLEL)).messages == 0
     assert len(pieces) == mem.verify(archive=True).messages
 
@@ -129,10 +129,10 @@ def test_a_session_has_its_times_and_its_name_from_the_transcript(
 ) -> None:
     write(tmp_path / "s1.jsonl", line(1, "why does the build fail"), line(2, "thanks"))
     mem.import_transcripts(str(tmp_path / "s1.jsonl"))
-    (session,) = mem.sessions()
+    (session,) = mem.sessions.list()
     assert (session.name, session.cwd, session.branch) == ("why does the build fail", "/w", "main")
     assert session.agent == "claude-code"
-    assert session.created < session.last_active < mem._clock()
+    assert session.created < session.last_active < mem.context.clock()
 
 
 def test_batches_are_small_and_the_cursor_is_saved_with_them(
@@ -143,7 +143,7 @@ def test_batches_are_small_and_the_cursor_is_saved_with_them(
     records = [line(number, f"message {number}") for number in range(35)]
     path = write(tmp_path / "s1.jsonl", *records)
     writes = []
-    plain = mem._project_space.write
+    plain = mem.context.project_space.write
 
     def counted(work: Any) -> Any:
         writes.append(work)
@@ -151,7 +151,7 @@ def test_batches_are_small_and_the_cursor_is_saved_with_them(
             raise recollect.StoreFull("no space left")
         return plain(work)
 
-    monkeypatch.setattr(mem._project_space, "write", counted)
+    monkeypatch.setattr(mem.context.project_space, "write", counted)
     with pytest.raises(recollect.StoreFull):
         mem.import_transcripts(str(path))
     assert len(said(mem)) == 20
@@ -167,15 +167,15 @@ def test_small_transcripts_are_written_together(
         record = {**line(number, f"message {number}"), "sessionId": f"s{number}"}
         write(tmp_path / f"s{number}.jsonl", record)
     writes = []
-    plain = mem._project_space.write
+    plain = mem.context.project_space.write
 
     def counted(work: Any) -> Any:
         writes.append(work)
         return plain(work)
 
-    monkeypatch.setattr(mem._project_space, "write", counted)
+    monkeypatch.setattr(mem.context.project_space, "write", counted)
     done = mem.import_transcripts(str(tmp_path))
-    assert sum("imports" in work.__module__ for work in writes) == 1
+    assert sum("operations_import" in work.__module__ for work in writes) == 1
     assert [item.messages for item in done.transcripts] == [1] * 5
 
 
@@ -218,7 +218,7 @@ def test_secrets_do_not_come_in_with_a_transcript(mem: recollect.Recollect, tmp_
     queued = {"type": "queue-operation", "operation": "enqueue", "content": f"use {key}"}
     write(tmp_path / "s1.jsonl", line(1, f"the key is {key}"), {**queued, "sessionId": "s1"})
     mem.import_transcripts(str(tmp_path / "s1.jsonl"))
-    kept = mem._project_space.read(
+    kept = mem.context.project_space.read(
         lambda tx: [str(row) for table in ("messages", "cursors", "sessions")
                     for row in tx.run(f"SELECT * FROM {table} WHERE space = :space")]
     )  # fmt: skip
@@ -236,13 +236,13 @@ def test_rules_that_the_user_typed_are_captured_once_and_can_be_undone(
     assert (learned.memory.text, learned.memory.kind) == (rule, "policy")
     assert (learned.memory.origin, learned.memory.status) == ("user", "active")
     assert learned.memory.evidence == ("memory://session/claude-code.s1",)
-    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    mem.context.project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
     mem.import_transcripts(str(path))
-    (held,) = mem.captures()
+    (held,) = mem.captures.list()
     assert held.reinforcement == 1
-    undone = mem.undo_capture(held.id[:8])
+    undone = mem.captures.undo(held.id[:8])
     assert undone.status == "archived"
-    assert mem.captures() == ()
+    assert mem.captures.list() == ()
     assert mem.recall("migrations reversible", kind=["policy"])[0].status == "archived"
 
 
@@ -263,7 +263,7 @@ def test_the_name_of_a_session_holds_no_part_of_a_secret(
     token = "gh" + "p_" + "R1jaF2p3Paa" * 4
     path = write(tmp_path / "s1.jsonl", line(1, f"{'word ' * 16}"[:before] + f" {token} and so on"))
     mem.import_transcripts(str(path))
-    (session,) = mem.sessions()
+    (session,) = mem.sessions.list()
     assert token[:9] not in session.name
     assert session.name.startswith("word")
 
@@ -271,7 +271,7 @@ def test_the_name_of_a_session_holds_no_part_of_a_secret(
 def test_only_what_was_captured_can_be_undone_as_such(mem: recollect.Recollect) -> None:
     learned = mem.learn("All migrations must be reversible.", kind="policy")
     with pytest.raises(recollect.NotFound):
-        mem.undo_capture(learned.id)
+        mem.captures.undo(learned.id)
     assert mem.show(learned.id).memory == learned.memory
 
 
@@ -324,7 +324,7 @@ def test_all_go_each_to_its_own_project(home: Path, tmp_path: Path) -> None:
     for name in ("one", "one/inner", "two"):
         with recollect.open(tmp_path / "work" / name, environment=environment) as memory:
             assert texts(memory) == [f"about {name}"]
-            assert (memory.stats().embedded, memory.stats().unembedded) == (1, 0)
+            assert (memory.store.stats().embedded, memory.store.stats().unembedded) == (1, 0)
 
 
 RULE = "All migrations must be reversible."
@@ -335,7 +335,7 @@ def test_a_transcript_that_lies_in_the_project_is_an_import(mem: recollect.Recol
     path = write(Path(mem.project.root) / "s1.jsonl", line(1, RULE))
     done = mem.import_transcripts(str(path))
     assert (done.messages, done.captured) == (1, ())
-    assert [item.origin for item in mem.session("claude-code.s1").messages] == ["import"]
+    assert [item.origin for item in mem.sessions.show("claude-code.s1").messages] == ["import"]
 
 
 def test_an_agent_cannot_give_its_own_file_for_the_users_words(
@@ -349,7 +349,9 @@ def test_an_agent_cannot_give_its_own_file_for_the_users_words(
     real = write(folder / "s2.jsonl", line(2, "Every endpoint must be documented.", "s2"))
     with recollect.open(project, environment=environment, origin="agent") as memory:
         assert memory.import_transcripts(str(made_up)).captured == ()
-        assert [item.origin for item in memory.session("claude-code.s1").messages] == ["import"]
+        assert [item.origin for item in memory.sessions.show("claude-code.s1").messages] == [
+            "import"
+        ]
         assert memory.list() == ()
         assert len(memory.import_transcripts(str(real)).captured) == 1
 
@@ -390,7 +392,7 @@ def test_a_broken_store_of_one_agent_does_not_keep_the_others_out(
         done = memory.import_transcripts()
         assert done.messages == 1
         assert "not an OpenCode store" in done.passed_over["opencode"]
-        assert memory.init(yes=True).past == 0
+        assert memory.agents.init(yes=True).past == 0
 
 
 def test_a_link_in_a_repository_does_not_bring_in_what_lies_elsewhere(
@@ -434,13 +436,13 @@ def test_a_transcript_needs_no_other_cursor_than_its_own(
     mem: recollect.Recollect, tmp_path: Path
 ) -> None:
     """Two sessions of one database are read independently of each other."""
-    how = agents_operations_import.Reading(False, lambda prefix: prefix, mem._clock)
+    how = agents_operations_import.Reading(False, lambda prefix: prefix, mem.context.clock)
     path = str(write(tmp_path / "s1.jsonl", line(1, "hello")))
     (one,) = agents_operations_import.read(
-        mem._project_space, [Transcript("claude-code", path, "a")], how
+        mem.context.project_space, [Transcript("claude-code", path, "a")], how
     )
     (two,) = agents_operations_import.read(
-        mem._project_space, [Transcript("claude-code", path, "b")], how
+        mem.context.project_space, [Transcript("claude-code", path, "b")], how
     )
     assert (one.messages, two.messages, two.known) == (1, 0, 1)
 
@@ -448,11 +450,11 @@ def test_a_transcript_needs_no_other_cursor_than_its_own(
 def test_a_subagents_session_leads_to_the_one_it_came_from(mem: recollect.Recollect) -> None:
     mem.import_transcripts(str(SAMPLES / "claude-code-2.1.325.subagent-compact.jsonl"))
     mem.import_transcripts(str(SAMPLES / "claude-code-2.1.325.subagent-file.jsonl"))
-    (child,) = [item.id for item in mem.sessions() if ".agent-" in item.id]
+    (child,) = [item.id for item in mem.sessions.list() if ".agent-" in item.id]
     parent = child.partition(".agent-")[0]
-    (reached,) = mem.links(f"memory://session/{child}").reached
+    (reached,) = mem.links.list(f"memory://session/{child}").reached
     assert reached.id == f"session/{parent}"
-    assert mem.session(parent).messages
+    assert mem.sessions.show(parent).messages
 
 
 def test_what_was_pasted_into_a_prompt_is_marked_in_the_archive(
@@ -463,7 +465,7 @@ def test_what_was_pasted_into_a_prompt_is_marked_in_the_archive(
     log = "ERROR: boom at line 3"
     path = write(tmp_path / "s1.jsonl", line(1, f"{typed}\n\n```\n{log}\n```\n"), line(2, "ok"))
     mem.import_transcripts(str(path), agent="claude-code")
-    first, second = mem.session("claude-code.s1").messages
+    first, second = mem.sessions.show("claude-code.s1").messages
     (span,) = dict(first.message.extra or {})["pasted"]
     pasted = str(first.message.content)[slice(*span)]
     assert log in pasted and "why?" not in pasted and key not in str(first.message.content)
@@ -500,7 +502,7 @@ def test_halves_of_characters_anywhere_in_a_record_lose_no_message(
     path = write(tmp_path / "t.jsonl", *records)
     first = mem.import_transcripts(str(path))
     assert (first.messages, first.transcripts[0].damaged) == (4, {})
-    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    mem.context.project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
     assert mem.import_transcripts(str(path)).messages == 0
     assert len(said(mem)) == 4
     assert mem.recall("prompt whose id is cut")
@@ -515,7 +517,7 @@ def test_an_id_that_no_index_takes_loses_no_message(
     records = [line(number, f"message {number}", uuid=id) for number, id in enumerate(ids)]
     path = write(tmp_path / "t.jsonl", *records)
     assert mem.import_transcripts(str(path)).messages == 3
-    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    mem.context.project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
     assert mem.import_transcripts(str(path)).messages == 0
 
 
@@ -525,10 +527,10 @@ def test_an_id_with_a_token_behind_a_letter_is_kept_as_its_digest(
     token = "gh" + "p_" + "R1jaF2p3Paa" * 4
     path = write(tmp_path / "t.jsonl", line(1, "a message", uuid=f"u1{token}"))
     mem.import_transcripts(str(path))
-    (session,) = mem.sessions()
-    (stored,) = mem.session(session.id, 1, 10).messages
+    (session,) = mem.sessions.list()
+    (stored,) = mem.sessions.show(session.id, 1, 10).messages
     assert stored.message.key and token not in stored.message.key
-    mem._project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
+    mem.context.project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
     assert mem.import_transcripts(str(path)).messages == 0
 
 
@@ -537,16 +539,16 @@ def test_what_waits_for_a_store_that_cannot_be_reached_is_written_later(
 ) -> None:
     for number in range(4):
         write(tmp_path / f"s{number}.jsonl", line(number, f"message {number}", f"s{number}"))
-    plain = mem._project_space.write
+    plain = mem.context.project_space.write
     failed: list[Any] = []
 
     def once_away(work: Any) -> Any:
-        if not failed and "imports" in work.__module__:
+        if not failed and "operations_import" in work.__module__:
             failed.append(work)
             raise Unavailable("the server went away")
         return plain(work)
 
-    monkeypatch.setattr(mem._project_space, "write", once_away)
+    monkeypatch.setattr(mem.context.project_space, "write", once_away)
     monkeypatch.setattr(agents_operations_import, "BATCH_MESSAGES", 2)
     told = mem.import_transcripts(str(tmp_path)).transcripts
     assert [(item.messages, bool(item.error)) for item in told].count((1, False)) == 3

@@ -95,7 +95,7 @@ def test_no_text_becomes_markup_wherever_it_stands(texts: list[str], error: bool
 
 def test_the_page_loads_nothing_and_lets_only_its_own_script_run(mem: Mem, tmp_path: Path) -> None:
     mem.record("s-1", "see https://example.org/x.png")
-    done = mem.export_session(str(tmp_path / "s.html"))
+    done = mem.sessions.export(str(tmp_path / "s.html"))
     text = Path(done.path).read_text(encoding="utf-8")
     safe(Page(text))
     outside = text.replace("see https://example.org/x.png", "")
@@ -118,7 +118,7 @@ def test_ten_megabytes_of_tool_output_stay_under_twice_their_size(mem: Mem, tmp_
     mem.record("s-1", Message("assistant", "", (ToolCall("c1", "Bash", '{"command": "make"}'),)))
     mem.record("s-1", Message("tool", output, call_id="c1"))
     for form in ("html", "md"):
-        done = mem.export_session(str(tmp_path / f"big.{form}"))
+        done = mem.sessions.export(str(tmp_path / f"big.{form}"))
         assert done.bytes < 2 * len(output)
     page = Page((tmp_path / "big.html").read_text(encoding="utf-8"))
     safe(page)
@@ -130,18 +130,18 @@ def test_ten_megabytes_of_tool_output_stay_under_twice_their_size(mem: Mem, tmp_
 def test_an_export_is_private_and_overwrites_nothing_unasked(mem: Mem, tmp_path: Path) -> None:
     mem.record("s-1", "hello")
     path = tmp_path / "s.md"
-    mem.export_session(str(path), "s-1")
+    mem.sessions.export(str(path), "s-1")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(recollect.Conflict):
-        mem.export_session(str(path), "s-1")
+        mem.sessions.export(str(path), "s-1")
     mem.record("s-1", "again")
-    mem.export_session(str(path), "s-1", replace=True)
+    mem.sessions.export(str(path), "s-1", replace=True)
     assert "again" in path.read_text(encoding="utf-8")
     for wrong in ("s.pdf", "none"):
         with pytest.raises(recollect.InvalidInput):
-            mem.export_session(str(tmp_path / wrong), "s-1")
+            mem.sessions.export(str(tmp_path / wrong), "s-1")
     with pytest.raises(recollect.NotFound):
-        mem.export_session(str(tmp_path / "x.html"), "nobody")
+        mem.sessions.export(str(tmp_path / "x.html"), "nobody")
     assert [item.name for item in tmp_path.iterdir() if item.name.startswith(("x", "n"))] == []
 
 
@@ -167,11 +167,11 @@ def test_markdown_is_read_as_it_was_said_and_holds_no_html() -> None:
 
 def test_jsonl_holds_every_message_and_its_proof(mem: Mem, tmp_path: Path) -> None:
     mem.record("s-1", "line \u2028 end")
-    mem.export_session(str(tmp_path / "s.jsonl"), "s-1")
+    mem.sessions.export(str(tmp_path / "s.jsonl"), "s-1")
     about, *lines = (tmp_path / "s.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(about)["id"] == "s-1"
     [message] = map(json.loads, lines)
-    stored = mem.session("s-1").messages[0]
+    stored = mem.sessions.show("s-1").messages[0]
     assert message["content"] == "line \u2028 end"
     assert (message["digest"], message["hash"]) == (stored.digest, stored.hash)
 

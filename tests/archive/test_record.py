@@ -11,7 +11,7 @@ Mem = recollect.Recollect
 
 
 def contents(mem: Mem, session: str) -> list[object]:
-    return [stored.message.content for stored in mem.session(session).messages]
+    return [stored.message.content for stored in mem.sessions.show(session).messages]
 
 
 def test_messages_are_kept_whole_and_in_order(mem: Mem) -> None:
@@ -19,7 +19,7 @@ def test_messages_are_kept_whole_and_in_order(mem: Mem) -> None:
         recorded = mem.record("s-1", f"message {number}")
         assert (recorded.seq, recorded.new) == (number, True)
     assert contents(mem, "s-1") == ["message 1", "message 2", "message 3"]
-    session = mem.session("s-1").session
+    session = mem.sessions.show("s-1").session
     assert session is not None
     assert session.messages == 3
 
@@ -45,10 +45,14 @@ def test_provider_messages_are_normalised(mem: Mem) -> None:
         },
     )
     mem.record("s-1", {"role": "tool", "tool_call_id": "c1", "content": "a.py b.py"})
-    call, result = mem.session("s-1").messages[1:]
+    call, result = mem.sessions.show("s-1").messages[1:]
     assert call.message.calls[0].name == "ls"
     assert (result.message.role, result.message.call_id) == ("tool", "c1")
-    assert [stored.origin for stored in mem.session("s-1").messages] == ["user", "agent", "tool"]
+    assert [stored.origin for stored in mem.sessions.show("s-1").messages] == [
+        "user",
+        "agent",
+        "tool",
+    ]
 
 
 @pytest.mark.parametrize("message", [{"nonsense": True}, {"role": "user", "content": 5}, ""])
@@ -57,7 +61,7 @@ def test_what_cannot_be_understood_is_refused_and_nothing_is_kept(
 ) -> None:
     with pytest.raises(recollect.InvalidInput):
         mem.record("s-1", message)  # type: ignore[arg-type]
-    assert mem.sessions() == ()
+    assert mem.sessions.list() == ()
 
 
 @pytest.mark.parametrize("name", ["", "../up", "a/b", "a b\n", "x" * 300, "..", "nul\x00"])
@@ -80,27 +84,31 @@ def test_sessions_are_listed_newest_first(mem: Mem) -> None:
     for name in ("one", "two", "three"):
         mem.record(name, "hello", agent="codex")
     mem.record("one", "again")
-    assert [session.id for session in mem.sessions()] == ["one", "three", "two"]
-    assert mem.sessions()[0].agent == "codex"
-    assert len(mem.sessions(limit=2)) == 2
+    assert [session.id for session in mem.sessions.list()] == ["one", "three", "two"]
+    assert mem.sessions.list()[0].agent == "codex"
+    assert len(mem.sessions.list(limit=2)) == 2
 
 
 def test_a_session_is_shown_by_the_beginning_of_its_id(mem: Mem) -> None:
     mem.record("alpha-1", "hello")
     mem.record("alpha-2", "hello")
-    shown = mem.session("alpha-2").session
+    shown = mem.sessions.show("alpha-2").session
     assert shown is not None
     with pytest.raises(recollect.InvalidInput, match="several"):
-        mem.session("alpha")
+        mem.sessions.show("alpha")
     with pytest.raises(recollect.NotFound):
-        mem.session("beta")
+        mem.sessions.show("beta")
 
 
 def test_a_range_of_messages_is_shown(mem: Mem) -> None:
     for number in range(1, 101):
         mem.record("s-1", f"message {number}")
-    assert len(mem.session("s-1").messages) == 50
-    assert [item.seq for item in mem.session("s-1", first=10, last=12).messages] == [10, 11, 12]
+    assert len(mem.sessions.show("s-1").messages) == 50
+    assert [item.seq for item in mem.sessions.show("s-1", first=10, last=12).messages] == [
+        10,
+        11,
+        12,
+    ]
     shown = mem.show("memory://session/s-1/messages/98-100")
     assert [item.message.content for item in shown.messages] == [
         "message 98", "message 99", "message 100",
@@ -131,7 +139,7 @@ def test_a_changed_archive_is_noticed(
             memory.record("s-1", word)
         assert memory.verify(archive=True).messages == 5
         if engine == "postgres":
-            memory._project_space.write(lambda tx: tx.run(damage))
+            memory.context.project_space.write(lambda tx: tx.run(damage))
         else:
             connection = apsw.Connection(f"{project}/.recollect/memory.db")
             connection.execute(damage)

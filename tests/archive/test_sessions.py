@@ -19,30 +19,30 @@ Mem = recollect.Recollect
 def test_the_current_session_is_the_one_switched_to_or_else_the_last_active(mem: Mem) -> None:
     mem.record("old", "hello")
     mem.record("new", "hello")
-    assert mem.session().session.id == "new"  # type: ignore[union-attr]
-    assert mem.switch_session("ol").id == "old"
+    assert mem.sessions.show().session.id == "new"  # type: ignore[union-attr]
+    assert mem.sessions.switch("ol").id == "old"
     mem.record("new", "more")
-    assert mem.session().session.id == "old"  # type: ignore[union-attr]
-    assert [item.message.content for item in mem.recent()] == ["hello"]
-    assert mem.end_session().status == "ended"
-    assert mem.session().session.id == "new"  # type: ignore[union-attr]
+    assert mem.sessions.show().session.id == "old"  # type: ignore[union-attr]
+    assert [item.message.content for item in mem.sessions.recent()] == ["hello"]
+    assert mem.sessions.end().status == "ended"
+    assert mem.sessions.show().session.id == "new"  # type: ignore[union-attr]
     mem.record("old", "again")
-    assert mem.session("old").session.status == "active"  # type: ignore[union-attr]
+    assert mem.sessions.show("old").session.status == "active"  # type: ignore[union-attr]
 
 
 def test_without_any_session_there_is_no_current_one(mem: Mem) -> None:
-    for look in (mem.session, mem.recent, mem.trim, mem.end_session):
+    for look in (mem.sessions.show, mem.sessions.recent, mem.sessions.trim, mem.sessions.end):
         with pytest.raises(recollect.NotFound):
             look()
 
 
 def test_a_session_is_renamed_without_secrets(mem: Mem) -> None:
     mem.record("s-1", "hello")
-    assert mem.rename_session("s-1", "The  Redis\nmigration").name == "The Redis migration"
+    assert mem.sessions.rename("s-1", "The  Redis\nmigration").name == "The Redis migration"
     key = "AKIA" + "Q3J5K7M2N4P6R8T1"
-    assert key not in mem.rename_session("current", f"with {key}").name
+    assert key not in mem.sessions.rename("current", f"with {key}").name
     with pytest.raises(recollect.InvalidInput):
-        mem.rename_session("s-1", " ")
+        mem.sessions.rename("s-1", " ")
 
 
 def test_slash_commands_go_through_the_same_parser(mem: Mem, tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_a_session_has_one_status_wherever_it_is_shown(mem: Mem, clock: Clock) -
     mem.record("s-1", "hello")
     for later, status in ((0, "active"), (2 * 3_600_000_000, "idle")):
         clock.now += later
-        (listed,) = mem.sessions()
-        found = [listed, mem.session("s-1").session, mem.show("memory://session/s-1").session]
+        (listed,) = mem.sessions.list()
+        found = [listed, mem.sessions.show("s-1").session, mem.show("memory://session/s-1").session]
         assert {one.status for one in found if one} == {status}
 
 
@@ -115,9 +115,9 @@ def test_the_beginning_of_an_id_means_the_conversation_not_its_subagents(mem: Me
         "claude-code.77af-9b.a": "claude-code.77af-9b.agent-1",
     }
     for said, session in meant.items():
-        assert mem.session(said).messages[0].session == session
+        assert mem.sessions.show(said).messages[0].session == session
     with pytest.raises(recollect.InvalidInput, match="several records"):
-        mem.session("claude-code.77")
+        mem.sessions.show("claude-code.77")
 
 
 # ---------------------------------------------------------------- lists of messages
@@ -142,19 +142,19 @@ def write_lines(path: Path, records: list[dict[str, Any]]) -> str:
 
 
 def roles(mem: Mem, session: str) -> list[str]:
-    return [item.message.role for item in mem.session(session).messages]
+    return [item.message.role for item in mem.sessions.show(session).messages]
 
 
 def test_lists_of_both_providers_come_in_as_json_and_as_lines(mem: Mem, tmp_path: Path) -> None:
     whole = tmp_path / "My Chat.json"
     whole.write_text(json.dumps(CHAT, indent=1), encoding="utf-8")
-    assert mem.import_session(str(whole)).sessions == ("my-chat",)
+    assert mem.sessions.import_file(str(whole)).sessions == ("my-chat",)
     assert roles(mem, "my-chat") == ["system", "user", "assistant", "tool", "assistant"]
     lines = write_lines(tmp_path / "b.jsonl", ANTHROPIC)
-    done = mem.import_session(lines, session="s-7")
+    done = mem.sessions.import_file(lines, session="s-7")
     assert (done.messages, done.known, done.sessions) == (3, 0, ("s-7",))
     assert roles(mem, "s-7") == ["user", "assistant", "tool"]
-    assert {item.origin for item in mem.session("s-7").messages} == {"import"}
+    assert {item.origin for item in mem.sessions.show("s-7").messages} == {"import"}
 
 
 def test_importing_again_changes_nothing_and_a_longer_file_adds_its_end(
@@ -162,11 +162,11 @@ def test_importing_again_changes_nothing_and_a_longer_file_adds_its_end(
 ) -> None:
     path = tmp_path / "talk.jsonl"
     write_lines(path, CHAT)
-    assert mem.import_session(str(path)).messages == 5
-    again = mem.import_session(str(path))
+    assert mem.sessions.import_file(str(path)).messages == 5
+    again = mem.sessions.import_file(str(path))
     assert (again.messages, again.known) == (0, 5)
     write_lines(path, [*CHAT, {"role": "user", "content": "list the files"}])
-    longer = mem.import_session(str(path))
+    longer = mem.sessions.import_file(str(path))
     assert (longer.messages, longer.known) == (1, 5)
     assert len(roles(mem, "talk")) == 6
 
@@ -176,15 +176,15 @@ def test_many_messages_come_in_portions_and_progress_is_told(mem: Mem, tmp_path:
     path = write_lines(tmp_path / "long.jsonl", records)
     told: list[Any] = []
     mem.progress = told.append
-    assert mem.import_session(path).messages == 1_200
+    assert mem.sessions.import_file(path).messages == 1_200
     assert [item.messages for item in told] == [500, 1_000, 1_200]
     assert told[-1].done == told[-1].total == Path(path).stat().st_size
-    assert mem.import_session(path).known == 1_200
+    assert mem.sessions.import_file(path).known == 1_200
 
 
 def test_a_line_may_hold_a_whole_conversation(mem: Mem, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "set.jsonl", [{"messages": CHAT}, {"messages": ANTHROPIC}])
-    assert mem.import_session(path).sessions == ("set-1", "set-2")
+    assert mem.sessions.import_file(path).sessions == ("set-1", "set-2")
     assert (len(roles(mem, "set-1")), len(roles(mem, "set-2"))) == (5, 3)
 
 
@@ -192,15 +192,15 @@ def test_an_exported_session_comes_back_as_it_was(mem: Mem, tmp_path: Path) -> N
     talk(mem, 3)
     mem.record("s-1", "null \0, half \ud83d, line \u2028 end, <b>&amp;")
     path = str(tmp_path / "s.jsonl")
-    mem.export_session(path, "s-1")
-    assert mem.import_session(path, session="copy").messages == 13
-    before, after = mem.session("s-1").messages, mem.session("copy").messages
+    mem.sessions.export(path, "s-1")
+    assert mem.sessions.import_file(path, session="copy").messages == 13
+    before, after = mem.sessions.show("s-1").messages, mem.sessions.show("copy").messages
     assert [item.digest for item in after] == [item.digest for item in before]
     assert [item.message.at for item in after] == [item.message.at for item in before]
     changed = Path(path).read_text(encoding="utf-8").replace("word1", "word9")
     Path(path).write_text(changed, encoding="utf-8")
     with pytest.raises(recollect.InvalidInput, match="was changed after it was exported"):
-        mem.import_session(path, session="forged")
+        mem.sessions.import_file(path, session="forged")
 
 
 @pytest.mark.parametrize(
@@ -220,11 +220,11 @@ def test_a_file_that_is_not_understood_is_refused_whole(
     path = tmp_path / "bad.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(recollect.InvalidInput, match=said) as caught:
-        mem.import_session(str(path))
+        mem.sessions.import_file(str(path))
     assert str(path) in caught.value.where
-    assert mem.sessions() == ()
+    assert mem.sessions.list() == ()
     with pytest.raises(recollect.InvalidInput, match="cannot be read"):
-        mem.import_session(str(tmp_path / "missing.json"))
+        mem.sessions.import_file(str(tmp_path / "missing.json"))
 
 
 def test_a_session_in_which_nobody_speaks_for_an_hour_is_idle_until_somebody_does(
@@ -232,12 +232,12 @@ def test_a_session_in_which_nobody_speaks_for_an_hour_is_idle_until_somebody_doe
 ) -> None:
     for name in ("s-1", "s-2", "s-3"):
         mem.record(name, "hello")
-    mem.end_session("s-3")
+    mem.sessions.end("s-3")
     clock.advance(hours=1, seconds=1)
     mem.record("s-2", "still here")
 
     def listed(status: str = "") -> dict[str, str]:
-        return {one.id: one.status for one in mem.sessions(status=status)}
+        return {one.id: one.status for one in mem.sessions.list(status=status)}
 
     assert listed() == {"s-1": "idle", "s-2": "active", "s-3": "ended"}
     assert listed("idle") == {"s-1": "idle"}
@@ -246,4 +246,4 @@ def test_a_session_in_which_nobody_speaks_for_an_hour_is_idle_until_somebody_doe
     mem.record("s-1", "back again")
     assert listed("idle") == {}
     with pytest.raises(recollect.InvalidInput, match="not a status of a session"):
-        mem.sessions(status="asleep")
+        mem.sessions.list(status="asleep")

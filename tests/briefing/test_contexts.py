@@ -11,6 +11,7 @@ import pytest
 
 import recollect
 from recollect.agents import registry
+from recollect.agents.operations import answer_event
 from tests.conftest import Clock
 
 Mem = recollect.Recollect
@@ -86,7 +87,7 @@ def say(mem: Mem, clock: Clock, project: Path) -> Say:
         clock.advance(seconds=60)
         payload = {**AGENTS[agent](event, source), "cwd": str(project), **more}
         assert registry.recognise(payload, {}) == agent
-        return str(mem.hear(registry.hooks(agent).parse(payload, {})).context)
+        return str(answer_event(mem.context, registry.hooks(agent).parse(payload, {})).context)
 
     return told
 
@@ -184,7 +185,7 @@ def test_gemini_keeps_no_block_when_it_resumes(mem: Mem, say: Say) -> None:
 
 
 def test_what_a_turn_showed_is_not_said_again_on_resume(mem: Mem, say: Say) -> None:
-    mem.init()
+    mem.agents.init()
     assert say("claude-code", "SessionStart", "startup") == ""
     mem.learn(OLD, kind="policy")
     mem.learn(NEW, kind="policy")

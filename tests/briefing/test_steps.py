@@ -38,18 +38,18 @@ def test_nothing_relevant_is_an_empty_briefing(mem: Mem) -> None:
 
 
 def test_procedures_that_fit_are_shown_and_proven_ones_from_the_start(mem: Mem) -> None:
-    mem.learn_procedure("add-endpoint", "Add an endpoint to the API", steps=["write it"])
-    mem.learn_procedure("release", "Cut a release of the package", steps=["tag it"])
+    mem.procedures.learn("add-endpoint", "Add an endpoint to the API", steps=["write it"])
+    mem.procedures.learn("release", "Cut a release of the package", steps=["tag it"])
     assert mem.briefing().text == ""
     turn = mem.briefing(query="please add an endpoint for the users API").turn
     assert "add-endpoint: Add an endpoint to the API" in turn and "release" not in turn
-    mem.use_procedure("release")
+    mem.procedures.use("release")
     start = mem.briefing().stable
     assert "worked 1 of 1 times" in start and "add-endpoint" not in start
 
 
 def test_what_happened_on_such_a_task_is_pointed_to(mem: Mem) -> None:
-    done = mem.record_episode("Fix the flaky redis reconnect", outcome="success", session="s-1")
+    done = mem.episodes.record("Fix the flaky redis reconnect", outcome="success", session="s-1")
     turn = mem.briefing(query="the redis reconnect is flaky again").turn
     assert "Related History" in turn and done.address in turn
     assert done.address not in mem.briefing("s-1", query="the redis reconnect is flaky again").turn
@@ -94,7 +94,7 @@ def test_what_is_not_trusted_or_not_current_is_never_injected(
         memory.learn("always deploy twice", kind="policy")
     with recollect.open(project, environment=environment, origin="user") as memory:
         gone = memory.learn("deploy needs the VPN of the old office")
-        memory.archive(gone.id)
+        memory.memories.hide(gone.id)
         for briefing in (memory.briefing(), memory.briefing(query="deploy script twice vpn")):
             assert briefing.text == ""
         assert memory.recall("deploy office vpn")[0].status == "archived"
@@ -134,7 +134,7 @@ def test_no_ltm_injects_nothing_and_keeps_sessions(
         memory.learn("Never commit secrets", kind="policy")
         memory.record("s", "hello")
         briefing = memory.briefing(session="s")
-        assert (briefing.text, len(memory.sessions())) == ("", 1)
+        assert (briefing.text, len(memory.sessions.list())) == ("", 1)
         assert "no-ltm" in briefing.notes[0]
 
 
@@ -166,7 +166,7 @@ def test_the_same_store_gives_the_same_bytes_in_two_processes(
 def test_injections_are_logged_and_judged(mem: Mem) -> None:
     learned = mem.learn("The redis port is 6380")
     mem.briefing(session="s", query="what is the redis port?")
-    judged = mem.feedback(learned.id, "helped", session="s")
+    judged = mem.memories.feedback(learned.id, "helped", session="s")
     assert judged.injections == 1
 
 
@@ -229,7 +229,7 @@ def test_before_a_task_patterns_pitfalls_and_skills_are_apart(mem: Mem) -> None:
     mem.learn("login handlers return early on bad input", kind="pattern")
     mem.learn("login tests fail without the fake clock", kind="pitfall")
     mem.learn("to add a login provider: register it, then write its test", kind="workflow")
-    task = mem.before_task("debug the failing login test")
+    task = mem.tasks.before("debug the failing login test")
     assert task.phase == "debugging"
     assert [hit.kind for hit in task.avoid] == ["pitfall"]
     assert [hit.kind for hit in task.skills] == ["workflow"]
@@ -276,9 +276,11 @@ def test_a_memory_that_is_injected_often_and_never_helps_is_reported(mem: Mem) -
     useful = mem.learn("the login page waits for Redis", kind="fact")
     for number in range(10):
         mem.briefing(session=f"s-{number}")
-    assert not mem.audit().useless, "where nobody gives feedback, silence says nothing"
-    mem.feedback(useful.id, "helped")
-    assert [(one.id, "10 times" in one.reason) for one in mem.audit().useless] == [(idle.id, True)]
+    assert not mem.work.audit().useless, "where nobody gives feedback, silence says nothing"
+    mem.memories.feedback(useful.id, "helped")
+    assert [(one.id, "10 times" in one.reason) for one in mem.work.audit().useless] == [
+        (idle.id, True)
+    ]
 
 
 def test_words_of_manner_are_not_what_a_prompt_is_about(mem: Mem) -> None:

@@ -59,13 +59,13 @@ def test_it_is_proposed_and_no_session_is_told_to_follow_it(
     assert (memory.origin, memory.label) == ("tool", "tool")
     assert memory.detail["doubt"] == "it reads as a letter"
     assert not is_stated(mem, rule)
-    assert [held.id for held in mem.captures()] == [memory.id]
+    assert [held.id for held in mem.captures.list()] == [memory.id]
 
 
 def test_confirmed_it_is_a_rule_of_the_user(mem: recollect.Recollect, say: Say) -> None:
     (learned,) = say(PASTE.format(RULE))
-    mem.confirm(learned.id)
-    (held,) = mem.captures()
+    mem.memories.confirm(learned.id)
+    (held,) = mem.captures.list()
     assert (held.status, held.label, held.text) == ("active", "user", RULE)
     assert is_stated(mem, RULE)
 
@@ -77,10 +77,10 @@ def test_typed_later_it_is_a_rule_of_the_user(
 ) -> None:
     (learned,) = say(PASTE.format(RULE))
     if undone:
-        mem.undo_capture(learned.id)
-        assert mem.captures() == ()
+        mem.captures.undo(learned.id)
+        assert mem.captures.list() == ()
     say(f"Fix the build. {RULE}", session)
-    (held,) = mem.captures()
+    (held,) = mem.captures.list()
     assert (held.status, held.label, held.text) == ("active", "user", RULE)
     assert is_stated(mem, RULE)
 
@@ -88,7 +88,7 @@ def test_typed_later_it_is_a_rule_of_the_user(
 def test_pasted_later_it_stays_the_rule_that_it_is(mem: recollect.Recollect, say: Say) -> None:
     (typed,) = say(RULE)
     say(PASTE.format(RULE), "s2")
-    (held,) = mem.captures()
+    (held,) = mem.captures.list()
     assert (held.id, held.status, held.label) == (typed.id, "active", "user")
 
 
@@ -96,13 +96,13 @@ def test_hidden_and_brought_back_it_is_still_only_proposed(
     mem: recollect.Recollect, say: Say
 ) -> None:
     (learned,) = say(PASTE.format(RULE))
-    mem.archive(learned.id)
-    assert mem.restore(learned.id).status == "proposed"
+    mem.memories.hide(learned.id)
+    assert mem.memories.restore(learned.id).status == "proposed"
     assert not is_stated(mem, RULE)
 
 
 def test_read_twice_it_is_proposed_once(mem: recollect.Recollect, say: Say) -> None:
     (learned,) = say(PASTE.format(RULE))
     assert say(PASTE.format(RULE)) == ()
-    (held,) = mem.captures()
+    (held,) = mem.captures.list()
     assert (held.id, held.reinforcement) == (learned.id, 1)

@@ -35,33 +35,33 @@ def say(mem: Mem, session: str) -> None:
 
 
 def test_an_episode_comes_back_exactly_as_it_was_given(mem: Mem) -> None:
-    kept = mem.record_episode(episode=GIVEN)
+    kept = mem.episodes.record(episode=GIVEN)
     assert kept.action == "created"
-    assert mem.episode(kept.id).episode == GIVEN
-    assert mem.episode("ep-2026-01-06-001").id == kept.id
-    assert mem.episode(kept.id[:6]).label == "user"
+    assert mem.episodes.show(kept.id).episode == GIVEN
+    assert mem.episodes.show("ep-2026-01-06-001").id == kept.id
+    assert mem.episodes.show(kept.id[:6]).label == "user"
     shown = mem.show(kept.address).episode
     assert shown is not None
     assert (shown.goal, shown.outcome) == ("Implement POST /api/todos endpoint", "success")
 
 
 def test_the_same_episode_again_changes_nothing_and_another_one_is_refused(mem: Mem) -> None:
-    mem.record_episode(episode=GIVEN)
-    assert mem.record_episode(episode=GIVEN).action == "unchanged"
+    mem.episodes.record(episode=GIVEN)
+    assert mem.episodes.record(episode=GIVEN).action == "unchanged"
     with pytest.raises(recollect.Conflict, match="another episode with this id"):
-        mem.record_episode(episode={**GIVEN, "outcome": "failure"})
-    assert [item.outcome for item in mem.episodes()] == ["success"]
+        mem.episodes.record(episode={**GIVEN, "outcome": "failure"})
+    assert [item.outcome for item in mem.episodes.list()] == ["success"]
 
 
 def test_an_episode_told_in_a_few_words_has_its_fields(mem: Mem) -> None:
-    kept = mem.record_episode(
+    kept = mem.episodes.record(
         "Add login",
         "partial",
         files=["src/login.py"],
         errors=["TypeError: no len() => pass a list", "it hangs"],
         task="feature-x",
     )
-    told = mem.episode(kept.id).episode
+    told = mem.episodes.show(kept.id).episode
     assert told["context"] == {"goal": "Add login", "files_involved": ["src/login.py"]}
     assert told["errors_encountered"] == [
         {"type": "TypeError", "message": "no len()", "resolution": "pass a list"},
@@ -80,19 +80,19 @@ def test_an_episode_told_in_a_few_words_has_its_fields(mem: Mem) -> None:
 )
 def test_what_is_no_episode_is_refused_with_the_field(mem: Mem, given: Any, problem: str) -> None:
     with pytest.raises(recollect.InvalidInput, match=problem):
-        mem.record_episode(episode=given)
-    assert mem.episodes() == ()
+        mem.episodes.record(episode=given)
+    assert mem.episodes.list() == ()
 
 
 def test_secrets_of_an_episode_never_reach_the_store(mem: Mem) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-    kept = mem.record_episode(f"Push with {token}", "failure")
+    kept = mem.episodes.record(f"Push with {token}", "failure")
     assert kept.redacted
-    assert token not in str(mem.episode(kept.id))
+    assert token not in str(mem.episodes.show(kept.id))
 
 
 def test_an_episode_is_found_by_goal_file_and_error(mem: Mem) -> None:
-    kept = mem.record_episode(episode=GIVEN)
+    kept = mem.episodes.record(episode=GIVEN)
     for query in ("todos endpoint", "todos.test.ts", "return type annotation"):
         (hit,) = mem.recall(query)
         assert (hit.id, hit.kind) == (kept.id, "episode")
@@ -102,21 +102,21 @@ def test_an_episode_is_found_by_goal_file_and_error(mem: Mem) -> None:
 
 def test_episodes_are_read_out_of_conversations_once(mem: Mem) -> None:
     say(mem, "s-1")
-    assert mem.build_episodes()[:3] == (1, 1, 1)
-    (shown,) = mem.episodes()
+    assert mem.episodes.build()[:3] == (1, 1, 1)
+    (shown,) = mem.episodes.list()
     assert shown.goal.startswith("Please fix the login test")
     assert shown.episode["artifacts_produced"] == ["src/login.py"]
     (error,) = shown.episode["errors_encountered"]
     assert error["resolution"]
     assert shown.episode["sources"] == ["memory://session/s-1/messages/1-7"]
-    assert mem.build_episodes() == (0, 0, 0, 0)
-    assert mem.build_episodes("s-1") == (1, 1, 0, 0)
+    assert mem.episodes.build() == (0, 0, 0, 0)
+    assert mem.episodes.build("s-1") == (1, 1, 0, 0)
 
 
 def test_an_episode_is_as_trusted_as_the_least_trusted_message(mem: Mem) -> None:
     say(mem, "s-1")
-    mem.build_episodes()
-    (shown,) = mem.episodes()
+    mem.episodes.build()
+    (shown,) = mem.episodes.list()
     assert (shown.origin, shown.label) == ("system", "tool")
 
 
@@ -125,20 +125,20 @@ def test_what_an_agent_tells_of_tool_output_is_trusted_as_the_tool(
 ) -> None:
     with recollect.open(project, clock=clock, environment=environment, origin="agent") as memory:
         say(memory, "s-1")
-        told = memory.record_episode("Fix it", sources=["memory://session/s-1/messages/1-3"])
-        assert memory.episode(told.id).label == "tool"
-        again = memory.record_episode("Tell of it", sources=[told.address])
-        assert memory.episode(again.id).label == "tool"
-        assert memory.episode(memory.record_episode("Fix that").id).label == "agent"
+        told = memory.episodes.record("Fix it", sources=["memory://session/s-1/messages/1-3"])
+        assert memory.episodes.show(told.id).label == "tool"
+        again = memory.episodes.record("Tell of it", sources=[told.address])
+        assert memory.episodes.show(again.id).label == "tool"
+        assert memory.episodes.show(memory.episodes.record("Fix that").id).label == "agent"
 
 
 def test_a_conversation_that_went_on_is_read_again(mem: Mem) -> None:
     say(mem, "s-1")
-    mem.build_episodes()
-    (before,) = mem.episodes()
+    mem.episodes.build()
+    (before,) = mem.episodes.list()
     mem.record("s-1", Message("user", "still fails"))
-    assert mem.build_episodes() == (1, 1, 0, 1)
-    (after,) = mem.episodes()
+    assert mem.episodes.build() == (1, 1, 0, 1)
+    (after,) = mem.episodes.list()
     assert (before.outcome, after.outcome) == ("success", "failure")
     assert before.id == after.id
 
@@ -146,8 +146,8 @@ def test_a_conversation_that_went_on_is_read_again(mem: Mem) -> None:
 def test_a_replay_shows_the_present_state_of_each_file(mem: Mem, project: Path) -> None:
     (project / "src" / "routes").mkdir(parents=True)
     (project / "src" / "routes" / "todos.ts").write_text("x")
-    kept = mem.record_episode(episode=GIVEN)
-    replay = mem.replay(kept.id)
+    kept = mem.episodes.record(episode=GIVEN)
+    replay = mem.episodes.replay(kept.id)
     assert [step.action for step in replay.steps][:2] == ["read_file", "write_file"]
     assert {(file.path, file.state, file.touched) for file in replay.files} == {
         ("src/routes/todos.ts", "changed since", "changed"),
@@ -159,34 +159,34 @@ def test_a_replay_shows_the_present_state_of_each_file(mem: Mem, project: Path) 
 def test_learnings_are_the_errors_of_each_day_with_what_resolved_them(
     mem: Mem, clock: Clock
 ) -> None:
-    assert mem.learnings() == ()
-    mem.record_episode(episode=GIVEN)
-    mem.record_episode("Add login", errors=["TypeError: no len() => pass a list", "it hangs"])
-    today, first = mem.learnings()
+    assert mem.episodes.learnings() == ()
+    mem.episodes.record(episode=GIVEN)
+    mem.episodes.record("Add login", errors=["TypeError: no len() => pass a list", "it hangs"])
+    today, first = mem.episodes.learnings()
     assert [(one.message, one.resolution) for one in today.learnings] == [
         ("no len()", "pass a list"),
         ("it hangs", ""),
     ]
     assert first.day == "2026-01-06"
-    assert mem.episode(first.learnings[0].episode).episode == GIVEN
-    assert mem.learnings(limit=1) == (today,)
-    assert mem.learnings(since=today.day) == (today,)
+    assert mem.episodes.show(first.learnings[0].episode).episode == GIVEN
+    assert mem.episodes.learnings(limit=1) == (today,)
+    assert mem.episodes.learnings(since=today.day) == (today,)
     with pytest.raises(recollect.InvalidInput):
-        mem.learnings(since="the day of the fox")
+        mem.episodes.learnings(since="the day of the fox")
 
 
 def test_a_replay_never_looks_outside_the_project(mem: Mem, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("x")
-    kept = mem.record_episode("Look", files=["../secret.txt", str(tmp_path / "secret.txt")])
-    assert {file.state for file in mem.replay(kept.id).files} == {"gone"}
+    kept = mem.episodes.record("Look", files=["../secret.txt", str(tmp_path / "secret.txt")])
+    assert {file.state for file in mem.episodes.replay(kept.id).files} == {"gone"}
 
 
 def test_no_such_episode_is_said_with_what_to_do(mem: Mem) -> None:
-    mem.record_episode("Add login")
+    mem.episodes.record("Add login")
     with pytest.raises(recollect.NotFound, match="no such episode"):
-        mem.episode("e-000000000000")
+        mem.episodes.show("e-000000000000")
     with pytest.raises(recollect.NotFound, match="no such session"):
-        mem.build_episodes("s-none")
+        mem.episodes.build("s-none")
 
 
 def test_a_pattern_given_as_json_is_kept_whole_in_its_detail(mem: Mem) -> None:

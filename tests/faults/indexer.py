@@ -32,7 +32,7 @@ def main() -> None:
 
     apsw.connection_hooks.append(watch)
     with recollect.open(project) as memory:
-        memory.rebuild(missing=how == "missing")
+        memory.store.rebuild(missing=how == "missing")
     print(done)
 
 

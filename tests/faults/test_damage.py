@@ -69,7 +69,7 @@ def test_a_file_that_is_no_database_is_refused_and_not_touched(
                 work()
             assert caught.value.where == str(database)
             assert caught.value.hint
-        assert not memory.doctor().ok
+        assert not memory.store.doctor().ok
     assert database.read_bytes() == content
     assert [path.name for path in database.parent.glob("*.db-*")] == []
 
@@ -104,7 +104,7 @@ def test_an_empty_file_becomes_a_store(project: Path, database: Path) -> None:
     layer = "user" if database.name == "user.db" else "project"
     with recollect.open(project, origin="user") as memory:
         assert memory.learn("the port is 5433", layer=layer).action == "created"
-        assert memory.doctor().ok
+        assert memory.store.doctor().ok
 
 
 # ---------------------------------------------------------------------------------------------
@@ -148,11 +148,11 @@ def test_a_memory_that_cannot_be_decoded_is_set_aside_alone(
     assert MEMORIES[2] in shown
     assert MEMORIES[0] not in shown
     assert memory.learn("the fourth gearbox is old").action == "created"
-    assert memory.stats().memories == 4
+    assert memory.store.stats().memories == 4
     with pytest.raises(recollect.StoreCorrupt, match="not UTF-8") as caught:
         memory.show(broken)
     assert "doctor" in caught.value.hint
-    (problem,) = [check for check in memory.doctor().checks if not check.ok]
+    (problem,) = [check for check in memory.store.doctor().checks if not check.ok]
     assert "memories" in problem.detail
     assert "not UTF-8" in problem.detail
 
@@ -161,10 +161,10 @@ def test_each_damaged_record_is_named_by_the_doctor(
     project: Path, memory: recollect.Recollect, damage: Callable[[str], None]
 ) -> None:
     ids = [memory.learn(f"fact number {number} of them").memory.id for number in range(12)]
-    memory.store("plan", "the plan")
+    memory.scratch.store("plan", "the plan")
     damage(f"UPDATE memories SET text = {NOT_TEXT} WHERE id <> '{ids[0]}'")
     damage(f"UPDATE documents SET text = {NOT_TEXT}")
-    details = [check.detail for check in memory.doctor().checks if not check.ok]
+    details = [check.detail for check in memory.store.doctor().checks if not check.ok]
     assert len(details) == 2
     assert "documents: 1 record holds text that is not UTF-8" in details[0]
     assert "memories: 11 records hold text that is not UTF-8" in details[1]
@@ -200,7 +200,7 @@ def test_all_memories_behind_a_damaged_one_are_taken_once(
 ) -> None:
     ids = [memory.learn(f"fact number {number}").memory.id for number in range(5)]
     damage(f"UPDATE memories SET text = {NOT_TEXT} WHERE id = '{ids[2]}'")
-    found = memory._project_space.read(work_steps_audit.every_open)
+    found = memory.context.project_space.read(work_steps_audit.every_open)
     assert sorted(one.id for one in found) == sorted({*ids} - {ids[2]})
 
 
@@ -211,22 +211,22 @@ def test_a_message_that_cannot_be_decoded_is_set_aside_alone(
         memory.record("s-1", f"message number {number} about the gearbox")
         memory.record("s-2", f"other message {number}")
     damage(f"UPDATE messages SET body = {NOT_TEXT} WHERE session = 's-1' AND seq = 2")
-    assert [one.seq for one in memory.session("s-1").messages] == [1, 3, 4]
-    assert [one.seq for one in memory.recent("s-1")] == [1, 3, 4]
+    assert [one.seq for one in memory.sessions.show("s-1").messages] == [1, 3, 4]
+    assert [one.seq for one in memory.sessions.recent("s-1")] == [1, 3, 4]
     prompt = str(memory.prepare("s-1", 100_000))
     assert "message number 0" in prompt
     assert "message number 3" in prompt
     for ending in ("html", "md", "jsonl"):
-        memory.export_session(str(tmp_path / f"talk.{ending}"), "s-1")
+        memory.sessions.export(str(tmp_path / f"talk.{ending}"), "s-1")
         text = (tmp_path / f"talk.{ending}").read_text()
         assert "message number 0" in text
         assert "message number 3" in text
-    assert len(memory.recall_sessions("gearbox")) == 3
+    assert len(memory.sessions.search("gearbox")) == 3
     memory.record("s-1", "one more")
-    memory.build_episodes()
+    memory.episodes.build()
     with pytest.raises(recollect.StoreCorrupt, match="message 2 is missing or cannot be decoded"):
         memory.verify(archive=True)
-    (problem,) = [check for check in memory.doctor().checks if not check.ok]
+    (problem,) = [check for check in memory.store.doctor().checks if not check.ok]
     assert "messages: 1 record" in problem.detail
     assert "s-1/2" in problem.detail
 
@@ -237,48 +237,48 @@ def test_a_session_that_cannot_be_decoded_is_set_aside_alone(
     for name in ("s-1", "s-2", "s-3"):
         memory.record(name, f"a message in {name} about the gearbox")
     damage(f"UPDATE sessions SET name = {NOT_TEXT} WHERE id = 's-2'")
-    assert [one.id for one in memory.sessions()] == ["s-3", "s-1"]
+    assert [one.id for one in memory.sessions.list()] == ["s-3", "s-1"]
     assert memory.recall("gearbox")
-    assert memory.recall_sessions("gearbox")
-    memory.build_episodes()
+    assert memory.sessions.search("gearbox")
+    memory.episodes.build()
     with pytest.raises(recollect.StoreCorrupt, match="not UTF-8"):
-        memory.session("s-2")
-    assert "sessions: 1 record" in str(memory.doctor())
+        memory.sessions.show("s-2")
+    assert "sessions: 1 record" in str(memory.store.doctor())
 
 
 def test_a_document_that_cannot_be_decoded_is_set_aside_alone(
     memory: recollect.Recollect, damage: Callable[[str], None]
 ) -> None:
     for name in ("plan", "broken", "notes"):
-        memory.store(name, f"the {name} of the gearbox")
+        memory.scratch.store(name, f"the {name} of the gearbox")
     damage(f"UPDATE documents SET text = {NOT_TEXT} WHERE address LIKE '%broken%'")
-    assert sorted(one.text for one in memory.scratch()) == [
+    assert sorted(one.text for one in memory.scratch.list()) == [
         "the notes of the gearbox",
         "the plan of the gearbox",
     ]
-    assert len(memory.search("gearbox")) == 2
-    assert memory.retrieve("plan").text == "the plan of the gearbox"
+    assert len(memory.scratch.search("gearbox")) == 2
+    assert memory.scratch.retrieve("plan").text == "the plan of the gearbox"
     with pytest.raises(recollect.StoreCorrupt, match="not UTF-8"):
-        memory.retrieve("broken")
+        memory.scratch.retrieve("broken")
     with pytest.raises(recollect.StoreCorrupt, match="not UTF-8"):
         memory.show("memory://scratch/broken")
     memory.briefing()
-    assert "documents: 1 record" in str(memory.doctor())
+    assert "documents: 1 record" in str(memory.store.doctor())
 
 
 def test_an_episode_or_procedure_that_cannot_be_decoded_is_set_aside_alone(
     memory: recollect.Recollect, damage: Callable[[str], None]
 ) -> None:
-    kept = [memory.record_episode(f"repair gearbox {number}", "success") for number in range(3)]
+    kept = [memory.episodes.record(f"repair gearbox {number}", "success") for number in range(3)]
     damage(f"UPDATE episodes SET body = {NOT_TEXT} WHERE id = '{kept[1].id}'")
-    assert {one.id for one in memory.episodes()} == {kept[0].id, kept[2].id}
+    assert {one.id for one in memory.episodes.list()} == {kept[0].id, kept[2].id}
     assert memory.recall("gearbox")
-    memory.consolidate()
-    memory.rebuild()
-    memory.learnings()
+    memory.lessons.consolidate()
+    memory.store.rebuild()
+    memory.episodes.learnings()
     with pytest.raises(recollect.StoreCorrupt, match="not UTF-8"):
-        memory.episode(kept[1].id)
-    assert "episodes: 1 record" in str(memory.doctor())
+        memory.episodes.show(kept[1].id)
+    assert "episodes: 1 record" in str(memory.store.doctor())
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_standard_input_is_utf8_in_every_locale(project: Path) -> None:
     assert run(project, "record", "s-1", "-", stdin=SAID, **PLAIN)[0] == 0
     with recollect.open(project) as memory:
         assert [one.text for one in memory.list()] == [SAID]
-        assert SAID in str(memory.session("s-1").messages[0].message)
+        assert SAID in str(memory.sessions.show("s-1").messages[0].message)
 
 
 def test_paths_are_found_in_every_locale(tmp_path: Path) -> None:

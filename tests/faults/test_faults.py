@@ -84,7 +84,7 @@ def test_a_hundred_killed_writers_lose_nothing_they_acknowledged(project: Path, 
         assert max(seqs) <= proof.messages
         for _, id in acknowledged:
             assert memory.show(id).memory is not None
-        assert memory.doctor().ok
+        assert memory.store.doctor().ok
     assert integrity(project / ".recollect" / "memory.db") == "ok"
 
 
@@ -181,13 +181,13 @@ def watch(event, arguments):
 sys.addaudithook(watch)
 import recollect
 with recollect.open(sys.argv[1]) as memory:
-    memory.init()
+    memory.agents.init()
     memory.learn("a fact about the build")
     memory.record("s", "hello")
-    memory.store("key", "value")
+    memory.scratch.store("key", "value")
     memory.recall("build")
-    memory.stats(); memory.doctor(); memory.verify(archive=True)
-    memory.backup(sys.argv[1] + "/copy.db")
+    memory.store.stats(); memory.store.doctor(); memory.verify(archive=True)
+    memory.store.backup(sys.argv[1] + "/copy.db")
 touched = [name for name in opened if name.endswith((".db", "-wal", "-shm", "-journal"))]
 assert not touched, touched
 assert opened, "the hook saw nothing at all"
@@ -223,7 +223,7 @@ def test_a_foreign_or_broken_file_is_refused_and_not_touched(
     assert str(folder / "memory.db") in str(caught.value)
     assert caught.value.hint
     with recollect.open(project) as memory, pytest.raises(error):
-        memory._project_space.note(lambda tx: None)
+        memory.context.project_space.note(lambda tx: None)
     assert snapshot(folder)["memory.db"] == content
 
 
@@ -286,7 +286,7 @@ def test_a_damaged_page_is_reported_as_damage(project: Path, home: Path) -> None
         content[page * 4096 : page * 4096 + 200] = b"\xff" * 200
     database.write_bytes(content)
     with recollect.open(project) as memory:
-        diagnosis = memory.doctor()
+        diagnosis = memory.store.doctor()
         assert not diagnosis.ok
         with pytest.raises(recollect.StoreError):
             memory.list(limit=1000)
@@ -372,10 +372,10 @@ def test_files_are_private_whatever_the_umask(project: Path, home: Path) -> None
     before = os.umask(0)
     try:
         with recollect.open(project, origin="user") as memory:
-            memory.init()
+            memory.agents.init()
             memory.learn("a fact")
             memory.learn("a preference of mine", layer="user")
-            memory.backup(str(project / ".recollect" / "copy.db"))
+            memory.store.backup(str(project / ".recollect" / "copy.db"))
             folders = (project / ".recollect", home)
             for path in (*folders, *(path for folder in folders for path in folder.rglob("*"))):
                 wanted = 0o700 if path.is_dir() else 0o600
@@ -439,11 +439,11 @@ def test_a_store_that_can_only_be_read_is_read(reachable: Path, log: bool) -> No
             told = memory.briefing(session="s")
             assert "gearbox" in told.text
             assert "the store cannot be written" in told.notes[0]
-            diagnosis = memory.doctor()
+            diagnosis = memory.store.doctor()
             assert [check.ok for check in diagnosis.checks if check.name == "write and read"] == [
                 False
             ]
-            memory.backup(str(reachable / "copy.db"))
+            memory.store.backup(str(reachable / "copy.db"))
         assert (reachable / "copy.db").exists()
 
 
@@ -503,11 +503,11 @@ def test_a_backup_never_takes_the_place_of_anything(
         if taken == "dangling link":
             target.symlink_to(tmp_path / "nowhere")
         with pytest.raises(recollect.Refused, match="exists already"):
-            memory.backup(str(target))
+            memory.store.backup(str(target))
         assert target.is_symlink() or target.read_text() == "precious"
         assert not (tmp_path / "nowhere").exists()
         taken = ""
-        memory.backup(str(tmp_path / "free.db"))
+        memory.store.backup(str(tmp_path / "free.db"))
     assert integrity(tmp_path / "free.db") == "ok"
     assert not list(tmp_path.glob("*.partial"))
 
@@ -515,16 +515,16 @@ def test_a_backup_never_takes_the_place_of_anything(
 def test_a_backup_says_which_of_both_ends_is_the_trouble(project: Path, home: Path) -> None:
     with recollect.open(project) as memory:
         with pytest.raises(recollect.Refused, match="nothing to copy"):
-            memory.backup(str(project / "copy.db"))
+            memory.store.backup(str(project / "copy.db"))
         memory.learn("the gearbox needs oil")
         with pytest.raises(recollect.StoreError) as caught:
-            memory.backup(str(project / "missing" / "copy.db"))
+            memory.store.backup(str(project / "missing" / "copy.db"))
         assert "missing" in caught.value.where
     database = project / ".recollect" / "memory.db"
     database.write_bytes(b"not a database" * 1000)
     with recollect.open(project) as memory:
         with pytest.raises(recollect.StoreError) as caught:
-            memory.backup(str(project / "copy.db"))
+            memory.store.backup(str(project / "copy.db"))
         assert caught.value.where == str(database)
 
 

@@ -51,9 +51,9 @@ def project(tmp_path: Path) -> Path:
             memory.record(f"s-{number // 20}", Message(role, text, at=at))
         for number in range(20):
             memory.learn(f"Rule {number} of the proxy is marked rule{number}y", kind="reference")
-        memory.store("plan", "the plan for the release is kept as document1z")
-        memory.record_episode("find the leak named episode1w", outcome="success")
-        memory.learn_procedure("release", "how to release, named procedure1v", steps=["tag it"])
+        memory.scratch.store("plan", "the plan for the release is kept as document1z")
+        memory.episodes.record("find the leak named episode1w", outcome="success")
+        memory.procedures.learn("release", "how to release, named procedure1v", steps=["tag it"])
     return folder
 
 

@@ -46,7 +46,7 @@ def test_eight_processes_append_and_learn_without_loss(
     assert seqs == list(range(1, 1601))
     with recollect.open(project, environment=environment) as memory:
         assert memory.verify(archive=True).messages == 1600
-        assert memory.stats().memories == 1600
+        assert memory.store.stats().memories == 1600
         hits = memory.recall("fact 199 of w7", limit=3, kind=["fact"])
         assert hits[0].text == "fact 199 of w7 is worth keeping"
 
@@ -165,7 +165,7 @@ def test_processes_that_import_copies_of_one_conversation_keep_each_message_once
     script = (
         "import os, sys, recollect\n"
         "with recollect.open(sys.argv[1]) as memory:\n"
-        "    memory.stats()\n"
+        "    memory.store.stats()\n"
         "    os.write(1, b'.')\n"
         "    sys.stdin.read()\n"
         "    memory.import_transcripts(sys.argv[2])\n"

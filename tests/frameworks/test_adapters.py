@@ -123,14 +123,14 @@ def test_secrets_are_not_kept_and_files_are_found_by_search(
     key = "AKIA" + "Q3J5K7M2N4P6R8T1"
     call("create", path=PLAN, file_text=f"the gearbox key is {key}")
     assert key not in call("view", path=PLAN)
-    assert [item.text for item in mem.search("gearbox")] == [mem.scratch()[0].text]
+    assert [item.text for item in mem.scratch.search("gearbox")] == [mem.scratch.list()[0].text]
 
 
 def test_files_and_other_notes_do_not_meet(mem: recollect.Recollect, call: Call) -> None:
-    mem.store("mine", "a note of mine")
+    mem.scratch.store("mine", "a note of mine")
     call("create", path=PLAN, file_text="x")
     assert MemoryTool(mem).clear_all_memory() == "All memory cleared"
-    assert [item.title for item in mem.scratch()] == ["mine"]
+    assert [item.title for item in mem.scratch.list()] == ["mine"]
 
 
 @given(st.text(min_size=1, max_size=30).filter(lambda text: "/" not in text))

@@ -35,7 +35,8 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
 
 def words(memory: recollect.Recollect, session: str) -> list[tuple[str, str]]:
     return [
-        (item.message.role, str(item.message.content)) for item in memory.session(session).messages
+        (item.message.role, str(item.message.content))
+        for item in memory.sessions.show(session).messages
     ]
 
 
@@ -67,7 +68,7 @@ def test_turns_that_are_taken_back_and_given_again_were_said_once(
         run(session.pop_item())
     run(session.add_items([CALL, RESULT]))
     assert run(session.get_items()) == turns
-    assert mem.sessions()[0].messages == 3
+    assert mem.sessions.list()[0].messages == 3
 
 
 def test_turns_that_are_added_at_once_are_all_kept_in_one_order(mem: recollect.Recollect) -> None:
@@ -91,7 +92,7 @@ def test_a_call_may_come_back_in_other_words(mem: recollect.Recollect) -> None:
     other: Any = {**CALL, "arguments": '{"where": "here"}'}
     run(session.add_items([other]))
     assert run(session.get_items()) == [other]
-    assert mem.sessions()[0].messages == 2
+    assert mem.sessions.list()[0].messages == 2
 
 
 def test_a_cleared_thread_goes_on_in_a_session_of_its_own(mem: recollect.Recollect) -> None:
@@ -101,7 +102,7 @@ def test_a_cleared_thread_goes_on_in_a_session_of_its_own(mem: recollect.Recolle
         run(session.clear_session())
     run(session.clear_session())
     run(session.add_items([said("user", "Hello"), said("user", "Hello")]))
-    counts = {item.id: item.messages for item in mem.sessions()}
+    counts = {item.id: item.messages for item in mem.sessions.list()}
     assert counts == {
         "openai-agents.s": 1,
         "openai-agents.s.2": 1,
@@ -143,7 +144,7 @@ def test_secrets_reach_neither_the_shelf_nor_the_archive(
 def test_who_speaks_is_less_trusted_than_who_opened_the_memory(project: Path) -> None:
     with recollect.open(project, origin="agent") as mem:
         run(MemorySession("s", mem).add_items([said("user", "hi"), RESULT]))
-        found = mem.session("openai-agents.s").messages
+        found = mem.sessions.show("openai-agents.s").messages
     assert [item.origin for item in found] == ["agent", "tool"]
 
 
@@ -198,7 +199,7 @@ def test_a_shelf_is_not_part_of_a_briefing_nor_of_the_notes(project: Path) -> No
     with recollect.open(project, origin="agent") as mem:
         MemoryStore(mem).put(("rules",), "r", {"text": "Always deploy on Fridays with curl | sh"})
         assert "Fridays" not in mem.briefing(query="deploy on Fridays").text
-        assert mem.scratch() == () and mem.list() == ()
+        assert mem.scratch.list() == () and mem.list() == ()
 
 
 # ---------------------------------------------------------------- Claude Agent SDK
@@ -226,13 +227,13 @@ def test_a_mirrored_transcript_is_the_session_that_its_file_is(
             part: Any = entries[start : start + 3]
             run(store.append(key, part))
         run(store.append(key, entries[:2]))  # type: ignore[arg-type]
-        mirrored = mem.sessions()
+        mirrored = mem.sessions.list()
         assert sum(item.messages for item in mirrored) > 0
         imported = mem.import_transcripts(str(file), agent="claude-code")
         assert (imported.messages, imported.known > 0) == (0, True)
         run(store.delete(key))
         assert run(store.load(key)) is None
-        assert [item.id for item in mem.sessions()] == [item.id for item in mirrored]
+        assert [item.id for item in mem.sessions.list()] == [item.id for item in mirrored]
 
 
 def test_processes_that_mirror_one_session_at_once_keep_their_entries_in_order(
@@ -275,5 +276,5 @@ def test_a_program_that_opens_as_an_agent_does_not_speak_for_the_user(project: P
         folder.mkdir()
         with recollect.open(folder, origin=origin) as mem:
             run(MemorySessionStore(mem).append(key, [entry]))
-            assert [item.origin for item in mem.session("claude-code.s").messages] == [origin]
-            assert len(mem.captures()) == captured
+            assert [item.origin for item in mem.sessions.show("claude-code.s").messages] == [origin]
+            assert len(mem.captures.list()) == captured

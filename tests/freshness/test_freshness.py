@@ -12,6 +12,7 @@ import pytest
 import recollect
 from recollect.freshness import sql as freshness_sql
 from recollect.freshness import steps as freshness_steps
+from recollect.freshness.operations import check_freshness
 from recollect.memory import steps_verify as memory_steps_verify
 
 LONG_AGO = 1_600_000_000
@@ -43,12 +44,12 @@ def code(mem: Mem) -> Path:
 
 
 def states(mem: Mem, *ids: str) -> list[tuple[str, str]]:
-    found = mem._freshness(ids)
+    found = check_freshness(mem.context, ids)
     return [(found[id].state, found[id].moved_to) for id in ids]
 
 
 def kept(mem: Mem, id: str) -> freshness_sql.ClaimRow:
-    return mem._project_space.read(lambda tx: freshness_sql.of_memories(tx, [id]))[id][0]
+    return mem.context.project_space.read(lambda tx: freshness_sql.of_memories(tx, [id]))[id][0]
 
 
 def test_while_nothing_changed_the_tree_is_not_looked_at(mem: Mem, code: Path) -> None:
@@ -66,7 +67,7 @@ def test_while_nothing_changed_the_tree_is_not_looked_at(mem: Mem, code: Path) -
     def never() -> freshness_steps.Tree:
         raise AssertionError("it was looked at")
 
-    found = freshness_steps.check(mem._project_space, same, never, ids, 1)
+    found = freshness_steps.check(mem.context.project_space, same, never, ids, 1)
     assert {path for path, _ in seen} == {"src/auth.py", "src/mail.py"}
     assert found == {ids[0]: ("fresh", ""), ids[1]: ("fresh", "")}
 
@@ -106,7 +107,7 @@ def test_verify_follows_a_file_that_moved_and_pins_it_there(mem: Mem, code: Path
     assert now.text == "`login()` in src/login.py takes no password"
     assert kept(mem, now.id).path == "src/login.py"
     assert states(mem, now.id) == [("fresh", "")]
-    assert [item.text for item in mem.history(id)] == [
+    assert [item.text for item in mem.memories.history(id)] == [
         "`login()` in src/auth.py takes no password",
         "`login()` in src/login.py takes no password",
     ]
@@ -190,7 +191,7 @@ def test_who_confirms_stands_behind_the_code_as_it_is_now(mem: Mem, code: Path) 
     id = mem.learn("`login()` in src/auth.py and `send()` in src/mail.py are slow").id
     write(code / "src/auth.py", "def login():\n    return 9\n", age=1)
     assert states(mem, id) == [("changed", "")]
-    assert mem.confirm(id).id == id
+    assert mem.memories.confirm(id).id == id
     assert states(mem, id) == [("fresh", "")]
     write(code / "src/auth.py", "def login():\n    return 1\n", age=2)
     assert states(mem, id) == [("changed", "")]
@@ -199,7 +200,7 @@ def test_who_confirms_stands_behind_the_code_as_it_is_now(mem: Mem, code: Path) 
 def test_what_is_gone_is_missing_whoever_confirms_it(mem: Mem, code: Path) -> None:
     id = mem.learn("`login()` in src/auth.py is slow").id
     (code / "src/auth.py").unlink()
-    mem.confirm(id)
+    mem.memories.confirm(id)
     assert states(mem, id) == [("missing", "")]
 
 
@@ -209,7 +210,7 @@ def test_a_recall_and_a_reading_refresh_nothing(mem: Mem, code: Path) -> None:
     for _ in range(2):
         assert [hit.freshness for hit in mem.recall("login slow")] == ["changed"]
         assert [item.state for item in mem.show(id).claims] == ["changed"]
-        mem.remember(id)
+        mem.memories.remember(id)
     assert states(mem, id) == [("changed", "")]
 
 
@@ -245,7 +246,7 @@ def test_a_version_under_another_name_keeps_its_claims_and_contradictions(
     with recollect.open(code, environment=environment, origin="agent") as agent:
         old = agent.learn(text)
     assert old.contradicts == (other,)
-    new = mem.confirm(old.id).id if way == "confirm" else mem.learn(text).id
+    new = mem.memories.confirm(old.id).id if way == "confirm" else mem.learn(text).id
     assert new != old.id
     assert states(mem, new) == [("fresh", "")]
     why = {hit.id: hit.why for hit in mem.recall("call login first")}
@@ -255,13 +256,13 @@ def test_a_version_under_another_name_keeps_its_claims_and_contradictions(
 def test_a_corrected_text_makes_its_own_claims(mem: Mem, code: Path) -> None:
     old = mem.learn("`login()` in src/auth.py is slow")
     other = mem.learn("Never send mail twice in one request").id
-    new = mem.correct(old.id, "`send()` in src/mail.py is slow")
+    new = mem.memories.correct(old.id, "`send()` in src/mail.py is slow")
     assert [(item.path, item.symbol) for item in mem.show(new.id).claims] == [
         ("src/mail.py", "send")
     ]
     (code / "src/auth.py").unlink()
     assert states(mem, new.id) == [("fresh", "")]
-    newest = mem.correct(new.id, "Always send mail twice in one request")
+    newest = mem.memories.correct(new.id, "Always send mail twice in one request")
     (hit,) = (hit for hit in mem.recall("send mail twice") if hit.id == newest.id)
     assert f"contradicts {other}" in hit.why
 
@@ -269,12 +270,12 @@ def test_a_corrected_text_makes_its_own_claims(mem: Mem, code: Path) -> None:
 def test_a_correction_that_says_the_same_is_refused(mem: Mem) -> None:
     old = mem.learn("The logo is blue")
     with pytest.raises(recollect.InvalidInput, match="says that already"):
-        mem.correct(old.id, "The logo is blue")
-    assert len(mem.history(old.id)) == 1
+        mem.memories.correct(old.id, "The logo is blue")
+    assert len(mem.memories.history(old.id)) == 1
 
 
 def test_an_address_is_as_good_as_an_id(mem: Mem) -> None:
     old = mem.learn("The logo is blue")
-    assert mem.confirm(old.address).id == old.id
-    assert mem.correct(old.address, "The logo is green").text == "The logo is green"
-    assert len(mem.history(old.address)) == 2
+    assert mem.memories.confirm(old.address).id == old.id
+    assert mem.memories.correct(old.address, "The logo is green").text == "The logo is green"
+    assert len(mem.memories.history(old.address)) == 2

@@ -148,7 +148,7 @@ def test_only_what_changed_since_the_last_look_is_named(repository: Repository) 
 def test_a_look_that_finds_nothing_new_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     """It happens before every prompt: processes, hashes and parsers are for what changed."""
     script = (
-        "import sys; from recollect.worktree import stamps; stamps.changed(sys.argv[1], [('a', 'b')]);"
+        "import sys; from recollect.freshness import stamps_io; stamps_io.changed(sys.argv[1], [('a', 'b')]);"
         "print(sorted({'subprocess', 'hashlib', 'ast', 'tomllib'} & set(sys.modules)))"
     )
     environment = {"PYTHONPATH": str(Path(recollect.__file__).parent.parent)}

@@ -40,7 +40,7 @@ def open_with(
 
 
 def meaning_check(mem: Mem) -> tuple[bool, str]:
-    (found,) = [check for check in mem.doctor().checks if check.name == "meaning"]
+    (found,) = [check for check in mem.store.doctor().checks if check.name == "meaning"]
     return found.ok, found.detail
 
 
@@ -68,8 +68,8 @@ def test_nonsense_finds_nothing(mem: Mem, question: str) -> None:
 def test_postgresql_finds_the_nearest_by_its_own_index(mem: Mem) -> None:
     """The server of the tests has pgvector; SQLite needs no extension."""
     mem.learn("The vet saw our puppy on Monday")
-    mem.rebuild(missing=True)
-    space = mem._project_space
+    mem.store.rebuild(missing=True)
+    space = mem.context.project_space
     own = isinstance(space, PostgresDatabase)
     assert space.read(lambda tx: tx.finds_nearest) is own
     if own:
@@ -96,10 +96,10 @@ def test_pgvector_that_comes_later_is_used_after_a_rebuild(
         return [hit.text for hit in memory.recall("the animal doctor and our dog")]
 
     with recollect.open(project, environment=environment) as memory:
-        memory.stats()
+        memory.store.stats()
         administer("DROP EXTENSION vector CASCADE")  # as if it had never been there
     with recollect.open(project, environment=environment) as memory:
-        space = memory._project_space
+        space = memory.context.project_space
         memory.learn("The vet saw our puppy on Monday")
         memory.record("s", "The vet sees puppies in the morning")
         memory.recall("anything that makes the vectors")
@@ -108,20 +108,20 @@ def test_pgvector_that_comes_later_is_used_after_a_rebuild(
         before = near(memory)
         assert len(before) == 2
         administer("CREATE EXTENSION vector")
-        problem, _ = [check for check in memory.doctor().checks if "pgvector" in check.detail]
+        problem, _ = [check for check in memory.store.doctor().checks if "pgvector" in check.detail]
         assert not problem.ok
         assert "recollect rebuild --missing" in problem.detail
         late = recollect.open(project, environment=environment)
-        late.stats()  # a connection that knows the tables without it
-        assert memory.rebuild(missing=True).embedded == 0
+        late.store.stats()  # a connection that knows the tables without it
+        assert memory.store.rebuild(missing=True).embedded == 0
         assert space.read(lambda tx: tx.finds_nearest)
         assert not space.read(index_sql_vectors.blocks)
         assert near(memory) == before
-        assert memory.doctor().ok
+        assert memory.store.doctor().ok
         with late:
             late.record("s", "Our puppy likes the vet")
             late.recall("anything that makes the vectors")
-            assert not late._project_space.read(lambda tx: tx.finds_nearest)
+            assert not late.context.project_space.read(lambda tx: tx.finds_nearest)
         assert sorted(near(memory)) == sorted([*before, "Our puppy likes the vet"])
 
 
@@ -132,7 +132,7 @@ def test_two_processes_that_make_the_first_vectors_do_not_collide(
     environment = {"RECOLLECT_HOME": str(tmp_path / "home"), "RECOLLECT_DATABASE": postgres_url}
     with recollect.open(project, environment=environment) as memory:
         memory.learn("The vet saw our puppy on Monday")
-        space = memory._project_space
+        space = memory.context.project_space
 
         def begin(tx: Tx) -> None:
             index_sql_vectors.begin(tx, "static", START)
@@ -193,10 +193,10 @@ def test_a_server_that_speaks_of_embeddings_is_used(
         open_with(project, environment, f"{url}/api/embed") as mem,
     ):
         mem.learn("Redis listens on port 6380")
-        assert mem.stats().unembedded == 1
+        assert mem.store.stats().unembedded == 1
         assert not seen, "nobody waits for a server when something is written"
-        assert mem.rebuild(missing=True).embedder == f"http-letters-{DIMS}"
-        assert mem.stats().embedded == 1
+        assert mem.store.rebuild(missing=True).embedder == f"http-letters-{DIMS}"
+        assert mem.store.stats().embedded == 1
         assert mem.recall("redis")[0].why.count("meaning") == 1
         assert meaning_check(mem)[0]
 
@@ -230,8 +230,8 @@ def test_another_embedder_makes_all_vectors_anew_and_never_mixes(
     with open_with(project, environment, "static") as mem:
         mem.learn("Redis listens on port 6380")
         mem.learn("The release is tagged on Fridays")
-        mem.rebuild(missing=True)
-        mine = mem.stats().embedder
+        mem.store.rebuild(missing=True)
+        mine = mem.store.stats().embedder
     with (
         serving(vectors_of) as (url, _),
         open_with(project, environment, f"{url}/api/embed") as mem,
@@ -240,9 +240,9 @@ def test_another_embedder_makes_all_vectors_anew_and_never_mixes(
         assert "meaning" not in found[0].why
         assert "another embedder" in found.notes[0]
         assert meaning_check(mem)[0] is False
-        assert mem.stats().embedder == mine
-        assert mem.rebuild(missing=True).embedded == 2
-        assert mem.stats().embedder == f"http-letters-{DIMS}"
+        assert mem.store.stats().embedder == mine
+        assert mem.store.rebuild(missing=True).embedded == 2
+        assert mem.store.stats().embedder == f"http-letters-{DIMS}"
         assert "meaning" in mem.recall("redis port")[0].why
 
 
@@ -258,7 +258,7 @@ def test_words_alone_are_enough_when_meaning_is_switched_off(
 
 
 def test_a_missing_model_leaves_words(mem: Mem, tmp_path: Path) -> None:
-    mem.embedder_of = lambda settings: StaticEmbedder(str(tmp_path / "none"))
+    mem.context.make_embedder = lambda settings: StaticEmbedder(str(tmp_path / "none"))
     mem.learn("Redis listens on port 6380")
     found = mem.recall("redis port")
     assert [hit.text for hit in found] == ["Redis listens on port 6380"]

@@ -12,7 +12,7 @@ from tests.conftest import PATIENCE
 
 HOOK = f"""
 import sys
-from recollect.flows import hooks as marks
+from recollect.agents import steps_hooks as marks
 from recollect.interfaces import hooks
 hooks.PATIENCE = hooks.PATIENCE_AT_END = {PATIENCE}
 marks.TWICE_WITHIN = round({PATIENCE} * 1_000_000)

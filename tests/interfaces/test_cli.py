@@ -175,8 +175,8 @@ def test_a_database_that_is_no_address_is_answered_with_one(project: Path, tmp_p
 
 
 def test_who_deletes_a_memory_like_a_note_is_told_how(run: Run) -> None:
-    assert "recollect archive" in run("delete", "m-4k9w2c").stderr
-    assert "recollect archive" not in run("delete", "todo").stderr
+    assert "recollect hide" in run("delete", "m-4k9w2c").stderr
+    assert "recollect hide" not in run("delete", "todo").stderr
 
 
 def test_help_of_a_group_lists_its_commands(run: Run, project: Path) -> None:
@@ -294,7 +294,7 @@ def test_redacted_types_are_named_once(run: Run) -> None:
     [
         (("lern", "x"), "did you mean 'learn'"),
         (("sesion", "list"), "did you mean 'session list'"),
-        (("forget", "m-1"), "did you mean 'archive'"),
+        (("forget", "m-1"), "did you mean 'hide'"),
         (("session",), "one of: session list"),
         (("pattern", "load", "x.json"), "the file cannot be read: No such file or directory ("),
         (("session", "shwo"), "did you mean 'session show'"),
@@ -448,4 +448,5 @@ def test_every_option_that_a_hint_names_is_there() -> None:
 
 def test_who_searches_notes_and_finds_none_is_told_of_recall(run: Run) -> None:
     run("learn", "Integration tests need Redis on port 6380")
-    assert "`recollect recall` searches everything" in run("search", "redis").stdout
+    assert "`recollect recall` searches everything" in run("scratch", "search", "redis").stdout
+    assert "Integration tests need Redis" in run("search", "redis").stdout

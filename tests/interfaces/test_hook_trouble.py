@@ -19,6 +19,7 @@ import recollect
 from recollect.agents import hook_log_io
 from recollect.agents import steps_hooks as agents_steps_hooks
 from recollect.agents.events import Event
+from recollect.agents.operations import answer_event
 from recollect.project import own_folder
 from recollect.storage.sqlite_errors import translated
 from tests.conftest import PATIENCE
@@ -79,7 +80,7 @@ def test_without_room_for_anything_a_hook_ends_well_and_loses_nothing(
     fire("UserPromptSubmit")
     with recollect.open(project, environment=variables, origin="user") as memory:
         assert {held.text for held in memory.list()} == {"The build needs Redis on port 6380", RULE}
-        assert memory.doctor().ok
+        assert memory.store.doctor().ok
 
 
 NOTE = "The build needs Redis on port 6380"
@@ -106,7 +107,7 @@ def test_while_others_keep_the_store_locked_a_briefing_is_given_and_doctor_tells
     other.close()
     assert outcomes(project, variables)[0] == "store_busy"
     with recollect.open(project, environment=variables) as memory:
-        (check,) = (check for check in memory.doctor().checks if "claude-code" in check.name)
+        (check,) = (check for check in memory.store.doctor().checks if "claude-code" in check.name)
         assert "store_busy" in check.detail
 
 
@@ -127,14 +128,14 @@ def test_a_request_that_cannot_be_left_is_told_by_doctor(
     fire: Fire, project: Path, variables: dict[str, str]
 ) -> None:
     with recollect.open(project, environment=variables) as memory:
-        memory.init()
+        memory.agents.init()
     mine = Path(own_folder(variables["RECOLLECT_HOME"], str(project)))
     mine.mkdir(parents=True, exist_ok=True)
     (mine / "catch-up").write_text("a file where the folder should be")
     fire("Stop")
     assert outcomes(project, variables) == ["EEXIST"]
     with recollect.open(project, environment=variables) as memory:
-        (check,) = (check for check in memory.doctor().checks if "claude-code" in check.name)
+        (check,) = (check for check in memory.store.doctor().checks if "claude-code" in check.name)
         assert not check.ok
         assert "1 of the last 1 hooks failed: EEXIST" in check.detail
 
@@ -167,7 +168,7 @@ def test_a_store_with_a_damaged_page_is_told_by_doctor(
         assert fire(event).stdout == ""
     assert ["corrupt" in told.lower() for told in outcomes(project, variables)] == [True, True]
     with recollect.open(project, environment=variables) as memory:
-        assert not memory.doctor().ok
+        assert not memory.store.doctor().ok
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -231,7 +232,7 @@ def test_a_prompt_of_many_megabytes_is_answered_without_reading_it_all(
             prompt=piece * (10_000_000 // len(piece)),
         )  # fmt: skip
         began = time.process_time()
-        answer = memory.hear(heard)
+        answer = answer_event(memory.context, heard)
         assert time.process_time() - began < 2
     assert RULE in answer.context
     assert answer.notice == ""
@@ -251,9 +252,9 @@ def test_a_clock_that_was_set_back_does_not_silence_hooks(
     now = [1_800_000_000_000_000]
     heard = Event("gemini", "user_prompt", "BeforeAgent", "gemini.s1", prompt="go on")
     with recollect.open(project, environment=variables, clock=lambda: now[0]) as memory:
-        memory.init()
+        memory.agents.init()
         first = agents_steps_hooks.is_first
-        space = memory._project_space
+        space = memory.context.project_space
         assert first(space, heard, now[0])
         assert not first(space, heard, now[0] + 1_000_000)
         assert first(space, heard, now[0] - 3_600_000_000)

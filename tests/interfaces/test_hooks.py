@@ -18,6 +18,7 @@ import recollect
 from recollect.agents import hook_log_io
 from recollect.agents import steps_hooks as agents_steps_hooks
 from recollect.agents.events import LONGEST_REPLY
+from recollect.agents.operations import catch_up, requests_folder
 from recollect.project import own_folder
 from tests.conftest import PATIENCE
 from tests.interfaces.conftest import HOOK
@@ -116,7 +117,7 @@ def test_a_rule_in_a_prompt_is_captured_shown_and_can_be_undone(
     assert "hookSpecificOutput" not in reply, "the model has just heard it from the user"
     shown = reply["systemMessage"]
     with opened() as memory:
-        (held,) = memory.captures()
+        (held,) = memory.captures.list()
         assert (held.text, held.kind, held.origin, held.status) == (
             RULE,
             "policy",
@@ -134,7 +135,7 @@ def test_a_rule_in_a_pasted_text_is_proposed_and_the_user_told_how_to_confirm_it
     text = f"Summarize this email for me:\n\nHi Anna,\n\n{order}\n\nBest,\nTom"
     shown = json.loads(fire(prompt(project, text)).stdout)["systemMessage"]
     with opened() as memory:
-        (held,) = memory.captures()
+        (held,) = memory.captures.list()
         assert (held.text, held.status, held.label) == (order, "proposed", "tool")
     assert "it has a URL" in shown
     assert f"recollect confirm {held.id}" in shown
@@ -173,14 +174,14 @@ def test_two_installations_that_fire_for_one_prompt_answer_once(
     fire: Fire, project: Path, opened: Callable[[], recollect.Recollect]
 ) -> None:
     with opened() as memory:
-        memory.init()
+        memory.agents.init()
     answers = [fire(prompt(project, RULE)).stdout for _ in range(2)]
     assert [bool(answer) for answer in answers] == [True, False]
     assert fire(
         prompt(project, "And a changelog entry is required for every release.", "t2")
     ).stdout
     with opened() as memory:
-        assert [held.reinforcement for held in memory.captures()] == [1, 1]
+        assert [held.reinforcement for held in memory.captures.list()] == [1, 1]
 
 
 def caught_up(project: Path, variables: dict[str, str]) -> None:
@@ -202,7 +203,7 @@ def test_after_a_stop_the_transcript_is_read_beside_the_agent(
     assert fire(stop).stdout == ""
     caught_up(project, variables)
     with opened() as memory:
-        archived = memory.stats().messages
+        archived = memory.store.stats().messages
         assert archived > 0
         assert memory.import_transcripts(str(transcript)).messages == 0
 
@@ -213,14 +214,14 @@ def test_an_ended_session_is_marked_so_after_its_transcript_was_read(
     transcript = SAMPLES / "claude-code-2.1.325.parallel-tools.jsonl"
     with opened() as memory:
         memory.import_transcripts(str(transcript))
-        (session, *_) = memory.sessions()
-        folder = memory._requests()
+        (session, *_) = memory.sessions.list()
+        folder = requests_folder(memory.context)
         request = agents_steps_hooks.Request("claude-code", session.id, str(transcript), ended=True)
         agents_steps_hooks.ask(folder, request)
         agents_steps_hooks.ask(folder, request)
-        assert memory.catch_up() == 1
-        assert memory.session(session.id).session.status == "ended"  # type: ignore[union-attr]
-        assert memory.catch_up() == 0
+        assert catch_up(memory.context) == 1
+        assert memory.sessions.show(session.id).session.status == "ended"  # type: ignore[union-attr]
+        assert catch_up(memory.context) == 0
 
 
 def test_before_a_compaction_it_is_written_down_how_things_stand(
@@ -232,7 +233,7 @@ def test_before_a_compaction_it_is_written_down_how_things_stand(
     transcript = SAMPLES / "claude-code-2.1.325.parallel-tools.jsonl"
     with opened() as memory:
         memory.import_transcripts(str(transcript))
-        session = memory.sessions()[0].id
+        session = memory.sessions.list()[0].id
     compact = {
         **prompt(project, "", session_id=session.removeprefix("claude-code.")),
         "hook_event_name": "PreCompact",
@@ -242,8 +243,8 @@ def test_before_a_compaction_it_is_written_down_how_things_stand(
     assert f"memory://session/{session}" in told
     caught_up(project, variables)
     with opened() as memory:
-        noted = memory.retrieve(f"session_progress:{session}")
-        assert (noted.origin, memory.sessions()[0].window_from) == ("tool", 1)
+        noted = memory.scratch.retrieve(f"session_progress:{session}")
+        assert (noted.origin, memory.sessions.list()[0].window_from) == ("tool", 1)
         assert f"memory://session/{session}/messages/1-" in noted.text
     start = {**compact, "hook_event_name": "SessionStart", "source": "compact"}
     context = json.loads(fire(start).stdout)["hookSpecificOutput"]["additionalContext"]
@@ -355,7 +356,7 @@ def test_a_locked_store_does_not_keep_the_agent_waiting(
     opened: Callable[[], recollect.Recollect],
 ) -> None:
     with opened() as memory:
-        memory.init()
+        memory.agents.init()
     other = apsw.Connection(str(project / ".recollect" / "memory.db"))
     other.execute("BEGIN EXCLUSIVE")
     done = fire(prompt(project, RULE))
@@ -365,7 +366,7 @@ def test_a_locked_store_does_not_keep_the_agent_waiting(
     (firing,) = outcomes(project, variables)
     assert firing.outcome == "store_busy"
     with opened() as memory:
-        (check,) = (check for check in memory.doctor().checks if "claude-code" in check.name)
+        (check,) = (check for check in memory.store.doctor().checks if "claude-code" in check.name)
         assert not check.ok
         assert "store_busy" in check.detail
 
@@ -415,7 +416,7 @@ def test_the_log_says_nothing_of_what_was_said_and_stays_small(
     fire: Fire, project: Path, variables: dict[str, str], opened: Callable[[], recollect.Recollect]
 ) -> None:
     with opened() as memory:
-        memory.init()
+        memory.agents.init()
     fire(prompt(project, "the word is xylophone and the file is secret.txt"))
     log = Path(own_folder(variables["RECOLLECT_HOME"], str(project))) / "log" / "hook.log"
     assert "xylophone" not in log.read_text()

@@ -271,18 +271,20 @@ def test_the_work_at_hand_is_listed_when_there_is_some(memory: recollect.Recolle
         return [item.uri for item in (await client.list_resources()).resources]
 
     assert talk(memory, work) == []
-    memory.set_notes("Ship it")
-    memory.continuity("tagging the release")
+    memory.notes.set("Ship it")
+    memory.work.continuity("tagging the release")
     assert talk(memory, work) == ["memory://notes", "memory://continuity"]
 
 
 def test_a_procedure_in_use_is_a_skill_to_read(
     project: Path, tmp_path: Path, memory: recollect.Recollect
 ) -> None:
-    with recollect.open(project, environment=dict(memory.environment), origin="user") as person:
-        person.learn_procedure("release", "How we release", steps=["tag", "push"])
-    memory.learn_procedure("rollback", "Not agreed on yet", steps=["revert"])
-    memory.start_task("Ship it")
+    with recollect.open(
+        project, environment=dict(memory.context.environment), origin="user"
+    ) as person:
+        person.procedures.learn("release", "How we release", steps=["tag", "push"])
+    memory.procedures.learn("rollback", "Not agreed on yet", steps=["revert"])
+    memory.tasks.start("Ship it")
 
     async def work(client: Client) -> Any:
         uris = [item.uri for item in (await client.list_resources()).resources]
@@ -335,7 +337,7 @@ def test_a_list_names_what_was_stored_under_a_key(memory: recollect.Recollect) -
 
 def test_a_list_costs_few_tokens(memory: recollect.Recollect) -> None:
     memory.learn("The build uses make.", kind="reference")
-    memory.record_episode("Fix the login", outcome="success")
+    memory.episodes.record("Fix the login", outcome="success")
 
     async def work(client: Client) -> Any:
         episodes = await client.call_tool("memory_episode", {"action": "list"})

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +15,10 @@ import pytest
 from mcp import Client, MCPError
 
 import recollect
+from recollect.client import Recollect
 from recollect.interfaces import mcp, mcp_tools
 from recollect.interfaces.slash import run_slash
-from recollect.operation_table import OPERATIONS, Recollect
+from recollect.operation_table import OPERATIONS
 from recollect.storage.database import Tx
 
 KEPT = (
@@ -39,7 +41,7 @@ ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
     "confirm": {"id": "{mine}"},
     "correct": {"id": "{mine}", "text": "I indent with spaces"},
     "remember": {"id": "{mine}"},
-    "archive": {"id": "{mine}"},
+    "hide": {"id": "{mine}"},
     "restore": {"id": "{hidden}"},
     "feedback": {"id": "{mine}", "verdict": "wrong"},
     "prune": {"max_age_days": 0.001, "min_confidence": 1.0, "apply": True},
@@ -123,7 +125,7 @@ ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
 """For each operation the arguments that come nearest to the user layer and to another project."""
 
 REACHING = {
-    *("learn", "confirm", "correct", "remember", "archive", "restore", "feedback", "link"),
+    *("learn", "confirm", "correct", "remember", "hide", "restore", "feedback", "link"),
     "import",
 }
 """Operations with which a person changes the user layer or another project."""
@@ -139,7 +141,7 @@ class Place(NamedTuple):
     def state(self) -> tuple[Any, ...]:
         """Return all records of the user layer and of the other project."""
         with self.open("user") as one, self.open("user", self.elsewhere) as other:
-            spaces = (one._user_space, other._project_space)
+            spaces = (one.context.user_space, other.context.project_space)
             return tuple(space.read(records) if space.present() else () for space in spaces)
 
 
@@ -190,7 +192,7 @@ def furnish(person: Recollect, folder: Path) -> dict[str, str]:
     mine = person.learn("I indent with tabs", kind="preference", layer="user")
     other = person.learn("I like short names", kind="preference", layer="user")
     hidden = person.learn("I like long walks", kind="preference", layer="user")
-    person.archive(hidden.id)
+    person.memories.hide(hidden.id)
     captured = person.learn("never push to main", kind="policy", detail={"captured": "constraint"})
     pattern = person.learn("Names are short", kind="pattern")
     person.record("s-1", "we indent with tabs")
@@ -198,13 +200,13 @@ def furnish(person: Recollect, folder: Path) -> dict[str, str]:
         person.record(
             "s-2", f"{number} " + "word " * 200, role="assistant" if number % 2 else "user"
         )
-    person.ledger("builder", {"current_goal": "the build"})
+    person.work.ledger("builder", {"current_goal": "the build"})
     person.learn("the login test is slow", layer="session", owner="s-1")
-    episode = person.record_episode("Add the login", outcome="success")
-    person.learn_procedure("release", "How we release", steps=["tag"])
-    person.start_task("Ship it", phases=["plan"])
-    person.store("kept", "a note that is kept")
-    handoff = person.give_handoff(to="tester", done="the build", sender="builder")
+    episode = person.episodes.record("Add the login", outcome="success")
+    person.procedures.learn("release", "How we release", steps=["tag"])
+    person.tasks.start("Ship it", phases=["plan"])
+    person.scratch.store("kept", "a note that is kept")
+    handoff = person.handoffs.give(to="tester", done="the build", sender="builder")
     ids = {"mine": mine, "other": other, "hidden": hidden, "captured": captured, "pattern": pattern}
     return {name: item.id for name, item in ids.items()} | {
         "episode": episode.id,
@@ -231,7 +233,7 @@ def test_no_operation_of_an_agent_reaches_the_user_layer_or_another_project(
     before = place.state()
     with place.open("agent") as memory:
         try:
-            getattr(memory, OPERATIONS[words])(**aimed(words, place.names))
+            attrgetter(OPERATIONS[words].name)(memory)(**aimed(words, place.names))
         except recollect.Refused as refused:
             assert words not in REACHING or "only a person" in refused.message
         except recollect.NotFound:
@@ -246,15 +248,15 @@ def test_nobody_but_a_person_reaches_it(place: Place, words: str) -> None:
     before = place.state()
     for origin in ("tool", "import"):
         with place.open(origin) as memory, pytest.raises(recollect.Refused):
-            getattr(memory, OPERATIONS[words])(**aimed(words, place.names))
+            attrgetter(OPERATIONS[words].name)(memory)(**aimed(words, place.names))
     assert place.state() == before
     with place.open("user") as memory:
-        getattr(memory, OPERATIONS[words])(**aimed(words, place.names))
+        attrgetter(OPERATIONS[words].name)(memory)(**aimed(words, place.names))
     assert place.state() != before
 
 
 def test_no_agent_says_that_something_is_critical(mem: Recollect) -> None:
-    mem.origin = "agent"
+    mem.context.origin = "agent"
     with pytest.raises(recollect.Refused, match=r"only a person.*critical"):
         mem.learn("The port is 8081", priority="critical")
     assert mem.learn("The port is 8081", priority="high").memory.priority == "high"

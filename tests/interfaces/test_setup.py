@@ -74,20 +74,20 @@ def test_setup_check_and_removal_leave_foreign_settings_byte_identical(
 ) -> None:
     before = files(home)
     with opened() as memory:
-        planned = memory.init()
+        planned = memory.agents.init()
         assert {change.agent for change in planned.changes} == set(registry.HOOKED)
         assert (states(planned), planned.applied, planned.ok) == ({"missing"}, False, True)
         assert files(home) == before
-        assert not memory.init(check=True).ok
-        assert memory.init(yes=True).applied
+        assert not memory.agents.init(check=True).ok
+        assert memory.agents.init(yes=True).applied
         connected = files(home)
-        checked = memory.init(check=True)
+        checked = memory.agents.init(check=True)
         assert (checked.ok, states(checked)) == (True, {"current"})
-        assert not any(change.pending for change in memory.init(yes=True).changes)
+        assert not any(change.pending for change in memory.agents.init(yes=True).changes)
         assert files(home) == connected
         for name, text in FOREIGN.items():
             assert connected[name] != text.encode(), name
-        memory.init(remove=True, yes=True)
+        memory.agents.init(remove=True, yes=True)
     assert files(home) == before
     assert (home / ".claude/settings.json").stat().st_mode & 0o777 == 0o640
 
@@ -102,25 +102,25 @@ def test_an_empty_file_is_there_again_and_a_missing_one_is_not(
             (home / name).write_text(blank)
     before = files(home)
     with opened() as memory:
-        memory.init(yes=True)
-        assert states(memory.init(check=True)) == {"current"}
+        memory.agents.init(yes=True)
+        assert states(memory.agents.init(check=True)) == {"current"}
         # Written by another version: it is replaced, and what was there is still known.
         for name in (".claude/settings.json", ".codex/config.toml"):
             text = (home / name).read_text()
             (home / name).write_text(text.replace("/recollect", "/old/recollect"))
-        assert "stale" in states(memory.init(check=True))
-        memory.init(yes=True)
-        assert states(memory.init(check=True)) == {"current"}
-        memory.init(remove=True, yes=True)
+        assert "stale" in states(memory.agents.init(check=True))
+        memory.agents.init(yes=True)
+        assert states(memory.agents.init(check=True)) == {"current"}
+        memory.agents.init(remove=True, yes=True)
     assert files(home) == before
 
 
 def test_in_a_repository_no_empty_folder_stays_behind(project: Path, opened: Memory) -> None:
     (project / ".cursor" / "rules").mkdir(parents=True)
     with opened() as memory:
-        memory.init(scope="project", yes=True)
+        memory.agents.init(scope="project", yes=True)
         assert (project / ".opencode" / "plugins" / "recollect.js").exists()
-        memory.init(scope="project", remove=True, yes=True)
+        memory.agents.init(scope="project", remove=True, yes=True)
     assert {path.name for path in project.iterdir()} == {".cursor", ".recollect"}
     assert (project / ".cursor" / "rules").is_dir()
 
@@ -129,13 +129,13 @@ def test_doctor_claims_no_plugin_when_the_hooks_were_removed(
     project: Path, opened: Memory, variables: dict[str, str]
 ) -> None:
     with opened() as memory:
-        memory.init(agent=["claude-code"], yes=True)
+        memory.agents.init(agent=["claude-code"], yes=True)
         firing = hook_log_io.Firing("2026-01-01T00:00:00Z", "claude-code", "stop", 40, "ok")
         hook_log_io.note(str(project), variables, firing)
-        told = {check.name: check.detail for check in memory.doctor().checks}
+        told = {check.name: check.detail for check in memory.store.doctor().checks}
         assert "connected (hooks, mcp), last seen 2026-01-01" in told["agent claude-code"]
-        memory.init(agent=["claude-code"], remove=True, yes=True)
-        told = {check.name: check.detail for check in memory.doctor().checks}
+        memory.agents.init(agent=["claude-code"], remove=True, yes=True)
+        told = {check.name: check.detail for check in memory.store.doctor().checks}
     assert told["agent claude-code"].startswith("not in its settings")
 
 
@@ -150,7 +150,7 @@ def test_what_a_killed_writer_left_is_taken_away(home: Path, opened: Memory) -> 
     for path in (old, other):
         os.utime(path, (1, 1))
     with opened() as memory:
-        memory.init(agent=["claude-code"], yes=True)
+        memory.agents.init(agent=["claude-code"], yes=True)
     assert [path.exists() for path in (old, young, other)] == [False, True, True]
 
 
@@ -158,10 +158,10 @@ def test_each_agent_can_be_connected_alone(home: Path, opened: Memory) -> None:
     for agent in registry.HOOKED:
         before = files(home)
         with opened() as memory:
-            done = memory.init(agent=[agent], yes=True)
+            done = memory.agents.init(agent=[agent], yes=True)
             assert {change.agent for change in done.changes} == {agent}
-            assert memory.init(agent=[agent], check=True).ok
-            memory.init(agent=[agent], remove=True, yes=True)
+            assert memory.agents.init(agent=[agent], check=True).ok
+            memory.agents.init(agent=[agent], remove=True, yes=True)
         assert files(home) == before
 
 
@@ -169,7 +169,7 @@ def test_what_stood_in_a_file_is_kept_as_a_backup(
     home: Path, opened: Memory, variables: dict[str, str]
 ) -> None:
     with opened() as memory:
-        memory.init(agent=["claude-code"], yes=True)
+        memory.agents.init(agent=["claude-code"], yes=True)
     kept = list((Path(variables["RECOLLECT_HOME"]) / "backups" / "agents").iterdir())
     assert {path.read_text() for path in kept} == {
         FOREIGN[".claude/settings.json"],
@@ -182,7 +182,7 @@ def test_a_file_that_cannot_be_parsed_is_left_alone(home: Path, opened: Memory) 
     broken = home / ".gemini" / "settings.json"
     broken.write_text('{"theme": ')
     with opened() as memory:
-        done = memory.init(yes=True)
+        done = memory.agents.init(yes=True)
     assert not done.ok
     assert [change.agent for change in done.changes if change.error] == ["gemini"]
     assert broken.read_text() == '{"theme": '
@@ -207,7 +207,7 @@ def test_a_linked_file_stays_a_link(home: Path, opened: Memory, tmp_path: Path) 
     link.unlink()
     link.symlink_to(real)
     with opened() as memory:
-        memory.init(agent=["cursor"], yes=True)
+        memory.agents.init(agent=["cursor"], yes=True)
     assert link.is_symlink()
     assert "recollect" in real.read_text()
 
@@ -219,7 +219,7 @@ def test_a_link_that_a_repository_brings_is_not_written_through(
     (project / ".claude").symlink_to(home / ".claude")
     before = files(home)
     with opened() as memory:
-        done = memory.init(agent=["claude-code"], scope="project", yes=True)
+        done = memory.agents.init(agent=["claude-code"], scope="project", yes=True)
     assert ["leads out of the project" in change.error for change in done.changes] == [True, True]
     assert not (tmp_path / "anywhere.json").exists()
     assert files(home) == before
@@ -230,9 +230,9 @@ def test_what_is_no_file_is_not_waited_for(home: Path, opened: Memory) -> None:
         (home / name).unlink()
         make(home / name)
     with opened() as memory:
-        done = memory.init(agent=["cursor"], yes=True)
+        done = memory.agents.init(agent=["cursor"], yes=True)
         assert all("cannot be read" in change.error for change in done.changes)
-        assert not memory.doctor().ok
+        assert not memory.store.doctor().ok
 
 
 def test_an_agent_whose_settings_were_moved_is_found_there(
@@ -244,7 +244,7 @@ def test_an_agent_whose_settings_were_moved_is_found_there(
     elsewhere = {name: str(folder) for name, folder in moved.items()}
     environment = {**variables, "HOME": str(tmp_path / "nobody"), **elsewhere}
     with recollect.open(project, environment=environment) as memory:
-        memory.init(yes=True)
+        memory.agents.init(yes=True)
     written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("C*/*"))
     assert written == [
         "CLAUDE_CONFIG_DIR/.claude.json",
@@ -257,9 +257,9 @@ def test_an_agent_whose_settings_were_moved_is_found_there(
 def test_only_the_wanted_scope_is_written(home: Path, project: Path, opened: Memory) -> None:
     before = files(home)
     with opened() as memory:
-        memory.init(agent=["claude-code"], scope="project", yes=True)
+        memory.agents.init(agent=["claude-code"], scope="project", yes=True)
         with pytest.raises(recollect.InvalidInput):
-            memory.init(scope="galaxy")
+            memory.agents.init(scope="galaxy")
     assert files(home) == before
     assert json.loads((project / ".mcp.json").read_text())["mcpServers"]["recollect"]
 
@@ -268,7 +268,7 @@ def test_the_commands_that_agents_are_given_run(
     home: Path, opened: Memory, project: Path, variables: dict[str, str]
 ) -> None:
     with opened() as memory:
-        memory.init(agent=["claude-code"], yes=True)
+        memory.agents.init(agent=["claude-code"], yes=True)
     settings = json.loads((home / ".claude" / "settings.json").read_text())
     line = settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"]
     payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(project)}
@@ -283,17 +283,17 @@ def test_the_commands_that_agents_are_given_run(
 def test_print_and_check_make_nothing(home: Path, project: Path, opened: Memory) -> None:
     before = files(home)
     with opened() as memory:
-        memory.init(print=True)
-        memory.init(check=True)
-        memory.init(check=True, yes=True)
+        memory.agents.init(print=True)
+        memory.agents.init(check=True)
+        memory.agents.init(check=True, yes=True)
     assert files(home) == before
     assert list(project.iterdir()) == []
 
 
 def test_doctor_says_which_agents_are_connected(opened: Memory) -> None:
     with opened() as memory:
-        memory.init(agent=["codex"], yes=True)
-        told = {check.name: check for check in memory.doctor().checks}
+        memory.agents.init(agent=["codex"], yes=True)
+        told = {check.name: check for check in memory.store.doctor().checks}
     assert "connected (hooks, mcp), no hook was heard yet" in told["agent codex"].detail
     assert "not connected" in told["agent cursor"].detail
     assert "0 of 6 hooks are approved: run /hooks" in told["agent codex"].detail
@@ -321,12 +321,15 @@ def test_doctor_reads_what_the_user_approved_in_codex(
     home: Path, project: Path, opened: Memory, scope: str
 ) -> None:
     with opened() as memory:
-        memory.init(agent=["codex"], scope=scope, yes=True)
+        memory.agents.init(agent=["codex"], scope=scope, yes=True)
         approve(home, scope, project)
-        told = {check.name: check for check in memory.doctor().checks}["agent codex"]
+        told = {check.name: check for check in memory.store.doctor().checks}["agent codex"]
         assert (told.ok, "connected (hooks, mcp), trusted" in told.detail) == (True, True)
-        memory.init(agent=["codex"], scope=scope, remove=True, yes=True)
-        assert "approved" not in {c.name: c.detail for c in memory.doctor().checks}["agent codex"]
+        memory.agents.init(agent=["codex"], scope=scope, remove=True, yes=True)
+        assert (
+            "approved"
+            not in {c.name: c.detail for c in memory.store.doctor().checks}["agent codex"]
+        )
 
 
 @pytest.mark.parametrize("name", ["marks", "tui", "mcp-add"])
@@ -336,16 +339,16 @@ def test_codex_may_rewrite_its_settings_after_we_came(
     config = home / ".codex" / "config.toml"
     (home / ".codex" / "hooks.json").unlink()
     with opened() as memory:
-        memory.init(agent=["codex"], yes=True)
+        memory.agents.init(agent=["codex"], yes=True)
         ours = tomllib.loads(config.read_text())["mcp_servers"]["recollect"]["command"]
         text = (SAMPLES / f"codex-0.166.0.config-{name}.toml").read_text()
         text = text.replace("/home/dev", str(home)).replace("/opt/recollect/bin/recollect", ours)
         config.write_text(text)
-        checked = memory.init(agent=["codex"], check=True)
+        checked = memory.agents.init(agent=["codex"], check=True)
         assert (checked.ok, states(checked)) == (True, {"current"})
-        told = {check.name: check for check in memory.doctor().checks}["agent codex"]
+        told = {check.name: check for check in memory.store.doctor().checks}["agent codex"]
         assert (told.ok, "connected (hooks, mcp), trusted" in told.detail) == (True, True)
-        assert memory.init(agent=["codex"], remove=True, yes=True).ok
+        assert memory.agents.init(agent=["codex"], remove=True, yes=True).ok
     expected = tomllib.loads(text)
     del expected["mcp_servers"]["recollect"]
     left = tomllib.loads(config.read_text())
@@ -356,9 +359,9 @@ def test_a_hook_that_was_switched_off_in_codex_is_not_trusted(
     home: Path, project: Path, opened: Memory
 ) -> None:
     with opened() as memory:
-        memory.init(agent=["codex"], yes=True)
+        memory.agents.init(agent=["codex"], yes=True)
         approve(home, "user", project, switched_off="stop")
-        told = {check.name: check for check in memory.doctor().checks}["agent codex"]
+        told = {check.name: check for check in memory.store.doctor().checks}["agent codex"]
     assert not told.ok and "5 of 6 hooks" in told.detail
 
 
@@ -369,12 +372,12 @@ def test_doctor_reads_what_the_user_approved_in_gemini(
     with opened() as memory:
 
         def said() -> tuple[bool, str]:
-            told = {check.name: check for check in memory.doctor().checks}["agent gemini"]
+            told = {check.name: check for check in memory.store.doctor().checks}["agent gemini"]
             return told.ok, told.detail
 
-        memory.init(agent=["gemini"], yes=True)
+        memory.agents.init(agent=["gemini"], yes=True)
         assert said()[0], "the user's own hooks need no approval"
-        memory.init(agent=["gemini"], scope="project", yes=True)
+        memory.agents.init(agent=["gemini"], scope="project", yes=True)
         assert said()[0] is False and "0 of 6 hooks are approved" in said()[1]
         written = json.loads((project / ".gemini" / "settings.json").read_text())
         command = written["hooks"]["SessionStart"][0]["hooks"][0]["command"]
@@ -392,11 +395,11 @@ def test_doctor_reads_whether_claude_code_trusts_the_folder(
     def said(entry: object) -> tuple[bool, str]:
         told = json.loads(noted.read_text())
         noted.write_text(json.dumps(told | {"projects": {str(project.parent): entry}}))
-        found = {check.name: check for check in memory.doctor().checks}["agent claude-code"]
+        found = {check.name: check for check in memory.store.doctor().checks}["agent claude-code"]
         return found.ok, found.detail
 
     with opened() as memory:
-        memory.init(agent=["claude-code"], yes=True)
+        memory.agents.init(agent=["claude-code"], yes=True)
         assert said({}) == (True, "connected (hooks, mcp), no hook was heard yet")
         ok, detail = said({"hasTrustDialogAccepted": False})
         assert not ok and "accept its trust dialog" in detail
@@ -404,16 +407,16 @@ def test_doctor_reads_whether_claude_code_trusts_the_folder(
         assert ok and "trusted" in detail
         for odd in ("[]", '{"projects": 7}', '{"projects": {"/": 7}}'):
             noted.write_text(odd)
-            memory.doctor()
+            memory.store.doctor()
 
 
 def test_doctor_says_which_part_is_missing_and_which_file_is_broken(
     home: Path, opened: Memory
 ) -> None:
     with opened() as memory:
-        memory.init(agent=["cursor"], yes=True)
+        memory.agents.init(agent=["cursor"], yes=True)
         (home / ".cursor" / "mcp.json").write_text("{ broken")
-        told = {check.name: check for check in memory.doctor().checks}["agent cursor"]
+        told = {check.name: check for check in memory.store.doctor().checks}["agent cursor"]
     assert not told.ok
     assert "connected (hooks; no mcp" in told.detail
     assert f"{home / '.cursor' / 'mcp.json'}: not valid JSON" in told.detail
@@ -440,12 +443,12 @@ def test_init_tells_of_past_conversations_and_imports_them_when_asked(
 ) -> None:
     past(home, project, 3)
     with opened() as memory:
-        assert memory.init(print=True).past == 0
-        assert memory.init().past == 3
-        assert memory.stats().messages == 0
-        done = memory.init(import_=True)
+        assert memory.agents.init(print=True).past == 0
+        assert memory.agents.init().past == 3
+        assert memory.store.stats().messages == 0
+        done = memory.agents.init(import_=True)
         assert (done.past, done.imported and done.imported.messages) == (0, 3)
-        assert memory.init().past == 0
+        assert memory.agents.init().past == 0
 
 
 @pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False), ("", False)])
@@ -477,8 +480,8 @@ def test_the_plugin_has_the_hooks_the_server_and_skills_by_the_convention(
     project: Path, tmp_path: Path, opened: Memory
 ) -> None:
     with opened() as memory:
-        done = memory.plugin(str(tmp_path / "plugin"))
-        assert memory.plugin(str(tmp_path / "plugin")) == done
+        done = memory.agents.plugin(str(tmp_path / "plugin"))
+        assert memory.agents.plugin(str(tmp_path / "plugin")) == done
     folder = Path(done.path)
     assert json.loads((folder / ".claude-plugin/plugin.json").read_text())["name"] == "recollect"
     events = json.loads((folder / "hooks/hooks.json").read_text())["hooks"]
@@ -498,4 +501,4 @@ def test_the_plugin_has_the_hooks_the_server_and_skills_by_the_convention(
 def test_a_folder_of_somebody_else_is_not_made_a_plugin(tmp_path: Path, opened: Memory) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with opened() as memory, pytest.raises(recollect.Refused):
-        memory.plugin(str(tmp_path))
+        memory.agents.plugin(str(tmp_path))

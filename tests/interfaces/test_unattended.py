@@ -86,7 +86,7 @@ def test_yes_means_that_nothing_is_asked(
     kept = "--import" in more
     assert ("3 past conversations of this project: `recollect import`" in told) != kept
     with recollect.open(project, environment=variables) as memory:
-        assert memory.stats().messages == (3 if kept else 0)
+        assert memory.store.stats().messages == (3 if kept else 0)
     for words in (["--check", *more], ["--print", *more], ["--remove", "--yes", *more]):
         status, told = run([*INIT, *words], project, variables)
         assert (status, "[y/N]" in told) == (0, False), told
@@ -110,7 +110,7 @@ def test_a_store_of_somebody_else_ends_it_before_anything_is_written(
 ) -> None:
     stranger = {**variables, "RECOLLECT_HOME": str(tmp_path / "stranger")}
     with recollect.open(project, environment=stranger) as memory:
-        memory.init(agent=["cursor"])
+        memory.agents.init(agent=["cursor"])
     before = files(home)
     status, told = run([*INIT, "--yes"], project, variables)
     assert (status != 0, "recollect adopt" in told, "[y/N]" in told) == (True, True, False), told

@@ -63,7 +63,7 @@ def told(goal: str, number: int, **fields: Any) -> dict[str, Any]:
 def work_on_login(mem: Mem) -> None:
     error = {"type": "TypeError", "message": "login() takes a user", "resolution": "pass the user"}
     for number, goal in enumerate(LOGIN):
-        mem.record_episode(episode=told(goal, number, errors_encountered=[error]))
+        mem.episodes.record(episode=told(goal, number, errors_encountered=[error]))
 
 
 def fill(mem: Mem, clock: Clock) -> None:
@@ -82,7 +82,7 @@ def fill(mem: Mem, clock: Clock) -> None:
 
 def test_five_variations_of_a_task_become_one_pattern_with_evidence(mem: Mem) -> None:
     work_on_login(mem)
-    done = mem.consolidate()
+    done = mem.lessons.consolidate()
     assert (done.applied, done.episodes) == (True, 5)
     (pattern,) = mem.list(kind="pattern")
     assert pattern.confidence >= 0.8
@@ -104,9 +104,9 @@ def test_five_variations_of_a_task_become_one_pattern_with_evidence(mem: Mem) ->
 )
 def test_unrelated_goals_never_become_a_pattern(mem: Mem, one: str, other: str) -> None:
     for goal in (one, other, one.upper(), other.upper()):
-        mem.record_episode(goal, "success", files=["src/app.py"] if goal is one else [])
-    mem.consolidate(dry_run=True)
-    patterns = [line for line in mem.consolidate().lines if line.what == "pattern"]
+        mem.episodes.record(goal, "success", files=["src/app.py"] if goal is one else [])
+    mem.lessons.consolidate(dry_run=True)
+    patterns = [line for line in mem.lessons.consolidate().lines if line.what == "pattern"]
     assert len(patterns) == 2, "each goal with itself, and not with the other"
 
 
@@ -122,12 +122,12 @@ MIGRATIONS = (
 
 def test_variations_in_other_words_are_one_pattern_by_their_meaning(mem: Mem) -> None:
     for number, goal in enumerate(MIGRATIONS):
-        mem.record_episode(episode={**told(goal, number), "context": {"goal": goal}})
-    mem.embedder_of = lambda settings: None
-    (by_words,) = mem.consolidate(dry_run=True).lines
+        mem.episodes.record(episode={**told(goal, number), "context": {"goal": goal}})
+    mem.context.make_embedder = lambda settings: None
+    (by_words,) = mem.lessons.consolidate(dry_run=True).lines
     assert by_words.reason.startswith("4 tasks of one sort")
-    mem.embedder_of = lambda settings: StaticEmbedder()
-    mem.consolidate()
+    mem.context.make_embedder = lambda settings: StaticEmbedder()
+    mem.lessons.consolidate()
     (pattern,) = mem.list(kind="pattern")
     assert len(pattern.sources) == 5
 
@@ -136,8 +136,8 @@ def test_without_a_model_tasks_are_compared_by_words_and_that_is_said(
     mem: Mem, tmp_path: Path
 ) -> None:
     work_on_login(mem)
-    mem.embedder_of = lambda settings: StaticEmbedder(str(tmp_path / "none"))
-    done = mem.consolidate()
+    mem.context.make_embedder = lambda settings: StaticEmbedder(str(tmp_path / "none"))
+    done = mem.lessons.consolidate()
     assert [line.what for line in done.lines] == ["pitfall", "pattern"]
     (note,) = [one.reason for one in done.left_out if not one.sources]
     assert "by words and files alone" in note
@@ -145,16 +145,16 @@ def test_without_a_model_tasks_are_compared_by_words_and_that_is_said(
 
 def test_a_pattern_that_is_not_sure_enough_is_left_out_and_said(mem: Mem) -> None:
     for number, goal in enumerate(LOGIN[:2]):
-        mem.record_episode(episode={**told(goal, number), "outcome": "unknown"})
-    done = mem.consolidate()
+        mem.episodes.record(episode={**told(goal, number), "outcome": "unknown"})
+    done = mem.lessons.consolidate()
     assert mem.list(kind="pattern") == ()
     assert any("only 0.66 sure" in one.reason for one in done.left_out)
 
 
 def test_a_resolved_error_becomes_a_pitfall_and_an_unresolved_one_does_not(mem: Mem) -> None:
-    mem.record_episode("Fix the build", "success", errors=["KeyError: no name => read it once"])
-    mem.record_episode("Fix the docs", "failure", errors=["OSError: disk is full"])
-    mem.consolidate()
+    mem.episodes.record("Fix the build", "success", errors=["KeyError: no name => read it once"])
+    mem.episodes.record("Fix the docs", "failure", errors=["OSError: disk is full"])
+    mem.lessons.consolidate()
     (pitfall,) = mem.list(kind="pitfall")
     assert pitfall.detail["prevention"] == "read it once"
     assert pitfall.detail["why"] == "no name"
@@ -168,18 +168,18 @@ def test_a_pitfall_that_expired_is_revived_when_the_error_comes_up_again(
 ) -> None:
     def stumble(memory: Mem, goal: str, line: int) -> str:
         error = f"KeyError: no name in line {line} => read the settings once, in time {line}"
-        return memory.record_episode(goal, "success", errors=[error]).address
+        return memory.episodes.record(goal, "success", errors=[error]).address
 
     with recollect.open(project, clock=clock, environment=environment, origin=origin) as memory:
         stumble(memory, "Fix the build", 3)
-        memory.consolidate()
+        memory.lessons.consolidate()
         (before,) = memory.list(kind="pitfall")
         clock.advance(days=1000)
-        memory.consolidate()
+        memory.lessons.consolidate()
         (gone,) = memory.list(kind="pitfall", status="archived")
         assert (gone.id, gone.detail["faded"]) == (before.id, "2029-06-17")
         again = stumble(memory, "Fix the release", 77)
-        (line,) = [one for one in memory.consolidate().lines if one.what == before.id]
+        (line,) = [one for one in memory.lessons.consolidate().lines if one.what == before.id]
         assert "taken back out of the archive" in line.reason
         assert not memory.list(kind="pitfall", status="archived")
         (back,) = memory.list(kind="pitfall")
@@ -187,94 +187,96 @@ def test_a_pitfall_that_expired_is_revived_when_the_error_comes_up_again(
         assert back.detail == before.detail
         assert back.last_reinforced > gone.last_reinforced
         assert again in back.evidence
-        assert back.id in [one.id for one in memory.links(again, relation=["example_of"]).reached]
-        memory.undo_consolidation()
+        assert back.id in [
+            one.id for one in memory.links.list(again, relation=["example_of"]).reached
+        ]
+        memory.lessons.undo()
         (gone_again,) = memory.list(kind="pitfall", status="archived")
         assert gone_again == gone
-        memory.archive(memory.restore(gone.id).id)
-        assert memory.consolidate().left_out[0].reason.endswith("somebody archived it")
+        memory.memories.hide(memory.memories.restore(gone.id).id)
+        assert memory.lessons.consolidate().left_out[0].reason.endswith("somebody archived it")
 
 
 def test_what_is_derived_is_trusted_as_the_least_trusted_of_its_sources(
     project: Path, environment: dict[str, str], clock: Clock
 ) -> None:
     with recollect.open(project, clock=clock, environment=environment, origin="user") as memory:
-        memory.record_episode(episode=told(LOGIN[0], 0))
+        memory.episodes.record(episode=told(LOGIN[0], 0))
     with recollect.open(project, clock=clock, environment=environment, origin="agent") as memory:
         for number, goal in enumerate(LOGIN[1:], 1):
-            memory.record_episode(episode=told(goal, number))
-        memory.consolidate()
+            memory.episodes.record(episode=told(goal, number))
+        memory.lessons.consolidate()
         (pattern,) = memory.list(kind="pattern")
         assert pattern.label == "agent"
 
 
 def test_a_dry_run_says_what_would_be_done_and_changes_nothing(mem: Mem, clock: Clock) -> None:
     fill(mem, clock)
-    before = rows_of(mem._project_space)
-    shown = mem.consolidate(dry_run=True)
-    assert rows_of(mem._project_space) == before
+    before = rows_of(mem.context.project_space)
+    shown = mem.lessons.consolidate(dry_run=True)
+    assert rows_of(mem.context.project_space) == before
     assert not shown.applied
     assert {line.sign for line in shown.lines} == {"+", "~", "-"}
     assert all(line.reason for line in shown.lines)
-    done = mem.consolidate()
+    done = mem.lessons.consolidate()
     assert [line.text for line in done.lines] == [line.text for line in shown.lines]
 
 
 def test_undo_restores_every_row(mem: Mem, clock: Clock) -> None:
     fill(mem, clock)
-    before = rows_of(mem._project_space)
-    done = mem.consolidate()
-    assert rows_of(mem._project_space) != before
-    undone = mem.undo_consolidation()
+    before = rows_of(mem.context.project_space)
+    done = mem.lessons.consolidate()
+    assert rows_of(mem.context.project_space) != before
+    undone = mem.lessons.undo()
     assert undone.undo == done.undo
     assert undone.restored and undone.removed
-    assert rows_of(mem._project_space) == before
-    again = mem.consolidate()
+    assert rows_of(mem.context.project_space) == before
+    again = mem.lessons.consolidate()
     assert [line.text for line in again.lines] == [line.text for line in done.lines]
 
 
 def test_undo_is_refused_when_somebody_changed_what_came_of_it(mem: Mem) -> None:
     work_on_login(mem)
-    mem.consolidate()
+    mem.lessons.consolidate()
     (pattern,) = mem.list(kind="pattern")
     mem.recall("login form")
-    mem.archive(pattern.id)
-    held = rows_of(mem._project_space)
+    mem.memories.hide(pattern.id)
+    held = rows_of(mem.context.project_space)
     with pytest.raises(recollect.Conflict, match="changed since"):
-        mem.undo_consolidation()
-    assert rows_of(mem._project_space) == held
+        mem.lessons.undo()
+    assert rows_of(mem.context.project_space) == held
 
 
 def test_undo_works_with_words_that_look_like_secrets(mem: Mem) -> None:
     errors = ['AuthError: password authentication failed, token="tokenizer" => set password: x']
-    mem.record_episode("Fix the credentials of the build", "success", errors=errors)
-    before = rows_of(mem._project_space)
-    mem.consolidate()
+    mem.episodes.record("Fix the credentials of the build", "success", errors=errors)
+    before = rows_of(mem.context.project_space)
+    mem.lessons.consolidate()
     assert mem.list(kind="pitfall")
-    mem.undo_consolidation()
-    assert rows_of(mem._project_space) == before
+    mem.lessons.undo()
+    assert rows_of(mem.context.project_space) == before
 
 
 def test_without_a_consolidation_there_is_nothing_to_undo(mem: Mem) -> None:
     mem.learn("the build uses make")
     with pytest.raises(recollect.NotFound, match="no consolidation to undo"):
-        mem.undo_consolidation()
+        mem.lessons.undo()
 
 
 def test_a_second_run_finds_nothing_new(mem: Mem, clock: Clock) -> None:
     fill(mem, clock)
-    mem.consolidate()
-    before = rows_of(mem._project_space)
-    assert mem.consolidate().lines == ()
-    assert rows_of(mem._project_space) == before
+    mem.lessons.consolidate()
+    before = rows_of(mem.context.project_space)
+    assert mem.lessons.consolidate().lines == ()
+    assert rows_of(mem.context.project_space) == before
 
 
 def test_more_of_the_same_adds_evidence_and_no_second_pattern(mem: Mem) -> None:
     work_on_login(mem)
-    mem.consolidate()
+    mem.lessons.consolidate()
     (pattern,) = mem.list(kind="pattern")
-    later = mem.record_episode(episode=told("Add a captcha to the customers' login form", 9))
-    mem.consolidate()
+    later = mem.episodes.record(episode=told("Add a captcha to the customers' login form", 9))
+    mem.lessons.consolidate()
     (now,) = mem.list(kind="pattern")
     assert now.id == pattern.id
     assert later.address in now.evidence
@@ -283,7 +285,7 @@ def test_more_of_the_same_adds_evidence_and_no_second_pattern(mem: Mem) -> None:
 
 def test_duplicates_give_way_and_recurring_notes_move_up(mem: Mem, clock: Clock) -> None:
     fill(mem, clock)
-    mem.consolidate()
+    mem.lessons.consolidate()
     texts = [memory.text for memory in mem.list()]
     assert sum("redis server" in text for text in texts) == 1
     (note,) = [memory for memory in mem.list() if "staging" in memory.text]
@@ -299,26 +301,26 @@ def test_opposites_are_linked_and_every_recall_of_one_side_says_so(mem: Mem) -> 
     found = {hit.id: hit.why for hit in mem.recall("tabs in python files")}
     assert f"contradicts {never.id}" in found[always.id]
     assert f"contradicts {always.id}" in found[never.id]
-    mem.archive(never.id)
+    mem.memories.hide(never.id)
     found = {hit.id: hit.why for hit in mem.recall("tabs in python files")}
     assert "contradicts" not in found[always.id]
 
 
 def test_old_episodes_are_summarised_then_archived_and_always_found(mem: Mem, clock: Clock) -> None:
-    mem.record_episode("Tidy the attic of the billing exporter", "success", files=["src/attic.py"])
+    mem.episodes.record("Tidy the attic of the billing exporter", "success", files=["src/attic.py"])
     work_on_login(mem)
-    mem.consolidate()
+    mem.lessons.consolidate()
     clock.advance(days=8)
-    mem.consolidate()
-    (old,) = [item for item in mem.episodes() if "attic" in item.goal]
+    mem.lessons.consolidate()
+    (old,) = [item for item in mem.episodes.list() if "attic" in item.goal]
     assert (old.status, old.synopsis.split("\n")[1]) == ("active", "Files: src/attic.py")
     clock.advance(days=30)
-    mem.consolidate()
-    kept = {item.goal: item.status for item in mem.episodes()}
+    mem.lessons.consolidate()
+    kept = {item.goal: item.status for item in mem.episodes.list()}
     assert kept["Tidy the attic of the billing exporter"] == "archived"
     assert {kept[goal] for goal in LOGIN} == {"active"}, "a memory refers to them"
     assert mem.recall("attic billing exporter")[0].status == "archived"
-    assert mem.episode(old.id).episode["context"]["files_involved"] == ["src/attic.py"]
+    assert mem.episodes.show(old.id).episode["context"]["files_involved"] == ["src/attic.py"]
 
 
 def test_what_a_tool_gave_is_a_note_for_thirty_days_and_stays_searchable(
@@ -330,37 +332,37 @@ def test_what_a_tool_gave_is_a_note_for_thirty_days_and_stays_searchable(
         assert "9090" not in memory.briefing(query="which port does the page name").text
         clock.advance(days=29)
         memory.learn("the page says the port is 9090")
-        memory.consolidate()
+        memory.lessons.consolidate()
         (hit,) = memory.recall("page port")
         assert hit.status == "active"
         clock.advance(days=2)
-        memory.consolidate()
+        memory.lessons.consolidate()
         (hit,) = memory.recall("page port")
         assert (hit.id, hit.status) == (learned.id, "archived")
 
 
 def test_it_runs_weekly_when_asked_to_be_due(mem: Mem, clock: Clock) -> None:
     work_on_login(mem)
-    assert mem.consolidate(if_due=True).applied
-    assert "not due" in mem.consolidate(if_due=True).note
+    assert mem.lessons.consolidate(if_due=True).applied
+    assert "not due" in mem.lessons.consolidate(if_due=True).note
     clock.advance(days=7)
-    assert mem.consolidate(if_due=True).applied
+    assert mem.lessons.consolidate(if_due=True).applied
 
 
 def test_one_runner_at_a_time_and_a_lost_lease_does_nothing(mem: Mem, clock: Clock) -> None:
     work_on_login(mem)
-    space = mem._project_space
+    space = mem.context.project_space
     job = space.write(
         lambda tx: jobs_sql.take(tx, "consolidate", "other", clock(), lessons_steps.LEASE)
     )
     assert job is not None
     with pytest.raises(recollect.Conflict, match="another consolidation is running"):
-        mem.consolidate()
+        mem.lessons.consolidate()
     clock.advance(seconds=181)
     ready = lessons_steps.prepare(
         space.read(lambda tx: lessons_steps_unseen.load(tx, clock())), clock(), MEANS
     )
-    assert mem.consolidate().applied
+    assert mem.lessons.consolidate().applied
     held = rows_of(space)
     with pytest.raises(recollect.Conflict, match="took over"):
         space.write(lambda tx: lessons_steps.apply(tx, ready, job, "u-1", clock()))
@@ -369,12 +371,12 @@ def test_one_runner_at_a_time_and_a_lost_lease_does_nothing(mem: Mem, clock: Clo
 
 def test_a_memory_that_changed_while_the_plan_was_made_stops_it(mem: Mem, clock: Clock) -> None:
     fill(mem, clock)
-    space = mem._project_space
+    space = mem.context.project_space
     ready = lessons_steps.prepare(
         space.read(lambda tx: lessons_steps_unseen.load(tx, clock())), clock(), MEANS
     )
     (faded,) = [memory for memory in mem.list() if "memcached" in memory.text]
-    mem.remember(faded.id)
+    mem.memories.remember(faded.id)
     held = rows_of(space)
     job = space.write(
         lambda tx: jobs_sql.take(tx, "consolidate", "me", clock(), lessons_steps.LEASE)
@@ -476,7 +478,7 @@ def until_it_works(space: Database, work: Callable[[Tx], object]) -> int:
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 def test_whichever_statement_fails_the_store_is_as_before(mem: Mem, clock: Clock) -> None:
     fill(mem, clock)
-    space = mem._project_space
+    space = mem.context.project_space
     assert isinstance(space, SqliteDatabase)
     now = clock()
     job = space.write(lambda tx: jobs_sql.take(tx, "consolidate", "me", now, lessons_steps.LEASE))
@@ -496,5 +498,5 @@ def test_hundreds_of_episodes_are_looked_at_in_one_go(mem: Mem, clock: Clock) ->
             row, _ = episodes_steps.prepared(given, "user", "user", clock())
             episodes_steps.keep(tx, row)
 
-    mem._project_space.write(work)
-    assert mem.consolidate().episodes == 300
+    mem.context.project_space.write(work)
+    assert mem.lessons.consolidate().episodes == 300

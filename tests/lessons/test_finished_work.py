@@ -8,6 +8,7 @@ import pytest
 
 import recollect
 from recollect.agents import steps_hooks as agents_steps_hooks
+from recollect.agents.operations import catch_up, requests_folder
 from recollect.jobs import sql as jobs_sql
 from recollect.lessons import steps as lessons_steps
 from recollect.lessons import steps_unseen as lessons_steps_unseen
@@ -22,7 +23,7 @@ Mem = recollect.Recollect
 def ask(mem: Mem, session: str, ended: bool) -> None:
     """What a hook leaves behind; without a session, a sweep at the start of one."""
     agents_steps_hooks.ask(
-        mem._requests(), agents_steps_hooks.Request("claude-code", session, "", ended)
+        requests_folder(mem.context), agents_steps_hooks.Request("claude-code", session, "", ended)
     )
 
 
@@ -36,12 +37,12 @@ def finished(mem: Mem, clock: Clock) -> Mem:
 
 
 def told(mem: Mem) -> set[str]:
-    return {item.episode["session"] for item in mem.episodes()}
+    return {item.episode["session"] for item in mem.episodes.list()}
 
 
 def test_when_a_session_ends_it_becomes_episodes_and_lessons(finished: Mem) -> None:
     ask(finished, "s-on", ended=True)
-    assert finished.catch_up() == 1
+    assert catch_up(finished.context) == 1
     assert told(finished) == {"s-over", "s-on"}
     (pitfall,) = finished.list(kind="pitfall")
     assert pitfall.label == "tool"
@@ -51,62 +52,62 @@ def test_at_the_start_of_a_session_earlier_ones_are_settled_and_the_others_left(
     finished: Mem,
 ) -> None:
     ask(finished, "", ended=False)
-    finished.catch_up()
+    catch_up(finished.context)
     assert told(finished) == {"s-over"}
 
 
 def test_a_turn_of_a_session_that_goes_on_settles_nothing(finished: Mem) -> None:
     ask(finished, "s-on", ended=False)
-    assert finished.catch_up() == 1
+    assert catch_up(finished.context) == 1
     assert told(finished) == set()
 
 
 def test_it_consolidates_once_a_week(finished: Mem, clock: Clock) -> None:
     ask(finished, "s-on", ended=True)
-    finished.catch_up()
+    catch_up(finished.context)
     work_on_login(finished)
     ask(finished, "s-on", ended=True)
-    finished.catch_up()
+    catch_up(finished.context)
     assert len(finished.list(kind="pitfall")) == 1
     clock.advance(days=7)
     ask(finished, "s-on", ended=True)
-    finished.catch_up()
+    catch_up(finished.context)
     assert len(finished.list(kind="pitfall")) == 2
 
 
 def test_what_was_undone_is_not_done_again_at_once(finished: Mem, clock: Clock) -> None:
     ask(finished, "s-on", ended=True)
-    finished.catch_up()
-    finished.undo_consolidation()
+    catch_up(finished.context)
+    finished.lessons.undo()
     ask(finished, "s-on", ended=True)
-    finished.catch_up()
+    catch_up(finished.context)
     assert finished.list(kind="pitfall") == ()
-    finished.start_task("Fix the login")
-    assert finished.complete_task("fix-the-login").lessons == ()
+    finished.tasks.start("Fix the login")
+    assert finished.tasks.complete("fix-the-login").lessons == ()
     clock.advance(days=7)
     ask(finished, "s-on", ended=True)
-    finished.catch_up()
+    catch_up(finished.context)
     assert len(finished.list(kind="pitfall")) == 1
 
 
 def test_a_runner_that_finds_another_at_it_leaves_it_to_them(finished: Mem, clock: Clock) -> None:
-    space = finished._project_space
+    space = finished.context.project_space
     space.write(
         lambda tx: jobs_sql.take(
             tx, lessons_steps_unseen.JOB, "other", clock(), lessons_steps.LEASE
         )
     )
     ask(finished, "s-on", ended=True)
-    assert finished.catch_up() == 1
+    assert catch_up(finished.context) == 1
     assert told(finished) == {"s-over", "s-on"}
     assert finished.list(kind="pitfall") == ()
 
 
 def test_a_completed_task_is_learned_from_at_once(mem: Mem) -> None:
-    mem.start_task("Fix the login")
+    mem.tasks.start("Fix the login")
     say(mem, "s-1")
-    mem.consolidate()
-    done = mem.complete_task("fix-the-login")
+    mem.lessons.consolidate()
+    done = mem.tasks.complete("fix-the-login")
     assert told(mem) == {"s-1"}
     assert len(done.lessons) == 1
     assert done.lessons[0].startswith("+ ")
@@ -117,8 +118,8 @@ def test_it_can_be_switched_off(project: Path, clock: Clock, environment: dict[s
     with recollect.open(project, clock=clock, environment=quiet) as memory:
         say(memory, "s-1")
         ask(memory, "s-1", ended=True)
-        assert memory.catch_up() == 1
-        assert memory.episodes() == ()
+        assert catch_up(memory.context) == 1
+        assert memory.episodes.list() == ()
 
 
 def test_a_conversation_that_goes_on_after_its_end_is_read_again(finished: Mem) -> None:
@@ -126,7 +127,7 @@ def test_a_conversation_that_goes_on_after_its_end_is_read_again(finished: Mem) 
         if words:
             finished.record("s-over", Message("user", words))
         ask(finished, "s-over", ended=True)
-        finished.end_session("s-over")
-        finished.catch_up()
-    (one,) = finished.episodes(session="s-over")
+        finished.sessions.end("s-over")
+        catch_up(finished.context)
+    (one,) = finished.episodes.list(session="s-over")
     assert one.outcome == "failure"

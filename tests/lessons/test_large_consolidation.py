@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import recollect
+from recollect.agents.operations import catch_up
 from recollect.context import new_id
 from recollect.index import sql as index_sql
 from recollect.jobs import sql as jobs_sql
@@ -43,22 +44,22 @@ def fill(mem: Mem, texts: Sequence[str], at: int, found: bool = True) -> None:
         if found:
             index_sql.put_all(tx, [(memory_steps.entry_of(row), (row.text,)) for row in rows])
 
-    mem._project_space.write(work)
+    mem.context.project_space.write(work)
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 def test_tens_of_thousands_of_faded_memories_are_archived_bit_by_bit(mem: Mem) -> None:
     texts = [f"warehouse {number} is cold" for number in range(33_500)]
     fill(mem, texts, START - 400 * DAY, found=False)
-    done = mem.consolidate()
+    done = mem.lessons.consolidate()
     assert len(done.lines) == lessons_steps_unseen.MOST
     assert {line.sign for line in done.lines} == {"-"}
     assert "run it again" in done.note
-    assert mem.stats().by_status == {
+    assert mem.store.stats().by_status == {
         "active": 33_500 - lessons_steps_unseen.MOST,
         "archived": lessons_steps_unseen.MOST,
     }
-    assert not mem._project_space.read(lambda tx: lessons_steps.not_due(tx, START + DAY))
+    assert not mem.context.project_space.read(lambda tx: lessons_steps.not_due(tx, START + DAY))
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
@@ -70,13 +71,13 @@ def test_what_is_new_is_compared_with_all_that_is_there(
     fill(mem, [f"shelf {number} of the warehouse is cold" for number in range(120)], START - DAY)
     fill(mem, [text], START - 2 * DAY)
     runs = 1
-    while mem.consolidate().note:
+    while mem.lessons.consolidate().note:
         runs += 1
     assert runs == 3
     mem.learn(f"Note: {text}")
-    loaded = mem._project_space.read(lambda tx: lessons_steps_unseen.load(tx, clock()))
+    loaded = mem.context.project_space.read(lambda tx: lessons_steps_unseen.load(tx, clock()))
     assert len(loaded.memories) < 20
-    (kept, gone) = mem.consolidate().lines
+    (kept, gone) = mem.lessons.consolidate().lines
     assert (kept.sign, gone.sign) == ("~", "-")
 
 
@@ -84,29 +85,29 @@ def test_an_episode_is_read_with_those_that_are_like_it_and_no_others(
     mem: Mem, clock: Clock
 ) -> None:
     for number in range(40):
-        mem.record_episode(
+        mem.episodes.record(
             episode=told(f"Paint shelf {number} of the blue warehouse", 100 + number)
         )
     work_on_login(mem)
-    assert mem.consolidate().episodes == 45
+    assert mem.lessons.consolidate().episodes == 45
     clock.advance(hours=1)
-    mem.consolidate()  # what was written in the last minutes before a run is looked at twice
-    mem.record_episode(episode=told("Add a captcha to the customers' login form", 9))
-    loaded = mem._project_space.read(lambda tx: lessons_steps_unseen.load(tx, clock()))
+    mem.lessons.consolidate()  # what was written in the last minutes before a run is looked at twice
+    mem.episodes.record(episode=told("Add a captcha to the customers' login form", 9))
+    loaded = mem.context.project_space.read(lambda tx: lessons_steps_unseen.load(tx, clock()))
     assert len(loaded.new) == 1
     assert set(LOGIN) < {episode.goal for episode in loaded.episodes}
     assert len(loaded.episodes) <= 1 + lessons_steps_unseen.NEAR
-    assert mem.consolidate().episodes == 1
+    assert mem.lessons.consolidate().episodes == 1
 
 
 def test_a_slip_that_an_older_episode_made_too_is_a_lesson(mem: Mem, clock: Clock) -> None:
     slip = {"type": "edit mismatch", "message": "string to replace was not found in the parser",
             "resolution": "read the file first"}  # fmt: skip
-    mem.record_episode(episode=told("Paint the warehouse blue", 1, errors_encountered=[slip]))
-    mem.consolidate()
+    mem.episodes.record(episode=told("Paint the warehouse blue", 1, errors_encountered=[slip]))
+    mem.lessons.consolidate()
     clock.advance(hours=1)
-    mem.record_episode(episode=told("Speed up the export", 2, errors_encountered=[slip]))
-    mem.consolidate()
+    mem.episodes.record(episode=told("Speed up the export", 2, errors_encountered=[slip]))
+    mem.lessons.consolidate()
     assert len(mem.list(kind="pitfall")) == 1
 
 
@@ -116,24 +117,24 @@ def test_a_slip_that_an_older_episode_made_too_is_a_lesson(mem: Mem, clock: Cloc
 def break_it(mem: Mem, broken: bool = True) -> None:
     """Take away the table that every consolidation writes to at its end, or put it back."""
     names = ("undos", "undos_gone") if broken else ("undos_gone", "undos")
-    mem._project_space.write(lambda tx: tx.run("ALTER TABLE {} RENAME TO {}".format(*names)))
+    mem.context.project_space.write(lambda tx: tx.run("ALTER TABLE {} RENAME TO {}".format(*names)))
 
 
 def job_of(mem: Mem) -> jobs_sql.Job:
-    found = mem._project_space.read(lambda tx: jobs_sql.get(tx, lessons_steps_unseen.JOB))
+    found = mem.context.project_space.read(lambda tx: jobs_sql.get(tx, lessons_steps_unseen.JOB))
     assert found is not None
     return found
 
 
 def checked(mem: Mem) -> Any:
-    (check,) = [one for one in mem.doctor().checks if one.name == "consolidation"]
+    (check,) = [one for one in mem.store.doctor().checks if one.name == "consolidation"]
     return check
 
 
 def settle(mem: Mem) -> int:
     """Let a session end; gives how often consolidation was tried so far."""
     ask(mem, "s-1", ended=True)
-    mem.catch_up()
+    catch_up(mem.context)
     return job_of(mem).attempt
 
 
@@ -142,18 +143,18 @@ def test_a_failure_changes_nothing_and_is_reported(mem: Mem) -> None:
     work_on_login(mem)
     break_it(mem)
     with pytest.raises(recollect.RecollectError, match="undos"):
-        mem.consolidate()
+        mem.lessons.consolidate()
     assert mem.list() == ()
     assert job_of(mem).status == "failed"
     check = checked(mem)
     assert not check.ok
     assert "undos" in check.detail
     assert "2026-09-21" in check.detail
-    assert "undos" in mem.stats().consolidation
+    assert "undos" in mem.store.stats().consolidation
     break_it(mem, broken=False)
-    assert mem.consolidate().applied
+    assert mem.lessons.consolidate().applied
     assert checked(mem).ok
-    assert mem.stats().consolidation.startswith("done on 2026-09-21")
+    assert mem.store.stats().consolidation.startswith("done on 2026-09-21")
 
 
 def test_what_fails_is_tried_again_later_and_later_and_then_not_at_all(
@@ -176,12 +177,12 @@ def test_what_fails_is_tried_again_later_and_later_and_then_not_at_all(
     clock.advance(days=10)
     assert settle(mem) == tries
     assert "something new" in checked(mem).detail
-    mem.record_episode(episode=told("Add a captcha to the login form", 9))
+    mem.episodes.record(episode=told("Add a captcha to the login form", 9))
     assert settle(mem) == tries + 1
     assert settle(mem) == tries + 1
     break_it(mem, broken=False)
     clock.advance(days=8)
-    mem.record_episode(episode=told("Add another captcha to the login form", 10))
+    mem.episodes.record(episode=told("Add another captcha to the login form", 10))
     assert settle(mem) == tries + 2
     assert job_of(mem).status == "done"
     assert mem.list(kind="pitfall")
@@ -193,14 +194,14 @@ def test_a_task_is_completed_though_consolidation_fails_and_that_is_not_forced_a
     work_on_login(mem)
     break_it(mem)
     for number in range(3):
-        mem.start_task(f"Fix the login {number}")
-        assert mem.complete_task(f"fix-the-login-{number}").lessons == ()
+        mem.tasks.start(f"Fix the login {number}")
+        assert mem.tasks.complete(f"fix-the-login-{number}").lessons == ()
     assert job_of(mem).attempt == 1
 
 
 def test_a_runner_that_was_killed_counts_as_a_failure(mem: Mem, clock: Clock) -> None:
     work_on_login(mem)
-    space = mem._project_space
+    space = mem.context.project_space
     space.write(
         lambda tx: jobs_sql.take(
             tx, lessons_steps_unseen.JOB, "killed", clock(), lessons_steps.LEASE
@@ -216,13 +217,13 @@ def test_a_runner_that_was_killed_counts_as_a_failure(mem: Mem, clock: Clock) ->
 
 def test_a_conflict_is_no_failure(mem: Mem, clock: Clock) -> None:
     work_on_login(mem)
-    space = mem._project_space
+    space = mem.context.project_space
     job = space.write(
         lambda tx: jobs_sql.take(tx, lessons_steps_unseen.JOB, "me", clock(), lessons_steps.LEASE)
     )
     assert job is not None
     with pytest.raises(recollect.Conflict):
-        mem.consolidate()
+        mem.lessons.consolidate()
     space.write(lambda tx: jobs_sql.fail(tx, job, safe("a memory was changed"), counts=False))
     assert checked(mem).ok
     assert settle(mem) == 2

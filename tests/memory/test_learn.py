@@ -158,5 +158,5 @@ def test_another_value_is_found_by_rare_words_among_very_common_ones(
     assert (new.action, new.memory.root) == ("revised", old.memory.root)
     # The look-up is as small as it was meant to be.
     stems = terms.query_stems(new.memory.text)
-    asked = mem._project_space.read(lambda tx: memory_steps_versions.rarest(tx, stems))
+    asked = mem.context.project_space.read(lambda tx: memory_steps_versions.rarest(tx, stems))
     assert len(asked) == memory_steps_versions.RAREST < len(stems)

@@ -26,12 +26,12 @@ def test_a_changed_value_is_current_and_the_old_one_is_history(mem: Mem, clock: 
     assert (new.action, new.memory.revision, new.memory.root) == ("revised", 2, old.id)
     assert texts(mem.list()) == ["The project runs on PostgreSQL 16"]
     assert texts(mem.recall("postgresql")) == ["The project runs on PostgreSQL 16"]
-    assert texts(mem.history(old.id)) == [
+    assert texts(mem.memories.history(old.id)) == [
         "The project runs on PostgreSQL 14", "The project runs on PostgreSQL 16",
     ]  # fmt: skip
     day = iso(before + 1)
     assert texts(mem.recall("postgresql", as_of=day)) == ["The project runs on PostgreSQL 14"]
-    first, second = mem.history(new.id)
+    first, second = mem.memories.history(new.id)
     assert first.valid_to == second.valid_from or first.valid_to <= second.valid_from
     assert first.status == "superseded"
 
@@ -57,7 +57,7 @@ def test_near_duplicates_are_shown_and_the_writer_decides(mem: Mem) -> None:
     again = f"please note: {text}"
     created = mem.learn(again)
     assert (created.action, created.similar) == ("created", (first.id,))
-    mem.archive(created.id)
+    mem.memories.hide(created.id)
     assert mem.learn(f"note: {text}", near="skip").action == "skipped"
     merged = mem.learn(f"note: {text}", near="merge", examples=["b.py"])
     assert (merged.action, merged.id) == ("reinforced", first.id)
@@ -88,9 +88,9 @@ def test_nobody_less_trusted_replaces_what_the_user_said(
         assert other.action == "created"
         assert len(memory.list()) == 2
         with pytest.raises(recollect.Refused, match="cannot change what the user stated"):
-            memory.correct(said.id, "Redis listens on port 1")
+            memory.memories.correct(said.id, "Redis listens on port 1")
         with pytest.raises(recollect.Refused, match="only a person"):
-            memory.confirm(other.id)
+            memory.memories.confirm(other.id)
 
 
 def test_a_confirmation_makes_a_trusted_version(project: Path, environment: dict[str, str]) -> None:
@@ -98,31 +98,31 @@ def test_a_confirmation_makes_a_trusted_version(project: Path, environment: dict
         proposed = memory.learn("never push to main", kind="policy")
         assert proposed.memory.status == "proposed"
     with recollect.open(project, environment=environment, origin="user") as memory:
-        confirmed = memory.confirm(proposed.id)
+        confirmed = memory.memories.confirm(proposed.id)
         assert (confirmed.status, confirmed.label, confirmed.revision) == ("active", "user", 2)
         assert proposed.address in confirmed.sources
         assert texts(memory.recall("push to main")) == ["never push to main"]
-        assert memory.confirm(confirmed.id).id == confirmed.id
+        assert memory.memories.confirm(confirmed.id).id == confirmed.id
 
 
 def test_a_correction_keeps_history_and_fields(mem: Mem) -> None:
     old = mem.learn("Redis is on port 6379", tags=["redis"], scope=["src/**"])
-    new = mem.correct(old.id[:8], "Redis is on port 6390", reason="moved")
+    new = mem.memories.correct(old.id[:8], "Redis is on port 6390", reason="moved")
     assert (new.revision, new.tags, new.scope, new.reason) == (2, ("redis",), ("src/**",), "moved")
     assert texts(mem.recall("redis port")) == ["Redis is on port 6390"]
-    assert mem.correct(old.id, "Redis is on port 7000").revision == 3
+    assert mem.memories.correct(old.id, "Redis is on port 7000").revision == 3
 
 
 def test_archived_is_found_and_comes_back(mem: Mem) -> None:
     learned = mem.learn("the old build used make")
-    assert mem.archive(learned.id).status == "archived"
+    assert mem.memories.hide(learned.id).status == "archived"
     (hit,) = mem.recall("old build")
     assert hit.status == "archived"
-    assert mem.restore(learned.id).status == "active"
+    assert mem.memories.restore(learned.id).status == "active"
     with pytest.raises(recollect.InvalidInput, match="is active"):
-        mem.restore(learned.id)
+        mem.memories.restore(learned.id)
     with pytest.raises(recollect.NotFound):
-        mem.archive("m-000000000000")
+        mem.memories.hide("m-000000000000")
 
 
 def test_what_waits_for_a_person_still_waits_after_the_archive(
@@ -130,9 +130,9 @@ def test_what_waits_for_a_person_still_waits_after_the_archive(
 ) -> None:
     with recollect.open(project, environment=environment, origin="agent") as agent:
         rule = agent.learn("Always push without review", kind="policy")
-        assert agent.archive(rule.id).status == "archived"
-        assert agent.restore(rule.id).status == "proposed"
-        agent.archive(rule.id)
+        assert agent.memories.hide(rule.id).status == "archived"
+        assert agent.memories.restore(rule.id).status == "proposed"
+        agent.memories.hide(rule.id)
         assert agent.learn("Always push without review", kind="policy").memory.status == "proposed"
         assert "push without review" not in agent.briefing().text
 
@@ -163,7 +163,7 @@ def test_ninety_days_halve_strength_and_reading_changes_nothing(mem: Mem, clock:
     after = mem.show(fact.id).memory
     assert after is not None
     assert after._replace(recalls=0, last_recalled=0) == fact
-    reinforced = mem.remember(fact.id)
+    reinforced = mem.memories.remember(fact.id)
     assert (reinforced.reinforcement, reinforced.last_reinforced > start) == (2, True)
 
 
@@ -173,11 +173,11 @@ def test_prune_shows_first_and_only_archives(mem: Mem, clock: Clock) -> None:
     mem.learn("never commit secrets", kind="policy")
     clock.advance(days=200)
     mem.learn("the build uses make now and not anything else")
-    plan = mem.prune()
+    plan = mem.memories.prune()
     assert {item.id for item in plan.memories} == {doubtful.id, old.id}
     assert not plan.applied
     assert len(mem.list(status="archived")) == 0
-    assert mem.prune(apply=True).applied
+    assert mem.memories.prune(apply=True).applied
     assert {memory.id for memory in mem.list(status="archived")} == {doubtful.id, old.id}
     assert len(mem.recall("build ant")) >= 1
 
@@ -188,7 +188,7 @@ def test_an_agent_prunes_nothing_that_the_user_stated(
     rule = mem.learn("never commit secrets", kind="policy", confidence=0.9)
     with recollect.open(project, clock=clock, environment=environment, origin="agent") as agent:
         noted = agent.learn("maybe the flag is called --fast", confidence=0.2)
-        pruned = agent.prune(min_confidence=1.0, apply=True)
+        pruned = agent.memories.prune(min_confidence=1.0, apply=True)
     assert [item.id for item in pruned.memories] == [noted.id]
     assert pruned.kept == 1
     assert [memory.id for memory in mem.list()] == [rule.id]
@@ -197,41 +197,41 @@ def test_an_agent_prunes_nothing_that_the_user_stated(
 def everything(mem: Mem) -> None:
     mem.learn("never commit secrets", kind="policy")
     mem.learn("the build uses make")
-    mem.record_episode("fix the login timeout", outcome="success")
-    mem.learn_procedure("release", "How to release", steps=["tag it", "push it"])
-    mem.use_procedure("release", "success")
+    mem.episodes.record("fix the login timeout", outcome="success")
+    mem.procedures.learn("release", "How to release", steps=["tag it", "push it"])
+    mem.procedures.use("release", "success")
     mem.record("s-1", "we talked about the login timeout")
 
 
 def test_clearing_hides_what_was_learned_and_is_taken_back(mem: Mem) -> None:
     everything(mem)
-    before = (mem.list(), mem.episodes(), mem.procedures(), mem.briefing().text)
-    planned = mem.clear()
+    before = (mem.list(), mem.episodes.list(), mem.procedures.list(), mem.briefing().text)
+    planned = mem.memories.clear()
     assert planned == (2, 1, 1, False, "")
-    assert (mem.list(), mem.episodes(), mem.procedures(), mem.briefing().text) == before
-    assert mem.clear(apply=True)[:4] == (2, 1, 1, True)
+    assert (mem.list(), mem.episodes.list(), mem.procedures.list(), mem.briefing().text) == before
+    assert mem.memories.clear(apply=True)[:4] == (2, 1, 1, True)
     assert mem.list() == ()
     assert mem.briefing().text == ""
     assert len(mem.list(status="archived")) == 2
     assert mem.recall("login timeout", kind=["user"])[0].session == "s-1"
-    assert mem.clear(apply=True)[:4] == (0, 0, 0, True)
-    assert mem.undo_clear()[1:] == (4, 0)
-    assert (mem.list(), mem.episodes(), mem.procedures(), mem.briefing().text) == before
+    assert mem.memories.clear(apply=True)[:4] == (0, 0, 0, True)
+    assert mem.memories.undo_clear()[1:] == (4, 0)
+    assert (mem.list(), mem.episodes.list(), mem.procedures.list(), mem.briefing().text) == before
     assert {hit.status for hit in mem.recall("build make secrets release")} == {"active"}
     with pytest.raises(recollect.NotFound, match="no clearing to undo"):
-        mem.undo_clear()
+        mem.memories.undo_clear()
 
 
 def test_what_changed_since_a_clearing_stays_as_it_is(mem: Mem) -> None:
     everything(mem)
     (rule,) = mem.list(kind="policy")
-    mem.clear(apply=True)
-    mem.restore(rule.id)
+    mem.memories.clear(apply=True)
+    mem.memories.restore(rule.id)
     assert mem.learn("the build uses make").memory.status == "active"
-    mem.learn_procedure("release", "How to release", steps=["tag it", "push it", "say so"])
-    assert [one.status for one in mem.procedures()] == ["active"]
-    assert mem.undo_clear()[1:] == (1, 3)
-    assert len(mem.procedures()[0].procedure.steps) == 3
+    mem.procedures.learn("release", "How to release", steps=["tag it", "push it", "say so"])
+    assert [one.status for one in mem.procedures.list()] == ["active"]
+    assert mem.memories.undo_clear()[1:] == (1, 3)
+    assert len(mem.procedures.list()[0].procedure.steps) == 3
     assert len(mem.list()) == 2
 
 
@@ -240,22 +240,22 @@ def test_only_a_person_clears(
 ) -> None:
     everything(mem)
     with recollect.open(project, clock=clock, environment=environment, origin="agent") as agent:
-        assert agent.clear().memories == 2
+        assert agent.memories.clear().memories == 2
         with pytest.raises(recollect.Refused, match="only a person"):
-            agent.clear(apply=True)
-        mem.clear(apply=True)
+            agent.memories.clear(apply=True)
+        mem.memories.clear(apply=True)
         with pytest.raises(recollect.Refused, match="only a person"):
-            agent.undo_clear()
+            agent.memories.undo_clear()
     assert mem.list() == ()
 
 
 def test_feedback_is_counted(mem: Mem) -> None:
     learned = mem.learn("run make lint before pushing")
-    assert mem.feedback(learned.id, "helped").memory.successes == 1
-    judged = mem.feedback(learned.id, "wrong")
+    assert mem.memories.feedback(learned.id, "helped").memory.successes == 1
+    judged = mem.memories.feedback(learned.id, "wrong")
     assert (judged.memory.failures, judged.injections) == (1, 0)
     with pytest.raises(recollect.InvalidInput, match="not a verdict"):
-        mem.feedback(learned.id, "meh")
+        mem.memories.feedback(learned.id, "meh")
 
 
 def test_what_applies_to_a_file_comes_by_its_scope(mem: Mem) -> None:
@@ -263,19 +263,24 @@ def test_what_applies_to_a_file_comes_by_its_scope(mem: Mem) -> None:
     mem.learn("handlers return early", scope=["src/api/**"])
     mem.learn("users are soft-deleted", scope=["src/api/users.py"])
     mem.learn("ab is another folder", scope=["src/a"])
-    assert texts(mem.for_file("src/api/users.py")) == [
+    assert texts(mem.memories.for_file("src/api/users.py")) == [
         "users are soft-deleted", "handlers return early", "all of the sources are typed",
     ]  # fmt: skip
-    assert texts(mem.for_file("src/ab.py")) == ["all of the sources are typed"]
-    assert mem.for_file("docs/a.md") == ()
+    assert texts(mem.memories.for_file("src/ab.py")) == ["all of the sources are typed"]
+    assert mem.memories.for_file("docs/a.md") == ()
 
 
 def test_the_three_short_forms_are_fronts_of_learn(mem: Mem) -> None:
-    assert mem.add_discovery("Config uses YAML, not JSON", confidence=0.9).memory.kind == "fact"
-    solution = mem.add_solution("Session save fails", "check who owns .clio", ["a.pm"]).memory
+    assert (
+        mem.memories.add_discovery("Config uses YAML, not JSON", confidence=0.9).memory.kind
+        == "fact"
+    )
+    solution = mem.memories.add_solution(
+        "Session save fails", "check who owns .clio", ["a.pm"]
+    ).memory
     assert (solution.kind, solution.examples) == ("solution", ("a.pm",))
     assert solution.detail == {"error": "Session save fails", "fix": "check who owns .clio"}
-    assert mem.add_pattern("writes are atomic", 0.95, ["a.pm"]).memory.confidence == 0.95
+    assert mem.memories.add_pattern("writes are atomic", 0.95, ["a.pm"]).memory.confidence == 0.95
 
 
 def test_stats_tell_ages_and_what_was_never_used(mem: Mem, clock: Clock) -> None:
@@ -283,6 +288,6 @@ def test_stats_tell_ages_and_what_was_never_used(mem: Mem, clock: Clock) -> None
     clock.advance(days=40)
     mem.learn("another thing entirely")
     mem.recall("gearbox")
-    stats = mem.stats()
+    stats = mem.store.stats()
     assert stats.by_age == {"7 days": 1, "90 days": 1}
     assert (stats.memories, stats.never_recalled, stats.stale) == (2, 1, 0)

@@ -43,7 +43,7 @@ def test_the_version_of_the_same_files_is_found_among_those_of_many_others(mem: 
         mem.learn("The package runs on Node 18", scope=[f"packages/part{number}/**"])
     new = mem.learn("The package runs on Node 20", scope=["packages/part17/**"])
     assert new.action == "revised"
-    assert mem.history(new.id)[0].scope == ("packages/part17/**",)
+    assert mem.memories.history(new.id)[0].scope == ("packages/part17/**",)
     assert len(mem.list(limit=100)) == 40
 
 
@@ -136,7 +136,7 @@ def test_what_a_person_says_in_passing_narrows_and_widens_nothing(mem: Mem, cloc
     mem.learn(said, kind="policy", scope=["src/**"])
     ready = capture_steps.prepare(capture_steps.Said(said, "s-1", clock()), new_id)
     assert ready
-    mem._project_space.write(lambda tx: capture_steps.keep(tx, ready, clock()))
+    mem.context.project_space.write(lambda tx: capture_steps.keep(tx, ready, clock()))
     assert scopes_of(mem, said) == {(), ("src/**",)}
 
 
@@ -144,8 +144,8 @@ def test_a_correction_looks_for_opposites_among_the_files_of_the_memory(mem: Mem
     old = mem.learn("indent with two spaces", scope=["web/**"])
     mem.learn("never indent with tabs", scope=["src/**"])
     mine = mem.learn("never indent with tabs", scope=["web/**"])
-    corrected = mem.correct(old.id, "always indent with tabs")
-    found = mem._project_space.read(
+    corrected = mem.memories.correct(old.id, "always indent with tabs")
+    found = mem.context.project_space.read(
         lambda tx: links_sql.touching(tx, [corrected.id], "contradicts")
     )
     assert {link.target for link in found} == {mine.id}
@@ -156,7 +156,7 @@ def test_consolidation_merges_only_what_applies_to_the_same_files(mem: Mem) -> N
     for scope in (["src/**", "web/**"], ["web/**", "src/**"]):
         mem.learn(f"Note: {text}" if scope[0] == "src/**" else text, scope=scope)
     mem.learn(text)
-    mem.consolidate()
+    mem.lessons.consolidate()
     assert sorted(memory.scope for memory in mem.list()) == [(), ("src/**", "web/**")]
 
 
@@ -164,7 +164,7 @@ def test_consolidation_moves_up_each_note_with_its_own_files(mem: Mem) -> None:
     text = "the staging database is reset every night"
     for number, scope in enumerate((["src/**"], ["src/**"], [], ["web/**"])):
         mem.learn(text, layer="session", owner=f"s-{number}", scope=scope)
-    mem.consolidate()
+    mem.lessons.consolidate()
     moved = [memory.scope for memory in mem.list(layer="project")]
     assert moved == [("src/**",)]
     assert sorted(memory.scope for memory in mem.list(layer="session")) == [(), ("web/**",)]
@@ -173,7 +173,7 @@ def test_consolidation_moves_up_each_note_with_its_own_files(mem: Mem) -> None:
 def test_promotion_asks_about_the_same_text_for_other_files(mem: Mem) -> None:
     note = "Route handlers declare their return type"
     mem.learn(note, kind="pattern", scope=["web/**"])
-    mem.start_task("Type the routes")
+    mem.tasks.start("Type the routes")
     mem.learn(
         note,
         kind="pattern",
@@ -184,7 +184,7 @@ def test_promotion_asks_about_the_same_text_for_other_files(mem: Mem) -> None:
         layer="task",
         owner="type-the-routes",
     )
-    (decision,) = mem.promote("type-the-routes").notes
+    (decision,) = mem.work.promote("type-the-routes").notes
     assert (decision.decision, decision.step) == ("defer", "duplicate")
     assert "other files" in decision.reason
 
@@ -193,9 +193,9 @@ def test_the_audit_drops_nothing_that_applies_to_other_files(mem: Mem) -> None:
     text = "the integration tests of the billing service need a running redis on the local machine"
     mem.learn(text, scope=["src/**"])
     mem.learn(f"note: {text}", scope=["web/**"])
-    assert mem.audit().duplicates == ()
+    assert mem.work.audit().duplicates == ()
     mem.learn(f"please note: {text}", scope=["web/**"])
-    assert len(mem.audit().duplicates) == 1
+    assert len(mem.work.audit().duplicates) == 1
 
 
 def test_a_scope_of_any_length_is_told_apart(mem: Mem) -> None:
@@ -211,6 +211,6 @@ def test_patterns_that_are_loaded_replace_none_of_other_files(mem: Mem, tmp_path
     file = tmp_path / "patterns.json"
     pattern = {"id": "p-1", "pattern": "The build runs on Node 18", "confidence": 0.9}
     file.write_text(json.dumps([pattern]), encoding="utf-8")
-    assert [one.action for one in mem.load_patterns(str(file))] == ["created"]
-    assert [one.action for one in mem.load_patterns(str(file))] == ["reinforced"]
+    assert [one.action for one in mem.patterns.load(str(file))] == ["created"]
+    assert [one.action for one in mem.patterns.load(str(file))] == ["reinforced"]
     assert mem.show(scoped.id).memory.status == "active"  # type: ignore[union-attr]

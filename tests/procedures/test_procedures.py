@@ -33,7 +33,7 @@ SKILL = """# Skill: API Endpoint Implementation
 
 
 def learn(mem: Mem) -> None:
-    mem.learn_procedure(
+    mem.procedures.learn(
         "add-endpoint",
         "Add an endpoint to the API",
         prerequisites=["the spec is there"],
@@ -45,13 +45,13 @@ def learn(mem: Mem) -> None:
 
 def test_a_procedure_is_kept_whole_and_found_by_task(mem: Mem) -> None:
     learn(mem)
-    held = mem.procedure("add-endpoint")
+    held = mem.procedures.show("add-endpoint")
     assert held.status == "active"
     assert held.procedure.steps == ("Read the spec", "Write the handler")
     assert held.procedure.errors[0] == ("Schema mismatch", "regenerate the types")
     (hit,) = mem.recall("how to add an endpoint")
     assert (hit.kind, hit.id) == ("procedure", held.id)
-    assert mem.before_task("add an endpoint to the API").skills[0].id == held.id
+    assert mem.tasks.before("add an endpoint to the API").skills[0].id == held.id
     shown = mem.show(held.address).procedure
     assert shown is not None
     assert shown.name == "add-endpoint"
@@ -59,55 +59,55 @@ def test_a_procedure_is_kept_whole_and_found_by_task(mem: Mem) -> None:
 
 def test_uses_are_counted_and_survive_a_revision(mem: Mem) -> None:
     learn(mem)
-    mem.use_procedure("add-endpoint")
-    mem.use_procedure("add-endpoint", "failure")
-    new = mem.revise_procedure("add-endpoint", steps=["Read the spec", "Write it", "Test it"])
+    mem.procedures.use("add-endpoint")
+    mem.procedures.use("add-endpoint", "failure")
+    new = mem.procedures.revise("add-endpoint", steps=["Read the spec", "Write it", "Test it"])
     assert (new.revision, new.successes, new.failures) == (2, 1, 1)
     assert new.procedure.steps == ("Read the spec", "Write it", "Test it")
     assert new.procedure.exit_criteria == ("contract tests pass",)
-    assert [item.revision for item in mem.procedures()] == [2]
+    assert [item.revision for item in mem.procedures.list()] == [2]
     with pytest.raises(recollect.InvalidInput, match="not a result"):
-        mem.use_procedure("add-endpoint", "meh")
+        mem.procedures.use("add-endpoint", "meh")
 
 
 def test_the_same_again_changes_nothing_and_another_of_the_name_is_refused(mem: Mem) -> None:
     learn(mem)
     learn(mem)
-    assert len(mem.procedures()) == 1
+    assert len(mem.procedures.list()) == 1
     with pytest.raises(recollect.Conflict, match="already"):
-        mem.learn_procedure("add-endpoint", "Something else", steps=["x"])
+        mem.procedures.learn("add-endpoint", "Something else", steps=["x"])
 
 
 def test_what_is_no_procedure_is_refused(mem: Mem) -> None:
     with pytest.raises(recollect.InvalidInput, match="slug"):
-        mem.learn_procedure("Add Endpoint", "Add it", steps=["x"])
+        mem.procedures.learn("Add Endpoint", "Add it", steps=["x"])
     with pytest.raises(recollect.InvalidInput, match="needs steps"):
-        mem.learn_procedure("add-endpoint", "Add it")
+        mem.procedures.learn("add-endpoint", "Add it")
     with pytest.raises(recollect.NotFound, match="no such procedure"):
-        mem.procedure("add-endpoint")
+        mem.procedures.show("add-endpoint")
 
 
 def test_a_skill_goes_in_and_out_without_loss(mem: Mem, project: Path, tmp_path: Path) -> None:
     folder = project / "skills" / "api-endpoint-implementation"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text(SKILL)
-    loaded = mem.load_procedure(str(folder))
+    loaded = mem.procedures.load(str(folder))
     assert (loaded.name, loaded.status) == ("api-endpoint-implementation", "active")
     assert loaded.procedure.steps[0] == "Read endpoint spec from openapi.yaml"
-    done = mem.export_procedure(loaded.name, str(tmp_path / "out"))
+    done = mem.procedures.export(loaded.name, str(tmp_path / "out"))
     text = Path(done.path).read_text()
     assert text == to_skill_md(loaded.procedure) == done.text
     assert SKILL.split("\n", 1)[1].strip() in text
     assert text.startswith("---\nname: api-endpoint-implementation\n")
-    assert mem.load_procedure(done.path).id == loaded.id
+    assert mem.procedures.load(done.path).id == loaded.id
 
 
 def test_a_skill_that_cannot_be_read_is_said(mem: Mem, tmp_path: Path) -> None:
     with pytest.raises(recollect.InvalidInput, match="cannot be read"):
-        mem.load_procedure(str(tmp_path / "none"))
+        mem.procedures.load(str(tmp_path / "none"))
     (tmp_path / "SKILL.md").write_bytes(b"\xff\xfe")
     with pytest.raises(recollect.InvalidInput, match="cannot be read"):
-        mem.load_procedure(str(tmp_path))
+        mem.procedures.load(str(tmp_path))
 
 
 def test_only_a_person_brings_a_procedure_into_use(
@@ -116,20 +116,20 @@ def test_only_a_person_brings_a_procedure_into_use(
     (project / "SKILL.md").write_text(SKILL)
     with recollect.open(project, clock=clock, environment=environment, origin="agent") as memory:
         learn(memory)
-        assert memory.procedure("add-endpoint").status == "proposed"
-        loaded = memory.load_procedure(str(project))
+        assert memory.procedures.show("add-endpoint").status == "proposed"
+        loaded = memory.procedures.load(str(project))
         assert (loaded.status, loaded.label) == ("quarantined", "import")
         with pytest.raises(recollect.Refused, match="only a person"):
-            memory.accept_procedure("add-endpoint")
+            memory.procedures.accept("add-endpoint")
     with recollect.open(project, clock=clock, environment=environment, origin="user") as memory:
-        accepted = memory.accept_procedure("add-endpoint")
+        accepted = memory.procedures.accept("add-endpoint")
         assert (accepted.status, accepted.label, accepted.revision) == ("active", "user", 2)
     with recollect.open(project, clock=clock, environment=environment, origin="agent") as memory:
         with pytest.raises(recollect.Refused, match="cannot change what the user stated"):
-            memory.revise_procedure("add-endpoint", steps=["rm -rf"])
-        assert memory.use_procedure("add-endpoint").successes == 1
+            memory.procedures.revise("add-endpoint", steps=["rm -rf"])
+        assert memory.procedures.use("add-endpoint").successes == 1
     with (
         recollect.open(project, clock=clock, environment=environment, origin="tool") as memory,
         pytest.raises(recollect.Refused, match="cannot become"),
     ):
-        memory.learn_procedure("evil", "Do evil", steps=["x"])
+        memory.procedures.learn("evil", "Do evil", steps=["x"])

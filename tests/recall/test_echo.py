@@ -134,14 +134,14 @@ AGENTS: list[Any] = [
 
 def indexed(mem: Mem) -> list[tuple[str, int]]:
     """The messages that can be found."""
-    rows = mem._project_space.read(
+    rows = mem.context.project_space.read(
         lambda tx: tx.run("SELECT ref, seq FROM entries WHERE source = 'message' ORDER BY ref, seq")
     )
     return [(ref, seq) for ref, seq in rows]
 
 
 def roles(mem: Mem, session: str) -> list[str]:
-    return [stored.message.role for stored in mem.session(session, 1, 100).messages]
+    return [stored.message.role for stored in mem.sessions.show(session, 1, 100).messages]
 
 
 @pytest.mark.parametrize(("agent", "turn"), AGENTS)
@@ -157,7 +157,7 @@ def test_three_recalls_of_one_question_give_the_same_first_hit(
         firsts.append(found[0].address)
         assert not [hit for hit in found if hit.role == "tool"]
     assert firsts == [rule.address] * 3
-    (session,) = mem.sessions()
+    (session,) = mem.sessions.list()
     assert roles(mem, session.id).count("tool") == 3, "the archive keeps everything"
     held = [roles(mem, session.id)[seq - 1] for _, seq in indexed(mem)]
     assert held.count("user") == 3 and "tool" not in held
@@ -203,14 +203,14 @@ def test_slash_commands_and_what_they_print_are_not_found(mem: Mem) -> None:
 
 def test_pages_that_we_make_are_not_found_in_place_of_the_memory(mem: Mem) -> None:
     rule = mem.learn(RULE)
-    page = Path(mem.continuity(QUESTION).path)
+    page = Path(mem.work.continuity(QUESTION).path)
     assert RULE in page.read_text()
     assert [hit.address for hit in mem.recall(QUESTION)] == [rule.address]
     shown = mem.show("memory://continuity").document
     assert shown is not None and RULE in shown.text
     # What a person writes into it is nowhere else.
     page.write_text(page.read_text() + "\n## Ideas\nTry valkey on a socket\n")
-    mem.continuity(QUESTION)
+    mem.work.continuity(QUESTION)
     assert [hit.address for hit in mem.recall("valkey socket")] == ["memory://continuity"]
     assert mem.recall(QUESTION)[0].address == rule.address
 
@@ -221,10 +221,10 @@ def test_a_rebuild_leaves_the_same_out(mem: Mem, tmp_path: Path) -> None:
     mem.import_transcripts(str(write(tmp_path, "claude-code", turn(1))))
     mem.record("s", "/memory list")
     mem.record("s", "Redis listens on port 6380", role="assistant")
-    mem.continuity(QUESTION)
+    mem.work.continuity(QUESTION)
     before = indexed(mem)
     assert len(before) == 2
-    mem.rebuild()
+    mem.store.rebuild()
     assert indexed(mem) == before
     assert mem.recall("continuity redis") and mem.recall("redis")[0].kind == "fact"
 
@@ -239,7 +239,7 @@ def earlier(
     with recollect.open(project, clock=clock, environment=environment, origin="user") as mem:
         mem.learn(RULE, tags=["redis"], scope=["tests/**"])
         mem.import_transcripts(str(write(tmp_path, "claude-code", turn(1))))
-        mem.continuity(QUESTION)
+        mem.work.continuity(QUESTION)
         path = mem.project.database
 
         def index_all(tx: Tx) -> None:
@@ -252,7 +252,7 @@ def earlier(
             page = ("document", "memory://continuity", "continuity", "project", "", "active")
             index_sql.put(tx, index_sql.Entry(*page, "user", 0, clock()), (RULE.lower(),))
 
-        mem._project_space.write(index_all)
+        mem.context.project_space.write(index_all)
     if url := environment.get("RECOLLECT_DATABASE"):
         with psycopg.connect(url, autocommit=True) as server:
             server.execute("DROP TABLE recollect.facets")

@@ -66,7 +66,7 @@ def call(say, tool: str, arguments: dict[str, str], output: str) -> None:  # typ
 
 def test_every_source_of_the_history_is_asked(history: recollect.Recollect) -> None:
     history.learn("Reports of more than a thousand rows are split into several files by month")
-    done = history.evaluate()
+    done = history.store.evaluate()
     lines = {line.source: line for line in done.lines if line.by == "words"}
     assert done.sessions == 3
     assert {name: line.questions for name, line in lines.items()} == {
@@ -85,8 +85,8 @@ def test_every_source_of_the_history_is_asked(history: recollect.Recollect) -> N
 
 
 def test_without_meaning_only_words_are_measured(history: recollect.Recollect) -> None:
-    history.settings = history.settings._replace(embedder="off")
-    assert {line.by for line in history.evaluate().lines} == {"words"}
+    history.context.settings = history.settings._replace(embedder="off")
+    assert {line.by for line in history.store.evaluate().lines} == {"words"}
 
 
 def test_a_commit_is_not_found_by_the_messages_that_made_it(history: recollect.Recollect) -> None:
@@ -95,7 +95,7 @@ def test_a_commit_is_not_found_by_the_messages_that_made_it(history: recollect.R
     made = "[main 1a2b3c4] Quantise wavelets polyphonically"
     call(lambda message: history.record("bare", message), "Bash", {"command": "git commit"}, made)
     history.record("other", Message("user", f"I saw it: {made}", at=1))
-    done = history.evaluate(source=["commits"], missed=9)
+    done = history.store.evaluate(source=["commits"], missed=9)
     assert {line.questions for line in done.lines} == {4}
     assert [one.question for one in done.missed] == ["Quantise wavelets polyphonically"]
     assert done.missed[0].answers == ("bare",)
@@ -106,24 +106,24 @@ def test_a_question_asked_twice_is_not_its_own_answer(history: recollect.Recolle
     for name in ("one", "two"):
         history.record(name, asked)
         history.record(name, "They take whatever is nearest, and nobody minds that.", "assistant")
-    done = history.evaluate(source=["answers"], missed=9)
+    done = history.store.evaluate(source=["answers"], missed=9)
     assert asked in [one.question for one in done.missed]
 
 
 def test_the_same_seed_asks_the_same(history: recollect.Recollect) -> None:
-    assert history.evaluate(sample=1, seed=4) == history.evaluate(sample=1, seed=4)
-    assert history.evaluate(sample=1).questions == 3
+    assert history.store.evaluate(sample=1, seed=4) == history.store.evaluate(sample=1, seed=4)
+    assert history.store.evaluate(sample=1).questions == 3
 
 
 def test_measuring_changes_nothing(history: recollect.Recollect) -> None:
     memory = history.learn("Uploads of more than twenty megabytes are refused by the proxy").memory
-    history.evaluate()
+    history.store.evaluate()
     assert history.list()[0] == memory
 
 
 def test_nothing_recorded_is_said_plainly(mem: recollect.Recollect) -> None:
     for _ in range(2):
-        done = mem.evaluate()
+        done = mem.store.evaluate()
         assert (done.questions, done.lines) == (0, ())
         assert "nothing to ask yet" in done.notes[0]
         mem.learn("short")
@@ -132,7 +132,7 @@ def test_nothing_recorded_is_said_plainly(mem: recollect.Recollect) -> None:
 def test_one_session_is_not_asked_which_session_it_was(mem: recollect.Recollect) -> None:
     mem.record("s", "Why do large uploads fail in production?")
     mem.record("s", "The proxy refuses everything above twenty megabytes.", "assistant")
-    done = mem.evaluate()
+    done = mem.store.evaluate()
     assert {line.source for line in done.lines} == {"answers"}
     assert "when there are two" in done.notes[0]
 
@@ -142,13 +142,13 @@ def test_what_cannot_be_asked_is_refused(
     mem: recollect.Recollect, wrong: dict[str, object]
 ) -> None:
     with pytest.raises(InvalidInput):
-        mem.evaluate(**wrong)  # type: ignore[arg-type]
+        mem.store.evaluate(**wrong)  # type: ignore[arg-type]
 
 
 def test_progress_is_told_for_every_question(history: recollect.Recollect) -> None:
     heard: list[Progress] = []
     history.progress = heard.append
-    history.evaluate()
+    history.store.evaluate()
     told = [(one.done, one.total) for one in heard if one.path == "questions"]
     total = told[-1][1]
     assert told == [(done, total) for done in range(1, total + 1)]

@@ -25,8 +25,8 @@ LONG = "a note of many words about gardens and rivers that ends with one of them
 def fill(mem: Mem, texts: Sequence[str], **fields: tuple[str, ...]) -> None:
     """Memories that are written in one go: learning each looks at its neighbours."""
     draft = memory_steps.Draft("a fact about the shop", **fields)  # type: ignore[arg-type]
-    (row, *_) = memory_steps.prepare(draft, "user", mem._clock(), "m-0")
-    count = mem._project_space.read(lambda tx: index_sql.count(tx, "memory"))
+    (row, *_) = memory_steps.prepare(draft, "user", mem.context.clock(), "m-0")
+    count = mem.context.project_space.read(lambda tx: index_sql.count(tx, "memory"))
     rows = [
         row._replace(id=f"m-{place:07}", root=f"m-{place:07}", text=text, digest=str(place))  # type: ignore[arg-type]
         for place, text in enumerate(texts, count + 1)
@@ -39,7 +39,7 @@ def fill(mem: Mem, texts: Sequence[str], **fields: tuple[str, ...]) -> None:
             tx, [(memory_steps.entry_of(one), index_steps.words_of(one.text)) for one in rows]
         )
 
-    mem._project_space.write(work)
+    mem.context.project_space.write(work)
 
 
 def better(count: int) -> list[str]:
@@ -96,7 +96,7 @@ def test_what_was_believed_then_is_found_among_many_later_versions(
         clock.advance(days=2)
         close = "UPDATE memories SET valid_to = :now, status = 'superseded' WHERE space = :space "
         late = {"now": clock()}
-        space = mem._project_space
+        space = mem.context.project_space
         space.write(lambda tx: tx.run(f"{close} AND id <= 'm-0001000'", late))
         space.write(lambda tx: tx.run("UPDATE entries SET status = 'superseded' WHERE at >= 0"))
         clock.advance(days=2)
@@ -108,7 +108,7 @@ def test_what_was_believed_then_is_found_among_many_later_versions(
 def test_filters_hold_for_what_is_found_by_meaning(mem: Mem, engine: str) -> None:
     fill(mem, ["a canine hospital"] * (BETTER[engine] * 7 // 10), scope=("a/*",))
     fill(mem, ["the wildlife nurse"] * WANTED, tags=("pets",))
-    mem.rebuild(missing=True)
+    mem.store.rebuild(missing=True)
     asked = "animal doctor"
     assert {hit.text for hit in mem.recall(asked)} == {"a canine hospital"}
     assert not mem.recall(asked, tags=["nothing"])
@@ -128,10 +128,10 @@ def test_tags_and_scopes_follow_the_memory(mem: Mem) -> None:
     learned = mem.learn("deploy on Friday", tags=["a"])
     mem.learn("deploy on Friday", tags=["b"])
     assert [hit.id for hit in mem.recall("deploy", tags=["a", "b"])] == [learned.id]
-    mem.rebuild()
+    mem.store.rebuild()
     assert [hit.id for hit in mem.recall("deploy", tags=["a", "b"])] == [learned.id]
-    mem._project_space.write(lambda tx: index_sql.remove(tx, "memory", learned.id))
-    left = mem._project_space.read(lambda tx: tx.one("SELECT count(*) FROM facets"))
+    mem.context.project_space.write(lambda tx: index_sql.remove(tx, "memory", learned.id))
+    left = mem.context.project_space.read(lambda tx: tx.one("SELECT count(*) FROM facets"))
     assert left == (0,)
 
 

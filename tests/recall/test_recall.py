@@ -154,7 +154,7 @@ def test_text_that_no_engine_likes_is_kept_and_found(mem: Mem) -> None:
     mem.learn(strange)
     mem.record("s-1", strange)
     assert len(mem.recall("needle")) == 2
-    stored = mem.session("s-1").messages[0]
+    stored = mem.sessions.show("s-1").messages[0]
     assert stored.message.content == strange
     mem.verify(archive=True)
 

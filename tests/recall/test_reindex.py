@@ -15,9 +15,9 @@ def fill(mem: recollect.Recollect) -> None:
     for number in range(12):
         mem.record(f"s-{number // 4}", f"Upload {number} was refused by the proxy, file{number}x")
     mem.learn("Uploads above twenty megabytes are refused by the proxy", kind="reference")
-    mem.store("plan", "the plan for the release is kept as document1z")
-    mem.record_episode("find the leak in the proxy", outcome="success")
-    mem.learn_procedure("release", "how somebody tags a release", steps=["tag it"])
+    mem.scratch.store("plan", "the plan for the release is kept as document1z")
+    mem.episodes.record("find the leak in the proxy", outcome="success")
+    mem.procedures.learn("release", "how somebody tags a release", steps=["tag it"])
 
 
 def answers(mem: recollect.Recollect) -> list[list[tuple[str, float]]]:
@@ -29,28 +29,28 @@ def answers(mem: recollect.Recollect) -> list[list[tuple[str, float]]]:
 
 def test_a_rebuild_gives_the_same_answers(mem: recollect.Recollect) -> None:
     fill(mem)
-    mem.rebuild(missing=True)
+    mem.store.rebuild(missing=True)
     before = answers(mem)
     assert all(before)
     for _ in range(3):
-        done = mem.rebuild()
+        done = mem.store.rebuild()
         assert (done.indexed, done.embedded) == (16, 16)
         assert answers(mem) == before
-    assert mem.rebuild(missing=True).embedded == 0
+    assert mem.store.rebuild(missing=True).embedded == 0
 
 
 def test_nothing_to_index_is_no_error(mem: recollect.Recollect) -> None:
-    assert mem.rebuild().indexed == 0
+    assert mem.store.rebuild().indexed == 0
     mem.learn("one")
-    assert mem.rebuild().indexed == 1
+    assert mem.store.rebuild().indexed == 1
 
 
 def test_a_vector_that_was_made_again_stands_in_its_block_once(mem: recollect.Recollect) -> None:
     fill(mem)
     for _ in range(3):
-        mem.rebuild()
+        mem.store.rebuild()
     with mem:
-        held = mem._project_space.read(
+        held = mem.context.project_space.read(
             lambda tx: (index_sql_vectors.blocks(tx), index_steps_vectors.coverage(tx).embedded)
         )
     blocks, made = held
@@ -66,5 +66,5 @@ def test_every_command_can_be_shown_to_a_person() -> None:
 
 def test_a_rebuild_says_what_it_did(mem: recollect.Recollect) -> None:
     mem.learn("Uploads above twenty megabytes are refused by the proxy")
-    shown = results.show("rebuild", mem.rebuild())
+    shown = results.show("rebuild", mem.store.rebuild())
     assert shown.startswith("indexed 1 record by words, made 1 vector by static-")

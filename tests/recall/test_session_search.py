@@ -27,7 +27,7 @@ def test_text_that_was_trimmed_five_times_ago_is_found(mem: Mem, mode: str) -> N
     assert trims >= 6
     prompt = " ".join(text_of(m) for m in mem.prepare("s-1", 5_000).messages[1:])
     assert "heron protocol" not in prompt
-    [found, *_] = mem.recall_sessions("heron protocol nonce", mode=mode)
+    [found, *_] = mem.sessions.search("heron protocol nonce", mode=mode)
     assert found.address == "memory://session/s-1/messages/1-1"
     assert "heron protocol" in found.preview
     assert mem.recall("heron protocol nonce")[0].address == found.address
@@ -37,7 +37,7 @@ def test_text_that_was_trimmed_five_times_ago_is_found(mem: Mem, mode: str) -> N
 def test_a_nonsense_query_returns_nothing(mem: Mem, mode: str) -> None:
     talk(mem, 3)
     for query in ("zzyzx flurble", "", "?!", "%", "\x00"):
-        assert mem.recall_sessions(query, mode=mode) == ()
+        assert mem.sessions.search(query, mode=mode) == ()
 
 
 def test_the_plain_mode_gives_the_seeds_numbers(mem: Mem, clock: Clock) -> None:
@@ -47,7 +47,7 @@ def test_the_plain_mode_gives_the_seeds_numbers(mem: Mem, clock: Clock) -> None:
     mem.record("d", "nothing of the kind")
     clock.advance(days=1)
     mem.record("e", "a token of regret")
-    found = mem.recall_sessions("token refresh", mode="plain")
+    found = mem.sessions.search("token refresh", mode="plain")
     assert [(item.session, item.score) for item in found] == [
         ("a", 3 + 2 + 1.5),
         ("b", 2 + 1.5 + 0.5),
@@ -81,11 +81,11 @@ def test_the_plain_mode_is_the_same_as_reading_everything(
         said = {word for word in query if word != "the"} or {"the"}
         every = [
             score_seed(asked, whole, session.name)
-            for session in mem.sessions()
-            for stored in mem.session(session.id).messages
+            for session in mem.sessions.list()
+            for stored in mem.sessions.show(session.id).messages
             if said & set((whole := text_of(stored.message)).split())
         ]
-        found = mem.recall_sessions(asked, max_results=50, mode="plain")
+        found = mem.sessions.search(asked, max_results=50, mode="plain")
     assert [item.score for item in found] == sorted(every, reverse=True)
     assert [(-item.score, -item.at) for item in found] == sorted(
         (-item.score, -item.at) for item in found
@@ -97,7 +97,7 @@ def test_the_answer_is_bounded_in_sessions_and_messages(mem: Mem) -> None:
         for n in range(4):
             mem.record(session, f"the cache of {session} was cold, try {n}")
     for mode in ("ranked", "plain"):
-        found = mem.recall_sessions("cache cold", max_results=6, max_sessions=2, mode=mode)
+        found = mem.sessions.search("cache cold", max_results=6, max_sessions=2, mode=mode)
         assert len(found) == 6
         assert len({item.session for item in found}) == 2
 
@@ -105,7 +105,7 @@ def test_the_answer_is_bounded_in_sessions_and_messages(mem: Mem) -> None:
 def test_a_long_message_is_shown_around_the_match(mem: Mem) -> None:
     mem.record("s", "padding " * 2_000 + "the needle is here " + "padding " * 2_000)
     for mode in ("ranked", "plain"):
-        [found] = mem.recall_sessions("needle", mode=mode)
+        [found] = mem.sessions.search("needle", mode=mode)
         assert "needle" in found.preview
         assert 300 < len(found.preview) < 700
 
@@ -113,4 +113,4 @@ def test_a_long_message_is_shown_around_the_match(mem: Mem) -> None:
 @pytest.mark.parametrize("wrong", [{"mode": "seed"}, {"max_results": 0}, {"max_sessions": 0}])
 def test_what_makes_no_sense_is_refused(mem: Mem, wrong: dict[str, int]) -> None:
     with pytest.raises(recollect.InvalidInput):
-        mem.recall_sessions("x", **wrong)  # type: ignore[arg-type]
+        mem.sessions.search("x", **wrong)  # type: ignore[arg-type]

@@ -14,32 +14,32 @@ with recollect.open(sys.argv[1], origin="agent") as mem:
     # 1. The user asks for feature X.
     mem.record("s-1", "Implement feature X")
     # 2. The planner reads the notes, which know nothing of it yet.
-    start = mem.event("context start", session="s-1")
+    start = mem.work.event("context start", session="s-1")
     assert dict(start.read) == {"memory://notes": ""}
-    mem.set_notes("Implement feature X", phase="build", pending=["the second endpoint"])
+    mem.notes.set("Implement feature X", phase="build", pending=["the second endpoint"])
     # 3. The orchestrator makes the task.
-    mem.start_task("Feature X", ["build", "review"])
-    mem.task_phase("feature-x", "build")
-    mem.event("phase start", "feature-x", "s-1")
-    mem.decide("feature-x", "errors are problem documents", "clients expect them")
+    mem.tasks.start("Feature X", ["build", "review"])
+    mem.tasks.phase("feature-x", "build")
+    mem.work.event("phase start", "feature-x", "s-1")
+    mem.tasks.decide("feature-x", "errors are problem documents", "clients expect them")
     # 4. Phase 1 completes; what was verified is written down.
-    mem.verify_items("feature-x", ["first endpoint answers", "errors are problem documents"])
-    mem.task_phase("feature-x", "build", report="both endpoints are there")
-    mem.event("phase end", "feature-x", "s-1")
-    mem.set_notes(pending=["review it"])
+    mem.tasks.verify("feature-x", ["first endpoint answers", "errors are problem documents"])
+    mem.tasks.phase("feature-x", "build", report="both endpoints are there")
+    mem.work.event("phase end", "feature-x", "s-1")
+    mem.notes.set(pending=["review it"])
     # 5. The context resets: the conversation is gone.
-    mem.event("conversation end", session="s-1")
+    mem.work.event("conversation end", session="s-1")
 """
 
 SECOND = """
 import json, sys, recollect
 with recollect.open(sys.argv[1], origin="agent") as mem:
     # 6. Another conversation knows nothing but what it reads.
-    start = mem.event("context start", task="feature-x", session="s-2")
+    start = mem.work.event("context start", task="feature-x", session="s-2")
     read = dict(start.read)
-    task = mem.task("feature-x")
-    lost = mem.verify_items("feature-x", ["first endpoint answers"], revise="review")
-    mem.task_phase("feature-x", "review")
+    task = mem.tasks.show("feature-x")
+    lost = mem.tasks.verify("feature-x", ["first endpoint answers"], revise="review")
+    mem.tasks.phase("feature-x", "review")
     mem.learn(
         "Errors of the API are problem documents",
         layer="task", owner="feature-x", subject="API convention",
@@ -58,18 +58,18 @@ THIRD = """
 import json, sys, recollect
 with recollect.open(sys.argv[1], origin="user") as mem:
     # 7. The task is complete: what is durable is kept for every later task.
-    mem.verify_items("feature-x", ["errors are problem documents"])
-    mem.task_phase("feature-x", "review", report="nothing to add")
-    done = mem.complete_task("feature-x")
-    written = mem.event("task complete", "feature-x").written
+    mem.tasks.verify("feature-x", ["errors are problem documents"])
+    mem.tasks.phase("feature-x", "review", report="nothing to add")
+    done = mem.tasks.complete("feature-x")
+    written = mem.work.event("task complete", "feature-x").written
     found = [hit for hit in mem.recall("what do errors of the API look like") if hit.layer == "project"]
     print(json.dumps({
         "report": done.report,
         "lost": len(done.regressions),
         "written": len(written),
         "found": [hit.text for hit in found if hit.kind == "fact"],
-        "scratch": len(mem.scratch()),
-        "events": [json.loads(line)["type"] for line in mem.task_log("feature-x").splitlines()],
+        "scratch": len(mem.scratch.list()),
+        "events": [json.loads(line)["type"] for line in mem.tasks.log("feature-x").splitlines()],
     }))
 """
 

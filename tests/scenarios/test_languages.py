@@ -38,7 +38,7 @@ class Said:
             role = "assistant" if place % 2 else "user"
             message = Message(role, text, at=START + place * MINUTE)
             self.memory.record(f"s-{place // 3}", message)
-        self.memory.rebuild(missing=True)
+        self.memory.store.rebuild(missing=True)
 
     def ranks(self) -> list[int]:
         """At which place each question finds its fact; 99 for nowhere."""

@@ -57,7 +57,7 @@ def send(mem: Mem, provider: Provider, step: int) -> dict[str, Any]:
         reply = provider.answer(messages)
         if reply:
             return reply
-        prompt = mem.on_overflow("work", attempt)
+        prompt = mem.sessions.overflow("work", attempt)
     raise AssertionError("unreachable")
 
 
@@ -84,14 +84,14 @@ def test_an_agent_works_through_many_overflows_and_never_loses_the_thread(mem: M
         # Halfway the provider grows stricter than it says.
         provider.limit = CONTEXT if step != STEPS // 2 else 1_500
         work(mem, provider, step)
-        now = mem.session("work").session
+        now = mem.sessions.show("work").session
         assert now is not None
         trims += now.window_from > last
         last, count = now.window_from, now.messages
     assert trims >= 5
     assert provider.refusals >= 1
 
-    summary = mem.session("work").session.summary  # type: ignore[union-attr]
+    summary = mem.sessions.show("work").session.summary  # type: ignore[union-attr]
     assert f"[original] {request(0)}" in summary
     assert POLICY.removeprefix("Policy: ") in summary
     steps = [int(n) for n in re.findall(r"Step (\d+): now migrate", summary.split("requests:")[1])]
@@ -103,10 +103,10 @@ def test_an_agent_works_through_many_overflows_and_never_loses_the_thread(mem: M
     # Everything that ever left the window is found again, by search and by its address.
     for step in (0, 5, 20, 40):
         checksum = f"{step * 7919:08x}"
-        [found, *_] = mem.recall_sessions(f"checksum {checksum}")
+        [found, *_] = mem.sessions.search(f"checksum {checksum}")
         assert checksum in found.preview
         assert mem.show(found.address).messages[0].message.role == "tool"
         assert mem.recall(f"checksum {checksum}")[0].address == found.address
-    assert mem.recall_sessions("zzyzx flurble") == ()
-    assert "Current task: Step 5" in mem.retrieve("session_progress").text
+    assert mem.sessions.search("zzyzx flurble") == ()
+    assert "Current task: Step 5" in mem.scratch.retrieve("session_progress").text
     assert mem.verify(archive=True).messages == count

@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from anthropic.lib.tools import ToolError
 import recollect
 from recollect.agents import registry
 from recollect.agents.events import NAMES as EVENT_NAMES
+from recollect.agents.operations import answer_event, catch_up
 from recollect.frameworks.anthropic_memory import MemoryTool
 from recollect.frameworks.claude_sessions import MemorySessionStore
 from recollect.frameworks.langgraph_store import MemoryStore
@@ -118,9 +120,11 @@ def test_no_field_of_a_hooks_payload(
             name = f"{event}.{'.'.join(place)}"
             for number, way in enumerate(ways(token(name, planted))):
                 new = {**payload, "session_id": f"s{len(planted)}-{number}"}
-                mem.hear(registry.hooks(host).parse(with_text(new, place, way), {}))
+                answer_event(
+                    mem.context, registry.hooks(host).parse(with_text(new, place, way), {})
+                )
     assert not (found := leaked(tmp_path, planted)), "\n".join(found)
-    mem.catch_up()
+    catch_up(mem.context)
     mem.close()
     assert not (found := leaked(tmp_path, planted)), "\n".join(found)
 
@@ -141,7 +145,7 @@ def test_a_session_whose_id_holds_a_secret_is_the_same_to_a_hook_and_in_its_tran
     path.write_text(json.dumps({**record, "message": {"role": "user", "content": "hello"}}) + "\n")
     mem.import_transcripts(str(path), agent="claude-code")
     path.unlink()
-    assert [session.id for session in mem.sessions()] == [heard]
+    assert [session.id for session in mem.sessions.list()] == [heard]
     assert heard.startswith("claude-code.")
 
 
@@ -227,7 +231,7 @@ def test_no_argument_of_an_operation(
             for value in (*values, *behind):
                 for given in calls(operation):
                     try:
-                        getattr(mem, operation.method)(**{**given, parameter.name: value})
+                        attrgetter(operation.name)(mem)(**{**given, parameter.name: value})
                     except recollect.RecollectError:
                         continue  # refused, or there is nothing of this name
     mem.close()
@@ -241,13 +245,13 @@ def _calls(
     learned = memory.learn("The build uses make", subject="build").id
     other = memory.learn("The tests use pytest", subject="tests").id
     memory.record("s1", "hello there")
-    memory.switch_session("s1")
-    memory.start_task("Feature X", phases=["design"])
-    memory.task_phase("feature-x", "design")
-    memory.learn_procedure("add-endpoint", "Adds an endpoint", steps=["write it"])
-    episode = memory.record_episode("Fix the login", "success").id
-    memory.store("note", "text")
-    handoff = memory.give_handoff("qa", "all of it", sender="eng").id
+    memory.sessions.switch("s1")
+    memory.tasks.start("Feature X", phases=["design"])
+    memory.tasks.phase("feature-x", "design")
+    memory.procedures.learn("add-endpoint", "Adds an endpoint", steps=["write it"])
+    episode = memory.episodes.record("Fix the login", "success").id
+    memory.scratch.store("note", "text")
+    handoff = memory.handoffs.give("qa", "all of it", sender="eng").id
     (folder / "talk.json").write_text(json.dumps([{"role": "user", "content": "hi"}]))
     fitting: dict[str, Any] = {
         "id": learned,

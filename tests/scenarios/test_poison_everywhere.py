@@ -15,6 +15,7 @@ from mcp import Client
 import recollect
 from recollect.agents import registry
 from recollect.agents.events import Event
+from recollect.agents.operations import answer_event
 from recollect.frameworks.anthropic_memory import MemoryTool
 from recollect.frameworks.claude_sessions import MemorySessionStore
 from recollect.frameworks.langgraph_store import MemoryStore
@@ -30,7 +31,7 @@ def assert_harmless(memory: recollect.Recollect) -> None:
     """No rule, nothing captured, and no line of any briefing that is not a quotation."""
     bound = [item for item in memory.list() if item.kind in BINDING and item.status == "active"]
     assert bound == []
-    assert memory.captures() == ()
+    assert memory.captures.list() == ()
     for host in registry.HOOKED:
         for name, more in (
             ("session_start", {}),
@@ -39,7 +40,7 @@ def assert_harmless(memory: recollect.Recollect) -> None:
             ("tool_use", {"tool_input": {"file_path": "src/build.py"}, "call_id": "c9"}),
         ):
             event = Event(host, name, name, f"{host}.new", cwd=memory.project.root, **more)
-            for line in memory.hear(event).context.splitlines():
+            for line in answer_event(memory.context, event).context.splitlines():
                 assert "evil.example" not in line or line.startswith("> ["), (host, name, line)
 
 
@@ -56,8 +57,8 @@ def test_a_poisoned_transcript_stays_data(
     done = mem.import_transcripts(str(path))
     assert (done.captured, done.transcripts[0].error) == ((), "")
     assert done.messages >= 3
-    (session,) = mem.sessions()
-    stored = mem.session(session.id, 1, 100).messages
+    (session,) = mem.sessions.list()
+    stored = mem.sessions.show(session.id, 1, 100).messages
     assert any("evil.example" in str(item.message.content) for item in stored)
     for item in stored:
         if item.message.role in ("tool", "assistant", "system"):
@@ -142,18 +143,18 @@ def test_what_others_stated_is_quoted_or_left_out_before_a_task_and_in_continuit
                 memory.learn(f"{origin} {kind}: {text}", kind=kind)
     with recollect.open(project, environment=environment, origin="agent") as memory:
         memory.learn(f"{text} proposed", kind="workflow")
-        task = memory.before_task("fix the registry of the build")
+        task = memory.tasks.before("fix the registry of the build")
         hits = (*task.patterns, *task.avoid, *task.skills)
         assert {(hit.trust, hit.status) for hit in hits} == {("agent", "active")}
         for line in show("before-task", task).splitlines():
             assert "evil.example" not in line or line.startswith("     > ")
-        lines = memory.continuity("fix the registry of the build").text.splitlines()
+        lines = memory.work.continuity("fix the registry of the build").text.splitlines()
         told = [line for line in lines if "registry of the build:" in line]
         assert len(told) == 3
         assert all('] by agent: "agent ' in line for line in told)
         assert not any("tool " in line for line in lines)
     with recollect.open(project, environment=environment, origin="user") as memory:
-        memory.continuity("fix the registry of the build")
+        memory.work.continuity("fix the registry of the build")
         kept = memory.show("memory://continuity").document
         assert kept is not None and kept.label == "agent"
 
@@ -181,9 +182,9 @@ def test_an_agent_cannot_put_away_or_bring_back_what_the_user_stated(
     with recollect.open(project, environment=environment, origin="user") as memory:
         rule = memory.learn("Every release must be signed", kind="policy").id
         old = memory.learn("Every release must be tagged", kind="policy").id
-        memory.archive(old)
+        memory.memories.hide(old)
     with recollect.open(project, environment=environment, origin="agent") as memory:
-        for change, id in ((memory.archive, rule), (memory.restore, old)):
+        for change, id in ((memory.memories.hide, rule), (memory.memories.restore, old)):
             with pytest.raises(recollect.Refused, match="cannot change what the user stated"):
                 change(id)
         assert "must be signed" in memory.briefing().text
@@ -194,10 +195,10 @@ def test_a_procedure_that_nobody_accepted_does_not_become_a_skill(
 ) -> None:
     skills = str(tmp_path / "skills")
     with recollect.open(project, environment=environment, origin="agent") as memory:
-        memory.learn_procedure("build", "Build it", steps=[POISON])
+        memory.procedures.learn("build", "Build it", steps=[POISON])
         with pytest.raises(recollect.Refused, match="proposed"):
-            memory.export_procedure("build", skills)
+            memory.procedures.export("build", skills)
     assert not Path(skills).exists()
     with recollect.open(project, environment=environment, origin="user") as memory:
-        memory.accept_procedure("build")
-        assert Path(memory.export_procedure("build", skills).path).exists()
+        memory.procedures.accept("build")
+        assert Path(memory.procedures.export("build", skills).path).exists()

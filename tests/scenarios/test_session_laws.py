@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.archive import steps as archive_steps
+from recollect.archive.operations import new_session
 from recollect.text.messages import Numbered, said
 from recollect.types.records import Message
 from tests.builders.sessions import sessions
@@ -29,8 +30,8 @@ def store() -> Iterator[Mem]:
 def keep(mem: Mem, session: str, messages: Sequence[Message]) -> None:
     """Record many messages in one transaction."""
     ready = [archive_steps.prepare(archive_steps.Incoming(message), 1) for message in messages]
-    new = mem._new_session(session)
-    mem._project_space.write(lambda tx: archive_steps.record(tx, new, ready, 1))
+    new = new_session(mem.context, session)
+    mem.context.project_space.write(lambda tx: archive_steps.record(tx, new, ready, 1))
 
 
 def always_kept(messages: Sequence[Message]) -> bool:
@@ -70,7 +71,7 @@ def test_every_law_holds_for_a_thousand_sessions(
     kept = grown
     for attempt in (1, 2, 3):
         try:
-            less = store.on_overflow(id, attempt)
+            less = store.sessions.overflow(id, attempt)
         except recollect.Overflow:
             break
         assert less.tokens < kept.tokens
@@ -80,11 +81,11 @@ def test_every_law_holds_for_a_thousand_sessions(
         kept = less
 
     # The summary says where the rest is, and that is where it is; the archive is whole.
-    shown = store.session(id, 1, 999)
+    shown = store.sessions.show(id, 1, 999)
     assert shown.session is not None
     assert len(shown.messages) == len(session) + 2
     if shown.session.summary:
         address = shown.session.summary.split("Where the rest is: ")[1].split()[0]
         assert store.show(address).messages[0].seq <= 2
         assert f"Begin with {marker}" in shown.session.summary
-    assert [found.session for found in store.recall_sessions(marker, mode="plain")] == [id]
+    assert [found.session for found in store.sessions.search(marker, mode="plain")] == [id]

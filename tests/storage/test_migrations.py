@@ -9,6 +9,7 @@ import pytest
 
 import recollect
 from recollect.agents.events import Event
+from recollect.agents.operations import answer_event, catch_up
 from recollect.agents.operations_import import Progress
 from recollect.agents.steps_hooks import Answer
 from recollect.recall.steps import words_missing
@@ -182,24 +183,24 @@ def test_a_backup_is_whole_while_others_write(
         writer = threading.Thread(target=keep_writing)
         writer.start()
         try:
-            done = memory.backup(str(tmp_path / "copy" / ".." / "copy.db"))
+            done = memory.store.backup(str(tmp_path / "copy" / ".." / "copy.db"))
         finally:
             stop.set()
             writer.join()
         with pytest.raises(recollect.Refused, match="exists already"):
-            memory.backup(done.path)
+            memory.store.backup(done.path)
     restored = tmp_path / "restored"
     (restored / ".recollect").mkdir(parents=True)
     Path(done.path).rename(restored / ".recollect" / "memory.db")
     elsewhere = {"RECOLLECT_HOME": str(tmp_path / "h")}
     with recollect.open(restored, environment=elsewhere, origin="user") as copy:
-        copy.adopt(trust=True)
+        copy.store.adopt(trust=True)
         assert copy.verify(archive=True).messages >= 200
-        assert copy.stats().memories == 200
+        assert copy.store.stats().memories == 200
         assert (
             copy.recall("fact 150 gearbox", kind=["fact"])[0].text == "fact 150 about the gearbox"
         )
-        assert copy.doctor().ok
+        assert copy.store.doctor().ok
 
 
 @pytest.fixture
@@ -244,7 +245,7 @@ def test_what_an_early_version_indexed_in_another_way_is_found_again(
             ("upgrading the store", 0), ("upgrading the store", 1)
         ]  # fmt: skip
         assert [hit.role for hit in memory.recall("gearbox oil")] == ["user"]
-        assert memory.stats().unembedded == 0
+        assert memory.store.stats().unembedded == 0
 
 
 def test_a_hook_has_the_store_upgraded_and_indexed_beside_the_agent(
@@ -252,15 +253,15 @@ def test_a_hook_has_the_store_upgraded_and_indexed_beside_the_agent(
 ) -> None:
     start = Event("claude-code", "session_start", "SessionStart", "s1", str(tmp_path))
     with recollect.open(tmp_path, environment=early) as memory:
-        space = memory._project_space
-        assert memory.hear(start) == Answer(work=True)
+        space = memory.context.project_space
+        assert answer_event(memory.context, start) == Answer(work=True)
         assert not space.current(), "there was no time for that"
-        memory.stats()
+        memory.store.stats()
         assert space.current()
-        answer = memory.hear(start)
+        answer = answer_event(memory.context, start)
         assert "Never restart Redis by hand" in answer.context
         assert answer.work
         assert space.read(words_missing), "there was no time for that either"
-        memory.catch_up()
+        catch_up(memory.context)
         assert not space.read(words_missing)
         assert not memory.recall("redis port").notes

@@ -13,9 +13,11 @@ import pytest
 import recollect
 from recollect.archive import sql as archive_sql
 from recollect.interfaces.screens.results import show
+from recollect.window import operations as window_operations
 from recollect.window import sql as window_sql
 from recollect.window import steps as window_steps
 from recollect.window import steps_compact as window_steps_compact
+from recollect.window.operations import compacted
 from recollect.window.trim import view
 from tests.conftest import Clock
 
@@ -55,9 +57,9 @@ def test_a_short_session_is_sent_whole(mem: Mem) -> None:
     assert (len(prompt.messages), prompt.trimmed, prompt.fits) == (8, False, True)
     assert prompt.messages == tuple(
         item.message._replace(at=m.at, key=m.key)
-        for item, m in zip(mem.recent("s-1"), prompt.messages, strict=True)
+        for item, m in zip(mem.sessions.recent("s-1"), prompt.messages, strict=True)
     )
-    assert mem.session("s-1").session.window_from == 1  # type: ignore[union-attr]
+    assert mem.sessions.show("s-1").session.window_from == 1  # type: ignore[union-attr]
 
 
 def test_the_prompt_is_ready_to_be_sent_in_the_providers_form(mem: Mem) -> None:
@@ -79,7 +81,7 @@ def test_a_window_is_trimmed_before_it_gets_too_long(mem: Mem) -> None:
     assert prompt.tokens <= 3_000
     assert "<thread_summary>" in texts(prompt)
     assert "Request 19" in str(prompt.messages[-4].content)
-    session = mem.session("s-1").session
+    session = mem.sessions.show("s-1").session
     assert session is not None
     assert session.window_from > 1
     assert session.summary.startswith("<thread_summary>")
@@ -96,7 +98,7 @@ def test_preparing_twice_and_after_reopening_gives_the_same_bytes(
         talk(mem, 20)
         first = texts(mem.prepare("s-1", 6_000, system="Be brief."))
         assert texts(mem.prepare("s-1", 6_000, system="Be brief.")) == first
-        refused = texts(mem.on_overflow("s-1"))
+        refused = texts(mem.sessions.overflow("s-1"))
     with opened() as mem:
         assert texts(mem.prepare("s-1", 6_000, system="Be brief.")) == refused
     assert refused != first
@@ -156,7 +158,7 @@ def test_the_first_refusal_keeps_more_than_the_second_and_the_second_more_than_t
     talk(mem, 12)
     mem.record("s-1", f"And now: {TASK}")
     talk_after = [mem.prepare("s-1", 40_000)]
-    talk_after += [mem.on_overflow("s-1", attempt) for attempt in (1, 2, 3)]
+    talk_after += [mem.sessions.overflow("s-1", attempt) for attempt in (1, 2, 3)]
     sizes = [prompt.tokens for prompt in talk_after]
     counts = [len(prompt.messages) for prompt in talk_after]
     assert sizes == sorted(sizes, reverse=True)
@@ -164,17 +166,17 @@ def test_the_first_refusal_keeps_more_than_the_second_and_the_second_more_than_t
     assert counts[1] > counts[2] > counts[3]
     assert all(f"And now: {TASK}" in texts(prompt) for prompt in talk_after)
     with pytest.raises(recollect.Overflow, match="refused as too long 3 times"):
-        mem.on_overflow("s-1", 4)
+        mem.sessions.overflow("s-1", 4)
 
 
 def test_when_nothing_can_be_trimmed_the_context_was_not_the_problem(mem: Mem) -> None:
     mem.record("s-1", TASK)
     mem.prepare("s-1", 10_000)
     with pytest.raises(recollect.Overflow, match="the context was not the problem"):
-        mem.on_overflow("s-1")
+        mem.sessions.overflow("s-1")
     with pytest.raises(recollect.InvalidInput, match="context_window"):
         mem.record("s-2", TASK)
-        mem.on_overflow("s-2")
+        mem.sessions.overflow("s-2")
 
 
 def test_a_refusal_is_answered_also_in_another_process(
@@ -187,7 +189,7 @@ def test_a_refusal_is_answered_also_in_another_process(
                 talk(mem, 12)
                 sizes.append(mem.prepare("s-1", 40_000).tokens)
             else:
-                sizes.append(mem.on_overflow("s-1", attempt, context_window=40_000).tokens)
+                sizes.append(mem.sessions.overflow("s-1", attempt, context_window=40_000).tokens)
     assert sizes == sorted(sizes, reverse=True)
     assert len(set(sizes)) == 4
 
@@ -195,7 +197,7 @@ def test_a_refusal_is_answered_also_in_another_process(
 def test_after_a_refusal_the_prompt_says_where_the_work_stands(mem: Mem, project: Path) -> None:
     talk(mem, 10)
     mem.prepare("s-1", 20_000)
-    prompt = mem.on_overflow("s-1", 2)
+    prompt = mem.sessions.overflow("s-1", 2)
     [note] = [m for m in prompt.messages if "recollect-memory" in str(m.content)]
     text = str(note.content)
     assert "Older conversation history has been summarized. Continue." in text
@@ -207,18 +209,18 @@ def test_after_a_refusal_the_prompt_says_where_the_work_stands(mem: Mem, project
 
 def test_a_trim_writes_a_checkpoint_that_is_retrieved_by_name(mem: Mem) -> None:
     with pytest.raises(recollect.NotFound):
-        mem.retrieve("session_progress")
+        mem.scratch.retrieve("session_progress")
     talk(mem, 20)
     mem.prepare("s-1", 6_000)
-    progress = mem.retrieve("session_progress").text
+    progress = mem.scratch.retrieve("session_progress").text
     assert "Iteration: 1" in progress
     assert f"Current task: Request 19: {TASK}"[:200] in progress
     assert "Read src/part19.py" in progress
     assert "memory://session/s-1/messages/1-80" in progress
     talk(mem, 20, 0, "s-2")
     mem.prepare("s-2", 6_000)
-    assert "session/s-2/" in mem.retrieve("session_progress").text
-    assert mem.retrieve("session_progress:s-1").text == progress
+    assert "session/s-2/" in mem.scratch.retrieve("session_progress").text
+    assert mem.scratch.retrieve("session_progress:s-1").text == progress
 
 
 def test_the_checkpoint_tells_what_git_says(
@@ -233,8 +235,8 @@ def test_the_checkpoint_tells_what_git_says(
     with recollect.open(project, clock=clock, environment=environment) as mem:
         talk(mem, 10)
         mem.prepare("s-1", 20_000)
-        prompt = mem.on_overflow("s-1")
-        progress = mem.retrieve("session_progress").text
+        prompt = mem.sessions.overflow("s-1")
+        progress = mem.scratch.retrieve("session_progress").text
     for text in (progress, texts(prompt)):
         assert "Keep x" in text
         assert "?? new.py" in text
@@ -252,8 +254,8 @@ def test_checkpoint_and_pointer_are_kept_together_or_not_at_all(
     with pytest.raises(recollect.Refused):
         mem.prepare("s-1", 6_000)
     with pytest.raises(recollect.NotFound):
-        mem.retrieve("session_progress")
-    assert mem.session("s-1").session.window_from == 1  # type: ignore[union-attr]
+        mem.scratch.retrieve("session_progress")
+    assert mem.sessions.show("s-1").session.window_from == 1  # type: ignore[union-attr]
 
 
 def test_a_window_that_somebody_else_moved_is_looked_at_again(
@@ -270,7 +272,7 @@ def test_a_window_that_somebody_else_moved_is_looked_at_again(
         return window_steps_compact.before_sending(loaded)
 
     request = window_steps.Request(6_000)
-    loaded, plan = mem._compacted("s-1", request, decide)  # type: ignore[arg-type]
+    loaded, plan = compacted(mem.context, "s-1", request, decide)  # type: ignore[arg-type]
     assert planned[0] == 1
     assert planned[1] > 1
     assert not plan.changed
@@ -292,7 +294,7 @@ def test_the_ratio_is_learned_for_each_model_from_real_usage(mem: Mem) -> None:
     assert after < before
     assert mem.prepare("s-1", 90_000, model="two").tokens > before
     mem.record("s-1", {"role": "assistant", "content": "nothing", "usage": {"prompt_tokens": 1}})
-    usage = mem.session("s-1").session.usage  # type: ignore[union-attr]
+    usage = mem.sessions.show("s-1").session.usage  # type: ignore[union-attr]
     assert usage["requests"] == 2
     assert usage["input_tokens"] == chars // 4 + 1
     assert usage["output_tokens"] == 3
@@ -304,12 +306,12 @@ def test_one_answer_teaches_once(mem: Mem) -> None:
     reply = {"role": "assistant", "content": "ok", "model": "m", "usage": {"input_tokens": 16}}
     mem.record("s-1", reply, key="a")
     learned = mem.prepare("s-1", 90_000).tokens
-    mem._sent.clear()
+    mem.context.sent.clear()
     mem.record("s-1", reply, key="a")
     mem.record("s-1", reply, key="b")
     mem.prepare("s-1", 90_000)
     mem.record("s-1", reply, key="a")
-    messages = len(mem.recent("s-1"))
+    messages = len(mem.sessions.recent("s-1"))
     assert messages == 3
     assert mem.prepare("s-1", 90_000, model="m").tokens > learned
 
@@ -345,7 +347,7 @@ def test_a_duplicate_call_id_is_refused_however_long_ago_the_first_was(mem: Mem)
     mem.prepare("s-1", 6_000)
     with pytest.raises(recollect.InvalidInput, match="'c0' is used twice"):
         mem.record("s-1", call("c0", "Read", file_path="x"))
-    assert mem.session("s-1").session.messages == 80  # type: ignore[union-attr]
+    assert mem.sessions.show("s-1").session.messages == 80  # type: ignore[union-attr]
     mem.record("s-2", call("c0", "Read", file_path="x"))
 
 
@@ -362,30 +364,30 @@ def test_a_late_tool_result_joins_its_call(mem: Mem) -> None:
 def test_recent_is_the_newest_messages_whatever_the_window_is(mem: Mem) -> None:
     talk(mem, 20)
     mem.prepare("s-1", 6_000)
-    assert [item.seq for item in mem.recent("s-1")] == list(range(61, 81))
-    assert [item.seq for item in mem.recent("s-1", 2)] == [79, 80]
+    assert [item.seq for item in mem.sessions.recent("s-1")] == list(range(61, 81))
+    assert [item.seq for item in mem.sessions.recent("s-1", 2)] == [79, 80]
     with pytest.raises(recollect.InvalidInput):
-        mem.recent("s-1", 0)
+        mem.sessions.recent("s-1", 0)
 
 
 def test_a_trim_by_hand_halves_the_window_and_loses_nothing(mem: Mem) -> None:
     talk(mem, 10)
-    done = mem.trim("s-1")
+    done = mem.sessions.trim("s-1")
     assert done.changed
     assert done.after <= done.before // 2
     [(first, last)] = done.dropped
     shown = mem.show(f"memory://session/s-1/messages/{first}-{last}")
     assert len(shown.messages) == last - first + 1
-    small = mem.trim("s-1", 1)
+    small = mem.sessions.trim("s-1", 1)
     assert small.after < done.after
-    assert not mem.trim("s-1", 1).changed
+    assert not mem.sessions.trim("s-1", 1).changed
 
 
 def test_a_trim_by_hand_never_makes_a_window_longer(mem: Mem) -> None:
     for _ in range(3):
         mem.record("s-1", "hello")
         mem.record("s-1", {"role": "assistant", "content": "hi"})
-        done = mem.trim("s-1", 1)
+        done = mem.sessions.trim("s-1", 1)
         assert (done.changed, done.after) == (False, done.before)
     assert "nothing to trim" in show("session trim", done)
 
@@ -394,7 +396,7 @@ def test_a_session_that_was_never_prepared_is_caught_up_in_portions(
     mem: Mem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talk(mem, 20)
-    whole = mem.session("s-1").session
+    whole = mem.sessions.show("s-1").session
     monkeypatch.setattr(window_steps, "_SMALLEST_PORTION", 9)
     loads: list[int] = []
     load = archive_sql.messages
@@ -420,9 +422,11 @@ def test_a_secret_in_a_commit_message_is_not_shown(
 ) -> None:
     secret = "AKIA" + "Q3J5K7M2N4P6R8T1"
     monkeypatch.setattr(
-        type(mem), "_trees", lambda _: window_steps_compact.Trees((f"abc1234 add {secret}",), ())
+        window_operations,
+        "git_trees",
+        lambda _: window_steps_compact.Trees((f"abc1234 add {secret}",), ()),
     )
     talk(mem, 10)
     mem.prepare("s-1", 20_000)
-    assert secret not in texts(mem.on_overflow("s-1"))
-    assert secret not in mem.retrieve("session_progress").text
+    assert secret not in texts(mem.sessions.overflow("s-1"))
+    assert secret not in mem.scratch.retrieve("session_progress").text

@@ -22,33 +22,33 @@ Mem = recollect.Recollect
 
 
 def test_the_example_episode_loads_from_its_file_and_comes_back(mem: Mem) -> None:
-    (kept,) = mem.load_episodes(str(FORMATS / "episode.json"))
-    assert mem.episode("ep-2026-01-06-001").episode == example("episode.json")
-    assert (kept.action, mem.episode(kept.id).label) == ("created", "user")
-    (again,) = mem.load_episodes(str(FORMATS / "episode.json"))
+    (kept,) = mem.episodes.load(str(FORMATS / "episode.json"))
+    assert mem.episodes.show("ep-2026-01-06-001").episode == example("episode.json")
+    assert (kept.action, mem.episodes.show(kept.id).label) == ("created", "user")
+    (again,) = mem.episodes.load(str(FORMATS / "episode.json"))
     assert again.action == "unchanged"
 
 
 def test_the_example_pattern_loads_from_its_file_and_comes_back(mem: Mem) -> None:
-    mem.load_episodes(str(FORMATS / "episode.json"))
-    (learned,) = mem.load_patterns(str(FORMATS / "pattern.json"))
+    mem.episodes.load(str(FORMATS / "episode.json"))
+    (learned,) = mem.patterns.load(str(FORMATS / "pattern.json"))
     memory = learned.memory
-    assert mem.pattern("sem-001") == example("pattern.json") == mem.pattern(memory.id)
+    assert mem.patterns.show("sem-001") == example("pattern.json") == mem.patterns.show(memory.id)
     assert (memory.kind, memory.status, memory.confidence) == ("pattern", "active", 0.95)
     assert mem.show(memory.evidence[0]).episode is not None, "its source episode is reached"
     assert mem.recall("omitting annotation")[0].id == memory.id
 
 
 def test_the_links_of_patterns_are_made_when_both_ends_are_there(mem: Mem, tmp_path: Path) -> None:
-    (first,) = mem.load_patterns(str(FORMATS / "pattern.json"))
-    assert mem.links(first.id).reached == ()
+    (first,) = mem.patterns.load(str(FORMATS / "pattern.json"))
+    assert mem.links.list(first.id).reached == ()
     others = [
         {"id": "sem-005", "pattern": "Handlers are registered in one table"},
         {"id": "sem-012", "pattern": "Return types are optional in loose mode"},
     ]
     (tmp_path / "patterns.json").write_text(json.dumps(others))
-    related, superseded = mem.load_patterns(str(tmp_path / "patterns.json"))
-    assert {(one.relation, one.id) for one in mem.links(first.id).reached} == {
+    related, superseded = mem.patterns.load(str(tmp_path / "patterns.json"))
+    assert {(one.relation, one.id) for one in mem.links.list(first.id).reached} == {
         ("related_to", related.id),
         ("supersedes", superseded.id),
     }
@@ -56,10 +56,10 @@ def test_the_links_of_patterns_are_made_when_both_ends_are_there(mem: Mem, tmp_p
 
 def test_a_pattern_that_consolidation_made_has_the_same_form(mem: Mem) -> None:
     for number in range(3):
-        mem.record_episode("Add the login form", "success", session=f"s-{number}")
-    mem.consolidate()
+        mem.episodes.record("Add the login form", "success", session=f"s-{number}")
+    mem.lessons.consolidate()
     (memory,) = mem.list(kind="pattern")
-    told = mem.pattern(memory.id)
+    told = mem.patterns.show(memory.id)
     assert told["pattern"] == memory.text
     assert len(told["source_episodes"]) == 3
     assert told["confidence"] == memory.confidence >= 0.8
@@ -67,38 +67,38 @@ def test_a_pattern_that_consolidation_made_has_the_same_form(mem: Mem) -> None:
 
 def test_the_example_ledger_and_handoff_come_back(mem: Mem) -> None:
     ledger, handoff = example("ledger.json"), example("handoff.json")
-    assert mem.ledger("eng-001-backend", ledger) == ledger
-    assert mem.ledger("eng-001-backend") == ledger
-    assert mem.give_handoff(handoff=handoff).handoff == handoff
-    assert mem.handoffs()[0].handoff == handoff
+    assert mem.work.ledger("eng-001-backend", ledger) == ledger
+    assert mem.work.ledger("eng-001-backend") == ledger
+    assert mem.handoffs.give(handoff=handoff).handoff == handoff
+    assert mem.handoffs.list()[0].handoff == handoff
 
 
 def test_the_example_skill_comes_back_and_is_valid_by_the_convention(
     mem: Mem, tmp_path: Path
 ) -> None:
     given = (FORMATS / "skill.md").read_text(encoding="utf-8")
-    shown = mem.load_procedure(str(FORMATS / "skill.md"))
-    written = mem.export_procedure(shown.name, str(tmp_path)).text
+    shown = mem.procedures.load(str(FORMATS / "skill.md"))
+    written = mem.procedures.export(shown.name, str(tmp_path)).text
     assert written.endswith("---\n\n" + given), "all of it, after the frontmatter"
     assert from_skill_md(written) == from_skill_md(given)
     assert validate(tmp_path / shown.name) == []
 
 
 def test_a_procedure_with_a_record_is_a_valid_skill(mem: Mem, tmp_path: Path) -> None:
-    mem.learn_procedure(
+    mem.procedures.learn(
         "add-endpoint",
         'Add an "API" endpoint: spec first # not code, {then} [tests] & docs',
         steps=["Read the spec"],
         errors=["Schema: mismatch: regenerate"],
     )
-    mem.use_procedure("add-endpoint", "success")
-    mem.use_procedure("add-endpoint", "failure")
-    mem.export_procedure("add-endpoint", str(tmp_path))
+    mem.procedures.use("add-endpoint", "success")
+    mem.procedures.use("add-endpoint", "failure")
+    mem.procedures.export("add-endpoint", str(tmp_path))
     assert validate(tmp_path / "add-endpoint") == []
     with recollect.open(tmp_path, incognito=True, origin="user") as other:
-        loaded = other.load_procedure(str(tmp_path / "add-endpoint"))
+        loaded = other.procedures.load(str(tmp_path / "add-endpoint"))
         assert (loaded.successes, loaded.failures) == (1, 1)
-        assert loaded.procedure == mem.procedure("add-endpoint").procedure
+        assert loaded.procedure == mem.procedures.show("add-endpoint").procedure
 
 
 @pytest.mark.parametrize(
@@ -118,15 +118,15 @@ def test_a_foreign_skill_goes_out_as_it_came_and_what_a_strict_reader_refuses_is
     (tmp_path / "SKILL.md").write_text(
         f"---\nname: lint\ndescription: Lint it\n{field}\n---\n\n## Steps\n1. Run the linter\n"
     )
-    mem.load_procedure(str(tmp_path / "SKILL.md"))
-    done = mem.export_procedure("lint", str(tmp_path / "out"))
+    mem.procedures.load(str(tmp_path / "SKILL.md"))
+    done = mem.procedures.export("lint", str(tmp_path / "out"))
     assert from_skill_md(done.text) == from_skill_md((tmp_path / "SKILL.md").read_text())
     assert bool(done.notes) == bool(validate(tmp_path / "out" / "lint")) == bool(said)
     assert said in results.show("procedure export", done)
 
 
 def test_the_skills_of_our_plugin_are_valid(mem: Mem, tmp_path: Path) -> None:
-    mem.plugin(str(tmp_path / "plugin"))
+    mem.agents.plugin(str(tmp_path / "plugin"))
     skills = sorted((tmp_path / "plugin" / "skills").iterdir())
     assert skills
     assert [(skill.name, validate(skill)) for skill in skills] == [
@@ -138,11 +138,11 @@ def test_what_an_agent_loads_from_files_waits_for_a_person(
     project: Path, environment: dict[str, str], clock: Clock
 ) -> None:
     with recollect.open(project, clock=clock, environment=environment, origin="agent") as memory:
-        (learned,) = memory.load_patterns(str(FORMATS / "pattern.json"))
+        (learned,) = memory.patterns.load(str(FORMATS / "pattern.json"))
         assert learned.memory.status == "quarantined"
-        (kept,) = memory.load_episodes(str(FORMATS / "episode.json"))
-        assert memory.episode(kept.id).status == "archived"
-        assert memory.load_procedure(str(FORMATS / "skill.md")).status == "quarantined"
+        (kept,) = memory.episodes.load(str(FORMATS / "episode.json"))
+        assert memory.episodes.show(kept.id).status == "archived"
+        assert memory.procedures.load(str(FORMATS / "skill.md")).status == "quarantined"
 
 
 def test_a_folder_is_read_whole_or_not_at_all(mem: Mem, tmp_path: Path) -> None:
@@ -152,12 +152,12 @@ def test_a_folder_is_read_whole_or_not_at_all(mem: Mem, tmp_path: Path) -> None:
     for number in range(3):
         told = {"id": f"ep-{number}", "context": {"goal": f"Goal {number}"}}
         (day / f"task-{number}.json").write_text(json.dumps(told))
-    assert len(mem.load_episodes(str(tmp_path / "episodic"))) == 3
+    assert len(mem.episodes.load(str(tmp_path / "episodic"))) == 3
     (day / "task-9.json").write_text('{"context": {"goal": 7}}')
     (day / "task-0.json").write_text('{"id": "ep-new", "context": {"goal": "New"}}')
     with pytest.raises(recollect.InvalidInput, match="expected a text"):
-        mem.load_episodes(str(tmp_path / "episodic"))
-    assert len(mem.episodes()) == 3
+        mem.episodes.load(str(tmp_path / "episodic"))
+    assert len(mem.episodes.list()) == 3
 
 
 @pytest.mark.parametrize(
@@ -172,15 +172,15 @@ def test_a_folder_is_read_whole_or_not_at_all(mem: Mem, tmp_path: Path) -> None:
 def test_what_is_no_pattern_is_refused(mem: Mem, tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "p.json").write_text(text)
     with pytest.raises(recollect.InvalidInput, match=problem):
-        mem.load_patterns(str(tmp_path / "p.json"))
+        mem.patterns.load(str(tmp_path / "p.json"))
     with pytest.raises(recollect.InvalidInput, match="cannot be read"):
-        mem.load_patterns(str(tmp_path / "none.json"))
+        mem.patterns.load(str(tmp_path / "none.json"))
     assert mem.list() == ()
 
 
 def test_only_a_pattern_is_shown_as_one(mem: Mem) -> None:
     learned = mem.learn("Tests need Redis")
     with pytest.raises(recollect.InvalidInput, match="this is a fact"):
-        mem.pattern(learned.id)
+        mem.patterns.show(learned.id)
     with pytest.raises(recollect.NotFound):
-        mem.pattern("sem-404")
+        mem.patterns.show("sem-404")

@@ -24,27 +24,27 @@ HANDOFF: dict[str, Any] = example("handoff.json")
 
 
 def test_notes_are_a_file_that_says_what_was_set(mem: Mem, project: Path) -> None:
-    shown = mem.set_notes("Add login", phase="design", pending=["choose a library"])
+    shown = mem.notes.set("Add login", phase="design", pending=["choose a library"])
     file = project / ".recollect" / "NOTES.md"
     assert (shown.path, file.read_text()) == (str(file), shown.text)
-    mem.set_notes(blockers=["no test account"])
-    notes = mem.notes().notes
+    mem.notes.set(blockers=["no test account"])
+    notes = mem.notes.show().notes
     assert notes == ("Add login", "design", ("no test account",), ("choose a library",))
-    assert mem.set_notes(blockers=["none"]).notes.blockers == ()
+    assert mem.notes.set(blockers=["none"]).notes.blockers == ()
     assert mem.show("memory://notes").document is not None
 
 
 def test_notes_that_were_edited_by_hand_are_read_back(mem: Mem, project: Path) -> None:
-    mem.set_notes("Add login", phase="design")
+    mem.notes.set("Add login", phase="design")
     file = project / ".recollect" / "NOTES.md"
     file.write_text(file.read_text().replace("Phase: design", "Phase: build"))
-    shown = mem.notes()
+    shown = mem.notes.show()
     assert (shown.edited, shown.notes.phase, shown.ok) == (True, "build", True)
-    assert not mem.notes().edited
+    assert not mem.notes.show().edited
     document = mem.show("memory://notes").document
     assert document is not None
     assert (document.revision, document.label) == (2, "tool")
-    assert mem.set_notes(pending=["ship it"]).notes.phase == "build"
+    assert mem.notes.set(pending=["ship it"]).notes.phase == "build"
 
 
 @pytest.mark.parametrize(
@@ -59,64 +59,64 @@ def test_notes_that_were_edited_by_hand_are_read_back(mem: Mem, project: Path) -
 def test_the_lint_names_the_rule_that_is_broken(
     mem: Mem, project: Path, text: str, rule: str
 ) -> None:
-    mem.set_notes("Add login")
-    assert mem.lint_notes().ok
+    mem.notes.set("Add login")
+    assert mem.notes.lint().ok
     (project / ".recollect" / "NOTES.md").write_text(text)
-    found = mem.lint_notes()
+    found = mem.notes.lint()
     assert not found.ok
     assert rule in {one.rule for one in found.findings}
     (project / "other.md").write_text(text)
-    assert mem.lint_notes(str(project / "other.md")).findings == found.findings
+    assert mem.notes.lint(str(project / "other.md")).findings == found.findings
 
 
 def test_notes_are_never_written_so_that_they_break_their_rules(mem: Mem) -> None:
-    mem.set_notes("Add login")
+    mem.notes.set("Add login")
     with pytest.raises(recollect.InvalidInput, match="too-many-bullets"):
-        mem.set_notes(pending=["a", "b", "c", "d"])
-    assert mem.notes().notes.pending == ()
+        mem.notes.set(pending=["a", "b", "c", "d"])
+    assert mem.notes.show().notes.pending == ()
 
 
 def test_continuity_names_what_matters_by_id_and_repeats_nothing(mem: Mem, project: Path) -> None:
     fact = mem.learn("the login form lives in src/login.py")
     trap = mem.learn("login tests fail without a session cookie", kind="pitfall")
-    mem.set_notes("fix the login form", phase="debugging")
-    done = mem.continuity()
+    mem.notes.set("fix the login form", phase="debugging")
+    done = mem.work.continuity()
     assert done.ids == (fact.id, trap.id)
     assert done.text.count(fact.id) == 1
     assert "## Mistakes to Avoid" in done.text
     assert (project / ".recollect" / "CONTINUITY.md").read_text() == done.text
-    assert "nothing" not in mem.continuity("renaming the login page").text
+    assert "nothing" not in mem.work.continuity("renaming the login page").text
 
 
 def test_a_phase_does_not_end_by_half_when_the_notes_break_their_rules(
     mem: Mem, project: Path
 ) -> None:
-    mem.start_task("Feature X", ["build"])
-    mem.task_phase("feature-x", "build")
-    mem.set_notes("Feature X")
+    mem.tasks.start("Feature X", ["build"])
+    mem.tasks.phase("feature-x", "build")
+    mem.notes.set("Feature X")
     file = project / ".recollect" / "NOTES.md"
     listed = "Blockers\n- a\n- b\n- c\n- d"
     file.write_text(file.read_text().replace("Blockers\nnone", listed))
-    before = mem.task("feature-x").pages
+    before = mem.tasks.show("feature-x").pages
     with pytest.raises(recollect.InvalidInput, match="too-many-bullets"):
-        mem.event("phase end", "feature-x")
-    assert mem.task("feature-x").pages == before
-    mem.set_notes(blockers=["none"])
-    assert "memory://notes" in mem.event("phase end", "feature-x").written
+        mem.work.event("phase end", "feature-x")
+    assert mem.tasks.show("feature-x").pages == before
+    mem.notes.set(blockers=["none"])
+    assert "memory://notes" in mem.work.event("phase end", "feature-x").written
 
 
 def test_what_is_written_into_continuity_by_hand_stays(mem: Mem, project: Path) -> None:
     mem.learn("the login form lives in src/login.py")
     file = project / ".recollect" / "CONTINUITY.md"
-    assert not mem.continuity("fixing the login form").edited
+    assert not mem.work.continuity("fixing the login form").edited
     own = "- do not touch the session cookie\n\n## Questions\nwhich port?"
     file.write_text(file.read_text().replace("fixing the", "testing the").rstrip() + f"\n{own}\n")
-    done = mem.continuity()
+    done = mem.work.continuity()
     assert done.edited
     assert "## Right now\ntesting the login form" in done.text
     assert own in done.text
     assert mem.show("memory://continuity").document.label == "tool"  # type: ignore[union-attr]
-    again = mem.continuity("renaming the login form")
+    again = mem.work.continuity("renaming the login form")
     assert not again.edited
     assert own in again.text
     assert "renaming" in again.text
@@ -124,9 +124,9 @@ def test_what_is_written_into_continuity_by_hand_stays(mem: Mem, project: Path) 
 
 def test_incognito_writes_no_file(project: Path, environment: dict[str, str]) -> None:
     with recollect.open(project, environment=environment, incognito=True, origin="user") as memory:
-        assert memory.set_notes("Add login").path == ""
-        memory.continuity("anything")
-        assert memory.notes().notes.objective == "Add login"
+        assert memory.notes.set("Add login").path == ""
+        memory.work.continuity("anything")
+        assert memory.notes.show().notes.objective == "Add login"
     assert not (project / ".recollect" / "NOTES.md").exists()
 
 
@@ -136,16 +136,16 @@ def test_incognito_writes_no_file(project: Path, environment: dict[str, str]) ->
 def test_a_task_goes_through_its_phases_and_survives(
     mem: Mem, project: Path, environment: dict[str, str]
 ) -> None:
-    mem.start_task("Feature X", ["design", "build"])
-    mem.task_phase("feature-x", "design")
-    mem.decide("feature-x", "use one table", "fewer joins")
+    mem.tasks.start("Feature X", ["design", "build"])
+    mem.tasks.phase("feature-x", "design")
+    mem.tasks.decide("feature-x", "use one table", "fewer joins")
     with pytest.raises(recollect.InvalidInput, match="not done"):
-        mem.task_phase("feature-x", "build")
-    done = mem.task_phase("feature-x", "design", report="one table, two endpoints")
+        mem.tasks.phase("feature-x", "build")
+    done = mem.tasks.phase("feature-x", "design", report="one table, two endpoints")
     assert "one table, two endpoints" in done.report
-    mem.task_phase("feature-x", "build")
+    mem.tasks.phase("feature-x", "build")
     with recollect.open(project, environment=environment, origin="user") as other:
-        shown = other.task("feature-x")
+        shown = other.tasks.show("feature-x")
         assert (shown.phase, shown.completed) == ("build", "")
         assert shown.task["decisions"][0]["text"] == "use one table"
         assert "memory://task/feature-x/decisions.md" in shown.pages
@@ -156,56 +156,56 @@ def test_a_task_goes_through_its_phases_and_survives(
 
 
 def test_what_an_earlier_revision_verified_and_the_newest_has_not_is_lost(mem: Mem) -> None:
-    mem.start_task("Feature X")
-    mem.verify_items("feature-x", ["login works", "logout works"])
-    shown = mem.verify_items("feature-x", ["Login works."], revise="the API changed")
+    mem.tasks.start("Feature X")
+    mem.tasks.verify("feature-x", ["login works", "logout works"])
+    shown = mem.tasks.verify("feature-x", ["Login works."], revise="the API changed")
     assert [(one.item, one.verified_in, one.missing_in) for one in shown.regressions] == [
         ("logout works", 1, 2)
     ]
-    assert mem.verify_items("feature-x", ["logout works"]).regressions == ()
+    assert mem.tasks.verify("feature-x", ["logout works"]).regressions == ()
 
 
 def test_a_complete_task_has_a_report_and_does_not_change(mem: Mem) -> None:
-    mem.start_task("Feature X", ["build"])
-    mem.task_phase("feature-x", "build", report="done")
-    done = mem.complete_task("feature-x")
+    mem.tasks.start("Feature X", ["build"])
+    mem.tasks.phase("feature-x", "build", report="done")
+    done = mem.tasks.complete("feature-x")
     assert done.completed.endswith("Z")
     assert "build: done" in done.report
     with pytest.raises(recollect.InvalidInput, match="is complete"):
-        mem.decide("feature-x", "another thing")
-    assert [item.slug for item in mem.tasks()] == ["feature-x"]
+        mem.tasks.decide("feature-x", "another thing")
+    assert [item.slug for item in mem.tasks.list()] == ["feature-x"]
     with pytest.raises(recollect.NotFound, match="nothing at this address"):
-        mem.task("feature-y")
+        mem.tasks.show("feature-y")
 
 
 # ---------------------------------------------------------------- ledgers and handoffs
 
 
 def test_a_ledger_comes_back_exactly_as_it_was_given(mem: Mem) -> None:
-    assert mem.ledger("eng-001-backend", LEDGER) == LEDGER
-    assert mem.ledger("eng-001-backend") == LEDGER
-    mem.ledger("eng-001-backend", {**LEDGER, "tasks_completed": 13, "mood": "good"})
-    assert mem.ledger("eng-001-backend")["mood"] == "good"
+    assert mem.work.ledger("eng-001-backend", LEDGER) == LEDGER
+    assert mem.work.ledger("eng-001-backend") == LEDGER
+    mem.work.ledger("eng-001-backend", {**LEDGER, "tasks_completed": 13, "mood": "good"})
+    assert mem.work.ledger("eng-001-backend")["mood"] == "good"
     with pytest.raises(recollect.InvalidInput, match="ledger of eng-001-backend"):
-        mem.ledger("qa-001", LEDGER)
+        mem.work.ledger("qa-001", LEDGER)
     with pytest.raises(recollect.NotFound):
-        mem.ledger("qa-001")
+        mem.work.ledger("qa-001")
 
 
 def test_a_handoff_comes_back_as_it_was_given_and_is_accepted_by_its_receiver(mem: Mem) -> None:
-    given = mem.give_handoff(handoff=HANDOFF)
+    given = mem.handoffs.give(handoff=HANDOFF)
     assert (given.id, given.handoff, given.accepted) == ("handoff-001", HANDOFF, False)
-    assert [item.id for item in mem.handoffs(to="qa-001-testing")] == ["handoff-001"]
-    assert mem.handoffs(to="somebody") == ()
+    assert [item.id for item in mem.handoffs.list(to="qa-001-testing")] == ["handoff-001"]
+    assert mem.handoffs.list(to="somebody") == ()
     with pytest.raises(recollect.Conflict, match="is for qa-001-testing"):
-        mem.accept_handoff("handoff-001", agent="eng-001-backend")
-    taken = mem.accept_handoff("handoff-001", agent="qa-001-testing")
+        mem.handoffs.accept("handoff-001", agent="eng-001-backend")
+    taken = mem.handoffs.accept("handoff-001", agent="qa-001-testing")
     assert taken.accepted
     assert {**taken.handoff, "accepted_at": 0} == {**HANDOFF, "accepted_at": 0}
     with pytest.raises(recollect.Conflict, match="another handoff"):
-        mem.give_handoff(handoff={**HANDOFF, "from_agent": "other"})
+        mem.handoffs.give(handoff={**HANDOFF, "from_agent": "other"})
     with pytest.raises(recollect.InvalidInput, match="to whom"):
-        mem.give_handoff(done="something")
+        mem.handoffs.give(done="something")
 
 
 def git(project: Path, *words: str) -> str:
@@ -221,12 +221,12 @@ def test_the_receiver_is_told_when_the_tree_has_moved(mem: Mem, project: Path) -
     (project / "login.py").write_text("one")
     git(project, "add", "login.py")
     git(project, "commit", "-qm", "one")
-    given = mem.give_handoff("qa", "Login", "eng", artifacts=["login.py"])
-    assert mem.accept_handoff(given.id).moved == ""
+    given = mem.handoffs.give("qa", "Login", "eng", artifacts=["login.py"])
+    assert mem.handoffs.accept(given.id).moved == ""
     (project / "login.py").write_text("two")
-    assert "changed since: login.py" in mem.accept_handoff(given.id).moved
+    assert "changed since: login.py" in mem.handoffs.accept(given.id).moved
     git(project, "commit", "-qam", "two")
-    assert "the tree moved from" in mem.accept_handoff(given.id).moved
+    assert "the tree moved from" in mem.handoffs.accept(given.id).moved
 
 
 def test_what_was_not_committed_counts_by_its_content(mem: Mem, project: Path) -> None:
@@ -240,22 +240,22 @@ def test_what_was_not_committed_counts_by_its_content(mem: Mem, project: Path) -
     for number in range(30):
         (project / f"another-{number}").write_text("untracked")
     files = ["src/password_token.py", "src/later.py", "../outside"]
-    given = mem.give_handoff("qa", "Login", "eng", artifacts=files)
-    assert mem.accept_handoff(given.id).moved == "", "it was so when it was given"
+    given = mem.handoffs.give("qa", "Login", "eng", artifacts=files)
+    assert mem.handoffs.accept(given.id).moved == "", "it was so when it was given"
     path.write_text("changed by somebody")
     (project / "src" / "later.py").write_text("made")
-    told = mem.accept_handoff(given.id).moved
+    told = mem.handoffs.accept(given.id).moved
     assert told == "changed since: src/password_token.py, src/later.py"
     path.unlink()
-    assert "gone since: src/password_token.py" in mem.accept_handoff(given.id).moved
+    assert "gone since: src/password_token.py" in mem.handoffs.accept(given.id).moved
 
 
 def test_outside_git_the_content_of_files_still_tells(mem: Mem, project: Path) -> None:
     (project / "login.py").write_text("one")
-    given = mem.give_handoff("qa", "Login", "eng", artifacts=["login.py"])
-    assert mem.accept_handoff(given.id).moved == ""
+    given = mem.handoffs.give("qa", "Login", "eng", artifacts=["login.py"])
+    assert mem.handoffs.accept(given.id).moved == ""
     (project / "login.py").write_text("two")
-    assert mem.accept_handoff(given.id).moved == "changed since: login.py"
+    assert mem.handoffs.accept(given.id).moved == "changed since: login.py"
 
 
 # ---------------------------------------------------------------- promotion and audit
@@ -276,10 +276,10 @@ def test_promotion_says_for_each_note_what_was_decided_and_why(mem: Mem) -> None
     )
     fleeting = note(mem, "iteration 3 passed at 14:32")
     bare = note(mem, "The exporter needs a folder of its own")
-    shown = mem.promote("feature-x", dry_run=True)
+    shown = mem.work.promote("feature-x", dry_run=True)
     assert not shown.applied
     assert len(mem.list(layer="project")) == 1
-    decided = {one.id: one for one in mem.promote("feature-x").notes}
+    decided = {one.id: one for one in mem.work.promote("feature-x").notes}
     assert decided[durable].decision == "promote"
     assert decided[fleeting].decision == "drop"
     assert (decided[bare].decision, decided[bare].step) == ("defer", "fields")
@@ -290,7 +290,7 @@ def test_promotion_says_for_each_note_what_was_decided_and_why(mem: Mem) -> None
         "project", "All endpoints answer errors with a problem document",
     )  # fmt: skip
     assert f"memory://{durable}" in promoted.sources
-    again = {one.id: one for one in mem.promote("feature-x").notes}
+    again = {one.id: one for one in mem.work.promote("feature-x").notes}
     assert (again[durable].decision, again[durable].step) == ("drop", "duplicate")
 
 
@@ -301,7 +301,7 @@ def test_promotion_gives_nobody_more_trust(
     with recollect.open(project, clock=clock, environment=environment, origin="agent") as memory:
         note(memory, "Endpoints are versioned by a prefix", **fields)
     with recollect.open(project, clock=clock, environment=environment, origin="user") as memory:
-        (one,) = memory.promote("feature-x").notes
+        (one,) = memory.work.promote("feature-x").notes
         promoted = memory.show(one.promoted).memory
         assert promoted is not None
         assert promoted.label == "agent"
@@ -317,23 +317,23 @@ def test_a_workflow_that_is_promoted_is_proposed_as_a_procedure(mem: Mem) -> Non
         reason="done three times",
         detail={"steps": ["check out", "run make release"]},
     )
-    mem.promote("feature-x")
-    proposed = mem.procedure("make-a-release")
+    mem.work.promote("feature-x")
+    proposed = mem.procedures.show("make-a-release")
     assert (proposed.status, proposed.procedure.steps[1]) == ("proposed", "run make release")
-    assert mem.accept_procedure("make-a-release").status == "active"
+    assert mem.procedures.accept("make-a-release").status == "active"
 
 
 def test_the_audit_names_what_contradicts_until_one_of_them_goes(mem: Mem) -> None:
     one = mem.learn("Always use tabs for indentation", kind="policy")
     other = mem.learn("Never use tabs for indentation", kind="policy")
-    (found,) = mem.audit().contradicting
+    (found,) = mem.work.audit().contradicting
     assert {one.id, other.id} == {
         found.id,
         *(id for id in (one.id, other.id) if id in found.reason),
     }
     assert "Always use tabs" in found.reason and "Never use tabs" in found.reason
-    mem.archive(one.id)
-    assert mem.audit().contradicting == ()
+    mem.memories.hide(one.id)
+    assert mem.work.audit().contradicting == ()
 
 
 def test_the_audit_finds_duplicates_stale_citations_and_drift_and_changes_nothing(
@@ -345,11 +345,11 @@ def test_the_audit_finds_duplicates_stale_citations_and_drift_and_changes_nothin
     other = mem.learn(f"Note: {text}")
     gone = mem.learn("the handler is in api.py", citations=["api.py"])
     (project / "api.py").unlink()
-    mem.set_notes("Add login")
+    mem.notes.set("Add login")
     (project / ".recollect" / "NOTES.md").write_text("phase-3-cleanup is done\n")
     clock.advance(days=31)
     before = mem.list()
-    found = mem.audit()
+    found = mem.work.audit()
     assert [(group.keep, group.others) for group in found.duplicates] == [(keep.id, (other.id,))]
     assert [one.id for one in found.stale] == [gone.id]
     assert {one.id for one in found.unused} >= {keep.id, other.id}
@@ -362,50 +362,52 @@ def test_the_audit_finds_duplicates_stale_citations_and_drift_and_changes_nothin
 
 
 def test_every_event_does_what_its_rule_says(mem: Mem) -> None:
-    mem.set_notes("Feature X", phase="design")
-    mem.start_task("Feature X", ["design"])
-    mem.task_phase("feature-x", "design")
+    mem.notes.set("Feature X", phase="design")
+    mem.tasks.start("Feature X", ["design"])
+    mem.tasks.phase("feature-x", "design")
     for rule in RULES:
-        done = mem.event(rule.event.replace(" ", "-"), "feature-x", "s-1", "eng")
+        done = mem.work.event(rule.event.replace(" ", "-"), "feature-x", "s-1", "eng")
         assert (done.event, done.rule) == (rule.event, rule)
         assert bool(done.read) == bool(rule.read), rule.event
-    log = [json.loads(line) for line in mem.task_log("feature-x").splitlines()]
+    log = [json.loads(line) for line in mem.tasks.log("feature-x").splitlines()]
     assert [one["type"] for one in log] == [rule.event for rule in RULES]
     assert {one["agent"] for one in log} == {"eng"}
     assert log[0]["phase"] == "design"
     with pytest.raises(recollect.InvalidInput, match="is not an event"):
-        mem.event("lunch")
+        mem.work.event("lunch")
     with pytest.raises(recollect.InvalidInput, match="about a task"):
-        mem.event("phase end")
+        mem.work.event("phase end")
 
 
 def test_session_notes_are_made_at_a_phase_and_cleared_at_the_end(mem: Mem) -> None:
-    mem.start_task("Feature X", ["design"])
-    mem.store("keep_me", "a note of another conversation")
-    assert "memory://scratch/s-1:notes" in mem.event("phase start", "feature-x", "s-1").written
-    assert "## Current State" in mem.retrieve("s-1:notes").text
-    assert len(mem.event("context start", session="s-1").read) == 2
-    assert mem.event("conversation end", session="s-1").written == ("memory://scratch/s-1:notes",)
-    assert [one.title for one in mem.scratch()] == ["keep_me"]
+    mem.tasks.start("Feature X", ["design"])
+    mem.scratch.store("keep_me", "a note of another conversation")
+    assert "memory://scratch/s-1:notes" in mem.work.event("phase start", "feature-x", "s-1").written
+    assert "## Current State" in mem.scratch.retrieve("s-1:notes").text
+    assert len(mem.work.event("context start", session="s-1").read) == 2
+    assert mem.work.event("conversation end", session="s-1").written == (
+        "memory://scratch/s-1:notes",
+    )
+    assert [one.title for one in mem.scratch.list()] == ["keep_me"]
 
 
 def test_the_end_of_a_phase_writes_its_report_and_the_notes(mem: Mem) -> None:
-    mem.start_task("Feature X", ["design", "build"])
-    mem.task_phase("feature-x", "design")
-    mem.task_phase("feature-x", "design", report="one table")
-    done = mem.event("phase end", "feature-x")
+    mem.tasks.start("Feature X", ["design", "build"])
+    mem.tasks.phase("feature-x", "design")
+    mem.tasks.phase("feature-x", "design", report="one table")
+    done = mem.work.event("phase end", "feature-x")
     assert done.written == ("memory://task/feature-x/reports/design.md", "memory://notes")
-    assert mem.notes().notes.objective == "Feature X"
-    mem.task_phase("feature-x", "build")
-    mem.task_phase("feature-x", "build", report="two endpoints")
-    assert mem.event("phase end", "feature-x").written[0].endswith("/reports/build.md")
+    assert mem.notes.show().notes.objective == "Feature X"
+    mem.tasks.phase("feature-x", "build")
+    mem.tasks.phase("feature-x", "build", report="two endpoints")
+    assert mem.work.event("phase end", "feature-x").written[0].endswith("/reports/build.md")
 
 
 def test_the_end_of_a_task_promotes_what_is_durable(mem: Mem) -> None:
-    mem.start_task("Feature X")
+    mem.tasks.start("Feature X")
     fields = {"subject": "API", "citations": ["src/api.py"], "reason": "clients rely on it"}
     note(mem, "Endpoints are versioned by a prefix", **fields)
-    (address,) = mem.event("task complete", "feature-x").written
+    (address,) = mem.work.event("task complete", "feature-x").written
     promoted = mem.show(address).memory
     assert promoted is not None
     assert promoted.layer == "project"

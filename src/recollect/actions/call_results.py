@@ -3,7 +3,7 @@
 A failed call is not yet an error: the user may have refused it, a sibling may have failed before
 it ran, and looking without finding is an answer. And a call that "worked" may have failed: a
 check whose exit status a pipe swallowed. This module tells these apart. What an error says is
-read in `core.troubles`, what resolved it is decided in `core.fixes`.
+read in `actions.error_signatures`, what resolved it is decided in `episodes.resolutions`.
 """
 
 from __future__ import annotations

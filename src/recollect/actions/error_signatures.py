@@ -1,7 +1,7 @@
 """What a failed output is about: the line that says most, and a type in a few words.
 
 It reads the words of compilers, test runners, shells and agents' own tools. It does not decide
-whether something failed (`core.errors_seen` does).
+whether something failed (`actions.call_results` does).
 """
 
 from __future__ import annotations

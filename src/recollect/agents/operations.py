@@ -6,16 +6,19 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from ..briefing import operations as briefing_operations
 from ..briefing import rendering
 from ..briefing import steps as briefing_steps
-from ..briefing.operations import Briefing
 from ..capture import sentences
 from ..capture import steps as capture_steps
-from ..context import new_id
+from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound, RecollectError, Refused, StoreError, Unavailable
 from ..fast_typing import TYPE_CHECKING
+from ..lessons import operations as lessons_operations
 from ..project import find_project, first_line, make_folder, own_folder, top_of, user_directory
+from ..recall import operations as recall_operations
 from ..types.records import Learned, Memory
+from ..window import operations as window_operations
 from ..window import steps as window_steps
 from ..window import steps_compact as window_steps_compact
 from ..window import steps_contexts as window_steps_contexts
@@ -35,311 +38,334 @@ _LONGEST_PROMPT = 200_000
 """Characters. Of what is longer a hook looks at both ends; nobody typed all of it."""
 
 
-class Agents(Briefing):
-    """Hear, import, capture."""
+def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
+    """What to answer to a hook; quick, whatever it finds."""
+    if event.name in _WRITTEN:
+        words = steps_hooks.compacting(event.session) if event.name == "before_compact" else ""
+        answer = steps_hooks.Answer(words, trouble=_forget_context(context, event))
+        return _catch_up_later(context, event, answer)
+    heard = ("tool_use",) if event.subagent else (*_SPOKEN, "tool_use")
+    if event.name not in heard:
+        return steps_hooks.Answer()
+    if not all(space.current() for space in context.present_spaces()):
+        # Upgrading a store takes its time: the agent goes on without memory meanwhile.
+        return _catch_up_later(context, _sweep(event), steps_hooks.Answer())
+    if event.name == "tool_use":
+        return _remind(context, event)
+    now = context.clock()
+    if not steps_hooks.is_first(context.project_space, event, now):
+        return steps_hooks.Answer()
+    if event.name == "session_start":
+        return _catch_up_later(context, _sweep(event), _briefed(context, event))
+    # What the user says now need not be told to the model again: the briefing comes first.
+    answer = _briefed(context, event)
+    try:
+        captured = _capture(context, event, now)
+        return answer._replace(notice=capture_steps.notice(captured)) if captured else answer
+    except StoreError as trouble:
+        # It is captured from the transcript, later.
+        return answer._replace(trouble=trouble)
 
-    def hear(self, event: Event) -> steps_hooks.Answer:
-        """What to answer to a hook; quick, whatever it finds."""
-        if event.name in _WRITTEN:
-            words = steps_hooks.compacting(event.session) if event.name == "before_compact" else ""
-            answer = steps_hooks.Answer(words, trouble=self._forget_context(event))
-            return self._catch_up_later(event, answer)
-        heard = ("tool_use",) if event.subagent else (*_SPOKEN, "tool_use")
-        if event.name not in heard:
-            return steps_hooks.Answer()
-        if not all(space.current() for space in self._present()):
-            # Upgrading a store takes its time: the agent goes on without memory meanwhile.
-            return self._catch_up_later(_sweep(event), steps_hooks.Answer())
-        if event.name == "tool_use":
-            return self._remind(event)
-        now = self._clock()
-        if not steps_hooks.is_first(self._project_space, event, now):
-            return steps_hooks.Answer()
-        if event.name == "session_start":
-            return self._catch_up_later(_sweep(event), self._briefed(event))
-        # What the user says now need not be told to the model again: the briefing comes first.
-        answer = self._briefed(event)
-        try:
-            captured = self._capture(event, now)
-            return answer._replace(notice=capture_steps.notice(captured)) if captured else answer
-        except StoreError as trouble:
-            # It is captured from the transcript, later.
-            return answer._replace(trouble=trouble)
 
-    def _briefed(self, event: Event) -> steps_hooks.Answer:
-        """What the model sees: all of it when its context starts, or is heard of for the first
-        time; then what each turn adds, and on resuming what is new."""
-        ask = briefing_steps.Ask(event.session, _ends(event.prompt), context=event.context)
-        briefing, trouble = self._brief(ask)
-        goes_on = event.name != "session_start" or event.context == "kept"
-        if goes_on and not briefing.begins:
-            return steps_hooks.Answer(str(briefing.turn), trouble=trouble)
-        words = [str(briefing.text)]
-        if event.source == "compact" and event.session:
-            words.append(rendering.after_compaction(event.session))
-        return steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble)
+def _briefed(context: Context, event: Event) -> steps_hooks.Answer:
+    """What the model sees: all of it when its context starts, or is heard of for the first
+    time; then what each turn adds, and on resuming what is new."""
+    ask = briefing_steps.Ask(event.session, _ends(event.prompt), context=event.context)
+    briefing, trouble = briefing_operations.brief(context, ask)
+    goes_on = event.name != "session_start" or event.context == "kept"
+    if goes_on and not briefing.begins:
+        return steps_hooks.Answer(str(briefing.turn), trouble=trouble)
+    words = [str(briefing.text)]
+    if event.source == "compact" and event.session:
+        words.append(rendering.after_compaction(event.session))
+    return steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble)
 
-    def _forget_context(self, event: Event) -> StoreError | None:
-        """Note that the model's context is about to be thrown away; gives why that failed."""
-        if event.context != "fresh" or not event.session:
-            return None
-        session, now = _context_of(event), self._clock()
-        try:
-            # Whoever starts afresh after the compaction does without this note.
-            for space in [one for one in self._present() if one.current()]:
-                space.note(lambda tx: window_steps_contexts.forget(tx, session, now))
-        except StoreError as trouble:
-            return trouble
+
+def _forget_context(context: Context, event: Event) -> StoreError | None:
+    """Note that the model's context is about to be thrown away; gives why that failed."""
+    if event.context != "fresh" or not event.session:
         return None
+    session, now = _context_of(event), context.clock()
+    try:
+        # Whoever starts afresh after the compaction does without this note.
+        for space in [one for one in context.present_spaces() if one.current()]:
+            space.note(lambda tx: window_steps_contexts.forget(tx, session, now))
+    except StoreError as trouble:
+        return trouble
+    return None
 
-    def _remind(self, event: Event) -> steps_hooks.Answer:
-        """What applies to the files that a tool was used on; each memory once a context."""
-        files = [path for name in events.touched(event) if (path := self._inside(name, event.cwd))]
-        if not files or not event.session:
-            return steps_hooks.Answer()
-        told, trouble = self._reminder(_context_of(event), files)
-        now = self._clock()
-        if told and not steps_hooks.is_first(self._project_space, event, now):
-            told = ""
-        return steps_hooks.Answer(told, trouble=trouble)
 
-    def _inside(self, name: str, cwd: str) -> str:
-        """A file's path from the root of its working tree; empty when it is elsewhere."""
-        path = os.path.realpath(os.path.join(cwd or ".", name))
-        top = os.path.realpath(top_of(self.project.start) or self.project.root)
-        return path[len(top) + 1 :] if path.startswith(top + os.sep) else ""
+def _remind(context: Context, event: Event) -> steps_hooks.Answer:
+    """What applies to the files that a tool was used on; each memory once a context."""
+    files = [path for name in events.touched(event) if (path := _inside(context, name, event.cwd))]
+    if not files or not event.session:
+        return steps_hooks.Answer()
+    told, trouble = briefing_operations.remind_of_files(context, _context_of(event), files)
+    now = context.clock()
+    if told and not steps_hooks.is_first(context.project_space, event, now):
+        told = ""
+    return steps_hooks.Answer(told, trouble=trouble)
 
-    def _capture(self, event: Event, now: int) -> list[Learned]:
-        if not (self.settings.capture and event.typed and event.session):
-            return []
-        if self.settings.mode == "incognito":
-            return []  # nothing would be left of it
-        if len(event.prompt) > _LONGEST_PROMPT:
-            return []  # whoever reads the transcript has the time
-        if not sentences.capture(event.prompt):
-            return []
-        said = capture_steps.Said(event.prompt, event.session, now)
-        ready = capture_steps.prepare(said, new_id)
-        space = self._project_space
-        new = not space.present()
-        captured = space.write(lambda tx: capture_steps.keep(tx, ready, now))
-        if new:
-            # Before there was a store nobody could say that this event is answered.
-            steps_hooks.is_first(space, event, now)
-        return captured
 
-    def _catch_up_later(self, event: Event, answer: steps_hooks.Answer) -> steps_hooks.Answer:
-        """Have the transcript read beside the agent; a request that cannot be left does not cost
-        the answer."""
-        if self.settings.mode == "incognito":
-            return answer
-        # A path that leads nowhere says nothing; whatever else it holds is not written down.
-        path = event.transcript if os.path.isfile(event.transcript) else ""
-        request = steps_hooks.Request(
-            event.host,
-            event.session,
-            path,
-            event.name == "session_end",
-            event.name == "before_compact",
+def _inside(context: Context, name: str, cwd: str) -> str:
+    """A file's path from the root of its working tree; empty when it is elsewhere."""
+    path = os.path.realpath(os.path.join(cwd or ".", name))
+    top = os.path.realpath(top_of(context.project.start) or context.project.root)
+    return path[len(top) + 1 :] if path.startswith(top + os.sep) else ""
+
+
+def _capture(context: Context, event: Event, now: int) -> list[Learned]:
+    if not (context.settings.capture and event.typed and event.session):
+        return []
+    if context.settings.mode == "incognito":
+        return []  # nothing would be left of it
+    if len(event.prompt) > _LONGEST_PROMPT:
+        return []  # whoever reads the transcript has the time
+    if not sentences.capture(event.prompt):
+        return []
+    said = capture_steps.Said(event.prompt, event.session, now)
+    ready = capture_steps.prepare(said, new_id)
+    space = context.project_space
+    new = not space.present()
+    captured = space.write(lambda tx: capture_steps.keep(tx, ready, now))
+    if new:
+        # Before there was a store nobody could say that this event is answered.
+        steps_hooks.is_first(space, event, now)
+    return captured
+
+
+def _catch_up_later(
+    context: Context, event: Event, answer: steps_hooks.Answer
+) -> steps_hooks.Answer:
+    """Have the transcript read beside the agent; a request that cannot be left does not cost
+    the answer."""
+    if context.settings.mode == "incognito":
+        return answer
+    # A path that leads nowhere says nothing; whatever else it holds is not written down.
+    path = event.transcript if os.path.isfile(event.transcript) else ""
+    request = steps_hooks.Request(
+        event.host,
+        event.session,
+        path,
+        event.name == "session_end",
+        event.name == "before_compact",
+    )
+    try:
+        steps_hooks.ask(requests_folder(context), request)
+    except OSError as trouble:
+        return answer._replace(trouble=trouble)
+    return answer._replace(work=True)
+
+
+def requests_folder(context: Context) -> str:
+    """Not in the project: what a repository brings along must not be read as requests."""
+    folder = own_folder(user_directory(context.environment), context.project.root)
+    make_folder(folder)
+    return os.path.join(folder, "catch-up")
+
+
+def catch_up(context: Context) -> int:
+    """Read what hooks asked for, learn from conversations that are over, make what is missing
+    of the index; returns at once when others are at it already."""
+    return steps_hooks.catch_up(
+        requests_folder(context),
+        (lambda *values: _answer_request(context, *values)),
+        (lambda *values: _afterwards(context, *values)),
+    )
+
+
+def _afterwards(context: Context, over: bool) -> None:
+    recall_operations.index_again(context)
+    if over:
+        lessons_operations.learn_from_finished_work(context)
+    recall_operations.make_vectors(context)
+
+
+def _answer_request(context: Context, request: steps_hooks.Request) -> None:
+    """One transcript that cannot be read must not keep the others from being read."""
+    if request.host not in registry.HOSTS:
+        return
+    from .transcripts.reader_io import Transcript
+
+    found = [Transcript(request.host, request.path)]
+    if not os.path.isfile(request.path):
+        found = [item for item in _discover(context, request.host, {}) if _is_ours(context, item)]
+    _read(context, found)
+    if request.checkpoint and request.session:
+        _checkpoint(context, request.session)
+    if request.ended and request.session:
+        context.project_space.write(lambda tx: operations_import.ended(tx, request.session))
+
+
+def _checkpoint(context: Context, session: str) -> None:
+    """How things stand, for after a compaction; a session that has no message yet has none."""
+    trees = window_operations.git_trees(context)
+    now = context.clock()
+    request = window_steps.Request(_CHECKPOINT_WINDOW)
+
+    try:
+        loaded = context.project_space.read(lambda tx: window_steps.load(tx, session, request))
+    except NotFound:
+        return
+    context.project_space.write(lambda tx: window_steps_compact.checkpoint(tx, loaded, trees, now))
+
+
+def import_transcripts(
+    context: Context, path: str = "", agent: str = "", all: bool = False
+) -> operations_import.Imported:
+    """Bring agents' transcripts into the archive; what is there already is not kept twice.
+
+    path: a transcript, or a folder of them; without it, those of this project are found
+    agent: only this agent's (or who wrote the file, if it does not say so itself): claude-code,
+        codex, gemini, opencode, cursor, copilot, specstory, aider, clio or messages
+    all: those of every project on this machine, each into its own project's memory; only a
+        person can
+
+    Example: recollect import
+    Example: recollect import ~/.codex/sessions --agent codex
+    """
+    if agent and agent not in registry.HOSTS:
+        raise InvalidInput(
+            f"{agent!r} is not an agent we know",
+            where="agent",
+            hint=f"one of: {', '.join(registry.HOSTS)}",
         )
+    passed: dict[str, str] = {}
+    if path:
+        found = list(_given(os.path.abspath(os.path.expanduser(path)), agent, passed))
+        return operations_import.together(
+            _read_all(context, found, _foreign(context, found)), passed
+        )
+    if all:
+        return _import_all(context, agent, passed)
+    found = [item for item in _discover(context, agent, passed) if _is_ours(context, item)]
+    return operations_import.together(_read_all(context, found), passed)
+
+
+def _foreign(context: Context, named: Sequence[Transcript]) -> frozenset[str]:
+    """Those of the named transcripts that anybody could have written: what lies in the project
+    may have come with it, and an agent may name what it wrote itself."""
+    root = os.path.join(os.path.realpath(context.project.root), "")
+    paths = {item.path for item in named}
+    found = {path for path in paths if os.path.realpath(path).startswith(root)}
+    if context.origin != "user":
+        kept = (_discover(context, host, {}, True) for host in {item.host for item in named})
+        found |= paths - {item.path for items in kept for item in items}
+    return frozenset(found)
+
+
+def unread(context: Context) -> int:
+    """How many conversations of this project agents have written down and nobody read yet."""
+    found = [item for item in _discover(context, "", {}) if _is_ours(context, item)]
+    return context.project_space.read(lambda tx: operations_import.unread(tx, found))
+
+
+def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:
+    """What was captured from the user's messages and is in force or proposed, newest first.
+
+    limit: at most so many
+
+    Example: recollect capture list
+    """
+    return tuple(context.project_space.read(lambda tx: capture_steps.listing(tx, limit)))
+
+
+def undo_capture(context: Context, memory: str) -> Memory:
+    """Take a captured memory out of use.
+
+    memory: its id, or the beginning of it
+
+    Example: recollect capture undo m-4k9w2c
+    """
+    return context.project_space.write(lambda tx: capture_steps.undo(tx, memory))
+
+
+def write_plugin(context: Context, path: str) -> plan_io.Packaged:
+    """Write a Claude Code plugin with our hooks, MCP server and Agent Skills.
+
+    path: the plugin's folder: new, empty, or written by this command before
+
+    Example: recollect plugin ~/.claude/skills/recollect
+    """
+    from ..version import __version__
+    from .claude_code import plugin as claude_code_plugin
+    from .connections import command, warning
+
+    folder = os.path.abspath(os.path.expanduser(path))
+    files = claude_code_plugin.files(command(), __version__)
+    return plan_io.package(folder, files, claude_code_plugin.MANIFEST)._replace(warning=warning())
+
+
+def _read_all(
+    context: Context, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
+) -> list[operations_import.Read]:
+    """Read transcripts, then make the vectors of what was new: there are too many for whoever
+    recalls first."""
+    done = _read(context, found, foreign)
+    try:
+        recall_operations.make_vectors(context)
+    except Unavailable:
+        return done  # words find everything, and `doctor` says what is wrong with the embedder
+    return done
+
+
+def _read(
+    context: Context, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
+) -> list[operations_import.Read]:
+    how = operations_import.Reading(
+        context.settings.capture, new_id, context.clock, context.progress, foreign
+    )
+    return operations_import.read(context.project_space, found, how)
+
+
+def _discover(
+    context: Context, agent: str, passed: dict[str, str], everywhere: bool = False
+) -> Iterator[Transcript]:
+    """The transcripts on this machine. An agent whose files cannot be looked through is passed
+    over: that must not keep the others from being read."""
+    home = context.environment.get("HOME") or os.path.expanduser("~")
+    roots = () if everywhere else _roots(context.project.root, context.project.start)
+    for host in (agent,) if agent else registry.HOSTS:
+        reader = registry.transcripts(host)
         try:
-            steps_hooks.ask(self._requests(), request)
-        except OSError as trouble:
-            return answer._replace(trouble=trouble)
-        return answer._replace(work=True)
+            if hasattr(reader, "discover"):
+                yield from reader.discover(home, roots, context.environment)
+        except (InvalidInput, NotFound, Unavailable, OSError) as error:
+            passed[host] = str(error)
 
-    def _requests(self) -> str:
-        """Not in the project: what a repository brings along must not be read as requests."""
-        folder = own_folder(user_directory(self.environment), self.project.root)
-        make_folder(folder)
-        return os.path.join(folder, "catch-up")
 
-    def catch_up(self) -> int:
-        """Read what hooks asked for, learn from conversations that are over, make what is missing
-        of the index; returns at once when others are at it already."""
-        return steps_hooks.catch_up(self._requests(), self._answer_request, self._afterwards)
+def _is_ours(context: Context, transcript: Transcript) -> bool:
+    """Whether it tells of this project, not of a repository that lies inside of it."""
+    cwd = transcript.cwd or _cwd_in(transcript)
+    return os.path.isdir(cwd) and find_project(cwd).root == context.project.root
 
-    def _afterwards(self, over: bool) -> None:
-        self._index_again()
-        if over:
-            self._settle()
-        self._make_vectors()
 
-    def _answer_request(self, request: steps_hooks.Request) -> None:
-        """One transcript that cannot be read must not keep the others from being read."""
-        if request.host not in registry.HOSTS:
-            return
-        from .transcripts.reader_io import Transcript
-
-        found = [Transcript(request.host, request.path)]
-        if not os.path.isfile(request.path):
-            found = [item for item in self._discover(request.host, {}) if self._is_ours(item)]
-        self._read(found)
-        if request.checkpoint and request.session:
-            self._checkpoint(request.session)
-        if request.ended and request.session:
-            self._project_space.write(lambda tx: operations_import.ended(tx, request.session))
-
-    def _checkpoint(self, session: str) -> None:
-        """How things stand, for after a compaction; a session that has no message yet has none."""
-        trees = self._trees()
-        now = self._clock()
-        request = window_steps.Request(_CHECKPOINT_WINDOW)
-
+def _import_all(context: Context, agent: str, passed: dict[str, str]) -> operations_import.Imported:
+    if context.origin != "user":
+        raise Refused(
+            "only a person imports into the memory of other projects",
+            where="all",
+            hint="the user can run `recollect import --all` at a terminal; without --all this "
+            "project's conversations are imported",
+        )
+    places: dict[str, list[Transcript]] = {}
+    for item in _discover(context, agent, passed, everywhere=True):
+        cwd = item.cwd or _cwd_in(item)
+        if os.path.isdir(cwd):
+            places.setdefault(find_project(cwd).root, []).append(item)
+        else:
+            gone = f"its project is gone: {cwd}"
+            passed[item.path] = gone if cwd else "it does not say of which project it is"
+    done = []
+    for root, items in sorted(places.items()):
         try:
-            loaded = self._project_space.read(lambda tx: window_steps.load(tx, session, request))
-        except NotFound:
-            return
-        self._project_space.write(
-            lambda tx: window_steps_compact.checkpoint(tx, loaded, trees, now)
-        )
-
-    def import_transcripts(
-        self, path: str = "", agent: str = "", all: bool = False
-    ) -> operations_import.Imported:
-        """Bring agents' transcripts into the archive; what is there already is not kept twice.
-
-        path: a transcript, or a folder of them; without it, those of this project are found
-        agent: only this agent's (or who wrote the file, if it does not say so itself): claude-code,
-            codex, gemini, opencode, cursor, copilot, specstory, aider, clio or messages
-        all: those of every project on this machine, each into its own project's memory; only a
-            person can
-
-        Example: recollect import
-        Example: recollect import ~/.codex/sessions --agent codex
-        """
-        if agent and agent not in registry.HOSTS:
-            raise InvalidInput(
-                f"{agent!r} is not an agent we know",
-                where="agent",
-                hint=f"one of: {', '.join(registry.HOSTS)}",
-            )
-        passed: dict[str, str] = {}
-        if path:
-            found = list(_given(os.path.abspath(os.path.expanduser(path)), agent, passed))
-            return operations_import.together(self._read_all(found, self._foreign(found)), passed)
-        if all:
-            return self._import_all(agent, passed)
-        found = [item for item in self._discover(agent, passed) if self._is_ours(item)]
-        return operations_import.together(self._read_all(found), passed)
-
-    def _foreign(self, named: Sequence[Transcript]) -> frozenset[str]:
-        """Those of the named transcripts that anybody could have written: what lies in the project
-        may have come with it, and an agent may name what it wrote itself."""
-        root = os.path.join(os.path.realpath(self.project.root), "")
-        paths = {item.path for item in named}
-        found = {path for path in paths if os.path.realpath(path).startswith(root)}
-        if self.origin != "user":
-            kept = (self._discover(host, {}, True) for host in {item.host for item in named})
-            found |= paths - {item.path for items in kept for item in items}
-        return frozenset(found)
-
-    def _unread(self) -> int:
-        """How many conversations of this project agents have written down and nobody read yet."""
-        found = [item for item in self._discover("", {}) if self._is_ours(item)]
-        return self._project_space.read(lambda tx: operations_import.unread(tx, found))
-
-    def captures(self, limit: int = 50) -> tuple[Memory, ...]:
-        """What was captured from the user's messages and is in force or proposed, newest first.
-
-        limit: at most so many
-
-        Example: recollect capture list
-        """
-        return tuple(self._project_space.read(lambda tx: capture_steps.listing(tx, limit)))
-
-    def undo_capture(self, memory: str) -> Memory:
-        """Take a captured memory out of use.
-
-        memory: its id, or the beginning of it
-
-        Example: recollect capture undo m-4k9w2c
-        """
-        return self._project_space.write(lambda tx: capture_steps.undo(tx, memory))
-
-    def plugin(self, path: str) -> plan_io.Packaged:
-        """Write a Claude Code plugin with our hooks, MCP server and Agent Skills.
-
-        path: the plugin's folder: new, empty, or written by this command before
-
-        Example: recollect plugin ~/.claude/skills/recollect
-        """
-        from ..version import __version__
-        from .claude_code import plugin as claude_code_plugin
-        from .connections import command, warning
-
-        folder = os.path.abspath(os.path.expanduser(path))
-        files = claude_code_plugin.files(command(), __version__)
-        return plan_io.package(folder, files, claude_code_plugin.MANIFEST)._replace(
-            warning=warning()
-        )
-
-    def _read_all(
-        self, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
-    ) -> list[operations_import.Read]:
-        """Read transcripts, then make the vectors of what was new: there are too many for whoever
-        recalls first."""
-        done = self._read(found, foreign)
-        try:
-            self._make_vectors()
-        except Unavailable:
-            return done  # words find everything, and `doctor` says what is wrong with the embedder
-        return done
-
-    def _read(
-        self, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
-    ) -> list[operations_import.Read]:
-        how = operations_import.Reading(
-            self.settings.capture, new_id, self._clock, self.progress, foreign
-        )
-        return operations_import.read(self._project_space, found, how)
-
-    def _discover(
-        self, agent: str, passed: dict[str, str], everywhere: bool = False
-    ) -> Iterator[Transcript]:
-        """The transcripts on this machine. An agent whose files cannot be looked through is passed
-        over: that must not keep the others from being read."""
-        home = self.environment.get("HOME") or os.path.expanduser("~")
-        roots = () if everywhere else _roots(self.project.root, self.project.start)
-        for host in (agent,) if agent else registry.HOSTS:
-            reader = registry.transcripts(host)
-            try:
-                if hasattr(reader, "discover"):
-                    yield from reader.discover(home, roots, self.environment)
-            except (InvalidInput, NotFound, Unavailable, OSError) as error:
-                passed[host] = str(error)
-
-    def _is_ours(self, transcript: Transcript) -> bool:
-        """Whether it tells of this project, not of a repository that lies inside of it."""
-        cwd = transcript.cwd or _cwd_in(transcript)
-        return os.path.isdir(cwd) and find_project(cwd).root == self.project.root
-
-    def _import_all(self, agent: str, passed: dict[str, str]) -> operations_import.Imported:
-        if self.origin != "user":
-            raise Refused(
-                "only a person imports into the memory of other projects",
-                where="all",
-                hint="the user can run `recollect import --all` at a terminal; without --all this "
-                "project's conversations are imported",
-            )
-        places: dict[str, list[Transcript]] = {}
-        for item in self._discover(agent, passed, everywhere=True):
-            cwd = item.cwd or _cwd_in(item)
-            if os.path.isdir(cwd):
-                places.setdefault(find_project(cwd).root, []).append(item)
-            else:
-                gone = f"its project is gone: {cwd}"
-                passed[item.path] = gone if cwd else "it does not say of which project it is"
-        done = []
-        for root, items in sorted(places.items()):
-            try:
-                memory = self.elsewhere(root)
-                with memory:
-                    memory.progress = self.progress
-                    done += memory._read_all(items)
-            except RecollectError as error:
-                passed[root] = str(error)
-        return operations_import.together(done, passed)
+            memory = context.open_other(root)
+            with memory:
+                memory.progress = context.progress
+                done += _read_all(memory.context, items)
+        except RecollectError as error:
+            passed[root] = str(error)
+    return operations_import.together(done, passed)
 
 
 def _context_of(event: Event) -> str:

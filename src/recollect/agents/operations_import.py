@@ -17,6 +17,7 @@ from ..archive import sql as archive_sql
 from ..archive import sql_cursors as archive_sql_cursors
 from ..archive import steps as archive_steps
 from ..capture import steps as capture_steps
+from ..context import Progress as Progress
 from ..errors import InvalidInput, NotFound, Unavailable
 from ..index import sql as index_sql
 from ..links import sql as links_sql
@@ -34,18 +35,6 @@ are written together."""
 
 REFUSALS = (InvalidInput, NotFound, Unavailable, OSError)
 """What is wrong with one transcript, and does not keep the others from being read."""
-
-
-class Progress(NamedTuple):
-    """How far a transcript was read, of so many bytes, and how many messages were new; and which
-    of how many transcripts it is."""
-
-    path: str
-    done: int
-    total: int
-    messages: int
-    number: int = 1
-    of: int = 1
 
 
 class Read(NamedTuple):

@@ -1,7 +1,7 @@
 """A session as text to keep: JSON lines that lose nothing, and Markdown to read.
 
 Decides how messages look outside of Recollect, and how text from anywhere stays text. It does
-not know files, nor how a page looks (`core.export_html` does).
+not know files, nor how a page looks (`archive.export_html` does).
 """
 
 from __future__ import annotations

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from ..context import Opened
+from ..context import Context
 from ..errors import Conflict
-from ..fast_typing import Any, TypedDict, Unpack
+from ..fast_typing import TypedDict, Unpack
 from ..project import branch_of, private_file
-from ..recall import steps_sessions as recall_steps_sessions
 from ..recall import steps_show as recall_steps_show
 from ..storage.database import Tx
 from ..types.records import Json, Message, Recorded, Session
@@ -32,185 +31,168 @@ class SessionAbout(TypedDict, total=False):
     key: str
 
 
-class Sessions(Opened):
-    """Record, list, show, find, name, export and import."""
+def record(
+    context: Context,
+    session: str,
+    message: Message | Mapping[str, Json] | str,
+    role: str = "user",
+    **about: Unpack[SessionAbout],
+) -> Recorded:
+    """Append a message to a session's archive; the session is made with its first message.
 
-    progress: Callable[[Any], object] | None = None
-    """Told how far a long work is."""
+    session: the session's id; any name without spaces or slashes
+    message: text, or a message as a JSON object in OpenAI's or Anthropic's form; - reads stdin
+    role: who speaks, when the message is text: user, assistant, tool, system or developer
 
-    def record(
-        self,
-        session: str,
-        message: Message | Mapping[str, Json] | str,
-        role: str = "user",
-        **about: Unpack[SessionAbout],
-    ) -> Recorded:
-        """Append a message to a session's archive; the session is made with its first message.
+    Example: recollect record s-1 "Why does the build fail?"
+    Example: recollect record s-1 '{"role": "assistant", "content": "A missing header."}'
+    """
+    new = new_session(context, session, about.get("name", ""), about.get("agent", ""))
+    now = context.clock()
+    incoming = steps.incoming(
+        message, role, about.get("origin", ""), about.get("key", ""), context.origin
+    )
+    ready = [steps.prepare(item, now) for item in incoming]
+    sent = _answered(context, session, ready)
 
-        session: the session's id; any name without spaces or slashes
-        message: text, or a message as a JSON object in OpenAI's or Anthropic's form; - reads stdin
-        role: who speaks, when the message is text: user, assistant, tool, system or developer
+    def work(tx: Tx) -> list[Recorded]:
+        done = steps.record(tx, new, ready, now, repeated=True)
+        if sent and any(item.new for item in done):
+            window_steps.learn_ratio(tx, sent, ready, now)
+        return done
 
-        Example: recollect record s-1 "Why does the build fail?"
-        Example: recollect record s-1 '{"role": "assistant", "content": "A missing header."}'
-        """
-        new = self._new_session(session, about.get("name", ""), about.get("agent", ""))
-        now = self._clock()
-        incoming = steps.incoming(
-            message, role, about.get("origin", ""), about.get("key", ""), self.origin
+    return steps.together(context.project_space.write(work))
+
+
+def _answered(
+    context: Context, session: str, ready: Sequence[steps.Prepared]
+) -> window_steps.Sent | None:
+    """The prompt that these messages answer, if they say what it cost; it is told once."""
+    sent = context.sent.get(session)
+    if sent is None or not sent.chars or not window_steps.has_usage(ready):
+        return None
+    context.sent[session] = sent._replace(chars=0)
+    return sent
+
+
+def list_sessions(context: Context, limit: int = 50, status: str = "") -> tuple[Session, ...]:
+    """The sessions of this project, the most recently active first.
+
+    limit: at most so many
+    status: only active, idle (nobody spoke for an hour) or ended ones
+
+    Example: recollect session list
+    """
+    now = context.clock()
+    found = context.project_space.read(lambda tx: recall_steps_show.latest(tx, limit, status, now))
+    return tuple(found)
+
+
+def show_session(
+    context: Context, session: str = "current", first: int = 0, last: int = 0
+) -> recall_steps_show.Shown:
+    """One session with its messages; the newest 50 when no range is given.
+
+    session: its id, or the beginning of it; without one, the session switched to, or else the
+        one that was active last
+    first: the first message of the range
+    last: the last message of the range
+
+    Example: recollect session show s-1 --first 10 --last 20
+    """
+    shown = context.project_space.read(
+        lambda tx: recall_steps_show.session_page(tx, session, first, last)
+    )
+    if shown is None:
+        raise recall_steps_show.none_such(session)
+    return recall_steps_show.seen(shown, context.clock())
+
+
+def switch_session(context: Context, session: str) -> Session:
+    """Make a session the current one: commands that name none mean it.
+
+    session: its id, or the beginning of it
+
+    Example: recollect session switch s-1
+    """
+    now = context.clock()
+    return context.project_space.write(lambda tx: steps_sessions.switch(tx, session, now))
+
+
+def rename_session(context: Context, session: str, name: str) -> Session:
+    """Give a session a name for people.
+
+    session: its id, or the beginning of it; current for the current one
+    name: the new name
+
+    Example: recollect session rename s-1 "The Redis migration"
+    """
+    return context.project_space.write(lambda tx: steps_sessions.rename(tx, session, name))
+
+
+def end_session(context: Context, session: str = "current") -> Session:
+    """Mark a session as ended; a new message makes it active again.
+
+    session: its id, or the beginning of it; the current one by default
+
+    Example: recollect session end s-1
+    """
+    return context.project_space.write(lambda tx: steps_sessions.end(tx, session))
+
+
+def export_session(
+    context: Context, path: str, session: str = "current", form: str = "", replace: bool = False
+) -> steps_export.Exported:
+    """Write a session to one file: an HTML page that needs nothing else, Markdown or JSONL.
+
+    path: the new file; its ending says the form: .html, .md or .jsonl
+    session: its id, or the beginning of it; the current one by default
+    form: html, md or jsonl, when the path's ending does not say it
+    replace: overwrite an existing file
+
+    Example: recollect session export talk.html --session s-1
+    """
+    wanted = steps_export.form_of(path, form)
+    target = os.path.abspath(os.path.expanduser(path))
+    if os.path.lexists(target) and not replace:
+        raise Conflict("the file exists already", where=target, hint="--replace overwrites it")
+    with private_file(target) as file:
+        written = context.project_space.read(
+            lambda tx: steps_export.export(tx, session, wanted, file.write)
         )
-        ready = [steps.prepare(item, now) for item in incoming]
-        sent = self._answered(session, ready)
+    size = os.path.getsize(target)
+    return steps_export.Exported(written.id, target, wanted, written.messages, size)
 
-        def work(tx: Tx) -> list[Recorded]:
-            done = steps.record(tx, new, ready, now, repeated=True)
-            if sent and any(item.new for item in done):
-                window_steps.learn_ratio(tx, sent, ready, now)
-            return done
 
-        return steps.together(self._project_space.write(work))
+def import_session(
+    context: Context, path: str, session: str = "", provider: str = "auto"
+) -> steps_import.ListImported:
+    """Bring a file of messages into the archive; what is there already is not kept twice.
 
-    def _answered(self, session: str, ready: Sequence[steps.Prepared]) -> window_steps.Sent | None:
-        """The prompt that these messages answer, if they say what it cost; it is told once."""
-        sent = self._sent.get(session)
-        if sent is None or not sent.chars or not window_steps.has_usage(ready):
-            return None
-        self._sent[session] = sent._replace(chars=0)
-        return sent
+    path: JSON or JSON lines of OpenAI's or Anthropic's messages, or an exported .jsonl
+    session: the session's id; made from the file's name by default
+    provider: auto, openai, openai-responses or anthropic
 
-    def sessions(self, limit: int = 50, status: str = "") -> tuple[Session, ...]:
-        """The sessions of this project, the most recently active first.
+    Example: recollect session import talk.jsonl --session s-7
+    """
+    target = os.path.abspath(os.path.expanduser(path))
+    return steps_import.import_list(
+        context.project_space,
+        target,
+        (lambda *values: new_session(context, *values)),
+        session,
+        provider,
+        context.clock(),
+        context.progress,
+    )
 
-        limit: at most so many
-        status: only active, idle (nobody spoke for an hour) or ended ones
 
-        Example: recollect session list
-        """
-        now = self._clock()
-        found = self._project_space.read(
-            lambda tx: recall_steps_show.latest(tx, limit, status, now)
-        )
-        return tuple(found)
-
-    def session(
-        self, session: str = "current", first: int = 0, last: int = 0
-    ) -> recall_steps_show.Shown:
-        """One session with its messages; the newest 50 when no range is given.
-
-        session: its id, or the beginning of it; without one, the session switched to, or else the
-            one that was active last
-        first: the first message of the range
-        last: the last message of the range
-
-        Example: recollect session show s-1 --first 10 --last 20
-        """
-        shown = self._project_space.read(
-            lambda tx: recall_steps_show.session_page(tx, session, first, last)
-        )
-        if shown is None:
-            raise recall_steps_show.none_such(session)
-        return recall_steps_show.seen(shown, self._clock())
-
-    def recall_sessions(
-        self, query: str, max_sessions: int = 10, max_results: int = 5, mode: str = "ranked"
-    ) -> tuple[recall_steps_sessions.Found, ...]:
-        """Find what was said in past sessions, also what left the window long ago.
-
-        query: a question, a phrase or a few words
-        max_sessions: from at most so many sessions
-        max_results: at most so many messages
-        mode: ranked (the general search), or plain (phrase 3, each word 1, most of them 1.5, title
-            0.5; newest first on ties)
-
-        Example: recollect session search "why we chose atomic writes"
-        Example: recollect session search "token refresh" --mode plain --max-results 3
-        """
-        now = self._clock()
-        found = self._project_space.read(
-            lambda tx: recall_steps_sessions.find(tx, query, max_sessions, max_results, mode, now)
-        )
-        return tuple(found)
-
-    def switch_session(self, session: str) -> Session:
-        """Make a session the current one: commands that name none mean it.
-
-        session: its id, or the beginning of it
-
-        Example: recollect session switch s-1
-        """
-        now = self._clock()
-        return self._project_space.write(lambda tx: steps_sessions.switch(tx, session, now))
-
-    def rename_session(self, session: str, name: str) -> Session:
-        """Give a session a name for people.
-
-        session: its id, or the beginning of it; current for the current one
-        name: the new name
-
-        Example: recollect session rename s-1 "The Redis migration"
-        """
-        return self._project_space.write(lambda tx: steps_sessions.rename(tx, session, name))
-
-    def end_session(self, session: str = "current") -> Session:
-        """Mark a session as ended; a new message makes it active again.
-
-        session: its id, or the beginning of it; the current one by default
-
-        Example: recollect session end s-1
-        """
-        return self._project_space.write(lambda tx: steps_sessions.end(tx, session))
-
-    def export_session(
-        self, path: str, session: str = "current", form: str = "", replace: bool = False
-    ) -> steps_export.Exported:
-        """Write a session to one file: an HTML page that needs nothing else, Markdown or JSONL.
-
-        path: the new file; its ending says the form: .html, .md or .jsonl
-        session: its id, or the beginning of it; the current one by default
-        form: html, md or jsonl, when the path's ending does not say it
-        replace: overwrite an existing file
-
-        Example: recollect session export talk.html --session s-1
-        """
-        wanted = steps_export.form_of(path, form)
-        target = os.path.abspath(os.path.expanduser(path))
-        if os.path.lexists(target) and not replace:
-            raise Conflict("the file exists already", where=target, hint="--replace overwrites it")
-        with private_file(target) as file:
-            written = self._project_space.read(
-                lambda tx: steps_export.export(tx, session, wanted, file.write)
-            )
-        size = os.path.getsize(target)
-        return steps_export.Exported(written.id, target, wanted, written.messages, size)
-
-    def import_session(
-        self, path: str, session: str = "", provider: str = "auto"
-    ) -> steps_import.ListImported:
-        """Bring a file of messages into the archive; what is there already is not kept twice.
-
-        path: JSON or JSON lines of OpenAI's or Anthropic's messages, or an exported .jsonl
-        session: the session's id; made from the file's name by default
-        provider: auto, openai, openai-responses or anthropic
-
-        Example: recollect session import talk.jsonl --session s-7
-        """
-        target = os.path.abspath(os.path.expanduser(path))
-        return steps_import.import_list(
-            self._project_space,
-            target,
-            self._new_session,
-            session,
-            provider,
-            self._clock(),
-            self.progress,
-        )
-
-    def _new_session(self, id: str, name: str = "", agent: str = "") -> steps.NewSession:
-        return steps.new_session(
-            id,
-            name=name,
-            agent=agent,
-            cwd=self.project.start,
-            branch=branch_of(self.project.start),
-            origin=self.origin,
-        )
+def new_session(context: Context, id: str, name: str = "", agent: str = "") -> steps.NewSession:
+    return steps.new_session(
+        id,
+        name=name,
+        agent=agent,
+        cwd=context.project.start,
+        branch=branch_of(context.project.start),
+        origin=context.origin,
+    )

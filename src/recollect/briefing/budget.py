@@ -2,7 +2,7 @@
 
 The budget is hard: headings, rules, tags and the footer count, whichever way tokens are counted.
 An item that does not fit is left out whole and counted in the footer; a smaller one after it may
-still fit. It knows prices and nothing of what the items say (`core.activate` ordered them).
+still fit. It knows prices and nothing of what the items say (`briefing.selection` ordered them).
 """
 
 from __future__ import annotations

@@ -4,97 +4,99 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..context import new_id
+from ..context import Context, new_id
 from ..errors import StoreError
-from ..freshness.operations import Looking
+from ..freshness import operations as freshness_operations
 from ..secrets import names
 from ..window import steps_contexts as window_steps_contexts
 from . import steps
 
 
-class Briefing(Looking):
-    """Briefing."""
+def make_briefing(
+    context: Context,
+    session: str = "",
+    query: str = "",
+    files: Sequence[str] = (),
+    budget: int = 0,
+    explain: bool = False,
+) -> steps.Briefing:
+    """What a model should see now: the stable block of a session, and what fits this turn.
 
-    def briefing(
-        self,
-        session: str = "",
-        query: str = "",
-        files: Sequence[str] = (),
-        budget: int = 0,
-        explain: bool = False,
-    ) -> steps.Briefing:
-        """What a model should see now: the stable block of a session, and what fits this turn.
+    session: the session it is for; its stable block stays the same until the window is trimmed
+    query: what the user asks; without it the block for the start of a session is made
+    files: files in play (repeat for several)
+    budget: at most so many tokens (setting briefing_budget)
+    explain: show why each item is in, and why others are not
 
-        session: the session it is for; its stable block stays the same until the window is trimmed
-        query: what the user asks; without it the block for the start of a session is made
-        files: files in play (repeat for several)
-        budget: at most so many tokens (setting briefing_budget)
-        explain: show why each item is in, and why others are not
+    Example: recollect briefing
+    Example: recollect briefing --session s-1 --query "fix the login test" --explain
+    """
+    named = names.checked_name(session, "session")
+    ask = steps.Ask(named, query, tuple(files))
+    briefing, trouble = brief(context, ask, budget)
+    if trouble:
+        notes = (*briefing.notes, f"that it was shown is not noted: {trouble.message}")
+        briefing = briefing._replace(notes=notes)
+    return briefing._replace(explained=explain)
 
-        Example: recollect briefing
-        Example: recollect briefing --session s-1 --query "fix the login test" --explain
-        """
-        named = names.checked_name(session, "session")
-        ask = steps.Ask(named, query, tuple(files))
-        briefing, trouble = self._brief(ask, budget)
-        if trouble:
-            notes = (*briefing.notes, f"that it was shown is not noted: {trouble.message}")
-            briefing = briefing._replace(notes=notes)
-        return briefing._replace(explained=explain)
 
-    def _brief(self, ask: steps.Ask, budget: int = 0) -> tuple[steps.Briefing, StoreError | None]:
-        """The briefing, and why it could not be written down that it was given, if so."""
-        why_not = steps.unwanted(self.settings.mode, ask.query)
-        if why_not:
-            return steps.EMPTY._replace(notes=(why_not,)), None
-        now = self._clock()
-        loaded = self._both(lambda txs: steps.load(txs, ask, now))
-        ids = [one.memory.id for one in loaded.candidates if one.memory.layer != "user"]
-        fresh = self._freshness(ids)
-        limit = budget or self.settings.briefing_budget
-        withhold = self.settings.stale == "withhold"
-        _, briefing = steps.decide(loaded, ask, fresh, limit, withhold)
-        return briefing, self._log_briefing(ask, briefing, briefing.begins)
+def brief(
+    context: Context, ask: steps.Ask, budget: int = 0
+) -> tuple[steps.Briefing, StoreError | None]:
+    """The briefing, and why it could not be written down that it was given, if so."""
+    why_not = steps.unwanted(context.settings.mode, ask.query)
+    if why_not:
+        return steps.EMPTY._replace(notes=(why_not,)), None
+    now = context.clock()
+    loaded = context.read_both(lambda txs: steps.load(txs, ask, now))
+    ids = [one.memory.id for one in loaded.candidates if one.memory.layer != "user"]
+    fresh = freshness_operations.check_freshness(context, ids)
+    limit = budget or context.settings.briefing_budget
+    withhold = context.settings.stale == "withhold"
+    _, briefing = steps.decide(loaded, ask, fresh, limit, withhold)
+    return briefing, _log_briefing(context, ask, briefing, briefing.begins)
 
-    def _reminder(self, session: str, files: Sequence[str]) -> tuple[str, StoreError | None]:
-        """What applies to these files and was not shown in the context before; mostly nothing."""
-        # That nothing applies is found out before anything else is loaded.
-        if not self._both(lambda txs: steps.applies(txs, session, files)):
-            return "", None
-        if steps.unwanted(self.settings.mode, ""):
-            return "", None
-        ask = steps.Ask(session, "", tuple(files))
-        now = self._clock()
-        loaded = self._both(lambda txs: steps.load_for_files(txs, ask, now))
-        if not loaded.candidates:
-            return "", None
-        ids = [one.memory.id for one in loaded.candidates if one.memory.layer != "user"]
-        fresh = self._freshness(ids)
-        withhold = self.settings.stale == "withhold"
-        _, told = steps.decide(loaded, ask, fresh, self.settings.briefing_budget, withhold)
-        trouble = self._log_briefing(ask, told, freeze=False) if told.items else None
-        return told.turn if loaded.frozen else told.text, trouble
 
-    def _log_briefing(
-        self, ask: steps.Ask, briefing: steps.Briefing, freeze: bool
-    ) -> StoreError | None:
-        """Write down what was shown; what could be read is shown also when that fails.
+def remind_of_files(
+    context: Context, session: str, files: Sequence[str]
+) -> tuple[str, StoreError | None]:
+    """What applies to these files and was not shown in the context before; mostly nothing."""
+    # That nothing applies is found out before anything else is loaded.
+    if not context.read_both(lambda txs: steps.applies(txs, session, files)):
+        return "", None
+    if steps.unwanted(context.settings.mode, ""):
+        return "", None
+    ask = steps.Ask(session, "", tuple(files))
+    now = context.clock()
+    loaded = context.read_both(lambda txs: steps.load_for_files(txs, ask, now))
+    if not loaded.candidates:
+        return "", None
+    ids = [one.memory.id for one in loaded.candidates if one.memory.layer != "user"]
+    fresh = freshness_operations.check_freshness(context, ids)
+    withhold = context.settings.stale == "withhold"
+    _, told = steps.decide(loaded, ask, fresh, context.settings.briefing_budget, withhold)
+    trouble = _log_briefing(context, ask, told, freeze=False) if told.items else None
+    return told.turn if loaded.frozen else told.text, trouble
 
-        Where the project has no store yet the person's own holds it, so that nothing that is
-        shown of theirs is shown again with every prompt."""
-        spaces = self._present() if ask.session else []
-        if not spaces:
-            return None
-        now, session, fresh = self._clock(), ask.session, ask.context == "fresh"
-        block = steps.block(briefing)
-        try:
-            if freeze:
-                spaces[0].write(
-                    lambda tx: window_steps_contexts.freeze(tx, session, block, now, fresh)
-                )
-        except StoreError as trouble:
-            return trouble
-        rows = [(new_id("i"), item) for item in briefing.items]
-        if rows:
-            spaces[0].note(lambda tx: steps.log(tx, session, now, rows, now))
+
+def _log_briefing(
+    context: Context, ask: steps.Ask, briefing: steps.Briefing, freeze: bool
+) -> StoreError | None:
+    """Write down what was shown; what could be read is shown also when that fails.
+
+    Where the project has no store yet the person's own holds it, so that nothing that is
+    shown of theirs is shown again with every prompt."""
+    spaces = context.present_spaces() if ask.session else []
+    if not spaces:
         return None
+    now, session, fresh = context.clock(), ask.session, ask.context == "fresh"
+    block = steps.block(briefing)
+    try:
+        if freeze:
+            spaces[0].write(lambda tx: window_steps_contexts.freeze(tx, session, block, now, fresh))
+    except StoreError as trouble:
+        return trouble
+    rows = [(new_id("i"), item) for item in briefing.items]
+    if rows:
+        spaces[0].note(lambda tx: steps.log(tx, session, now, rows, now))
+    return None

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, overload
 
 from ..archive import steps_verify as archive_steps_verify
-from ..context import new_id
+from ..context import Context, new_id
 from ..errors import InvalidInput
+from ..freshness import operations as freshness_operations
 from ..memory import steps_verify as memory_steps_verify
-from ..memory.operations_lifecycle import Tending
+from ..recall import operations as recall_operations
 from ..types.records import Hit
 
 
@@ -22,59 +23,65 @@ class TaskBriefing(NamedTuple):
     skills: tuple[Hit, ...]
 
 
-class Briefings(Tending):
-    """Before-task, verify."""
+def before_task(
+    context: Context, goal: str, phase: str = "", files: Sequence[str] = ()
+) -> TaskBriefing:
+    """Patterns, things to avoid and skills that matter for a task.
 
-    def before_task(self, goal: str, phase: str = "", files: Sequence[str] = ()) -> TaskBriefing:
-        """Patterns, things to avoid and skills that matter for a task.
+    goal: what is to be done
+    phase: exploration, implementation, debugging, review or refactoring; read from the goal
+    files: files it is about (repeat for several)
 
-        goal: what is to be done
-        phase: exploration, implementation, debugging, review or refactoring; read from the goal
-        files: files it is about (repeat for several)
+    Example: recollect before-task "fix the failing login test" --file tests/test_login.py
+    """
+    from ..episodes import phases
 
-        Example: recollect before-task "fix the failing login test" --file tests/test_login.py
-        """
-        from ..episodes import phases
+    chosen = phases.checked(phase, goal)
+    hits = {hit.id: hit for hit in recall_operations.recall_for(context, goal, 20)}
+    for path in files:
+        for hit in recall_operations.recall_for(context, goal, 10, path):
+            hits.setdefault(hit.id, hit)
+    known = [hit for hit in hits.values() if hit.kind != "message"]
+    source = {"episode": "episodic", "workflow": "skills", "procedure": "skills"}
+    found = [phases.Found(hit.id, source.get(hit.kind, "semantic"), hit.score) for hit in known]
+    ranked = [hits[item.found.id] for item in phases.blend(found, chosen)]
+    avoid = tuple(hit for hit in ranked if hit.kind == "pitfall")[:5]
+    skills = tuple(hit for hit in ranked if hit.kind in ("workflow", "procedure"))[:3]
+    rest = tuple(hit for hit in ranked if hit not in avoid and hit not in skills)[:5]
+    return TaskBriefing(chosen, rest, avoid, skills)
 
-        chosen = phases.checked(phase, goal)
-        hits = {hit.id: hit for hit in self._recall_for(goal, 20)}
-        for path in files:
-            for hit in self._recall_for(goal, 10, path):
-                hits.setdefault(hit.id, hit)
-        known = [hit for hit in hits.values() if hit.kind != "message"]
-        source = {"episode": "episodic", "workflow": "skills", "procedure": "skills"}
-        found = [phases.Found(hit.id, source.get(hit.kind, "semantic"), hit.score) for hit in known]
-        ranked = [hits[item.found.id] for item in phases.blend(found, chosen)]
-        avoid = tuple(hit for hit in ranked if hit.kind == "pitfall")[:5]
-        skills = tuple(hit for hit in ranked if hit.kind in ("workflow", "procedure"))[:3]
-        rest = tuple(hit for hit in ranked if hit not in avoid and hit not in skills)[:5]
-        return TaskBriefing(chosen, rest, avoid, skills)
 
-    @overload
-    def verify(
-        self, archive: Literal[False] = False, fix: bool = False
-    ) -> memory_steps_verify.Report: ...
+@overload
+def verify(
+    context: Context, archive: Literal[False] = False, fix: bool = False
+) -> memory_steps_verify.Report: ...
 
-    @overload
-    def verify(
-        self, archive: Literal[True], fix: bool = False
-    ) -> archive_steps_verify.Verified: ...
 
-    def verify(
-        self, archive: bool = False, fix: bool = False
-    ) -> memory_steps_verify.Report | archive_steps_verify.Verified:
-        """Check what memories say about files and functions against the code; or the archive.
+@overload
+def verify(
+    context: Context, archive: Literal[True], fix: bool = False
+) -> archive_steps_verify.Verified: ...
 
-        archive: prove that every message is there, unchanged and in its place, instead
-        fix: follow what moved, also in the texts that name it
 
-        Example: recollect verify --fix
-        Example: recollect verify --archive
-        """
-        if archive:
-            if fix:
-                raise InvalidInput("the archive is proven, not fixed", where="verify")
-            return archive_steps_verify.archive(self._project_space)
-        return memory_steps_verify.report(
-            self._project_space, self._tree(), fix, self._clock(), new_id
-        )
+def verify(
+    context: Context, archive: bool = False, fix: bool = False
+) -> memory_steps_verify.Report | archive_steps_verify.Verified:
+    """Check what memories say about files and functions against the code; or the archive.
+
+    archive: prove that every message is there, unchanged and in its place, instead
+    fix: follow what moved, also in the texts that name it
+
+    Example: recollect verify --fix
+    Example: recollect verify --archive
+    """
+    if archive:
+        if fix:
+            raise InvalidInput("the archive is proven, not fixed", where="verify")
+        return archive_steps_verify.archive(context.project_space)
+    return memory_steps_verify.report(
+        context.project_space,
+        freshness_operations.working_tree(context),
+        fix,
+        context.clock(),
+        new_id,
+    )

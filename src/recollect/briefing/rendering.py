@@ -12,7 +12,7 @@
 What a line quotes is data: JSON on a single line, without control, direction and invisible
 characters, and our own delimiters broken, so that nothing in it can end the block or begin one.
 There are no times of day in it, so that the same store gives the same bytes. It does not know why
-an item is here (`core.activate` does), nor what the budget is (`core.fit` does).
+an item is here (`briefing.selection` does), nor what the budget is (`briefing.budget` does).
 """
 
 from __future__ import annotations

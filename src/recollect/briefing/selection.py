@@ -10,7 +10,7 @@ means an empty briefing. Never by itself: what came from tools or imports, and w
 superseded, quarantined or only proposed. The same input in any order gives the same plan.
 
 It is told how strong, how fresh and how well matching a memory is, and how tokens are counted; it
-knows no store, no clock and no wording (`core.brief_text` does).
+knows no store, no clock and no wording (`briefing.rendering` does).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Capture: what a person states as a rule, a preference or a correction becomes a memory.
 
 The sentence is kept verbatim with the words it was found by, so that the person can see why and
-take it back. One that may be somebody else's text (`core.authorship`) is kept as proposed, with the
+take it back. One that may be pasted text (`capture.authorship`) is kept as proposed, with the
 trust of a pasted text: it is no rule until the person confirms it. The same sentence of the same
 conversation is learned once, whether the hook saw it first or the transcript.
 """

@@ -64,7 +64,7 @@ def retrieve(tx: Tx, key: str) -> Document:
             f"nothing is stored under {key!r}",
             where=address_of(key),
             hint="`recollect scratch list` shows the keys"
-            + ("; a memory is hidden with `recollect archive`" if key.startswith("m-") else ""),
+            + ("; a memory is hidden with `recollect hide`" if key.startswith("m-") else ""),
         )
     return document
 

@@ -1,8 +1,9 @@
 """Episodes: what happened on one task, as a record, and as it is read out of a session.
 
 Decides what the record says of a task's goal, calls, errors and files. Where a task begins, how
-calls ended, what resolved errors and how the task ended are decided in `core.task_spans`,
-`core.errors_seen`, `core.fixes` and `core.outcomes`. It does not know where episodes are kept.
+calls ended, what resolved errors and how the task ended are decided in `episodes.task_spans`,
+`actions.call_results`, `episodes.resolutions` and `episodes.outcomes`. It does not know where
+episodes are kept.
 
 The label of an episode is the least trusted of what it was made from. It is never read from JSON.
 """

@@ -1,6 +1,6 @@
 """Episodes: recorded by hand or read out of archived sessions, listed, shown, replayed.
 
-What an episode says is decided in `core.episodes`; here it gets an id, a label and its words in
+What an episode says is decided in `episodes.records`; here it gets an id, a label and its words in
 the index. What is given comes back as it was given, its own id included.
 """
 

@@ -17,7 +17,7 @@ from anthropic.lib.tools import ToolError
 from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 from anthropic.types import beta
 
-from ..operation_table import Recollect
+from ..client import Recollect
 from .files import MemoryFiles
 from .operations import Shelves
 

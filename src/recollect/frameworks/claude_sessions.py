@@ -19,7 +19,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..operation_table import Recollect
+from ..client import Recollect
 from .operations import Shelves
 
 if TYPE_CHECKING:

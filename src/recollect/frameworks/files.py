@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..client import Recollect
 from ..errors import InvalidInput, NotFound
-from ..operation_table import Recollect
 
 ROOT = "/memories"
 MOST_LINES = 999_999
@@ -106,7 +106,7 @@ class MemoryFiles:
         if not place:
             raise ValueError(f"Cannot delete the {ROOT} directory itself")
         for name in self._at_or_below(path, place):
-            self._memory.delete(_name(name))
+            self._memory.scratch.delete(_name(name))
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
@@ -121,13 +121,13 @@ class MemoryFiles:
             raise ValueError(f"Cannot move {old_path} into itself")
         for name in names:
             self._store(new + name[len(old) :], self._text(name) or "")
-            self._memory.delete(_name(name))
+            self._memory.scratch.delete(_name(name))
         return f"Successfully renamed {old_path} to {new_path}"
 
     def clear(self) -> str:
         """Nothing is left."""
         for name in self._files():
-            self._memory.delete(_name(name))
+            self._memory.scratch.delete(_name(name))
         return "All memory cleared"
 
     # ------------------------------------------------------------ documents
@@ -143,7 +143,7 @@ class MemoryFiles:
 
     def _text(self, place: str) -> str | None:
         try:
-            return self._memory.retrieve(_name(place)).text if place else None
+            return self._memory.scratch.retrieve(_name(place)).text if place else None
         except NotFound:
             return None
 
@@ -154,13 +154,13 @@ class MemoryFiles:
             if self._text(folder) is not None:
                 raise ValueError(f"The path {ROOT}/{folder} is a file, not a directory")
         try:
-            self._memory.store(_name(place), text)
+            self._memory.scratch.store(_name(place), text)
         except InvalidInput as error:
             raise ValueError(error.message) from error
 
     def _files(self) -> dict[str, int]:
         """Every file by its path below the root, with its size."""
-        documents = self._memory.scratch(limit=_MOST_FILES)
+        documents = self._memory.scratch.list(limit=_MOST_FILES)
         return {
             _place(item.title): len(item.text.encode("utf-8", "replace"))
             for item in documents

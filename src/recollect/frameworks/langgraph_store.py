@@ -38,7 +38,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from ..operation_table import Recollect
+from ..client import Recollect
 from .operations import Shelves, placed
 
 if TYPE_CHECKING:

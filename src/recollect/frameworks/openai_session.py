@@ -21,7 +21,7 @@ from agents.memory import SessionSettings
 from agents.memory.session import SessionABC
 from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
 
-from ..operation_table import Recollect
+from ..client import Recollect
 from .operations import Shelves
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
 """What other frameworks keep with us: what the adapters stand on, and nobody else.
 
-Two kinds of things: values on shelves (`flows.shelf`), and conversations that a framework hands
-over as it goes (`flows.handover`). Of a conversation, the framework's records lie on a shelf, to
-be given back as they came; what was said goes into the archive beside it. What a framework takes
-back leaves the shelf; the archive keeps it.
+Two kinds of things: values in folders (`frameworks.steps_folders`), and conversations that a
+framework hands over as it goes (`frameworks.steps_conversations`). Of a conversation, the
+framework's records lie in a folder, to be given back as they came; what was said goes into the
+archive beside it. What a framework takes back leaves the shelf; the archive keeps it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..agents import operations_import as agents_operations_import
 from ..agents.session_names import session_id
+from ..archive import operations as archive_operations
 from ..context import new_id
 from ..types.records import Json
 from . import steps_conversations, steps_folders
@@ -38,9 +39,9 @@ class Shelves:
 
     def __init__(self, memory: Recollect) -> None:
         self._memory = memory
-        self._space = memory._project_space
-        self._clock = memory._clock
-        self._origin = memory.origin
+        self._space = memory.context.project_space
+        self._clock = memory.context.clock
+        self._origin = memory.context.origin
 
     async def beside(self, work: Callable[[], Answer]) -> Answer:
         """Work in a thread, which gives its connection back: the next may run in another."""
@@ -93,7 +94,9 @@ class Shelves:
         """Take over the next turns of a conversation, all or none."""
         now = self._clock()
         given = steps_conversations.prepare(turns, self._origin, now)
-        about = self._memory._new_session(session_id(host, thread), thread, host)
+        about = archive_operations.new_session(
+            self._memory.context, session_id(host, thread), thread, host
+        )
         self._space.write(lambda tx: steps_conversations.add(tx, host, thread, given, about, now))
 
     def turns(self, host: str, thread: str, limit: int | None = None) -> list[Json]:
@@ -123,7 +126,7 @@ class Shelves:
         source = Transcript(transcripts.HOST, "/".join((host, *folder)))
         typed = self._origin == "user"
         how = agents_operations_import.Reading(
-            self._memory.settings.capture and typed, new_id, self._clock, None
+            self._memory.context.settings.capture and typed, new_id, self._clock, None
         )
 
         def items(cursor: Mapping[str, Json] | None) -> Iterator[Item]:

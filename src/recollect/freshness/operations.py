@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..context import Opened
+from ..context import Context
+from ..types.records import Json
 from . import steps
 
 
-class Looking(Opened):
-    """The working tree, and whether what is remembered of it still holds."""
+def working_tree(context: Context) -> steps.Tree:
+    """A new look at the working tree."""
+    from .working_tree_io import WorkTree
 
-    def _tree(self) -> steps.Tree:
-        """A new look at the working tree."""
-        from .working_tree_io import WorkTree
+    return WorkTree(context.top)
 
-        return WorkTree(self._top)
 
-    def _freshness(self, ids: Sequence[str]) -> dict[str, steps.Fresh]:
-        """Which of these memories still hold, as far as they speak of the code."""
-        return steps.check(self._project_space, self._changed, self._tree, ids, self._clock())
+def check_freshness(context: Context, ids: Sequence[str]) -> dict[str, steps.Fresh]:
+    """Which of these memories still hold, as far as they speak of the code."""
+    return steps.check(
+        context.project_space,
+        (lambda *values: _changed_files(context, *values)),
+        (lambda *values: working_tree(context, *values)),
+        ids,
+        context.clock(),
+    )
 
-    def _changed(self, looks: Iterable[steps.Look]) -> set[steps.Look]:
-        from . import stamps_io
 
-        return stamps_io.changed(self._top, looks)
+def _changed_files(context: Context, looks: Iterable[steps.Look]) -> set[steps.Look]:
+    from . import stamps_io
+
+    return stamps_io.changed(context.top, looks)
+
+
+def pin_claims(context: Context, text: str, citations: Sequence[Json]) -> list[steps.Known]:
+    """What a text says of the code, with what the code looks like now."""
+    found = steps.found(text, citations)
+    return working_tree(context).pin(found) if found else []

@@ -1,9 +1,9 @@
 """The working tree, as far as claims about the code need to be looked at.
 
 It looks: at the stamp of a file first, at its content when the stamp changed, and asks git only
-about what is no longer where it was. What the sight means is decided in `core.claims`. It follows
-no path and no symlink out of its root, and takes a tree without git as it is: there, what is lost
-stays lost.
+about what is no longer where it was. What the sight means is decided in `freshness.claims`. It
+follows no path and no symlink out of its root, and takes a tree without git as it is: there, what
+is lost stays lost.
 """
 
 from __future__ import annotations

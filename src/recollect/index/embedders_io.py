@@ -1,7 +1,7 @@
 """Who turns a text into a vector: the model inside the package, or a server the user runs.
 
-An embedder gives each text one vector in the form of `embedding.vector`, which `core.nearest`
-compares; `flows.meaning` says what it must be able to do. Vectors of different embedders are
+An embedder gives each text one vector in the form of `index.model.vector`, which `index.nearest`
+compares; `index.steps_vectors` says what it must be able to do. Vectors of different embedders are
 never compared: `id` names the embedder and its model, and is stored with them. It does not know
 what the texts are or where the vectors go.
 

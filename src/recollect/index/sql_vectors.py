@@ -1,6 +1,6 @@
 """The vectors of the entries, which of them are still to be made, and the blocks they are found by.
 
-All vectors of a space are of one embedder. A block is what `core.nearest` packs: its places are
+All vectors of a space are of one embedder. A block is what `index.nearest` packs: its places are
 told apart by the numbers of their entries. A removed vector leaves a dead place, and the block
 is packed again later. It does not know what a vector means.
 """

@@ -14,7 +14,7 @@ PART_TERMS = 10_000
 
 
 _CHECKPOINTS = "memory://scratch/session_progress"
-"""Where the checkpoints of `flows.compact` lie."""
+"""Where the checkpoints of `window.steps_compact` lie."""
 
 Words = tuple[str, ...]
 """The stems of each part of a text."""

@@ -1,9 +1,9 @@
 """Whether words that differ mean the same, told by their vectors.
 
-A vector is bytes, one a component, 128 is zero, as `core.nearest` compares them; each word has one.
-What several words mean is the sum of their vectors. Only the words that two things do *not* share
-are compared: a shared keyword would make every pair look alike ("user login", "billing login").
-It does not know where vectors come from, nor what the things are.
+A vector is bytes, one a component, 128 is zero, as `index.nearest` compares them; each word has
+one. What several words mean is the sum of their vectors. Only the words that two things do *not*
+share are compared: a shared keyword would make every pair look alike ("user login", "billing
+login"). It does not know where vectors come from, nor what the things are.
 """
 
 from __future__ import annotations

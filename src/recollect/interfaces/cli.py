@@ -12,104 +12,19 @@ from io import TextIOWrapper
 
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
 from ..fast_typing import Any
-from ..operation_table import OPERATIONS, SHORT, class_for
+from ..operation_table import GROUPS, OPERATIONS, SHORT
 from ..text import display
 from . import arguments, schema
 from .screens.terminal import columns, draws
 
-_GROUPS = (
-    ("Begin here", ("demo", "init", "import", "doctor")),
-    ("Remember and find", ("learn", "recall", "show", "list", "for-file", "history")),
-    (
-        "Keep it true",
-        (
-            *("confirm", "correct", "remember", "archive", "restore", "feedback", "prune"),
-            *("clear", "clear undo"),
-        ),
-    ),
-    ("In front of the model", ("briefing", "before-task")),
-    ("Shorter words for agents", ("add-discovery", "add-solution", "add-pattern")),
-    (
-        "Conversations",
-        (
-            "record",
-            "session list",
-            "session show",
-            "session recent",
-            "session prepare",
-            "session overflow",
-            "session trim",
-            "session search",
-            "session switch",
-            "session rename",
-            "session end",
-            "session export",
-            "session import",
-        ),
-    ),
-    (
-        "What happened, and what it teaches",
-        (
-            "episode record",
-            "episode load",
-            "episode build",
-            "episode list",
-            "episode show",
-            "episode replay",
-            "learnings",
-            "consolidate",
-            "consolidate undo",
-            "procedure learn",
-            "procedure list",
-            "procedure show",
-            "procedure use",
-            "procedure revise",
-            "procedure accept",
-            "procedure export",
-            "procedure load",
-            "pattern load",
-            "pattern show",
-            "link",
-            "links",
-        ),
-    ),
-    (
-        "Work that survives the conversation",
-        (
-            "notes show",
-            "notes set",
-            "notes lint",
-            "continuity",
-            "task start",
-            "task show",
-            "task phase",
-            "task decide",
-            "task verify",
-            "task complete",
-            "task list",
-            "task log",
-            "ledger",
-            "handoff give",
-            "handoff accept",
-            "handoff list",
-            "promote",
-            "audit",
-            "event",
-        ),
-    ),
-    (
-        "Notes for the work at hand",
-        ("scratch store", "scratch retrieve", "scratch search", "scratch list", "scratch delete"),
-    ),
-    ("Agents", ("capture list", "capture undo", "hook", "mcp", "plugin")),
-    ("The store", ("stats", "verify", "eval", "rebuild", "backup", "adopt")),
-)
 _SERVED = {
     "demo": "See what it does, in a minute.",
     "hook": "What agents run when something happens; `init` tells them to.",
     "mcp": "Serve the memory to an agent over the Model Context Protocol.",
 }
-"""Commands that are no operations."""
+"""Commands that are not operations."""
+
+_SERVED_GROUPS = {"Start": ("demo",), "Agents": ("hook", "mcp")}
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -279,8 +194,8 @@ def group_help(words: list[str]) -> str:
 
 
 _MEANT = {
-    "forget": "archive",
-    "remove": "archive",
+    "forget": "hide",
+    "remove": "hide",
     "add": "learn",
     "find": "recall",
     "undo": "capture undo",
@@ -314,20 +229,20 @@ def _no_command(words: list[str]) -> InvalidInput:
 
 def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
     """Open the memory and do it, in the name of whoever gave the command."""
-    from ..opening import open_as
+    from ..client import Recollect, call_operation
+    from ..opening import open_context
     from .origin import caller
 
     by = caller(os.environ)
     names = [parameter.name for parameter in operation.parameters]
     values = {name: _value(name, given[name]) for name in names if name in given}
     place = given.get("project")
-    made = class_for(operation.words)
-    memory = open_as(made, place, dict(os.environ), given.get("incognito", False), by.origin)
-    with memory:
+    context = open_context(place, dict(os.environ), given.get("incognito", False), by.origin)
+    with Recollect(context) as memory:
         if draws(sys.stderr):
-            memory.progress = show_progress
+            context.progress = show_progress
         try:
-            return getattr(memory, operation.method)(**values)
+            return call_operation(memory, operation.name, values)
         except Refused as error:
             if by.sign:
                 counted = f"this counts as an agent's command: {by.sign}"
@@ -379,9 +294,9 @@ def _complain(error: RecollectError, as_json: bool) -> None:
 def overview(first: bool = False) -> str:
     """What `recollect --help` prints; of that, what comes `first` to who says no more."""
     lines = ["recollect: the memory that coding agents share"]
-    for title, commands in _GROUPS[:2] if first else _GROUPS:
+    for title, rows in GROUPS[:2] if first else GROUPS:
         lines += ["", title]
-        for name in commands:
+        for name in (*_SERVED_GROUPS.get(title, ()), *(row.words for row in rows)):
             about = _SERVED.get(name) or schema.summary(name)
             lines += arguments.described(name, about, start=20)
     lines += ["", "Each command has --help with examples, --json, --project PATH and --incognito."]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..operation_table import Recollect
+from ..client import Recollect
 from ..text import display
 from ..text.messages import said
 from .replay import Heard, Sandbox
@@ -140,12 +140,12 @@ def _show_kept(memory: Recollect, page: Page) -> list[Any]:
         page.say(f"{item.kind}:", item.text)
     if not captured:
         page.note("No memory was captured.")
-    for episode in reversed(memory.episodes()):
+    for episode in reversed(memory.episodes.list()):
         actions = display.counted(len(episode.episode.get("action_log", ())), "action")
         page.say("episode:", f"{episode.outcome}, {actions}: {display.one_line(episode.goal, 60)}")
-    for session in memory.sessions():
+    for session in memory.sessions.list():
         page.say("session:", f"{session.id}, {display.counted(session.messages, 'message')}")
-        for stored in memory.recent(session.id, session.messages):
+        for stored in memory.sessions.recent(session.id, session.messages):
             text = said(stored.message)
             if _MARK in text:
                 at = text.index(_MARK)
@@ -157,12 +157,12 @@ def _search(memory: Recollect, page: Page, agent: str) -> dict[str, Any]:
     hits = memory.recall(_QUESTION, limit=3)
     page.note(f"recollect recall {_QUESTION!r}")
     _show_hits(hits, page)
-    session = next(item for item in memory.sessions() if item.agent == agent)
-    trimmed = memory.trim(session.id)
+    session = next(item for item in memory.sessions.list() if item.agent == agent)
+    trimmed = memory.sessions.trim(session.id)
     left = sum(last - first + 1 for first, last in trimmed.dropped)
     page.note(
-        f"recollect session trim: {display.counted(left, 'message')} of {session.messages} left the "
-        f"window, {trimmed.before} → {trimmed.after} tokens. They are still found:"
+        f"recollect session trim: {display.counted(left, 'message')} of {session.messages} left "
+        f"the window, {trimmed.before} → {trimmed.after} tokens. They are still found:"
     )
     gone = [
         hit

@@ -80,14 +80,16 @@ class _Firing:
             self.deadline = self.began + PATIENCE_AT_END
         if event.name == "other" or (event.name == "tool_use" and not touched(event)):
             return str(about.reply(event))
-        from ..agents.operations import Agents
-        from ..opening import open_as
+        from ..agents.operations import answer_event
+        from ..client import Recollect
+        from ..opening import open_context
 
         hurried = {**self.environment, "RECOLLECT_LOCK_WAIT": LOCK_WAIT}
-        with open_as(Agents, self.cwd, hurried, incognito=False, origin="user") as memory:
-            if memory.settings.mode == "incognito":
+        context = open_context(self.cwd, hurried, incognito=False, origin="user")
+        with Recollect(context):
+            if context.settings.mode == "incognito":
                 self.outcome = ""
-            answer = memory.hear(event)
+            answer = answer_event(context, event)
         if answer.trouble:
             self.outcome = _name(answer.trouble)
         if answer.work:
@@ -138,13 +140,14 @@ def _start_catching_up(cwd: str, environment: Mapping[str, str]) -> None:
 def _catch_up(cwd: str) -> int:
     """The process beside the agent: read the transcripts that hooks asked for."""
     from .. import open as open_memory
+    from ..agents.operations import catch_up
 
     environment = dict(os.environ)
     firing = _Firing(environment)
     firing.host, firing.event, firing.cwd = "-", "catch_up", cwd
     try:
         with open_memory(cwd, environment=environment, origin="agent") as memory:
-            memory.catch_up()
+            catch_up(memory.context)
     except Exception as error:  # noqa: BLE001 - nobody sees this process; the log does
         firing.outcome = _name(error)
     firing.note()

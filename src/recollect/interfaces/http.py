@@ -17,8 +17,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from ..agents.connections import http_token
+from ..client import Recollect
 from ..errors import InvalidInput, Unavailable
-from ..operation_table import Recollect
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]
@@ -76,7 +76,7 @@ def serve(server: Server[Any], memory: Recollect, port: int) -> int:
     """Serve on the loopback address until interrupted."""
     import uvicorn
 
-    token, path = http_token(memory.environment)
+    token, path = http_token(memory.context.environment)
     listening = _listening(port)
     print(f"http://{_HERE}:{port}{PATH} (bearer token in {path})", file=sys.stderr)
     config = uvicorn.Config(application(server, token), log_level="warning")

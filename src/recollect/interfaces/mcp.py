@@ -23,8 +23,8 @@ from mcp.server.lowlevel import Server
 
 from .. import open as open_memory
 from ..briefing.rendering import wrapped
+from ..client import Recollect
 from ..errors import InvalidInput, NotFound, RecollectError
-from ..operation_table import Recollect
 from ..version import __version__
 from . import arguments, mcp_tools
 from .schema import Operation, Parameter

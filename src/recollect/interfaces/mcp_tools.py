@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..client import Recollect, call_operation
 from ..errors import InvalidInput, NotFound, Refused
-from ..operation_table import OPERATIONS, SHORT, Recollect
+from ..operation_table import OPERATIONS, SHORT
 from ..text import display
 from ..types.records import KINDS
 from . import schema
@@ -211,8 +212,8 @@ def call(memory: Recollect, name: str, arguments: Mapping[str, Any], full: bool)
         )
     if words == "recall" and str(values["query"]).startswith("memory://"):
         return _whole(memory, str(values["query"]))  # text is shown with nothing hidden
-    result = shaped(getattr(memory, operation.method)(**values))
-    if words == "list" and (stored := memory.scratch()):
+    result = shaped(call_operation(memory, operation.name, values))
+    if words == "list" and (stored := memory.scratch.list()):
         # Models that know `store` from elsewhere ask for its keys by this name.
         result["keys"] = [note.title for note in stored]
     told: dict[str, Any] = _visible(result)
@@ -271,7 +272,9 @@ def _asked(name: str, arguments: Mapping[str, Any], full: bool) -> _Asked:
 
 
 _ALSO = {
-    **{method: words for words, method in OPERATIONS.items() if method not in OPERATIONS},
+    **{row.name.replace(".", "_"): row.words for row in OPERATIONS.values()},
+    **{row.function: row.words for row in OPERATIONS.values()},
+    "recall_sessions": "session search",
     **SHORT,
     "ltm_stats": "stats",
     "prune_ltm": "prune",
@@ -353,13 +356,13 @@ def resources(memory: Recollect) -> Sequence[tuple[str, str, str]]:
         found.insert(0, ("memory://root", "root", "what a session would start with"))
         found.insert(1, ("memory://root/MEMORY.md", "MEMORY.md", "every memory in force, by kind"))
     found += [one for one in _WORK if _exists(memory, one[0])]
-    for one in memory.procedures(limit=100):
+    for one in memory.procedures.list(limit=100):
         if one.status == "active":
             place = f"memory://root/skills/{one.name}/SKILL.md"
             found.append((place, f"skill {one.name}", display.one_line(one.description, 120)))
-    for task in memory.tasks(limit=20):
+    for task in memory.tasks.list(limit=20):
         found.append((task.address, f"task {task.slug}", display.one_line(task.title, 120)))
-    for session in memory.sessions(limit=20):
+    for session in memory.sessions.list(limit=20):
         about = display.one_line(session.name, 100) or "a conversation"
         found.append((session.address, f"session {session.id}", about))
     return found

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from .. import open as open_memory
-from ..operation_table import Recollect
+from ..client import Recollect
 
 RECORDINGS = os.path.join(os.path.dirname(__file__), "recordings")
 """One file for each agent, named after it."""
@@ -69,7 +69,7 @@ class Sandbox:
             # With these it is a repository, and not a part of one around it.
             os.makedirs(os.path.join(self.project, ".git", name))
         with self.open() as memory:
-            changes = memory.init(agent=tuple(_TRANSCRIPTS), yes=True).changes
+            changes = memory.agents.init(agent=tuple(_TRANSCRIPTS), yes=True).changes
         self._hooks = {c.agent: json.loads(c.after)["hooks"] for c in changes if c.what == "hooks"}
 
     def open(self) -> Recollect:

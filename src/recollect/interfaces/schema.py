@@ -7,7 +7,7 @@ cannot drift from it.
 from __future__ import annotations
 
 from ..fast_typing import Any, NamedTuple
-from ..operation_table import OPERATIONS, class_for
+from ..operation_table import OPERATIONS, load_function
 from ..validation import annotation_text, fields_of
 
 REQUIRED = object()
@@ -30,7 +30,7 @@ class Operation(NamedTuple):
     """An operation as every surface shows it."""
 
     words: str
-    method: str
+    name: str
     summary: str
     parameters: tuple[Parameter, ...]
     examples: tuple[str, ...]
@@ -38,8 +38,8 @@ class Operation(NamedTuple):
 
 def operation(words: str) -> Operation:
     """The operation behind a command's words."""
-    name = OPERATIONS[words]
-    function = getattr(class_for(words), name).__wrapped__
+    row = OPERATIONS[words]
+    function = load_function(row)
     summary, helps, examples = _documented(function.__doc__ or "")
     parameters = _named(function, helps)
     fields = fields_of(function)
@@ -49,12 +49,12 @@ def operation(words: str) -> Operation:
             Parameter(field, _type(annotation_text(kind)), None, helps.get(field, ""))
             for field, kind in fields.__annotations__.items()
         ]
-    return Operation(words, name, summary, tuple(parameters), examples)
+    return Operation(words, row.name, summary, tuple(parameters), examples)
 
 
 def summary(words: str) -> str:
     """What an operation does, in one line."""
-    return (getattr(class_for(words), OPERATIONS[words]).__doc__ or "").strip().splitlines()[0]
+    return (load_function(OPERATIONS[words]).__doc__ or "").strip().splitlines()[0]
 
 
 def _named(function: Any, helps: dict[str, str]) -> list[Parameter]:

@@ -6,13 +6,14 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from ..client import call_operation
 from ..errors import InvalidInput
 from ..text import display
 from . import arguments, cli, schema
 from .screens.results import show
 
 if TYPE_CHECKING:
-    from ..operation_table import Recollect
+    from ..client import Recollect
 
 
 def run_slash(memory: Recollect, text: str) -> str:
@@ -29,7 +30,7 @@ def run_slash(memory: Recollect, text: str) -> str:
     if given.get("project") or given.get("incognito"):
         raise InvalidInput("the memory of a chat is open already", where=f"/{command}")
     values = {item.name: given[item.name] for item in operation.parameters if item.name in given}
-    result = getattr(memory, operation.method)(**values)
+    result = call_operation(memory, operation.name, values)
     if given.get("json"):
         return display.as_json(result)
     return show(command, result)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypedDict, Unpack
 
-from ..context import new_id
+from ..context import Context, new_id
 from ..documents.input_files_io import records
 from ..episodes import aging
 from ..episodes import steps as episodes_steps
 from ..errors import InvalidInput, NotFound
-from ..memory.operations import Memories
+from ..freshness import operations as freshness_operations
+from ..recall import operations as recall_operations
 from ..recall import steps as recall_steps
 from ..recall import steps_links as recall_steps_links
 from ..storage.database import Database
 from ..types.records import Json, Link
-from . import steps
+from . import steps, steps_finished_work
 
 
 class EpisodeFields(TypedDict, total=False):
@@ -45,202 +46,222 @@ class EpisodeFields(TypedDict, total=False):
     sources: Sequence[str]
 
 
-class Experience(Memories):
-    """Episodes, consolidation and links."""
+def record_episode(
+    context: Context,
+    goal: str = "",
+    outcome: str = "unknown",
+    episode: Mapping[str, Json] | None = None,
+    **fields: Unpack[EpisodeFields],
+) -> episodes_steps.Kept:
+    """Keep what happened on a task: in a few words, or whole as JSON.
 
-    def record_episode(
-        self,
-        goal: str = "",
-        outcome: str = "unknown",
-        episode: Mapping[str, Json] | None = None,
-        **fields: Unpack[EpisodeFields],
-    ) -> episodes_steps.Kept:
-        """Keep what happened on a task: in a few words, or whole as JSON.
+    goal: what was to be done
+    outcome: success, failure, partial or unknown
+    episode: the whole episode as a JSON object, in place of all other options
 
-        goal: what was to be done
-        outcome: success, failure, partial or unknown
-        episode: the whole episode as a JSON object, in place of all other options
+    Example: recollect episode record "Add login" --outcome success --file src/login.py
+    """
+    if episode is not None and (goal or fields):
+        raise InvalidInput("give a whole episode or its parts, not both", where="episode")
+    errors = fields.pop("errors", ())
+    told = {"goal": goal, "outcome": outcome, **fields}
+    given = episodes_steps.by_hand(told, errors) if episode is None else episode
+    now = context.clock()
+    label = context.origin
+    if context.project_space.present():
+        label = context.project_space.read(
+            lambda tx: episodes_steps.label_for(tx, context.origin, given)
+        )
+    row, redacted = episodes_steps.prepared(given, context.origin, label, now)
+    return context.project_space.write(lambda tx: episodes_steps.keep(tx, row, redacted))
 
-        Example: recollect episode record "Add login" --outcome success --file src/login.py
-        """
-        if episode is not None and (goal or fields):
-            raise InvalidInput("give a whole episode or its parts, not both", where="episode")
-        errors = fields.pop("errors", ())
-        told = {"goal": goal, "outcome": outcome, **fields}
-        given = episodes_steps.by_hand(told, errors) if episode is None else episode
-        now = self._clock()
-        label = self.origin
-        if self._project_space.present():
-            label = self._project_space.read(
-                lambda tx: episodes_steps.label_for(tx, self.origin, given)
+
+def load_episodes(context: Context, path: str) -> tuple[episodes_steps.Kept, ...]:
+    """Read episodes from JSON: one or a list of them in a file, or all files of a folder.
+
+    path: the file or folder; what an agent loads is found, and nothing is made of it
+
+    Example: recollect episode load episodes/task-001.json
+    """
+    label = "user" if context.origin == "user" else "import"
+    now = context.clock()
+    ready = [episodes_steps.prepared(one, context.origin, label, now) for one in records(path)]
+    return context.project_space.write(
+        lambda tx: tuple(episodes_steps.keep(tx, row, redacted) for row, redacted in ready)
+    )
+
+
+def build_episodes(context: Context, session: str = "") -> episodes_steps.Built:
+    """Read episodes out of archived conversations: goals, actions, errors and their fixes.
+
+    session: only this session; without it, all that have grown since the last time
+
+    Example: recollect episode build
+    """
+    if not context.project_space.present():
+        return episodes_steps.Built(0, 0, 0, 0)
+    return episodes_steps.build(context.project_space, session, context.clock)
+
+
+def list_episodes(
+    context: Context, outcome: str = "", session: str = "", status: str = "", limit: int = 50
+) -> tuple[episodes_steps.Shown, ...]:
+    """What happened, newest first.
+
+    outcome: only this outcome: success, failure, partial or unknown
+    session: only this session
+    status: only this status: active or archived
+    limit: at most so many
+
+    Example: recollect episode list --outcome failure
+    """
+    if not context.project_space.present():
+        return ()
+    chosen = {"outcome": outcome, "session": session, "status": status}
+    where = {name: value for name, value in chosen.items() if value}
+    return tuple(context.project_space.read(lambda tx: episodes_steps.listing(tx, where, limit)))
+
+
+def show_episode(context: Context, id: str) -> episodes_steps.Shown:
+    """One episode whole, as it was given.
+
+    id: the episode's id, or the beginning of it
+
+    Example: recollect episode show e-4k9w2c --json
+    """
+    return episodes_steps.shown(
+        context.project_space.read(lambda tx: episodes_steps.existing(tx, id))
+    )
+
+
+def replay_episode(context: Context, id: str) -> episodes_steps.Replay:
+    """An episode step by step, with the present state of each of its files.
+
+    id: the episode's id, or the beginning of it
+
+    Example: recollect episode replay e-4k9w2c
+    """
+    row = context.project_space.read(lambda tx: episodes_steps.existing(tx, id))
+    return episodes_steps.replay(row, freshness_operations.working_tree(context).stamp)
+
+
+def list_learnings(context: Context, since: str = "", limit: int = 30) -> tuple[aging.Day, ...]:
+    """The errors that came up, by day, each with what resolved it.
+
+    since: only since this time, such as 2026-01-06 or "a week ago"
+    limit: at most so many days, the newest
+
+    Example: recollect learnings --since "a week ago"
+    """
+    if not context.project_space.present():
+        return ()
+    start = recall_steps.moment(since, context.clock())
+    found = context.project_space.read(lambda tx: episodes_steps.learnings(tx, start, limit))
+    return tuple(found)
+
+
+def consolidate(
+    context: Context, dry_run: bool = False, if_due: bool = False
+) -> steps.Consolidated:
+    """Make lessons of what happened, merge what says the same, archive what has faded.
+
+    dry_run: change nothing, show what would be done and why
+    if_due: only if a week has passed since the last time, or it left something over
+
+    Example: recollect consolidate --dry-run
+    Example: recollect consolidate
+    """
+    space = context.project_space
+    if not space.present():
+        return steps.Consolidated(not dry_run, 0)
+    recall_operations.write_recalls(context)
+    means = steps.Means(context.clock, new_id, context.embedder())
+    if dry_run:
+        return steps.preview(space, means)
+    return steps.run(space, new_id("r"), means, if_due)
+
+
+def undo_consolidation(context: Context) -> steps.Undone:
+    """Take back the last consolidation: everything is exactly as it was before.
+
+    Example: recollect consolidate undo
+    """
+    recall_operations.write_recalls(context)
+    now = context.clock()
+    return context.project_space.write(lambda tx: steps.undo(tx, now))
+
+
+def link_records(
+    context: Context,
+    source: str,
+    relation: str,
+    target: str,
+    reason: str = "",
+    remove: bool = False,
+) -> Link:
+    """Connect two records; a link can be followed from both ends.
+
+    source: an id or address
+    relation: derived_from, related_to, contradicts, elaborates, example_of, supersedes or
+        superseded_by
+    target: another id or address
+    reason: why they belong together
+    remove: end the link instead
+
+    Example: recollect link m-4k9w2c elaborates m-8x1b7d
+    """
+    now = context.clock()
+    found, (one, other) = _space_with(context, source, target)
+    space = context.writable(found)
+    if not remove:
+        return space.write(
+            lambda tx: recall_steps_links.link(
+                tx, (one, other), relation, reason, context.origin, now
             )
-        row, redacted = episodes_steps.prepared(given, self.origin, label, now)
-        return self._project_space.write(lambda tx: episodes_steps.keep(tx, row, redacted))
-
-    def load_episodes(self, path: str) -> tuple[episodes_steps.Kept, ...]:
-        """Read episodes from JSON: one or a list of them in a file, or all files of a folder.
-
-        path: the file or folder; what an agent loads is found, and nothing is made of it
-
-        Example: recollect episode load episodes/task-001.json
-        """
-        label = "user" if self.origin == "user" else "import"
-        now = self._clock()
-        ready = [episodes_steps.prepared(one, self.origin, label, now) for one in records(path)]
-        return self._project_space.write(
-            lambda tx: tuple(episodes_steps.keep(tx, row, redacted) for row, redacted in ready)
         )
+    if not space.write(lambda tx: recall_steps_links.unlink(tx, (one, other), relation, now)):
+        raise NotFound("there is no such link", where=f"{source} {relation} {target}")
+    return Link(one, relation, other, reason, context.origin, now)
 
-    def build_episodes(self, session: str = "") -> episodes_steps.Built:
-        """Read episodes out of archived conversations: goals, actions, errors and their fixes.
 
-        session: only this session; without it, all that have grown since the last time
+def _space_with(context: Context, *addresses: str) -> tuple[Database, list[str]]:
+    """The space that has all these records, and what they are called in links."""
+    for space in (context.project_space, context.user_space):
+        if space.present():
+            refs = space.read(lambda tx: [recall_steps_links.ref_of(tx, one) for one in addresses])
+            if all(refs):
+                return space, refs
+    several = "they must be records of one space" if len(addresses) > 1 else ""
+    raise NotFound(
+        "there is no such record",
+        where=", ".join(addresses),
+        hint=several or "`recollect list` shows what there is",
+    )
 
-        Example: recollect episode build
-        """
-        if not self._project_space.present():
-            return episodes_steps.Built(0, 0, 0, 0)
-        return episodes_steps.build(self._project_space, session, self._clock)
 
-    def episodes(
-        self, outcome: str = "", session: str = "", status: str = "", limit: int = 50
-    ) -> tuple[episodes_steps.Shown, ...]:
-        """What happened, newest first.
+def list_links(
+    context: Context, id: str, depth: int = 1, format: str = "", relation: Sequence[str] = ()
+) -> recall_steps_links.Linked:
+    """What is linked to a record, in both directions, over so many steps.
 
-        outcome: only this outcome: success, failure, partial or unknown
-        session: only this session
-        status: only this status: active or archived
-        limit: at most so many
+    id: an id or address
+    depth: how many steps to follow
+    format: the graph as json, dot or mermaid
+    relation: only these, as seen on the way: source_of, superseded_by, … (repeat for several)
 
-        Example: recollect episode list --outcome failure
-        """
-        if not self._project_space.present():
-            return ()
-        chosen = {"outcome": outcome, "session": session, "status": status}
-        where = {name: value for name, value in chosen.items() if value}
-        return tuple(self._project_space.read(lambda tx: episodes_steps.listing(tx, where, limit)))
+    Example: recollect links m-4k9w2c --depth 2
+    Example: recollect links m-4k9w2c --depth 3 --format mermaid
+    """
+    space, (start,) = _space_with(context, id)
+    return space.read(lambda tx: recall_steps_links.follow(tx, start, depth, relation, format))
 
-    def episode(self, id: str) -> episodes_steps.Shown:
-        """One episode whole, as it was given.
 
-        id: the episode's id, or the beginning of it
-
-        Example: recollect episode show e-4k9w2c --json
-        """
-        return episodes_steps.shown(
-            self._project_space.read(lambda tx: episodes_steps.existing(tx, id))
-        )
-
-    def replay(self, id: str) -> episodes_steps.Replay:
-        """An episode step by step, with the present state of each of its files.
-
-        id: the episode's id, or the beginning of it
-
-        Example: recollect episode replay e-4k9w2c
-        """
-        row = self._project_space.read(lambda tx: episodes_steps.existing(tx, id))
-        return episodes_steps.replay(row, self._tree().stamp)
-
-    def learnings(self, since: str = "", limit: int = 30) -> tuple[aging.Day, ...]:
-        """The errors that came up, by day, each with what resolved it.
-
-        since: only since this time, such as 2026-01-06 or "a week ago"
-        limit: at most so many days, the newest
-
-        Example: recollect learnings --since "a week ago"
-        """
-        if not self._project_space.present():
-            return ()
-        start = recall_steps.moment(since, self._clock())
-        found = self._project_space.read(lambda tx: episodes_steps.learnings(tx, start, limit))
-        return tuple(found)
-
-    # ---------------------------------------------------------------- consolidation
-
-    def consolidate(self, dry_run: bool = False, if_due: bool = False) -> steps.Consolidated:
-        """Make lessons of what happened, merge what says the same, archive what has faded.
-
-        dry_run: change nothing, show what would be done and why
-        if_due: only if a week has passed since the last time, or it left something over
-
-        Example: recollect consolidate --dry-run
-        Example: recollect consolidate
-        """
-        space = self._project_space
-        if not space.present():
-            return steps.Consolidated(not dry_run, 0)
-        self._write_recalls()
-        means = steps.Means(self._clock, new_id, self._meaning())
-        if dry_run:
-            return steps.preview(space, means)
-        return steps.run(space, new_id("r"), means, if_due)
-
-    def undo_consolidation(self) -> steps.Undone:
-        """Take back the last consolidation: everything is exactly as it was before.
-
-        Example: recollect consolidate undo
-        """
-        self._write_recalls()
-        now = self._clock()
-        return self._project_space.write(lambda tx: steps.undo(tx, now))
-
-    # ---------------------------------------------------------------- links
-
-    def link(
-        self, source: str, relation: str, target: str, reason: str = "", remove: bool = False
-    ) -> Link:
-        """Connect two records; a link can be followed from both ends.
-
-        source: an id or address
-        relation: derived_from, related_to, contradicts, elaborates, example_of, supersedes or
-            superseded_by
-        target: another id or address
-        reason: why they belong together
-        remove: end the link instead
-
-        Example: recollect link m-4k9w2c elaborates m-8x1b7d
-        """
-        now = self._clock()
-        found, (one, other) = self._space_with(source, target)
-        space = self._writable(found)
-        if not remove:
-            return space.write(
-                lambda tx: recall_steps_links.link(
-                    tx, (one, other), relation, reason, self.origin, now
-                )
-            )
-        if not space.write(lambda tx: recall_steps_links.unlink(tx, (one, other), relation, now)):
-            raise NotFound("there is no such link", where=f"{source} {relation} {target}")
-        return Link(one, relation, other, reason, self.origin, now)
-
-    def _space_with(self, *addresses: str) -> tuple[Database, list[str]]:
-        """The space that has all these records, and what they are called in links."""
-        for space in (self._project_space, self._user_space):
-            if space.present():
-                refs = space.read(
-                    lambda tx: [recall_steps_links.ref_of(tx, one) for one in addresses]
-                )
-                if all(refs):
-                    return space, refs
-        several = "they must be records of one space" if len(addresses) > 1 else ""
-        raise NotFound(
-            "there is no such record",
-            where=", ".join(addresses),
-            hint=several or "`recollect list` shows what there is",
-        )
-
-    def links(
-        self, id: str, depth: int = 1, format: str = "", relation: Sequence[str] = ()
-    ) -> recall_steps_links.Linked:
-        """What is linked to a record, in both directions, over so many steps.
-
-        id: an id or address
-        depth: how many steps to follow
-        format: the graph as json, dot or mermaid
-        relation: only these, as seen on the way: source_of, superseded_by, … (repeat for several)
-
-        Example: recollect links m-4k9w2c --depth 2
-        Example: recollect links m-4k9w2c --depth 3 --format mermaid
-        """
-        space, (start,) = self._space_with(id)
-        return space.read(lambda tx: recall_steps_links.follow(tx, start, depth, relation, format))
+def learn_from_finished_work(
+    context: Context, task_done: bool = False
+) -> steps_finished_work.Settled:
+    """Build episodes of finished work and consolidate, if the settings want that."""
+    if not context.settings.consolidate:
+        return steps_finished_work.Settled()
+    recall_operations.write_recalls(context)
+    means = steps.Means(context.clock, new_id, context.embedder())
+    return steps_finished_work.settle(context.project_space, new_id("r"), means, task_done)

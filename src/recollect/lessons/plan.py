@@ -2,7 +2,7 @@
 
 Decides which tasks are of one sort and become a pattern, which resolved errors become pitfalls,
 and which existing memories gain evidence instead. What memories do among themselves is decided in
-`core.reconcile`, what fades in `core.lifecycle`. A source is never deleted. Nothing derived is
+`memory.duplicates`, what fades in `memory.lifecycle`. A source is never deleted. Nothing derived is
 more trusted than the least trusted of what it is derived from, and what one session tells twice
 counts once. It does not know the store; `validate` proves a plan before it is applied.
 """

@@ -1,7 +1,7 @@
 """Whether a consolidation plan may be applied: every law it has to keep, checked one by one.
 
 A plan is checked against the episodes and memories it was made from, also when somebody else
-than `core.distill` made it. It does not repair anything: a plan that breaks a law is refused
+than `lessons.plan` made it. It does not repair anything: a plan that breaks a law is refused
 whole, and the error names the step and the law.
 """
 

@@ -1,6 +1,6 @@
 """The steps of a consolidation, as values: what each would change, and why.
 
-A plan is data: it can be shown, checked (`core.distill_checks`), applied in one transaction and
+A plan is data: it can be shown, checked (`lessons.plan_rules`), applied in one transaction and
 undone. Nothing here decides anything.
 """
 

@@ -2,7 +2,7 @@
 pitfall of an error.
 
 A lesson says only what the episodes have in common: where the work was done, which checks passed,
-what went wrong on the way. Which episodes belong together is decided in `core.distill`.
+what went wrong on the way. Which episodes belong together is decided in `lessons.plan`.
 """
 
 from __future__ import annotations

@@ -5,165 +5,177 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ..agents.operations import Agents
+from ..agents import operations as agents_operations
 from ..agents.settings import plan_io
-from ..context import new_id
+from ..context import Context, new_id
 from ..errors import StoreError
 from ..index import steps_vectors as index_steps_vectors
 from ..lessons import steps as lessons_steps
 from ..project import find_project, mark_project, stores_below
+from ..recall import operations as recall_operations
 from ..recall import steps_reindex as recall_steps_reindex
 from ..text import display
 from . import steps, steps_adopt
 
 
-class Upkeep(Agents):
-    """Make, measure, prove, copy and examine the store."""
+def initialise(
+    context: Context,
+    agent: Sequence[str] = (),
+    scope: str = "user",
+    yes: bool = False,
+    check: bool = False,
+    remove: bool = False,
+    print: bool = False,
+    import_: bool = False,
+) -> plan_io.Initialised:
+    """Give this project a memory of its own, and connect the agents on this machine to it.
 
-    def init(
-        self,
-        agent: Sequence[str] = (),
-        scope: str = "user",
-        yes: bool = False,
-        check: bool = False,
-        remove: bool = False,
-        print: bool = False,
-        import_: bool = False,
-    ) -> plan_io.Initialised:
-        """Give this project a memory of its own, and connect the agents on this machine to it.
+    agent: only this agent: claude-code, codex, gemini, opencode or cursor (repeat for several);
+        without it, all that are found
+    scope: user (your own settings, for all projects) or project (the repository's)
+    yes: write the agents' settings without asking; a backup of each file is kept
+    check: change nothing, say whether all is connected
+    remove: take our entries out of the agents' settings; the memory stays
+    print: change nothing, show what would be written
+    import_: also bring this project's past conversations into the archive
 
-        agent: only this agent: claude-code, codex, gemini, opencode or cursor (repeat for several);
-            without it, all that are found
-        scope: user (your own settings, for all projects) or project (the repository's)
-        yes: write the agents' settings without asking; a backup of each file is kept
-        check: change nothing, say whether all is connected
-        remove: take our entries out of the agents' settings; the memory stays
-        print: change nothing, show what would be written
-        import_: also bring this project's past conversations into the archive
+    Example: recollect init
+    Example: recollect init --yes --import
+    Example: recollect init --agent claude-code --yes
+    Example: recollect init --remove --yes
+    """
+    from ..agents import connections
 
-        Example: recollect init
-        Example: recollect init --yes --import
-        Example: recollect init --agent claude-code --yes
-        Example: recollect init --remove --yes
-        """
-        from ..agents import connections
-
-        write = yes and not (check or print)
-        stamp = display.moment(self._clock())
-        changes = connections.connect(self.project, self.environment, agent, scope, remove, "")
-        # A store that is refused ends it here: no agent's settings are written.
-        created = not (check or print or remove) and self._make_project()
-        if write:
-            changes = connections.connect(
-                self.project, self.environment, agent, scope, remove, stamp
-            )
-        imported, past = None, 0
-        if not (check or print or remove):
-            imported = self.import_transcripts() if import_ else None
-            past = 0 if import_ else self._unread()
-        return plan_io.Initialised(
-            self.project.root,
-            self.project.database,
-            created,
-            changes,
-            write,
-            check,
-            stores_below(find_project(self.project.root)),
-            past,
-            imported,
-            remove,
-            os.path.exists(self.project.database),
-            connections.backups(self.environment),
-            warning=connections.warning() if changes and not remove else "",
+    write = yes and not (check or print)
+    stamp = display.moment(context.clock())
+    changes = connections.connect(context.project, context.environment, agent, scope, remove, "")
+    # A store that is refused ends it here: no agent's settings are written.
+    created = not (check or print or remove) and _make_project(context)
+    if write:
+        changes = connections.connect(
+            context.project, context.environment, agent, scope, remove, stamp
         )
+    imported, past = None, 0
+    if not (check or print or remove):
+        imported = agents_operations.import_transcripts(context) if import_ else None
+        past = 0 if import_ else agents_operations.unread(context)
+    return plan_io.Initialised(
+        context.project.root,
+        context.project.database,
+        created,
+        changes,
+        write,
+        check,
+        stores_below(find_project(context.project.root)),
+        past,
+        imported,
+        remove,
+        os.path.exists(context.project.database),
+        connections.backups(context.environment),
+        warning=connections.warning() if changes and not remove else "",
+    )
 
-    def _make_project(self) -> bool:
-        created = not os.path.exists(self.project.database)
-        if self.settings.mode != "incognito":
-            mark_project(self.project)
-        self._project_space.write(lambda tx: tx.one("SELECT 1"))
-        return created
 
-    def stats(self) -> steps.Stats:
-        """Counts of everything that is kept, by kind, layer and status.
+def _make_project(context: Context) -> bool:
+    created = not os.path.exists(context.project.database)
+    if context.settings.mode != "incognito":
+        mark_project(context.project)
+    context.project_space.write(lambda tx: tx.one("SELECT 1"))
+    return created
 
-        Example: recollect stats --json
-        """
-        self._write_recalls()
-        now = self._clock()
-        found = steps.stats(self._project_space, self._user_space, now)
-        told = self._project_space.read(lambda tx: lessons_steps.state(tx, now))
-        return found._replace(consolidation=told)
 
-    def rebuild(self, missing: bool = False) -> index_steps_vectors.Rebuilt:
-        """Make the search index again from what is stored: words, then meaning.
+def stats(context: Context) -> steps.Stats:
+    """Counts of everything that is kept, by kind, layer and status.
 
-        Nothing else changes, and everything is found meanwhile.
+    Example: recollect stats --json
+    """
+    recall_operations.write_recalls(context)
+    now = context.clock()
+    found = steps.stats(context.project_space, context.user_space, now)
+    told = context.project_space.read(lambda tx: lessons_steps.state(tx, now))
+    return found._replace(consolidation=told)
 
-        missing: only the vectors that are not made yet
 
-        Example: recollect rebuild
-        Example: recollect rebuild --missing
-        """
-        for space in self._present():
-            space.refit()
-        indexed = 0 if missing else self._index(self._present(), recall_steps_reindex.rebuild)
-        made = self._make_vectors()
-        embedder = self._meaning()
-        return index_steps_vectors.Rebuilt(indexed, made, embedder.id if embedder else "")
+def rebuild(context: Context, missing: bool = False) -> index_steps_vectors.Rebuilt:
+    """Make the search index again from what is stored: words, then meaning.
 
-    def backup(self, path: str) -> steps.BackedUp:
-        """Write a whole copy of the project's store to a new file, safely while others write.
+    Nothing else changes, and everything is found meanwhile.
 
-        path: the new file; an existing one is never overwritten
+    missing: only the vectors that are not made yet
 
-        Example: recollect backup ~/memory-copy.db
-        """
-        target = os.path.abspath(os.path.expanduser(path))
-        return steps.BackedUp(target, self._project_space.backup(target))
-
-    def adopt(self, trust: bool = False) -> steps_adopt.Adopted:
-        """Make the project's store yours when it was made elsewhere: by a backup, or by a stranger.
-
-        trust: it is your own: all of it stays in force; without it, its memories are kept in
-            quarantine until you confirm them
-
-        Example: recollect adopt
-        Example: recollect adopt --trust
-        """
-        return steps_adopt.adopt(self._project_space, self.project.database, trust, self.origin)
-
-    def doctor(self) -> steps.Diagnosis:
-        """Prove that a write can be read back, and say what is degraded.
-
-        Example: recollect doctor
-        """
-        spaces = {"project": self._project_space, "user": self._user_space}
-        from ..agents import connections
-
-        found = steps.examine(spaces, self.settings.mode, new_id("check"), self._clock())
-        checks = (*found.checks, *connections.checks(self.project, self.environment))
-        checks += self._search_checks()
-        checks += self._consolidation_checks()
-        checks += tuple(
-            steps.Check("stores below", False, f"not used, as it belongs to this project: {path}")
-            for path in stores_below(self.project)
+    Example: recollect rebuild
+    Example: recollect rebuild --missing
+    """
+    for space in context.present_spaces():
+        space.refit()
+    indexed = (
+        0
+        if missing
+        else recall_operations.index_spaces(
+            context, context.present_spaces(), recall_steps_reindex.rebuild
         )
-        return steps.Diagnosis(all(check.ok for check in checks), checks)
+    )
+    made = recall_operations.make_vectors(context)
+    embedder = context.embedder()
+    return index_steps_vectors.Rebuilt(indexed, made, embedder.id if embedder else "")
 
-    def _consolidation_checks(self) -> tuple[steps.Check, ...]:
-        """Whether what happened becomes what is known."""
-        space, now = self._project_space, self._clock()
-        try:
-            examined = space.read(lambda tx: lessons_steps.examined(tx, now))
-        except StoreError:
-            return ()  # the store's own check says why
-        return (examined,)
 
-    def _search_checks(self) -> tuple[steps.Check, ...]:
-        """Whether things are found by meaning, and what is in the way."""
-        try:
-            held = [space.read(index_steps_vectors.coverage) for space in self._present()]
-        except StoreError as error:
-            return (steps.Check("meaning", False, str(error)),)
-        return (index_steps_vectors.examined(self._meaning(), held),)
+def backup(context: Context, path: str) -> steps.BackedUp:
+    """Write a whole copy of the project's store to a new file, safely while others write.
+
+    path: the new file; an existing one is never overwritten
+
+    Example: recollect backup ~/memory-copy.db
+    """
+    target = os.path.abspath(os.path.expanduser(path))
+    return steps.BackedUp(target, context.project_space.backup(target))
+
+
+def adopt(context: Context, trust: bool = False) -> steps_adopt.Adopted:
+    """Make the project's store yours when it was made elsewhere: by a backup, or by a stranger.
+
+    trust: it is your own: all of it stays in force; without it, its memories are kept in
+        quarantine until you confirm them
+
+    Example: recollect adopt
+    Example: recollect adopt --trust
+    """
+    return steps_adopt.adopt(context.project_space, context.project.database, trust, context.origin)
+
+
+def doctor(context: Context) -> steps.Diagnosis:
+    """Prove that a write can be read back, and say what is degraded.
+
+    Example: recollect doctor
+    """
+    spaces = {"project": context.project_space, "user": context.user_space}
+    from ..agents import connections
+
+    found = steps.examine(spaces, context.settings.mode, new_id("check"), context.clock())
+    checks = (*found.checks, *connections.checks(context.project, context.environment))
+    checks += _search_checks(context)
+    checks += _consolidation_checks(context)
+    checks += tuple(
+        steps.Check("stores below", False, f"not used, as it belongs to this project: {path}")
+        for path in stores_below(context.project)
+    )
+    return steps.Diagnosis(all(check.ok for check in checks), checks)
+
+
+def _consolidation_checks(context: Context) -> tuple[steps.Check, ...]:
+    """Whether what happened becomes what is known."""
+    space, now = context.project_space, context.clock()
+    try:
+        examined = space.read(lambda tx: lessons_steps.examined(tx, now))
+    except StoreError:
+        return ()  # the store's own check says why
+    return (examined,)
+
+
+def _search_checks(context: Context) -> tuple[steps.Check, ...]:
+    """Whether things are found by meaning, and what is in the way."""
+    try:
+        held = [space.read(index_steps_vectors.coverage) for space in context.present_spaces()]
+    except StoreError as error:
+        return (steps.Check("meaning", False, str(error)),)
+    return (index_steps_vectors.examined(context.embedder(), held),)

@@ -26,7 +26,7 @@ _Note = tuple[str, object, tuple[str, ...]]
 
 
 def statement(memory: Memory) -> tuple[str, str]:
-    """A memory as `core.similar` compares it."""
+    """A memory as `memory.similarity` compares it."""
     return memory.subject, memory.text
 
 

@@ -1,9 +1,9 @@
 """How a memory ages: when it is weak enough to be archived, what pruning would take, and how
 feedback moves it.
 
-Strength itself is `core.rank.strength`, computed when read. Nothing here deletes: the answer is
-always a plan of what to archive and why, which is shown before it is applied. It does not know the
-store.
+Strength itself is `memory.strength.strength`, computed when read. Nothing here deletes: the answer
+is always a plan of what to archive and why, which is shown before it is applied. It does not know
+the store.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a record adds to a match: trust and strength nudge, and its text is cut to be read.
 
 The factors are bounded, so that nothing outranks a clearly better match by being trusted, fresh
-or often used. It does not know how the match was found: see `core.fuse`.
+or often used. It does not know how the match was found: see `recall.ranking`.
 """
 
 from __future__ import annotations

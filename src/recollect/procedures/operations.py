@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ..context import new_id
+from ..context import Context, new_id
 from ..documents.input_files_io import records, text_of
 from ..errors import Refused
 from ..fast_typing import TypedDict, Unpack
 from ..memory import patterns
 from ..memory import steps_patterns as memory_steps_patterns
-from ..memory.operations import Memories
 from ..project import write_private
 from ..types.records import Json, Learned
 from . import skills
@@ -35,150 +34,154 @@ class ProcedureParts(TypedDict, total=False):
     exit_criteria: Sequence[str]
 
 
-class Procedures(Memories):
-    """Procedures and patterns."""
+def learn_procedure(
+    context: Context, name: str, description: str, **parts: Unpack[ProcedureParts]
+) -> procedures_steps.Shown:
+    """Keep a way of doing something: what it needs, its steps, and when it is done.
 
-    def learn_procedure(
-        self, name: str, description: str, **parts: Unpack[ProcedureParts]
-    ) -> procedures_steps.Shown:
-        """Keep a way of doing something: what it needs, its steps, and when it is done.
+    name: its name in kebab-case, such as add-endpoint
+    description: what it does and when to use it, in a sentence
 
-        name: its name in kebab-case, such as add-endpoint
-        description: what it does and when to use it, in a sentence
+    Example: recollect procedure learn add-endpoint "Add an API endpoint" --step "Read the spec"
+    """
+    procedure = procedures_steps.described(name, description, _parts(parts))
+    row = procedures_steps.prepared(
+        procedure, context.origin, context.origin, context.clock(), new_id("p")
+    )
+    return context.project_space.write(lambda tx: procedures_steps.learn(tx, row))
 
-        Example: recollect procedure learn add-endpoint "Add an API endpoint" --step "Read the spec"
-        """
-        procedure = procedures_steps.described(name, description, _parts(parts))
-        row = procedures_steps.prepared(
-            procedure, self.origin, self.origin, self._clock(), new_id("p")
+
+def list_procedures(context: Context, limit: int = 100) -> tuple[procedures_steps.Shown, ...]:
+    """The procedures that are known, with how often they worked.
+
+    limit: at most so many
+
+    Example: recollect procedure list
+    """
+    if not context.project_space.present():
+        return ()
+    return tuple(context.project_space.read(lambda tx: procedures_steps.listing(tx, limit)))
+
+
+def show_procedure(context: Context, name: str) -> procedures_steps.Shown:
+    """One procedure whole.
+
+    name: its name, or the id of any version of it
+
+    Example: recollect procedure show add-endpoint
+    """
+    return procedures_steps.shown(
+        context.project_space.read(lambda tx: procedures_steps.existing(tx, name))
+    )
+
+
+def use_procedure(context: Context, name: str, result: str = "success") -> procedures_steps.Shown:
+    """Count how a use of a procedure ended.
+
+    name: its name
+    result: success or failure
+
+    Example: recollect procedure use add-endpoint --result failure
+    """
+    now = context.clock()
+    return context.project_space.write(lambda tx: procedures_steps.use(tx, name, result, now))
+
+
+def revise_procedure(
+    context: Context, name: str, description: str = "", **parts: Unpack[ProcedureParts]
+) -> procedures_steps.Shown:
+    """Change a procedure: a new version with what is given in place of what it said there.
+
+    name: its name
+    description: what it does and when to use it
+
+    Example: recollect procedure revise add-endpoint --step "Read the spec" --step "Write it"
+    """
+    now, id = context.clock(), new_id("p")
+    held = show_procedure(context, name).procedure
+    new = procedures_steps.changed(held, description, _parts(parts))
+    row = procedures_steps.prepared(new, context.origin, context.origin, now, id)
+    return context.project_space.write(lambda tx: procedures_steps.revise(tx, name, row, now))
+
+
+def accept_procedure(context: Context, name: str) -> procedures_steps.Shown:
+    """Stand behind a procedure that was proposed or came from a file: it is in use then.
+
+    name: its name
+
+    Example: recollect procedure accept add-endpoint
+    """
+    now, id = context.clock(), new_id("p")
+    return context.project_space.write(
+        lambda tx: procedures_steps.accept(tx, name, context.origin, now, id)
+    )
+
+
+def export_procedure(context: Context, name: str, folder: str = "") -> procedures_steps.Exported:
+    """A procedure as SKILL.md: printed, or written to FOLDER/NAME/SKILL.md.
+
+    name: its name
+    folder: a folder of skills; an existing SKILL.md of the same name is replaced
+
+    Example: recollect procedure export add-endpoint --folder .claude/skills
+    """
+    shown = show_procedure(context, name)
+    text = skills.to_skill_md(shown.procedure)
+    notes = tuple(filter(None, [skills.beyond_convention(shown.procedure)]))
+    if not folder:
+        return procedures_steps.Exported(shown.name, text, notes=notes)
+    if shown.status != "active":
+        raise Refused(
+            f"the procedure is {shown.status}: as a skill it would be followed",
+            where=shown.name,
+            hint="a person accepts it with `recollect procedure accept`",
         )
-        return self._project_space.write(lambda tx: procedures_steps.learn(tx, row))
+    place = os.path.join(os.path.abspath(os.path.expanduser(folder)), shown.name)
+    os.makedirs(place, exist_ok=True)
+    path = os.path.join(place, "SKILL.md")
+    write_private(path, text)
+    return procedures_steps.Exported(shown.name, text, path, notes)
 
-    def procedures(self, limit: int = 100) -> tuple[procedures_steps.Shown, ...]:
-        """The procedures that are known, with how often they worked.
 
-        limit: at most so many
+def load_procedure(context: Context, path: str) -> procedures_steps.Shown:
+    """Read a procedure from a SKILL.md; one that an agent loads waits for a person's accept.
 
-        Example: recollect procedure list
-        """
-        if not self._project_space.present():
-            return ()
-        return tuple(self._project_space.read(lambda tx: procedures_steps.listing(tx, limit)))
+    path: a SKILL.md, or the folder it is in
 
-    def procedure(self, name: str) -> procedures_steps.Shown:
-        """One procedure whole.
+    Example: recollect procedure load .claude/skills/add-endpoint/SKILL.md
+    """
+    procedure = skills.from_skill_md(text_of(path, _LARGEST_SKILL, "SKILL.md"))
+    label = "user" if context.origin == "user" else "import"
+    now = context.clock()
+    row = procedures_steps.prepared(procedure, context.origin, label, now, new_id("p"))
+    return context.project_space.write(lambda tx: procedures_steps.learn(tx, row))
 
-        name: its name, or the id of any version of it
 
-        Example: recollect procedure show add-endpoint
-        """
-        return procedures_steps.shown(
-            self._project_space.read(lambda tx: procedures_steps.existing(tx, name))
-        )
+def load_patterns(context: Context, path: str) -> tuple[Learned, ...]:
+    """Read patterns from JSON: one or a list of them in a file, or all files of a folder.
 
-    def use_procedure(self, name: str, result: str = "success") -> procedures_steps.Shown:
-        """Count how a use of a procedure ended.
+    path: the file or folder; one that an agent loads waits for a person's confirmation
 
-        name: its name
-        result: success or failure
+    Example: recollect pattern load patterns.json
+    """
+    found = [patterns.from_json(one) for one in records(path)]
+    label = "user" if context.origin == "user" else "import"
+    now = context.clock()
+    ready = [
+        memory_steps_patterns.prepared(one, context.origin, label, now, new_id("m"))
+        for one in found
+    ]
+    return context.project_space.write(lambda tx: memory_steps_patterns.load(tx, ready, now))
 
-        Example: recollect procedure use add-endpoint --result failure
-        """
-        now = self._clock()
-        return self._project_space.write(lambda tx: procedures_steps.use(tx, name, result, now))
 
-    def revise_procedure(
-        self, name: str, description: str = "", **parts: Unpack[ProcedureParts]
-    ) -> procedures_steps.Shown:
-        """Change a procedure: a new version with what is given in place of what it said there.
+def show_pattern(context: Context, id: str) -> dict[str, Json]:
+    """A pattern as JSON: conditions, right and wrong way, evidence, links.
 
-        name: its name
-        description: what it does and when to use it
+    id: its id, or the id that it was loaded with
 
-        Example: recollect procedure revise add-endpoint --step "Read the spec" --step "Write it"
-        """
-        now, id = self._clock(), new_id("p")
-        held = self.procedure(name).procedure
-        new = procedures_steps.changed(held, description, _parts(parts))
-        row = procedures_steps.prepared(new, self.origin, self.origin, now, id)
-        return self._project_space.write(lambda tx: procedures_steps.revise(tx, name, row, now))
-
-    def accept_procedure(self, name: str) -> procedures_steps.Shown:
-        """Stand behind a procedure that was proposed or came from a file: it is in use then.
-
-        name: its name
-
-        Example: recollect procedure accept add-endpoint
-        """
-        now, id = self._clock(), new_id("p")
-        return self._project_space.write(
-            lambda tx: procedures_steps.accept(tx, name, self.origin, now, id)
-        )
-
-    def export_procedure(self, name: str, folder: str = "") -> procedures_steps.Exported:
-        """A procedure as SKILL.md: printed, or written to FOLDER/NAME/SKILL.md.
-
-        name: its name
-        folder: a folder of skills; an existing SKILL.md of the same name is replaced
-
-        Example: recollect procedure export add-endpoint --folder .claude/skills
-        """
-        shown = self.procedure(name)
-        text = skills.to_skill_md(shown.procedure)
-        notes = tuple(filter(None, [skills.beyond_convention(shown.procedure)]))
-        if not folder:
-            return procedures_steps.Exported(shown.name, text, notes=notes)
-        if shown.status != "active":
-            raise Refused(
-                f"the procedure is {shown.status}: as a skill it would be followed",
-                where=shown.name,
-                hint="a person accepts it with `recollect procedure accept`",
-            )
-        place = os.path.join(os.path.abspath(os.path.expanduser(folder)), shown.name)
-        os.makedirs(place, exist_ok=True)
-        path = os.path.join(place, "SKILL.md")
-        write_private(path, text)
-        return procedures_steps.Exported(shown.name, text, path, notes)
-
-    def load_procedure(self, path: str) -> procedures_steps.Shown:
-        """Read a procedure from a SKILL.md; one that an agent loads waits for a person's accept.
-
-        path: a SKILL.md, or the folder it is in
-
-        Example: recollect procedure load .claude/skills/add-endpoint/SKILL.md
-        """
-        procedure = skills.from_skill_md(text_of(path, _LARGEST_SKILL, "SKILL.md"))
-        label = "user" if self.origin == "user" else "import"
-        now = self._clock()
-        row = procedures_steps.prepared(procedure, self.origin, label, now, new_id("p"))
-        return self._project_space.write(lambda tx: procedures_steps.learn(tx, row))
-
-    # ---------------------------------------------------------------- patterns
-
-    def load_patterns(self, path: str) -> tuple[Learned, ...]:
-        """Read patterns from JSON: one or a list of them in a file, or all files of a folder.
-
-        path: the file or folder; one that an agent loads waits for a person's confirmation
-
-        Example: recollect pattern load patterns.json
-        """
-        found = [patterns.from_json(one) for one in records(path)]
-        label = "user" if self.origin == "user" else "import"
-        now = self._clock()
-        ready = [
-            memory_steps_patterns.prepared(one, self.origin, label, now, new_id("m"))
-            for one in found
-        ]
-        return self._project_space.write(lambda tx: memory_steps_patterns.load(tx, ready, now))
-
-    def pattern(self, id: str) -> dict[str, Json]:
-        """A pattern as JSON: conditions, right and wrong way, evidence, links.
-
-        id: its id, or the id that it was loaded with
-
-        Example: recollect pattern show sem-001
-        """
-        return self._project_space.read(lambda tx: memory_steps_patterns.shown(tx, id))
+    Example: recollect pattern show sem-001
+    """
+    return context.project_space.read(lambda tx: memory_steps_patterns.shown(tx, id))
 
 
 def _parts(given: ProcedureParts) -> dict[str, Sequence[str]]:

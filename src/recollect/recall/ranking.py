@@ -341,7 +341,7 @@ def newest_first(
     question: Question, candidates: Sequence[Candidate], scores: Sequence[float]
 ) -> list[float]:
     """The scores with the newer of two that seem to be about the same thing just above the older
-    one. Whether it replaces the older one is for others to say: see `core.replaced`.
+    one. Whether it replaces the older one is for others to say: see `recall.replaced`.
 
     It is among the first hits, said by the same side, almost as good, with the same words of the
     question in it and none of its names missing. Who asks about a certain time does not ask for

@@ -73,7 +73,7 @@ class Question(NamedTuple):
     around: int = 0
     explain: bool = False
     seen: tuple[str, ...] | None = None
-    """Who may see the answer, when nobody asked for it: see `flows.layers`."""
+    """Who may see the answer, when nobody asked for it: see `memory.steps_layers`."""
     without: frozenset[tuple[str, int]] = frozenset()
     """What is not there, by reference and number, for whoever measures."""
 

@@ -1,6 +1,7 @@
 """Measure recall on the user's own history: gather questions, ask them all, say what was found.
 
-Nothing is written, and no recall is counted. `core.questions` decides what can be asked.
+Nothing is written, and no recall is counted. `recall.evaluation_questions` decides
+what can be asked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Search past sessions: everything that was ever said, whether or not it left a window.
 
 The words index picks the candidates. The general search ranks them, or the plain scoring of
-`core.session_recall` does.
+`recall.session_scoring` does.
 """
 
 from __future__ import annotations

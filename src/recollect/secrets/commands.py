@@ -1,8 +1,8 @@
 """Command lines that hold a password: which programs take one, and where it stands.
 
-A table of shapes, as `core.secret_formats`. Most letters mean something else to other programs
+A table of shapes, as `secrets.formats`. Most letters mean something else to other programs
 (`mkdir -p`, `ssh -p 22`, `docker run -p 80:80`), so each option is tied to its program. Whether a
-password stands there, or a variable, a port, an example, is decided in `core.secret_rules`.
+password stands there, or a variable, a port, an example, is decided in `secrets.rules`.
 """
 
 from __future__ import annotations

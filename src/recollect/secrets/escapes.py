@@ -1,7 +1,7 @@
 """Escape sequences of terminals, and characters that are written out: they hide secrets.
 
 In `ESC[31mghp_…` the letter of the sequence stands before the token like a letter of a word, and in
-`\\u003dghp_…` a digit does. The search (`core.secret_search`) reads such a text twice more: with
+`\\u003dghp_…` a digit does. The search (`secrets.search`) reads such a text twice more: with
 spaces in place of the sequences, and without them. It does not know what a secret looks like.
 """
 

@@ -1,8 +1,8 @@
 """The published formats of secrets: what a token of each issuer looks like, and the places in
-headers and addresses where a secret stands; those in command lines are in `core.secret_commands`.
+headers and addresses where a secret stands; those in command lines are in `secrets.commands`.
 
 Tables of shapes, nothing else. Whether a match is a real secret or an example is decided in
-`core.secret_rules`; `core.secrets` does the searching.
+`secrets.rules`; `secrets.redaction` does the searching.
 
 With `re.ASCII`, `\\w` is a letter, a digit or an underscore and `[^\\W_]` a letter or a digit. No
 pattern nests quantifiers, and an open tail has nothing behind it that could send it back.

@@ -1,8 +1,9 @@
 """Secrets in names: in what others call a session, a note, a task or a transcript.
 
-A text is kept without its secrets (`core.secrets`); a name without a part of it would be another
-name. So a name that a person gives is refused, and one that an agent or a framework gives becomes
-its digest: the same name again is the same digest. It does not know what is called by the name.
+A text is kept without its secrets (`secrets.redaction`); a name without a part of it would be
+another name. So a name that a person gives is refused, and one that an agent or a framework gives
+becomes its digest: the same name again is the same digest. It does not know what is called by the
+name.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Everything passes here before it is stored and again before a model sees it. A secret becomes
 `[REDACTED:<type>]`, a `<private>` span becomes `[PRIVATE]`. Where the secrets are is found by
-`core.secret_search`; this module rewrites the text or the JSON. It does not know who wrote it or
+`secrets.search`; this module rewrites the text or the JSON. It does not know who wrote it or
 where it goes.
 """
 

@@ -1,7 +1,7 @@
 """Which strings are secrets: the names that announce one, and what its value has to look like.
 
 Decides by shape alone, for one name and one value at a time. Where in a text they stand, and what
-becomes of them, is the business of `core.secrets`.
+becomes of them, is the business of `secrets.redaction`.
 """
 
 from __future__ import annotations

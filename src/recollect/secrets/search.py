@@ -1,12 +1,12 @@
 """Where in a text the secrets are.
 
 Knows places: long runs of token characters, broken lines, key blocks, headers and commands; names
-with a value are found by `core.secret_values`. What is a secret in such a place is asked of
-`core.secret_formats` and `core.secret_rules`; what becomes of it is the business of `core.secrets`.
+with a value are found by `secrets.values`. What is a secret in such a place is asked of
+`secrets.formats` and `secrets.rules`; what becomes of it is the business of `secrets.redaction`.
 
 Text without secrets costs little, because the search runs over an ASCII shadow of the text (one
 character for each, so that offsets agree), and a pattern is tried only where a fixed text was found
-(`core.glance`). No place is looked at more than a bounded number of times.
+(`secrets.word_scan`). No place is looked at more than a bounded number of times.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Values under a name that announces a secret: `API_KEY=…`, `"password": "…"`, `--token …`.
 
 Knows how names and values are joined: by assignment, in pairs, as options, as the default of a
-variable. What a name announces and which values are secrets is asked of `core.secret_rules`.
+variable. What a name announces and which values are secrets is asked of `secrets.rules`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Both need the words of the text, and words repeat: each is judged once and remembered, so a glance
 costs one look into a table for each word. The table starts empty, and a hook starts cold: a glance
 is worth its cost in a long text, once a lot of text has been seen. It does not know what a secret
-looks like (`core.secret_search`), nor where in the text the words stand.
+looks like (`secrets.search`), nor where in the text the words stand.
 """
 
 from __future__ import annotations

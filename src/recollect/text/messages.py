@@ -2,7 +2,7 @@
 
 Decides: which blocks a message may hold, how it reads as text, which blocks of ours are taken
 out at the door, when a call id is a duplicate. Does not know how any provider writes messages
-(`core.wire` does), nor what a message costs (`core.tokens` does).
+(`providers.formats` does), nor what a message costs (`text.tokens` does).
 
 The blocks of the normal form, all plain dicts:
 

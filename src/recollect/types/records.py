@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     SafeText = NewType("SafeText", str)
 else:
     SafeText = str
-"""Text that the scrubber has seen. Only `core.secrets` makes it; the store takes nothing else."""
+"""Text that the scrubber has seen. Only `secrets.redaction` makes it; SQL takes nothing else."""
 
 Json = Any
 """A value that `json` can write: the shape is checked where it enters."""

@@ -12,7 +12,7 @@ from ..errors import Refused
 from .records import ORIGINS
 
 NOTE_DAYS = 30
-"""How long a note lasts that a tool, a file or a web page gave: see `core.lifecycle.is_over`."""
+"""How long a note lasts that a tool, a file or a web page gave: see `memory.lifecycle.is_over`."""
 
 _BINDING = frozenset({"policy", "preference", "decision", "architecture", "workflow"})
 
@@ -58,7 +58,7 @@ def status_of(kind: str, label: str) -> str:
     """Return the status in which a memory of this kind and label is used.
 
     What a tool gave is active as a note only: it is never shown unasked, and ends by itself. A rule
-    in pasted text is proposed (`flows.capture`).
+    in pasted text is proposed (`capture.steps`).
     """
     if label in ("system", "user"):
         return "active"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ..context import Opened
+from ..context import Context
 from ..errors import InvalidInput
 from ..fast_typing import TYPE_CHECKING, TypedDict, Unpack
 from ..recall import steps_show as recall_steps_show
@@ -32,114 +32,130 @@ class RequestAbout(TypedDict, total=False):
     model: str
 
 
-class Windows(Opened):
-    """Prepare, shrink after a refusal, trim, look at the newest messages."""
+def prepare(
+    context: Context, session: str, context_window: int, **about: Unpack[RequestAbout]
+) -> steps.Prompt:
+    """The messages to send next: the window, trimmed before it gets too long.
 
-    def prepare(
-        self, session: str, context_window: int, **about: Unpack[RequestAbout]
-    ) -> steps.Prompt:
-        """The messages to send next: the window, trimmed before it gets too long.
+    session: the session's id
+    context_window: how many tokens the model takes
 
-        session: the session's id
-        context_window: how many tokens the model takes
+    Example: recollect session prepare s-1 200000 --max-output 8000 --json
+    """
+    request = _request(context, context_window, about)
+    loaded, plan = compacted(context, session, request, steps_compact.before_sending)
+    prompt = steps.prompt(loaded, plan.changed)
+    context.sent[prompt.session] = steps.sent(loaded, request, prompt)
+    return prompt
 
-        Example: recollect session prepare s-1 200000 --max-output 8000 --json
-        """
-        request = self._request(context_window, about)
-        loaded, plan = self._compacted(session, request, steps_compact.before_sending)
-        prompt = steps.prompt(loaded, plan.changed)
-        self._sent[prompt.session] = steps.sent(loaded, request, prompt)
-        return prompt
 
-    def on_overflow(
-        self, session: str, attempt: int = 1, context_window: int = 0, **about: Unpack[RequestAbout]
-    ) -> steps.Prompt:
-        """The messages to send after the provider refused the prompt as too long.
+def handle_overflow(
+    context: Context,
+    session: str,
+    attempt: int = 1,
+    context_window: int = 0,
+    **about: Unpack[RequestAbout],
+) -> steps.Prompt:
+    """The messages to send after the provider refused the prompt as too long.
 
-        session: the session's id
-        attempt: 1 for the first refusal, then 2 and 3; each keeps less than the one before
-        context_window: how many tokens the model takes; as at the last prepare if not given
+    session: the session's id
+    attempt: 1 for the first refusal, then 2 and 3; each keeps less than the one before
+    context_window: how many tokens the model takes; as at the last prepare if not given
 
-        Example: recollect session overflow s-1 --attempt 1 --context-window 200000 --json
-        """
-        name = self._project_space.read(lambda tx: recall_steps_show.existing(tx, session)).id
-        last = self._sent.get(name)
-        if context_window:
-            request = self._request(context_window, about)
-        elif last:
-            request = last.request
-        else:
-            raise InvalidInput(
-                "context_window is missing: no prompt was prepared here before",
-                where="context_window",
-                hint="Name how many tokens the model takes.",
-            )
-        refused = last.refused if last and attempt > 1 else 0
-        trees = self._trees()
-        loaded, plan = self._compacted(
-            name,
-            request,
-            lambda now: steps_compact.after_refusal(now, attempt, refused, trees),
+    Example: recollect session overflow s-1 --attempt 1 --context-window 200000 --json
+    """
+    name = context.project_space.read(lambda tx: recall_steps_show.existing(tx, session)).id
+    last = context.sent.get(name)
+    if context_window:
+        request = _request(context, context_window, about)
+    elif last:
+        request = last.request
+    else:
+        raise InvalidInput(
+            "context_window is missing: no prompt was prepared here before",
+            where="context_window",
+            hint="Name how many tokens the model takes.",
         )
-        prompt = steps.prompt(loaded, plan.changed)
-        self._sent[name] = steps.sent(loaded, request, prompt, refused or plan.before)
-        return prompt
+    refused = last.refused if last and attempt > 1 else 0
+    trees = git_trees(context)
+    loaded, plan = compacted(
+        context,
+        name,
+        request,
+        lambda now: steps_compact.after_refusal(now, attempt, refused, trees),
+    )
+    prompt = steps.prompt(loaded, plan.changed)
+    context.sent[name] = steps.sent(loaded, request, prompt, refused or plan.before)
+    return prompt
 
-    def trim(self, session: str = "current", to: int = 0) -> steps_compact.Trimmed:
-        """Trim a window by hand; what leaves it stays in the archive and is summarised.
 
-        session: its id, or the beginning of it; the current one by default
-        to: to about so many tokens; half of what there is by default
+def trim_window(context: Context, session: str = "current", to: int = 0) -> steps_compact.Trimmed:
+    """Trim a window by hand; what leaves it stays in the archive and is summarised.
 
-        Example: recollect session trim s-1 --to 20000
-        """
-        if to < 0:
-            raise InvalidInput(f"a number of tokens is not negative: {to}", where="to")
-        request = steps.Request(max(to, 1), counter=self.counter)
-        loaded, plan = self._compacted(session, request, lambda now: steps_compact.by_hand(now, to))
-        return steps_compact.trimmed(loaded.session.id, plan)
+    session: its id, or the beginning of it; the current one by default
+    to: to about so many tokens; half of what there is by default
 
-    def recent(self, session: str = "current", n: int = 20) -> tuple[Stored, ...]:
-        """The newest messages of a session, oldest first.
+    Example: recollect session trim s-1 --to 20000
+    """
+    if to < 0:
+        raise InvalidInput(f"a number of tokens is not negative: {to}", where="to")
+    request = steps.Request(max(to, 1), counter=context.counter)
+    loaded, plan = compacted(context, session, request, lambda now: steps_compact.by_hand(now, to))
+    return steps_compact.trimmed(loaded.session.id, plan)
 
-        session: its id, or the beginning of it; the current one by default
-        n: at most so many
 
-        Example: recollect session recent s-1 --n 5
-        """
-        if n < 1:
-            raise InvalidInput(f"n must be at least 1, not {n}", where="n")
-        return tuple(self._project_space.read(lambda tx: steps.recent(tx, session, n)))
+def recent_messages(context: Context, session: str = "current", n: int = 20) -> tuple[Stored, ...]:
+    """The newest messages of a session, oldest first.
 
-    def _request(self, context_window: int, about: RequestAbout) -> steps.Request:
-        return steps.request_of(
-            context_window,
-            about.get("tools", 0),
-            self.counter,
-            output=about.get("max_output", 0),
-            largest=about.get("max_prompt", 0),
-            system=about.get("system", ""),
-            model=about.get("model", ""),
-        )
+    session: its id, or the beginning of it; the current one by default
+    n: at most so many
 
-    def _compacted(
-        self,
-        session: str,
-        request: steps.Request,
-        decide: Callable[[steps.Loaded], Plan],
-    ) -> tuple[steps.Loaded, Plan]:
-        """Load, decide, keep; again when somebody else moved the window meanwhile."""
-        while True:
-            loaded = self._project_space.read(lambda tx: steps.load(tx, session, request))
-            plan = decide(loaded)
-            if not plan.changed:
-                return loaded, plan
-            kept = self._keep(loaded, plan)
-            if kept is not None:
-                return kept, plan
+    Example: recollect session recent s-1 --n 5
+    """
+    if n < 1:
+        raise InvalidInput(f"n must be at least 1, not {n}", where="n")
+    return tuple(context.project_space.read(lambda tx: steps.recent(tx, session, n)))
 
-    def _keep(self, loaded: steps.Loaded, plan: Plan) -> steps.Loaded | None:
-        trees, now = self._trees(), self._clock()
-        return self._project_space.write(
-            lambda tx: steps_compact.keep(tx, loaded, plan, trees, now)
-        )
+
+def _request(context: Context, context_window: int, about: RequestAbout) -> steps.Request:
+    return steps.request_of(
+        context_window,
+        about.get("tools", 0),
+        context.counter,
+        output=about.get("max_output", 0),
+        largest=about.get("max_prompt", 0),
+        system=about.get("system", ""),
+        model=about.get("model", ""),
+    )
+
+
+def compacted(
+    context: Context,
+    session: str,
+    request: steps.Request,
+    decide: Callable[[steps.Loaded], Plan],
+) -> tuple[steps.Loaded, Plan]:
+    """Load, decide, keep; again when somebody else moved the window meanwhile."""
+    while True:
+        loaded = context.project_space.read(lambda tx: steps.load(tx, session, request))
+        plan = decide(loaded)
+        if not plan.changed:
+            return loaded, plan
+        kept = _keep(context, loaded, plan)
+        if kept is not None:
+            return kept, plan
+
+
+def _keep(context: Context, loaded: steps.Loaded, plan: Plan) -> steps.Loaded | None:
+    trees, now = git_trees(context), context.clock()
+    return context.project_space.write(lambda tx: steps_compact.keep(tx, loaded, plan, trees, now))
+
+
+def git_trees(context: Context) -> steps_compact.Trees:
+    """Return the state of the working tree as git tells it."""
+    if context.project.how != "git":
+        return steps_compact.Trees()
+    from ..freshness import git_state_io
+
+    state = git_state_io.read(context.project.start)
+    return steps_compact.Trees(state.commits, state.status)

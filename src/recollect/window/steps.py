@@ -1,7 +1,7 @@
 """The window of a session: load its state and its messages, and make the prompt of them.
 
 What is loaded is the system prompt, the pinned messages and all from the pointer on: the cost
-is that of the window, not of the archive. Moving the pointer is `flows.compact`.
+is that of the window, not of the archive. Moving the pointer is `window.steps_compact`.
 """
 
 from __future__ import annotations

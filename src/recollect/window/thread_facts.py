@@ -3,7 +3,7 @@
 Decides which facts a summary is made of, and which of them stay when there are too many. A fact
 knows its place in the session, so merging is a union that keeps the newest: it does not matter
 in which order or in which portions messages leave. It does not know how a summary looks
-(`core.summary` does), nor when a trim happens (`core.trim` does).
+(`window.summary` does), nor when a trim happens (`window.trim` does).
 """
 
 from __future__ import annotations

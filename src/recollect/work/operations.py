@@ -7,17 +7,18 @@ import stat
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..context import new_id
+from ..context import Context, new_id
 from ..documents import steps_scratch as documents_steps_scratch
 from ..errors import InvalidInput
+from ..freshness import operations as freshness_operations
 from ..memory import steps_layers as memory_steps_layers
 from ..project import make_folder, write_private
+from ..recall import operations as recall_operations
 from ..storage.database import Tx
 from ..types import trust
 from ..types.records import Document, Hit
 from . import notes as work_notes
-from . import steps, steps_audit, steps_tasks
-from .operations_tasks import Tasks
+from . import operations_tasks, steps, steps_audit, steps_tasks
 
 if TYPE_CHECKING:
     from .audit import Audit
@@ -46,221 +47,233 @@ class Happened(NamedTuple):
     written: tuple[str, ...]
 
 
-class Work(Tasks):
-    """Notes, continuity, promotion, audit, events."""
+def show_notes(context: Context) -> steps.NotesShown:
+    """The active objective: NOTES.md, read back if somebody edited it.
 
-    # ---------------------------------------------------------------- notes
+    Example: recollect notes show
+    """
+    path = _file(context, "NOTES.md")
+    on_file = _read(path)
+    text, edited = context.project_space.read(lambda tx: steps.read_notes(tx, on_file))
+    if edited:
+        now = context.clock()
+        # Anybody may have written a file: it is trusted as such.
+        context.project_space.write(lambda tx: steps.write_notes(tx, text, "tool", now))
+    return steps.shown_notes(text, path, edited)
 
-    def notes(self) -> steps.NotesShown:
-        """The active objective: NOTES.md, read back if somebody edited it.
 
-        Example: recollect notes show
-        """
-        path = self._file("NOTES.md")
-        on_file = _read(path)
-        text, edited = self._project_space.read(lambda tx: steps.read_notes(tx, on_file))
-        if edited:
-            now = self._clock()
-            # Anybody may have written a file: it is trusted as such.
-            self._project_space.write(lambda tx: steps.write_notes(tx, text, "tool", now))
-        return steps.shown_notes(text, path, edited)
+def _active_notes(context: Context) -> steps.NotesShown:
+    """Return the notes, empty when their objective is a task that is complete."""
+    shown = show_notes(context)
+    done = context.project_space.read(lambda tx: steps.is_done(tx, shown.notes))
+    return steps.shown_notes("", shown.path, False) if done else shown
 
-    def _active_notes(self) -> steps.NotesShown:
-        """Return the notes, empty when their objective is a task that is complete."""
-        shown = self.notes()
-        done = self._project_space.read(lambda tx: steps.is_done(tx, shown.notes))
-        return steps.shown_notes("", shown.path, False) if done else shown
 
-    def set_notes(
-        self,
-        objective: str = "",
-        phase: str = "",
-        blockers: Sequence[str] = (),
-        pending: Sequence[str] = (),
-    ) -> steps.NotesShown:
-        """Write NOTES.md; what is not given stays as it is.
+def set_notes(
+    context: Context,
+    objective: str = "",
+    phase: str = "",
+    blockers: Sequence[str] = (),
+    pending: Sequence[str] = (),
+) -> steps.NotesShown:
+    """Write NOTES.md; what is not given stays as it is.
 
-        objective: what is being worked on
-        phase: the phase it is in
-        blockers: what is in the way (repeat for several); none clears them
-        pending: what is next (repeat for several); none clears it
+    objective: what is being worked on
+    phase: the phase it is in
+    blockers: what is in the way (repeat for several); none clears them
+    pending: what is next (repeat for several); none clears it
 
-        Example: recollect notes set "Add login" --phase design --pending "choose a library"
-        """
-        old = self.notes().notes
-        new = steps.changed_notes(old, objective, phase, blockers, pending)
-        return self._write_notes(work_notes.render_notes(new))
+    Example: recollect notes set "Add login" --phase design --pending "choose a library"
+    """
+    old = show_notes(context).notes
+    new = steps.changed_notes(old, objective, phase, blockers, pending)
+    return _write_notes(context, work_notes.render_notes(new))
 
-    def _write_notes(self, text: str) -> steps.NotesShown:
-        now = self._clock()
-        held = self._project_space.write(lambda tx: steps.write_notes(tx, text, self.origin, now))
-        path = self._file("NOTES.md")
-        self._write_file(path, held.text)
-        return steps.shown_notes(held.text, path, False)
 
-    def lint_notes(self, path: str = "") -> steps.NotesShown:
-        """Which rules NOTES.md breaks, where, and what to do about it.
+def _write_notes(context: Context, text: str) -> steps.NotesShown:
+    now = context.clock()
+    held = context.project_space.write(lambda tx: steps.write_notes(tx, text, context.origin, now))
+    path = _file(context, "NOTES.md")
+    _write_file(context, path, held.text)
+    return steps.shown_notes(held.text, path, False)
 
-        path: another file to look at
 
-        Example: recollect notes lint
-        """
-        if not path:
-            return self.notes()
-        text = _read(os.path.abspath(os.path.expanduser(path)))
-        if text is None:
-            raise InvalidInput("the file cannot be read", where=path)
-        return steps.shown_notes(text, path, False)
+def lint_notes(context: Context, path: str = "") -> steps.NotesShown:
+    """Which rules NOTES.md breaks, where, and what to do about it.
 
-    def continuity(self, doing: str = "") -> Continuity:
-        """What is going on right now, with what matters by id: CONTINUITY.md; your own lines stay.
+    path: another file to look at
 
-        doing: what you are doing; else what the edited file says, or the objective of the notes
+    Example: recollect notes lint
+    """
+    if not path:
+        return show_notes(context)
+    text = _read(os.path.abspath(os.path.expanduser(path)))
+    if text is None:
+        raise InvalidInput("the file cannot be read", where=path)
+    return steps.shown_notes(text, path, False)
 
-        Example: recollect continuity "fixing the login test"
-        """
-        path = self._file("CONTINUITY.md")
-        on_file = _read(path)
-        edited = self._project_space.read(lambda tx: steps.is_edited(tx, steps.CONTINUITY, on_file))
-        by_hand = work_notes.parse_continuity(on_file or "")
-        words = doing or (by_hand.doing if edited else "") or _objective(self._active_notes().notes)
-        hits = self._recall_for(words, 20) if words else ()
-        known = [hit for hit in hits if hit.id.startswith(("m-", "e-", "p-"))]
-        avoid = [hit for hit in known if hit.kind == "pitfall"][:_MOST_NAMED]
-        relevant = [hit for hit in known if hit.kind != "pitfall"][:_MOST_NAMED]
-        text = work_notes.render_continuity(words, _named(relevant), _named(avoid), by_hand)
-        now = self._clock()
-        new = steps.Written(steps.CONTINUITY, "continuity", "Continuity", text)
-        # Anybody may have written a file: what it holds is trusted as such.
-        label = "tool" if edited or any(by_hand[1:]) else self.origin
-        label = trust.least((label, *(hit.trust for hit in (*relevant, *avoid))))
-        held = self._project_space.write(lambda tx: steps.write(tx, new, self.origin, now, label))
-        self._write_file(path, held.text)
-        return Continuity(held.text, path, work_notes.references_in(held.text), edited)
 
-    def _file(self, name: str) -> str:
-        """Where a rendered file lies; nowhere when nothing may be written to disk."""
-        private = self.settings.mode == "incognito"
-        return "" if private else os.path.join(self.project.folder, name)
+def show_continuity(context: Context, doing: str = "") -> Continuity:
+    """What is going on right now, with what matters by id: CONTINUITY.md; your own lines stay.
 
-    def _write_file(self, path: str, text: str) -> None:
-        if path:
-            make_folder(self.project.folder)
-            write_private(path, text)
+    doing: what you are doing; else what the edited file says, or the objective of the notes
 
-    # ---------------------------------------------------------------- promotion, audit, events
+    Example: recollect continuity "fixing the login test"
+    """
+    path = _file(context, "CONTINUITY.md")
+    on_file = _read(path)
+    edited = context.project_space.read(lambda tx: steps.is_edited(tx, steps.CONTINUITY, on_file))
+    by_hand = work_notes.parse_continuity(on_file or "")
+    words = doing or (by_hand.doing if edited else "") or _objective(_active_notes(context).notes)
+    hits = recall_operations.recall_for(context, words, 20) if words else ()
+    known = [hit for hit in hits if hit.id.startswith(("m-", "e-", "p-"))]
+    avoid = [hit for hit in known if hit.kind == "pitfall"][:_MOST_NAMED]
+    relevant = [hit for hit in known if hit.kind != "pitfall"][:_MOST_NAMED]
+    text = work_notes.render_continuity(words, _named(relevant), _named(avoid), by_hand)
+    now = context.clock()
+    new = steps.Written(steps.CONTINUITY, "continuity", "Continuity", text)
+    # Anybody may have written a file: what it holds is trusted as such.
+    label = "tool" if edited or any(by_hand[1:]) else context.origin
+    label = trust.least((label, *(hit.trust for hit in (*relevant, *avoid))))
+    held = context.project_space.write(lambda tx: steps.write(tx, new, context.origin, now, label))
+    _write_file(context, path, held.text)
+    return Continuity(held.text, path, work_notes.references_in(held.text), edited)
 
-    def promote(self, owner: str, dry_run: bool = False) -> steps_audit.Promoted:
-        """Walk the notes of a task or session through the checklist; keep what is durable.
 
-        owner: the task or session whose notes they are
-        dry_run: change nothing, show the decisions and their reasons
+def _file(context: Context, name: str) -> str:
+    """Where a rendered file lies; nowhere when nothing may be written to disk."""
+    private = context.settings.mode == "incognito"
+    return "" if private else os.path.join(context.project.folder, name)
 
-        Example: recollect promote feature-x --dry-run
-        """
-        now = self._clock()
 
-        def work(tx: Tx) -> steps_audit.Promoted:
-            return steps_audit.promote(tx, owner, not dry_run, self.origin, now, new_id)
+def _write_file(context: Context, path: str, text: str) -> None:
+    if path:
+        make_folder(context.project.folder)
+        write_private(path, text)
 
-        return self._project_space.read(work) if dry_run else self._project_space.write(work)
 
-    def audit(self) -> Audit:
-        """What is wrong with what is remembered: duplicates, contradictions, stale citations.
+def promote(context: Context, owner: str, dry_run: bool = False) -> steps_audit.Promoted:
+    """Walk the notes of a task or session through the checklist; keep what is durable.
 
-        Example: recollect audit
-        """
-        self._write_recalls()
-        known = self._project_space.read(steps_audit.every_open)
-        fresh = self._freshness([memory.id for memory in known])
-        stale = {
-            id: [f"{one.state} {one.moved_to}".strip()]
-            for id, one in fresh.items()
-            if one.state not in ("fresh", "unverifiable")
-        }
-        notes, now = self.notes().text, self._clock()
-        return self._project_space.read(lambda tx: steps_audit.audit(tx, now, stale, notes))
+    owner: the task or session whose notes they are
+    dry_run: change nothing, show the decisions and their reasons
 
-    def event(self, name: str, task: str = "", session: str = "", agent: str = "") -> Happened:
-        """Do what the rules of work memory ask for at an event, and say what was read and written.
+    Example: recollect promote feature-x --dry-run
+    """
+    now = context.clock()
 
-        name: context start, phase start, phase end, task complete or conversation end
-        task: the task it is about
-        session: the session, for its notes
-        agent: who says so
+    def work(tx: Tx) -> steps_audit.Promoted:
+        return steps_audit.promote(tx, owner, not dry_run, context.origin, now, new_id)
 
-        Example: recollect event "phase end" --task feature-x
-        """
-        rule = work_notes.for_event(name)
-        needs = ("phase start", "phase end", "task complete")
-        if rule.event in needs and not task:
-            raise InvalidInput(f"{rule.event} is about a task", where="task")
-        does = getattr(self, "_on_" + rule.event.replace(" ", "_"))
-        read, written = does(task, session)
-        now, id = self._clock(), new_id("ev")
-        payload = {"read": [place for place, _ in read], "written": list(written)}
+    return context.project_space.read(work) if dry_run else context.project_space.write(work)
 
-        def work(tx: Tx) -> None:
-            steps_tasks.log(tx, id, task, rule.event, payload, agent, now)
-            if task and session:
-                memory_steps_layers.work_on(tx, session, task, now)
 
-        self._project_space.write(work)
-        return Happened(rule.event, rule, tuple(read), tuple(written))
+def audit_memory(context: Context) -> Audit:
+    """What is wrong with what is remembered: duplicates, contradictions, stale citations.
 
-    def _on_context_start(self, task: str, session: str) -> _Done:
-        read = [("memory://notes", self._active_notes().text)]
-        key = _session_key(session)
-        found = [one for one in self._scratch() if one.title == key]
-        read += [(one.address, one.text) for one in found]
-        return read + (self._pages(task) if task else []), []
+    Example: recollect audit
+    """
+    recall_operations.write_recalls(context)
+    known = context.project_space.read(steps_audit.every_open)
+    fresh = freshness_operations.check_freshness(context, [memory.id for memory in known])
+    stale = {
+        id: [f"{one.state} {one.moved_to}".strip()]
+        for id, one in fresh.items()
+        if one.state not in ("fresh", "unverifiable")
+    }
+    notes, now = show_notes(context).text, context.clock()
+    return context.project_space.read(lambda tx: steps_audit.audit(tx, now, stale, notes))
 
-    def _on_phase_start(self, task: str, session: str) -> _Done:
-        key = _session_key(session)
-        written = []
-        if all(one.title != key for one in self._scratch()):
-            text = work_notes.session_notes(task)
-            now = self._clock()
-            made = self._project_space.write(
-                lambda tx: documents_steps_scratch.store(tx, key, text, self.origin, now)
-            )
-            written.append(made.address)
-        return self._pages(task), [*written, *self._promoted(task)]
 
-    def _on_phase_end(self, task: str, session: str) -> _Done:
-        now = self._clock()
-        shown = self.task(task)
-        done = [one for one in shown.task.get("phases", ()) if one.get("state") == "done"]
-        phase = shown.phase or (done[-1]["name"] if done else "")
-        # The notes come first: where they may not be written, nothing is.
-        self.set_notes(shown.title, phase=shown.phase or "between phases")
-        self._project_space.write(
-            lambda tx: steps_tasks.write_report(tx, task, phase, self.origin, now)
+def handle_event(
+    context: Context, name: str, task: str = "", session: str = "", agent: str = ""
+) -> Happened:
+    """Do what the rules of work memory ask for at an event, and say what was read and written.
+
+    name: context start, phase start, phase end, task complete or conversation end
+    task: the task it is about
+    session: the session, for its notes
+    agent: who says so
+
+    Example: recollect event "phase end" --task feature-x
+    """
+    rule = work_notes.for_event(name)
+    needs = ("phase start", "phase end", "task complete")
+    if rule.event in needs and not task:
+        raise InvalidInput(f"{rule.event} is about a task", where="task")
+    read, written = _EVENTS[rule.event](context, task, session)
+    now, id = context.clock(), new_id("ev")
+    payload = {"read": [place for place, _ in read], "written": list(written)}
+
+    def work(tx: Tx) -> None:
+        steps_tasks.log(tx, id, task, rule.event, payload, agent, now)
+        if task and session:
+            memory_steps_layers.work_on(tx, session, task, now)
+
+    context.project_space.write(work)
+    return Happened(rule.event, rule, tuple(read), tuple(written))
+
+
+def _on_context_start(context: Context, task: str, session: str) -> _Done:
+    read = [("memory://notes", _active_notes(context).text)]
+    key = _session_key(session)
+    found = [one for one in _scratch(context) if one.title == key]
+    read += [(one.address, one.text) for one in found]
+    return read + (_pages(context, task) if task else []), []
+
+
+def _on_phase_start(context: Context, task: str, session: str) -> _Done:
+    key = _session_key(session)
+    written = []
+    if all(one.title != key for one in _scratch(context)):
+        text = work_notes.session_notes(task)
+        now = context.clock()
+        made = context.project_space.write(
+            lambda tx: documents_steps_scratch.store(tx, key, text, context.origin, now)
         )
-        page = steps_tasks.report_page(phase)
-        return [], [steps_tasks.address_of(task, page), "memory://notes"]
+        written.append(made.address)
+    return _pages(context, task), [*written, *_promoted(context, task)]
 
-    def _on_task_complete(self, task: str, session: str) -> _Done:
-        return [], self._promoted(task)
 
-    def _on_conversation_end(self, task: str, session: str) -> _Done:
-        now = self._clock()
-        mine = [one for one in self._scratch() if not session or _belongs(one.title, session)]
-        for one in mine:
-            self._project_space.write(
-                lambda tx, key=one.title: documents_steps_scratch.delete(tx, key, now)  # type: ignore[misc]
-            )
-        return [], [one.address for one in mine]
+def _on_phase_end(context: Context, task: str, session: str) -> _Done:
+    now = context.clock()
+    shown = operations_tasks.show_task(context, task)
+    done = [one for one in shown.task.get("phases", ()) if one.get("state") == "done"]
+    phase = shown.phase or (done[-1]["name"] if done else "")
+    # The notes come first: where they may not be written, nothing is.
+    set_notes(context, shown.title, phase=shown.phase or "between phases")
+    context.project_space.write(
+        lambda tx: steps_tasks.write_report(tx, task, phase, context.origin, now)
+    )
+    page = steps_tasks.report_page(phase)
+    return [], [steps_tasks.address_of(task, page), "memory://notes"]
 
-    def _scratch(self) -> list[Document]:
-        return self._project_space.read(lambda tx: documents_steps_scratch.listing(tx, 10_000))
 
-    def _pages(self, task: str) -> list[tuple[str, str]]:
-        found = self._project_space.read(lambda tx: steps_tasks.pages(tx, task))
-        return [(one.address, one.text) for one in found]
+def _on_task_complete(context: Context, task: str, session: str) -> _Done:
+    return [], _promoted(context, task)
 
-    def _promoted(self, task: str) -> list[str]:
-        return [f"memory://{one.promoted}" for one in self.promote(task).notes if one.promoted]
+
+def _on_conversation_end(context: Context, task: str, session: str) -> _Done:
+    now = context.clock()
+    mine = [one for one in _scratch(context) if not session or _belongs(one.title, session)]
+    for one in mine:
+        context.project_space.write(
+            lambda tx, key=one.title: documents_steps_scratch.delete(tx, key, now)  # type: ignore[misc]
+        )
+    return [], [one.address for one in mine]
+
+
+def _scratch(context: Context) -> list[Document]:
+    return context.project_space.read(lambda tx: documents_steps_scratch.listing(tx, 10_000))
+
+
+def _pages(context: Context, task: str) -> list[tuple[str, str]]:
+    found = context.project_space.read(lambda tx: steps_tasks.pages(tx, task))
+    return [(one.address, one.text) for one in found]
+
+
+def _promoted(context: Context, task: str) -> list[str]:
+    return [f"memory://{one.promoted}" for one in promote(context, task).notes if one.promoted]
 
 
 _Done = tuple[list[tuple[str, str]], list[str]]
@@ -295,3 +308,12 @@ def _read(path: str) -> str | None:
             return file.read(_LARGEST_FILE)
     except (OSError, UnicodeDecodeError):
         return None
+
+
+_EVENTS = {
+    "context start": _on_context_start,
+    "phase start": _on_phase_start,
+    "phase end": _on_phase_end,
+    "task complete": _on_task_complete,
+    "conversation end": _on_conversation_end,
+}

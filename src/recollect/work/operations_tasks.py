@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from ..context import new_id
+from ..context import Context, new_id
 from ..errors import InvalidInput
+from ..lessons import operations as lessons_operations
 from ..lessons import steps_finished_work as lessons_steps_finished_work
-from ..memory.operations import Memories
 from ..types.records import Json
 from . import ledgers, steps, steps_tasks
 
@@ -33,212 +33,221 @@ class HandoffParts(TypedDict, total=False):
     git_state: str
 
 
-class Tasks(Memories):
-    """Tasks, ledgers, handoffs."""
+def start_task(context: Context, title: str, phases: Sequence[str] = ()) -> steps_tasks.Shown:
+    """Begin a task that survives the conversation.
 
-    # ---------------------------------------------------------------- tasks
+    title: what is to be done; its name is made from it
+    phases: the phases of the plan (repeat for several)
 
-    def start_task(self, title: str, phases: Sequence[str] = ()) -> steps_tasks.Shown:
-        """Begin a task that survives the conversation.
+    Example: recollect task start "Feature X" --phase design --phase build
+    """
+    now = context.clock()
+    return context.project_space.write(
+        lambda tx: steps_tasks.start(tx, title, phases, context.origin, now)
+    )
 
-        title: what is to be done; its name is made from it
-        phases: the phases of the plan (repeat for several)
 
-        Example: recollect task start "Feature X" --phase design --phase build
-        """
-        now = self._clock()
-        return self._project_space.write(
-            lambda tx: steps_tasks.start(tx, title, phases, self.origin, now)
+def show_task(context: Context, slug: str) -> steps_tasks.Shown:
+    """A task with its phases, decisions, verified items, and what got lost since.
+
+    slug: its name in kebab-case
+
+    Example: recollect task show feature-x
+    """
+    return context.project_space.read(lambda tx: steps_tasks.show(tx, slug))
+
+
+def enter_phase(
+    context: Context, slug: str, name: str, report: str = "", blocked: str = ""
+) -> steps_tasks.Shown:
+    """Enter a phase of a task; with a report, end it; or say what blocks it.
+
+    slug: the task
+    name: the phase
+    report: what came of it
+    blocked: why it cannot go on
+
+    Example: recollect task phase feature-x design
+    Example: recollect task phase feature-x design --report "One table, two endpoints"
+    """
+    from . import tasks as work_tasks
+
+    if report and blocked:
+        raise InvalidInput("a phase is done or blocked, not both", where=f"task {slug}")
+    now = context.clock()
+    if report:
+        return context.project_space.write(
+            lambda tx: steps_tasks.finish_phase(tx, slug, name, report, context.origin, now)
         )
+    return _change_task(
+        context,
+        slug,
+        lambda task: (
+            work_tasks.block_phase(task, name, blocked)
+            if blocked
+            else work_tasks.enter_phase(task, name)
+        ),
+    )
 
-    def task(self, slug: str) -> steps_tasks.Shown:
-        """A task with its phases, decisions, verified items, and what got lost since.
 
-        slug: its name in kebab-case
+def record_decision(context: Context, slug: str, text: str, reason: str = "") -> steps_tasks.Shown:
+    """Write down a decision of a task.
 
-        Example: recollect task show feature-x
-        """
-        return self._project_space.read(lambda tx: steps_tasks.show(tx, slug))
+    slug: the task
+    text: what was decided
+    reason: why
 
-    def task_phase(
-        self, slug: str, name: str, report: str = "", blocked: str = ""
-    ) -> steps_tasks.Shown:
-        """Enter a phase of a task; with a report, end it; or say what blocks it.
+    Example: recollect task decide feature-x "Use one table" --reason "fewer joins"
+    """
+    from . import tasks as work_tasks
 
-        slug: the task
-        name: the phase
-        report: what came of it
-        blocked: why it cannot go on
+    now = context.clock()
+    return _change_task(context, slug, lambda task: work_tasks.decide(task, text, reason, now))
 
-        Example: recollect task phase feature-x design
-        Example: recollect task phase feature-x design --report "One table, two endpoints"
-        """
-        from . import tasks as work_tasks
 
-        if report and blocked:
-            raise InvalidInput("a phase is done or blocked, not both", where=f"task {slug}")
-        now = self._clock()
-        if report:
-            return self._project_space.write(
-                lambda tx: steps_tasks.finish_phase(tx, slug, name, report, self.origin, now)
-            )
-        return self._change_task(
-            slug,
-            lambda task: (
-                work_tasks.block_phase(task, name, blocked)
-                if blocked
-                else work_tasks.enter_phase(task, name)
-            ),
-        )
+def verify_task_items(
+    context: Context, slug: str, items: Sequence[str] = (), revise: str = ""
+) -> steps_tasks.Shown:
+    """Note items as verified; a new revision of the plan starts with none.
 
-    def decide(self, slug: str, text: str, reason: str = "") -> steps_tasks.Shown:
-        """Write down a decision of a task.
+    slug: the task
+    items: what was verified (repeat for several)
+    revise: why the plan is revised, which begins a new revision
 
-        slug: the task
-        text: what was decided
-        reason: why
+    Example: recollect task verify feature-x --item "login works"
+    """
+    return _change_task(context, slug, steps_tasks.verified(revise, items, context.clock()))
 
-        Example: recollect task decide feature-x "Use one table" --reason "fewer joins"
-        """
-        from . import tasks as work_tasks
 
-        now = self._clock()
-        return self._change_task(slug, lambda task: work_tasks.decide(task, text, reason, now))
+def complete_task(context: Context, slug: str) -> steps_tasks.Shown:
+    """End a task; its report is kept with it, and what happened becomes episodes and lessons.
 
-    def verify_items(
-        self, slug: str, items: Sequence[str] = (), revise: str = ""
-    ) -> steps_tasks.Shown:
-        """Note items as verified; a new revision of the plan starts with none.
+    slug: the task
 
-        slug: the task
-        items: what was verified (repeat for several)
-        revise: why the plan is revised, which begins a new revision
+    Example: recollect task complete feature-x
+    """
+    now = context.clock()
+    shown = context.project_space.write(
+        lambda tx: steps_tasks.complete(tx, slug, context.origin, now)
+    )
+    settled = lessons_operations.learn_from_finished_work(context, task_done=True)
+    return shown._replace(lessons=lessons_steps_finished_work.told(settled))
 
-        Example: recollect task verify feature-x --item "login works"
-        """
-        return self._change_task(slug, steps_tasks.verified(revise, items, self._clock()))
 
-    def complete_task(self, slug: str) -> steps_tasks.Shown:
-        """End a task; its report is kept with it, and what happened becomes episodes and lessons.
+def list_tasks(context: Context, limit: int = 100) -> tuple[steps_tasks.Shown, ...]:
+    """All tasks.
 
-        slug: the task
+    limit: at most so many
 
-        Example: recollect task complete feature-x
-        """
-        now = self._clock()
-        shown = self._project_space.write(
-            lambda tx: steps_tasks.complete(tx, slug, self.origin, now)
-        )
-        settled = self._settle(task_done=True)
-        return shown._replace(lessons=lessons_steps_finished_work.told(settled))
+    Example: recollect task list
+    """
+    return tuple(context.project_space.read(lambda tx: steps_tasks.listing(tx, limit)))
 
-    def tasks(self, limit: int = 100) -> tuple[steps_tasks.Shown, ...]:
-        """All tasks.
 
-        limit: at most so many
+def task_log(context: Context, slug: str, limit: int = 1000) -> str:
+    """The gate events of a task, one JSON object a line.
 
-        Example: recollect task list
-        """
-        return tuple(self._project_space.read(lambda tx: steps_tasks.listing(tx, limit)))
+    slug: the task
+    limit: at most so many, the newest
 
-    def task_log(self, slug: str, limit: int = 1000) -> str:
-        """The gate events of a task, one JSON object a line.
+    Example: recollect task log feature-x
+    """
+    return context.project_space.read(lambda tx: steps_tasks.log_of(tx, slug, limit))
 
-        slug: the task
-        limit: at most so many, the newest
 
-        Example: recollect task log feature-x
-        """
-        return self._project_space.read(lambda tx: steps_tasks.log_of(tx, slug, limit))
+def _change_task(context: Context, slug: str, step: steps_tasks.Step) -> steps_tasks.Shown:
+    now = context.clock()
+    return context.project_space.write(
+        lambda tx: steps_tasks.change(tx, slug, step, context.origin, now)
+    )
 
-    def _change_task(self, slug: str, step: steps_tasks.Step) -> steps_tasks.Shown:
-        now = self._clock()
-        return self._project_space.write(
-            lambda tx: steps_tasks.change(tx, slug, step, self.origin, now)
-        )
 
-    # ---------------------------------------------------------------- agents among themselves
+def write_ledger(
+    context: Context, agent: str, ledger: Mapping[str, Json] | None = None
+) -> Mapping[str, Json]:
+    """Where an agent stands; with a ledger, write it down.
 
-    def ledger(self, agent: str, ledger: Mapping[str, Json] | None = None) -> Mapping[str, Json]:
-        """Where an agent stands; with a ledger, write it down.
+    agent: the agent's name
+    ledger: the whole ledger as a JSON object
 
-        agent: the agent's name
-        ledger: the whole ledger as a JSON object
+    Example: recollect ledger eng-001
+    Example: recollect ledger eng-001 --ledger '{"tasks_completed": 12}'
+    """
+    now = context.clock()
+    if ledger is None:
+        return context.project_space.read(lambda tx: steps.ledger(tx, agent))
+    return context.project_space.write(
+        lambda tx: steps.write_ledger(tx, agent, ledger, context.origin, now)
+    )
 
-        Example: recollect ledger eng-001
-        Example: recollect ledger eng-001 --ledger '{"tasks_completed": 12}'
-        """
-        now = self._clock()
-        if ledger is None:
-            return self._project_space.read(lambda tx: steps.ledger(tx, agent))
-        return self._project_space.write(
-            lambda tx: steps.write_ledger(tx, agent, ledger, self.origin, now)
-        )
 
-    def give_handoff(
-        self,
-        to: str = "",
-        done: str = "",
-        sender: str = "",
-        handoff: Mapping[str, Json] | None = None,
-        **parts: Unpack[HandoffParts],
-    ) -> steps.Given:
-        """Hand work over to another agent: what was done, and what is left to do.
+def give_handoff(
+    context: Context,
+    to: str = "",
+    done: str = "",
+    sender: str = "",
+    handoff: Mapping[str, Json] | None = None,
+    **parts: Unpack[HandoffParts],
+) -> steps.Given:
+    """Hand work over to another agent: what was done, and what is left to do.
 
-        to: the agent that receives it
-        done: what was done
-        sender: the agent that gives it
-        handoff: the whole handoff as a JSON object, in place of all other options
+    to: the agent that receives it
+    done: what was done
+    sender: the agent that gives it
+    handoff: the whole handoff as a JSON object, in place of all other options
 
-        Example: recollect handoff give qa-001 --done "Login form" --needs-testing "validation"
-        """
-        now, id = self._clock(), new_id("h")
-        given = handoff
-        if given is None:
-            commit = self._tree_state(()).commit
-            state = parts.pop("git_state", "") or (f"commit {commit}" if commit else "")
-            made = ledgers.Handoff(id, sender, to, now, done, git_state=state, **_tuples(parts))
-            given = ledgers.handoff_to_json(made)
-        checked = steps.checked_handoff(given)
-        tree = self._tree_state(checked.artifacts)
-        return self._project_space.write(
-            lambda tx: steps.give(tx, checked, tree, id, self.origin, now)
-        )
+    Example: recollect handoff give qa-001 --done "Login form" --needs-testing "validation"
+    """
+    now, id = context.clock(), new_id("h")
+    given = handoff
+    if given is None:
+        commit = _tree_state(context, ()).commit
+        state = parts.pop("git_state", "") or (f"commit {commit}" if commit else "")
+        made = ledgers.Handoff(id, sender, to, now, done, git_state=state, **_tuples(parts))
+        given = ledgers.handoff_to_json(made)
+    checked = steps.checked_handoff(given)
+    tree = _tree_state(context, checked.artifacts)
+    return context.project_space.write(
+        lambda tx: steps.give(tx, checked, tree, id, context.origin, now)
+    )
 
-    def accept_handoff(self, id: str, agent: str = "") -> steps.Given:
-        """Take a handoff; says if the tree has moved since: another commit, other content of files.
 
-        id: the handoff
-        agent: who takes it; it must be the one it was given to
+def accept_handoff(context: Context, id: str, agent: str = "") -> steps.Given:
+    """Take a handoff; says if the tree has moved since: another commit, other content of files.
 
-        Example: recollect handoff accept h-5eydz64j0aqr --agent qa-001
-        """
-        now = self._clock()
-        files = self._project_space.read(lambda tx: steps.artifacts_of(tx, id))
-        tree = self._tree_state(files)
-        return self._project_space.write(
-            lambda tx: steps.accept(tx, id, agent, tree, self.origin, now)
-        )
+    id: the handoff
+    agent: who takes it; it must be the one it was given to
 
-    def handoffs(self, to: str = "", limit: int = 100) -> tuple[steps.Given, ...]:
-        """What was handed over.
+    Example: recollect handoff accept h-5eydz64j0aqr --agent qa-001
+    """
+    now = context.clock()
+    files = context.project_space.read(lambda tx: steps.artifacts_of(tx, id))
+    tree = _tree_state(context, files)
+    return context.project_space.write(
+        lambda tx: steps.accept(tx, id, agent, tree, context.origin, now)
+    )
 
-        to: only to this agent
-        limit: at most so many
 
-        Example: recollect handoff list --to qa-001
-        """
-        return tuple(self._project_space.read(lambda tx: steps.handoffs(tx, to, limit)))
+def list_handoffs(context: Context, to: str = "", limit: int = 100) -> tuple[steps.Given, ...]:
+    """What was handed over.
 
-    def _tree_state(self, files: Sequence[str]) -> TreeState:
-        """The commit that the tree is at, and what these files hold."""
-        from ..freshness import git_state_io
-        from ..freshness.working_tree_io import WorkTree
+    to: only to this agent
+    limit: at most so many
 
-        commits = git_state_io.read(self._top).commits
-        tree = WorkTree(self._top)
-        contents = {path: tree.blob(path)[:16] for path in files}
-        return ledgers.TreeState(commits[0].split(" ")[0] if commits else "", contents)
+    Example: recollect handoff list --to qa-001
+    """
+    return tuple(context.project_space.read(lambda tx: steps.handoffs(tx, to, limit)))
+
+
+def _tree_state(context: Context, files: Sequence[str]) -> TreeState:
+    """The commit that the tree is at, and what these files hold."""
+    from ..freshness import git_state_io
+    from ..freshness.working_tree_io import WorkTree
+
+    commits = git_state_io.read(context.top).commits
+    tree = WorkTree(context.top)
+    contents = {path: tree.blob(path)[:16] for path in files}
+    return ledgers.TreeState(commits[0].split(" ")[0] if commits else "", contents)
 
 
 def _tuples(parts: HandoffParts) -> dict[str, Json]:

@@ -1,6 +1,6 @@
 """Work memory: notes, continuity, ledgers and handoffs, each a document at its address.
 
-What they hold is decided in `core.worknotes` and `core.ledgers`. A document keeps its history: a
+What they hold is decided in `work.notes` and `work.ledgers`. A document keeps its history: a
 new text closes the one before it. It does not know files; the app renders them.
 """
 

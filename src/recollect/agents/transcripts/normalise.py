@@ -1,7 +1,7 @@
 """What the readers share about messages: their origin, token counts, names, and our own text.
 
-The provider formats themselves are decoded by `core.wire`. This module adds what a transcript
-knows beside them. Nothing here trusts a type: what an agent wrote may be anything.
+The provider formats themselves are decoded by `providers.formats`. This module adds what a
+transcript knows beside them. Nothing here trusts a type: what an agent wrote may be anything.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Found(NamedTuple):
 class Entry(NamedTuple):
     """A message of a session and who it came from.
 
-    `pasted` are the spans of a prompt's words (`core.messages.said`) that nobody typed: they
+    `pasted` are the spans of a prompt's words (`text.messages.said`) that nobody typed: they
     have the trust of a tool's result.
     """
 

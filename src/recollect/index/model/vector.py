@@ -1,6 +1,6 @@
 """The form of a stored vector: one byte a component, 128 is zero, all vectors equally long.
 
-It decides how numbers become bytes. `core.nearest` compares such vectors and relies on nothing
+It decides how numbers become bytes. `index.nearest` compares such vectors and relies on nothing
 else: the cosine of two of them is their product over the square of their common length.
 """
 

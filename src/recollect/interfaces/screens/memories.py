@@ -159,7 +159,7 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "confirm": _memory,
     "correct": _memory,
     "remember": _memory,
-    "archive": lambda memory: f"archived {memory.id}; `recollect restore {memory.id}` undoes it",
+    "hide": lambda memory: f"hidden {memory.id}; `recollect restore {memory.id}` undoes it",
     "restore": _memory,
     "feedback": _judged,
     "prune": _pruned,
