@@ -66,9 +66,10 @@ class Recollect:
 
     def close(self) -> None:
         """Release this thread's connections; the next operation opens them again."""
-        from .recall.operations import write_recalls
+        if self.context.recalls:  # most hooks recall nothing, and need not load it
+            from .recall.operations import write_recalls
 
-        write_recalls(self.context)
+            write_recalls(self.context)
         self.context.project_space.close()
         self.context.user_space.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 from ..briefing import operations as briefing_operations
@@ -169,8 +170,8 @@ def catch_up(context: Context) -> int:
     of the index; returns at once when others are at it already."""
     return steps_hooks.catch_up(
         requests_folder(context),
-        (lambda *values: _answer_request(context, *values)),
-        (lambda *values: _afterwards(context, *values)),
+        partial(_answer_request, context),
+        partial(_afterwards, context),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from ..context import Context
 from ..errors import Conflict
@@ -179,7 +180,7 @@ def import_session(
     return steps_import.import_list(
         context.project_space,
         target,
-        (lambda *values: new_session(context, *values)),
+        partial(new_session, context),
         session,
         provider,
         context.clock(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from ..context import Context
 from ..types.records import Json
@@ -20,8 +21,8 @@ def check_freshness(context: Context, ids: Sequence[str]) -> dict[str, steps.Fre
     """Which of these memories still hold, as far as they speak of the code."""
     return steps.check(
         context.project_space,
-        (lambda *values: _changed_files(context, *values)),
-        (lambda *values: working_tree(context, *values)),
+        partial(_changed_files, context),
+        partial(working_tree, context),
         ids,
         context.clock(),
     )
