@@ -62,7 +62,7 @@ def main() -> int:
             different.add(text)
             for found in capture(text):
                 shown = " ".join(found.text.split())
-                if shown in lines or hygiene.refusal(found.text, found.kind, "project"):
+                if shown in lines or hygiene.find_refusal(found.text, found.kind, "project"):
                     continue
                 mark = marks.get(shown, "?")
                 lines[shown] = Line(mark, found.rule, found.kind, source, shown)

@@ -190,7 +190,7 @@ def _fill(
             except recollect.Refused:
                 continue  # among so many words in any order there is a passing state of a task
             if memory_sql.insert(tx, ready.row):
-                entries.append((memory_steps.entry_of(ready.row), ready.words))
+                entries.append((memory_steps.make_entry(ready.row), ready.words))
         index_sql.put_all(tx, entries)
 
     def happened(tx: Tx, numbers: range) -> None:

@@ -22,7 +22,7 @@ from recollect.archive import steps as archive_steps
 from recollect.archive.sql import NewSession
 from recollect.context import new_id
 from recollect.memory import steps as memory_steps
-from recollect.memory import steps_versions as memory_steps_versions
+from recollect.memory import steps_neighbours as memory_steps_neighbours
 from recollect.recall import steps as recall_steps
 from recollect.storage.database import Tx
 from recollect.storage.sqlite import _PRAGMAS, SqliteDatabase
@@ -251,7 +251,7 @@ def learned(count: int, bound: float) -> Ratio:
             def theirs() -> float:
                 held = [terms.query_stems(notes.note()) for _ in range(30)]
                 asked = [
-                    database.read(partial(memory_steps_versions.rarest, stems=stems))
+                    database.read(partial(memory_steps_neighbours.pick_rarest, stems=stems))
                     for stems in held
                 ]
                 return _median(raw, list(zip(held, asked, strict=True)))

@@ -47,7 +47,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
             ),
             *_rows("memory.operations", ("list", "list", "list_memories")),
             *_rows(
-                "memory.operations_lifecycle",
+                "memory.operations",
                 ("memories.for_file", "for-file", "for_file"),
                 ("memories.history", "history", "memory_history"),
             ),
@@ -56,7 +56,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
     (
         "Review",
         _rows(
-            "memory.operations_lifecycle",
+            "memory.operations",
             ("memories.confirm", "confirm", "confirm"),
             ("memories.correct", "correct", "correct"),
             ("memories.remember", "remember", "remember"),
@@ -78,7 +78,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
     (
         "Short forms of learn",
         _rows(
-            "memory.operations_lifecycle",
+            "memory.operations",
             ("memories.add_discovery", "add-discovery", "add_discovery"),
             ("memories.add_solution", "add-solution", "add_solution"),
             ("memories.add_pattern", "add-pattern", "add_pattern"),

@@ -125,7 +125,7 @@ def test_verify_does_not_follow_to_a_place_that_is_gone_again(mem: Mem, code: Pa
 
 
 def test_verify_of_an_empty_store_has_nothing_to_say(mem: Mem, code: Path) -> None:
-    assert mem.verify(fix=True) == memory_steps_verify.Report(0, 0, ())
+    assert mem.verify(fix=True) == memory_steps_verify.ClaimReport(0, 0, ())
     assert states(mem) == []
 
 

@@ -17,7 +17,7 @@ from recollect.lessons import steps as lessons_steps
 from recollect.lessons import steps_unseen as lessons_steps_unseen
 from recollect.memory import sql as memory_sql
 from recollect.memory import steps as memory_steps
-from recollect.memory.strength import DAY
+from recollect.memory.lifecycle import DAY
 from recollect.secrets.redaction import safe
 from recollect.storage.database import Tx
 from recollect.text.digests import text_digest
@@ -42,7 +42,7 @@ def fill(mem: Mem, texts: Sequence[str], at: int, found: bool = True) -> None:
         for row in rows:
             assert memory_sql.insert(tx, row)
         if found:
-            index_sql.put_all(tx, [(memory_steps.entry_of(row), (row.text,)) for row in rows])
+            index_sql.put_all(tx, [(memory_steps.make_entry(row), (row.text,)) for row in rows])
 
     mem.context.project_space.write(work)
 

@@ -26,7 +26,7 @@ from recollect.lessons.plan_steps import (
     Reinforce,
     Step,
 )
-from recollect.memory.lifecycle import faded
+from recollect.memory.lifecycle import mark_faded
 from recollect.types.records import ORIGINS, Memory
 from recollect.types.trust import least
 from tests.builders.records import (
@@ -182,7 +182,7 @@ def applied(found: Plan, known: list[Memory]) -> list[Memory]:
             )
         elif isinstance(step, Archive):
             old = by_id[step.memory]
-            by_id[old.id] = old._replace(status="archived", detail=faded(old.detail, NOW))
+            by_id[old.id] = old._replace(status="archived", detail=mark_faded(old.detail, NOW))
         elif isinstance(step, (Merge, Promote)):
             main = step.keep if isinstance(step, Merge) else step.memory
             for other in step.others:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.memory.strength import strength
+from recollect.memory.lifecycle import compute_strength
 from recollect.text.dates import iso
 from tests.conftest import Clock
 
@@ -155,8 +155,10 @@ def test_ninety_days_halve_strength_and_reading_changes_nothing(mem: Mem, clock:
     rule = mem.learn("never commit secrets", kind="policy").memory
     start = fact.last_reinforced
     day = 86_400_000_000
-    assert strength(fact, start + 90 * day) == strength(fact, start) / 2
-    assert strength(rule, rule.last_reinforced + 900 * day) == strength(rule, rule.last_reinforced)
+    assert compute_strength(fact, start + 90 * day) == compute_strength(fact, start) / 2
+    assert compute_strength(rule, rule.last_reinforced + 900 * day) == compute_strength(
+        rule, rule.last_reinforced
+    )
     clock.advance(days=90)
     for _ in range(5):
         mem.recall("cache redis")

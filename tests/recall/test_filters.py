@@ -36,7 +36,7 @@ def fill(mem: Mem, texts: Sequence[str], **fields: tuple[str, ...]) -> None:
     def work(tx: Tx) -> None:
         tx.insert("memories", columns, rows)
         index_sql.put_all(
-            tx, [(memory_steps.entry_of(one), index_steps.words_of(one.text)) for one in rows]
+            tx, [(memory_steps.make_entry(one), index_steps.words_of(one.text)) for one in rows]
         )
 
     mem.context.project_space.write(work)

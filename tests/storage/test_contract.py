@@ -13,6 +13,7 @@ from recollect.documents import sql as documents_sql
 from recollect.errors import Conflict, RecollectError
 from recollect.index import sql as index_sql
 from recollect.memory import sql as memory_sql
+from recollect.memory import sql_upkeep as memory_sql_upkeep
 from recollect.storage import sql as storage_sql
 from recollect.storage.database import Database, Tx
 from recollect.types.records import FOREVER, SafeText
@@ -128,9 +129,9 @@ def test_one_open_memory_for_a_text_and_as_many_closed_ones_as_it_takes(new_data
     assert database.write(
         lambda tx: memory_sql.insert(tx, a_memory("m-3", root="m-1", revision=2, **same))
     )
-    versions = database.read(lambda tx: memory_sql.versions(tx, "m-1"))
+    versions = database.read(lambda tx: memory_sql.list_chain(tx, "m-1"))
     assert [version.id for version in versions] == ["m-1", "m-3"]
-    assert [memory.id for memory in database.read(lambda tx: memory_sql.listing(tx, {}, 10))] == [
+    assert [memory.id for memory in database.read(lambda tx: memory_sql.list_open(tx, {}, 10))] == [
         "m-3"
     ]
 
@@ -139,7 +140,9 @@ def test_recalls_are_counted_and_change_nothing_else(new_database: Open) -> None
     database = new_database()
     database.write(lambda tx: memory_sql.insert(tx, a_memory()))
     before = database.read(lambda tx: memory_sql.get(tx, "m-1"))
-    assert database.note(lambda tx: memory_sql.note_recalls(tx, {"m-1": (1, 99), "m-else": (1, 9)}))
+    assert database.note(
+        lambda tx: memory_sql_upkeep.count_recalls(tx, {"m-1": (1, 99), "m-else": (1, 9)})
+    )
     after = database.read(lambda tx: memory_sql.get(tx, "m-1"))
     assert before is not None
     assert after == before._replace(recalls=1, last_recalled=99)

@@ -289,12 +289,12 @@ def write_plugin(context: Context, path: str) -> plan_io.Packaged:
     Example: recollect plugin ~/.claude/skills/recollect
     """
     from ..version import __version__
-    from .claude_code import plugin as claude_code_plugin
+    from .claude_code import plugin
     from .connections import command, warning
 
     folder = os.path.abspath(os.path.expanduser(path))
-    files = claude_code_plugin.files(command(), __version__)
-    return plan_io.package(folder, files, claude_code_plugin.MANIFEST)._replace(warning=warning())
+    files = plugin.files(command(), __version__)
+    return plan_io.package(folder, files, plugin.MANIFEST)._replace(warning=warning())
 
 
 def _read_all(

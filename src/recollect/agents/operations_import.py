@@ -79,7 +79,7 @@ class _Held(NamedTuple):
 
     session: str
     prepared: archive_steps.Prepared
-    statements: list[memory_steps.Prepared]
+    statements: list[memory_steps.PreparedMemory]
 
 
 class _Shared(NamedTuple):
@@ -287,7 +287,7 @@ class _Import:
         except InvalidInput as error:
             self._damaged[error.message] += 1
             return
-        statements: list[memory_steps.Prepared] = []
+        statements: list[memory_steps.PreparedMemory] = []
         if self._how.capture and entry.origin == "user" and entry.message.role == "user":
             said = capture_steps.written_in(entry.message, entry.session, prepared.at)
             statements = capture_steps.prepare(said, self._how.new_id)

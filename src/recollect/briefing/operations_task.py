@@ -54,7 +54,7 @@ def before_task(
 @overload
 def verify(
     context: Context, archive: Literal[False] = False, fix: bool = False
-) -> memory_steps_verify.Report: ...
+) -> memory_steps_verify.ClaimReport: ...
 
 
 @overload
@@ -65,7 +65,7 @@ def verify(
 
 def verify(
     context: Context, archive: bool = False, fix: bool = False
-) -> memory_steps_verify.Report | archive_steps_verify.Verified:
+) -> memory_steps_verify.ClaimReport | archive_steps_verify.Verified:
     """Check what memories say about files and functions against the code; or the archive.
 
     archive: prove that every message is there, unchanged and in its place, instead
@@ -78,7 +78,7 @@ def verify(
         if fix:
             raise InvalidInput("the archive is proven, not fixed", where="verify")
         return archive_steps_verify.archive(context.project_space)
-    return memory_steps_verify.report(
+    return memory_steps_verify.check_claims(
         context.project_space,
         freshness_operations.working_tree(context),
         fix,

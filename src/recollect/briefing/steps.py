@@ -14,10 +14,10 @@ from ..archive import sql as archive_sql
 from ..episodes import sql as episodes_sql
 from ..fast_typing import NamedTuple, Protocol
 from ..index import sql as index_sql
+from ..memory import lifecycle
 from ..memory import sql as memory_sql
-from ..memory import sql_injections as memory_sql_injections
-from ..memory import steps_layers as memory_steps_layers
-from ..memory import strength
+from ..memory import sql_upkeep as memory_sql_upkeep
+from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
 from ..storage import rows as storage_rows
 from ..storage.database import Matched, Tx
@@ -112,12 +112,12 @@ def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
     candidates: dict[str, selection.Candidate] = {}
     pointers: list[selection.Pointer] = []
     skills: list[selection.Skill] = []
-    own = memory_steps_layers.owners_of_memories(txs, ask.session)
+    own = memory_steps_visible.find_memory_owners(txs, ask.session)
     start = resumed or not (ask.query or ask.files or frozen)
     for tx in txs:
         kinds = (*BASELINE, *REST) if start else (() if frozen else BASELINE)
         for kind in kinds:
-            for memory in memory_sql.strongest(tx, kind, MOST_OF_A_KIND, own):
+            for memory in memory_sql.list_strongest(tx, kind, MOST_OF_A_KIND, own):
                 candidates[memory.id] = _candidate(tx, memory, 0.0, now)
         for memory in _scoped(tx, ask.files, own):
             candidates[memory.id] = _candidate(tx, memory, 0.0, now)
@@ -138,17 +138,17 @@ def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
 
 def applies(txs: Sequence[Tx], session: str, files: Sequence[str]) -> bool:
     """Check whether the scope of any memory that the session sees takes in one of the files."""
-    from ..memory import steps_scope as memory_steps_scope
+    from ..memory import steps_visible as memory_steps_visible
 
-    own = memory_steps_layers.owners_of_memories(txs, session)
-    return any(memory_steps_scope.applies(tx, files, own) for tx in txs)
+    own = memory_steps_visible.find_memory_owners(txs, session)
+    return any(memory_steps_visible.any_applies(tx, files, own) for tx in txs)
 
 
 def load_for_files(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
     """Only what applies to the files by its scope, and was not shown in this context before."""
     frozen = window_steps_contexts.frozen(txs, ask.session)
     shown = window_steps_contexts.shown(txs, ask.session)
-    own = memory_steps_layers.owners_of_memories(txs, ask.session)
+    own = memory_steps_visible.find_memory_owners(txs, ask.session)
     found = {
         memory.id: _candidate(tx, memory, 0.0, now)
         for tx in txs
@@ -161,14 +161,14 @@ def load_for_files(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
 def _scoped(tx: Tx, files: Sequence[str], own: Sequence[str]) -> Iterator[Memory]:
     """What was said of files in play."""
     if files:
-        from ..memory import steps_scope as memory_steps_scope
+        from ..memory import steps_visible as memory_steps_visible
 
         for path in files:
-            yield from memory_steps_scope.for_file(tx, path, MOST_MATCHES, own)
+            yield from memory_steps_visible.find_for_file(tx, path, MOST_MATCHES, own)
 
 
 def _candidate(tx: Tx, memory: Memory, match: float, now: int) -> selection.Candidate:
-    return selection.Candidate(memory, strength.strength(memory, now), match)
+    return selection.Candidate(memory, lifecycle.compute_strength(memory, now), match)
 
 
 def _judged(
@@ -178,15 +178,17 @@ def _judged(
     ids = [one.memory.id for one in found if one.memory.successes or one.memory.failures]
     if not ids:
         return tuple(found)
-    from ..memory.lifecycle import usefulness
+    from ..memory.lifecycle import rate_usefulness
 
     said: dict[str, dict[str, int]] = {}
     for tx in txs:
-        said.update(memory_sql_injections.verdicts(tx, ids))
+        said.update(memory_sql_upkeep.count_verdicts(tx, ids))
     judged = []
     for one in found:
         counts = said.get(one.memory.id, {})
-        factor = usefulness(counts.get("helped", 0), counts.get("wrong", 0), counts.get("stale", 0))
+        factor = rate_usefulness(
+            counts.get("helped", 0), counts.get("wrong", 0), counts.get("stale", 0)
+        )
         judged.append(one._replace(usefulness=factor))
     return tuple(judged)
 
@@ -212,7 +214,7 @@ def _matched(tx: Tx, matches: Sequence[Matched], query: str) -> list[tuple[Memor
 def _strength_of_match(match: Matched, asked: Sequence[str]) -> float:
     """From 0 to 1: rare words count by BM25, and all words by how many of them are there."""
     share = _held(match, asked) / len(asked)
-    return 0.5 * strength.words_score(match.score) + 0.5 * share
+    return 0.5 * lifecycle.score_words(match.score) + 0.5 * share
 
 
 def _is_about(match: Matched, asked: Sequence[str]) -> bool:
@@ -276,7 +278,7 @@ def _episodes(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[selection.Po
         if told is None or own or told.label in _UNTRUSTED or not _is_about(match, asked):
             continue
         share = _strength_of_match(match, asked)
-        said = strength.snippet(told.text, asked, 120)
+        said = lifecycle.cut_snippet(told.text, asked, 120)
         address = f"memory://{match.ref}"
         found.append(selection.Pointer(address, said, share, "episode", told.label, told.at))
     return found
@@ -303,7 +305,7 @@ def _sessions(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[selection.Po
             continue
         share = _strength_of_match(match, asked)
         address = messages.address_of(row.session, row.seq, row.seq)
-        said = strength.snippet(text, asked, 120)
+        said = lifecycle.cut_snippet(text, asked, 120)
         best[match.ref] = selection.Pointer(address, said, share, "session", row.label, row.at)
     return list(best.values())
 
@@ -364,7 +366,7 @@ def _since(
 def log(tx: Tx, session: str, turn: int, items: Sequence[tuple[str, Item]], now: int) -> None:
     """Write down what was put in front of the model."""
     rows = [
-        memory_sql_injections.Injection(id, session, turn, item.layer, item.id, item.tokens)
+        memory_sql_upkeep.Injection(id, session, turn, item.layer, item.id, item.tokens)
         for id, item in items
     ]
-    memory_sql_injections.add(tx, rows, now)
+    memory_sql_upkeep.log_injections(tx, rows, now)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..memory import sql as memory_sql
-from ..memory import steps_layers as memory_steps_layers
+from ..memory import steps_visible as memory_steps_visible
 from ..procedures import skills
 from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
@@ -27,8 +27,8 @@ MOST_MEMORIES = 1000
 def memory_md(txs: Sequence[Tx]) -> str:
     """Every memory in force, by kind, newest first; without those of sessions, and of tasks that
     do not run."""
-    own = memory_steps_layers.owners_of_memories(txs)
-    held = [one for tx in txs for one in memory_sql.in_force(tx, MOST_MEMORIES + 1, own)]
+    own = memory_steps_visible.find_memory_owners(txs)
+    held = [one for tx in txs for one in memory_sql.list_in_force(tx, MOST_MEMORIES + 1, own)]
     lines = ["# Memory", "", rendering.RULES]
     for kind in KINDS:
         inside = [_line(memory) for memory in held[:MOST_MEMORIES] if memory.kind == kind]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
-from ..memory.strength import DAY
+from ..memory.lifecycle import DAY
 from ..types.json_records import iso
 from .records import Episode
 

@@ -149,7 +149,7 @@ def label_for(tx: Tx, origin: str, given: Json) -> str:
     """As trusted as who tells it, and as the records that it names as its sources."""
     named = given.get("sources", ()) if isinstance(given, Mapping) else ()
     addresses = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
-    label = memory_steps.label_of(tx, origin, addresses)
+    label = memory_steps.find_label(tx, origin, addresses)
     if origin in ("system", "user"):
         return label
     return trust.least((label, *_labels_of_records(tx, addresses)))

@@ -16,8 +16,8 @@ from ..actions.error_signatures import SLIPS
 from ..episodes.records import Episode, ErrorSeen
 from ..index.clusters import THRESHOLD, Features, Similarity, alike, clusters, features_of, spoken
 from ..index.word_meaning import Meaning, Vectors
-from ..memory.duplicates import contradictions, merges, promotions
-from ..memory.lifecycle import FADED, weak_ones
+from ..memory.duplicates import find_contradictions, find_merges, find_promotions
+from ..memory.lifecycle import FADED, find_weak
 from ..types.records import FOREVER, Memory
 from ..types.trust import least
 from .plan_rules import LEAST_CONFIDENCE, MOST_DEPTH, depth_of, validate
@@ -65,18 +65,18 @@ def plan(
     meaning = Meaning(vectors) if vectors else None
     steps += _patterns(told, fresh, lessons, left_out, similarity, meaning)
     touched = {step.memory for step in steps if isinstance(step, Reinforce)}
-    for promoted in promotions(known, touched):
+    for promoted in find_promotions(known, touched):
         steps.append(promoted)
         touched.update((promoted.memory, *promoted.others))
-    for merged in merges(known, touched):
+    for merged in find_merges(known, touched):
         steps.append(merged)
         touched.update((merged.keep, *merged.others))
     there = {
         frozenset((ref(one), ref(other))) for one, name, other in links if name == "contradicts"
     }
     gone = {other for step in steps for other in getattr(step, "others", ())}
-    steps += contradictions(known, gone, lambda one, other: frozenset((one, other)) in there)
-    weak = (one for one in weak_ones(known, now) if one.id not in touched)
+    steps += find_contradictions(known, gone, lambda one, other: frozenset((one, other)) in there)
+    weak = (one for one in find_weak(known, now) if one.id not in touched)
     steps += [Archive(one.id, one.reason) for one in weak]
     return Plan(tuple(steps), tuple(left_out))
 

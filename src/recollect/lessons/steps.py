@@ -73,7 +73,7 @@ class Ready(NamedTuple):
     """A validated plan with what its application needs: new memories are scrubbed and admitted."""
 
     plan: Plan
-    drafts: dict[int, memory_steps.Prepared]
+    drafts: dict[int, memory_steps.PreparedMemory]
     loaded: Loaded
 
 
@@ -177,7 +177,7 @@ def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
         links=loaded.links,
         new=loaded.new,
     )
-    drafts: dict[int, memory_steps.Prepared] = {}
+    drafts: dict[int, memory_steps.PreparedMemory] = {}
     left_out = [*plan.left_out, *problem]
     steps: list[Step] = []
     for step in plan.steps:
@@ -355,13 +355,13 @@ def _giving_way(others: tuple[str, ...], keep: str, texts: dict[str, Memory]) ->
 
 def undo(tx: Tx, now: int) -> Undone:
     """Take back the last consolidation exactly; refused when something of it was changed since."""
-    last = undo_sql.latest(tx, OPERATION)
+    last = undo_sql.find_latest(tx, OPERATION)
     if last is None:
         raise NotFound("there is no consolidation to undo", where="consolidate undo")
     body: dict[str, Json] = json.loads(last.body)
     rows = body["changes"]
     for table, key, _, names, known in rows:
-        now_there = undo_sql.columns_of(tx, table, key, names)
+        now_there = undo_sql.read_columns(tx, table, key, names)
         if now_there is None or digest(now_there) != known:
             raise Conflict(
                 f"{' '.join(key)} was changed since: undoing would lose that",
@@ -376,7 +376,7 @@ def undo(tx: Tx, now: int) -> Undone:
         else:
             undo_sql.set_columns(tx, table, key, before)
     reindexed(tx, rows)
-    undo_sql.done(tx, last.id)
+    undo_sql.mark_undone(tx, last.id)
     # All episodes are new again, but it is not due at once: nobody undoes to see it redone.
     progress = body["progress"] if "progress" in body else steps_unseen.up_to(body["watermark"])
     jobs_sql.rewind(tx, JOB, UNDONE, progress, now)

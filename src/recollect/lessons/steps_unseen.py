@@ -21,7 +21,8 @@ from ..jobs import sql as jobs_sql
 from ..links import sql as links_sql
 from ..memory import lifecycle
 from ..memory import sql as memory_sql
-from ..memory import steps_versions as memory_steps_versions
+from ..memory import sql_upkeep as memory_sql_upkeep
+from ..memory import steps_neighbours as memory_steps_neighbours
 from ..storage.database import Tx
 from ..text import terms
 from ..types.records import FOREVER, KINDS, Json, Memory
@@ -77,8 +78,10 @@ def load(tx: Tx, now: int, embedder: index_steps_vectors.Embedder | None = None)
     told = {episode.id: episode for episode in new}
     for row in episodes_sql.get_many(tx, _episodes_like(tx, rows, new, embedder)).values():
         told.setdefault(row.id, episodes_steps.episode_of(row))
-    changed = memory_sql.reinforced_after(tx, _place(progress["memories"]), MOST)
-    faded = lifecycle.weak_ones(memory_sql.ageing(tx, *lifecycle.may_be_over(now)), now)
+    changed = memory_sql_upkeep.find_reinforced_after(tx, _place(progress["memories"]), MOST)
+    faded = lifecycle.find_weak(
+        memory_sql_upkeep.list_ageing(tx, *lifecycle.find_decay_limits(now)), now
+    )
     known = _memories(tx, [id for _, id in changed], [one.id for one in faded[:MOST]])
     known |= _lessons(tx, new, list(told))
     aged, more_aged = _aged(tx, now)
@@ -87,7 +90,7 @@ def load(tx: Tx, now: int, embedder: index_steps_vectors.Embedder | None = None)
         list(told.values()),
         frozenset(episode.id for episode in new),
         list(known.values()),
-        [link[:3] for link in links_sql.touching(tx, list(known), "contradicts")],
+        [link[:3] for link in links_sql.find_touching(tx, list(known), "contradicts")],
         {
             "episodes": _up_to(_place(progress["episodes"]), written, now),
             "memories": _up_to(_place(progress["memories"]), changed, now),
@@ -115,7 +118,8 @@ def since(tx: Tx, moment: int) -> bool:
     """Check whether something was written after a time that consolidation would look at."""
     place = (moment, _LAST)
     return bool(
-        episodes_sql.written_after(tx, place, 1) or memory_sql.reinforced_after(tx, place, 1)
+        episodes_sql.written_after(tx, place, 1)
+        or memory_sql_upkeep.find_reinforced_after(tx, place, 1)
     )
 
 
@@ -137,8 +141,8 @@ def _like(tx: Tx, texts: Iterable[str], filters: Mapping[str, Sequence[str]]) ->
     """Return the ids of what shares the telling words of one of these texts."""
     found: dict[str, None] = {}
     for text in dict.fromkeys(texts):
-        stems = terms.query_stems(text)[: memory_steps_versions.MOST_WORDS]
-        asked = memory_steps_versions.rarest(tx, stems, least=1, share=COMMON)
+        stems = terms.query_stems(text)[: memory_steps_neighbours.MOST_WORDS]
+        asked = memory_steps_neighbours.pick_rarest(tx, stems, least=1, share=COMMON)
         found |= dict.fromkeys(one.ref for one in index_sql.candidates(tx, asked, NEAR, filters))
     return found
 
@@ -175,7 +179,7 @@ def _memories(tx: Tx, changed: Sequence[str], faded: Sequence[str]) -> dict[str,
     """Return memories that are new, those that say something like them, and those that faded."""
     over = set(faded)
     found = memory_sql.get_many(tx, [id for id in changed if id not in over])
-    used = memory_sql.some(tx, tuple(KINDS), _IN_USE, 2 * len(found) + 1)
+    used = memory_sql_upkeep.find_ids(tx, tuple(KINDS), _IN_USE, 2 * len(found) + 1)
     if len(used) <= 2 * len(found):
         return memory_sql.get_many(tx, list(dict.fromkeys((*used, *faded))))
     said = [f"{one.subject} {one.text}" for one in found.values()]
@@ -188,11 +192,11 @@ def _lessons(tx: Tx, new: Sequence[Episode], told: list[str]) -> dict[str, Memor
     """Return the patterns and pitfalls that were made of these episodes, or that are like them."""
     if not new:
         return {}
-    every = memory_sql.some(tx, _LESSONS, _KNOWN, 2 * len(new) + 1)
+    every = memory_sql_upkeep.find_ids(tx, _LESSONS, _KNOWN, 2 * len(new) + 1)
     if len(every) <= 2 * len(new):
         return memory_sql.get_many(tx, every)
     found: dict[str, None] = {}
-    for link in links_sql.touching(tx, told):
+    for link in links_sql.find_touching(tx, told):
         found |= dict.fromkeys((link.source, link.target))
     filters = {"source": ("memory",), "status": _KNOWN}
     goals = (episode.goal for episode in new)
@@ -221,7 +225,7 @@ def _referred(tx: Tx, ids: Mapping[str, int]) -> set[str]:
     """Return those of the episodes that a memory in use was made from or is supported by."""
     found: set[str] = set()
     last = ""
-    while ids and (page := memory_sql.references(tx, last, _PAGE)):
+    while ids and (page := memory_sql_upkeep.list_references(tx, last, _PAGE)):
         for _, sources, evidence in page:
             named = (ref(str(one)) for one in (*json.loads(sources), *json.loads(evidence)))
             found.update(id for id in named if id in ids)

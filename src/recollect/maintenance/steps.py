@@ -9,7 +9,7 @@ from ..archive import sql as archive_sql
 from ..documents import sql as documents_sql
 from ..errors import RecollectError, StoreCorrupt
 from ..index import steps_vectors as index_steps_vectors
-from ..memory import sql as memory_sql
+from ..memory import sql_upkeep as memory_sql_upkeep
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Database, Row, Tx
@@ -78,7 +78,7 @@ class Stats(NamedTuple):
 def count(tx: Tx) -> Counted:
     """Count everything in one space."""
     held, said = archive_sql.counts(tx)
-    return Counted(memory_sql.counts(tx), documents_sql.counts(tx), held, said)
+    return Counted(memory_sql_upkeep.count_by_kind(tx), documents_sql.counts(tx), held, said)
 
 
 def combined(
@@ -137,11 +137,13 @@ def stats(project: Database, user: Database, now: int) -> Stats:
     sizes = (project.health().size, user.health().size)
     found = combined(parts, sizes, text_tokens.estimate)
     for space in (project, user):
-        ages = space.read(lambda tx: memory_sql.ages(tx, [now - days * DAY for _, days in AGES]))
+        ages = space.read(
+            lambda tx: memory_sql_upkeep.count_by_age(tx, [now - days * DAY for _, days in AGES])
+        )
         for (name, _), number in zip((*AGES, ("older", 0)), ages, strict=True):
             if number:
                 found.by_age[name] = found.by_age.get(name, 0) + number
-        unused, stale = space.read(memory_sql.neglected)
+        unused, stale = space.read(memory_sql_upkeep.count_neglected)
         meant = space.read(index_steps_vectors.coverage)
         found = found._replace(
             never_recalled=found.never_recalled + unused,

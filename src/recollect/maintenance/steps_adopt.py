@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ..archive import sql as archive_sql
 from ..errors import Refused, StoreCorrupt
 from ..memory import sql as memory_sql
+from ..memory import sql_upkeep as memory_sql_upkeep
 from ..storage.database import Database, Tx
 from ..types.records import KINDS, LAYERS, ORIGINS, PRIORITIES, STATUSES
 from . import sql
@@ -40,7 +41,7 @@ def _take(tx: Tx, path: str, trust: bool) -> Adopted:
     _check(tx, path)
     if not trust:
         sql.quarantine(tx)
-    held = sum(int(row[3]) for row in memory_sql.counts(tx))
+    held = sum(int(row[3]) for row in memory_sql_upkeep.count_by_kind(tx))
     return Adopted(path, held, archive_sql.counts(tx)[0], trust)
 
 

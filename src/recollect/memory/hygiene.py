@@ -19,7 +19,7 @@ from functools import cache
 from ..fast_typing import NamedTuple
 from ..text import globs
 from ..text.terms import plain_words
-from .similarity import Statement, relation
+from .similarity import Statement, find_relation
 
 DURABLE = ("project", "user")
 """The layers that are kept clean."""
@@ -53,7 +53,7 @@ STATE = Refusal(
 )
 
 
-def refusal(text: str, kind: str, layer: str) -> Refusal | None:
+def find_refusal(text: str, kind: str, layer: str) -> Refusal | None:
     """Why a text may not be kept in this layer, or None when it may."""
     if layer not in DURABLE or kind in _NEVER_REFUSED:
         return None
@@ -223,7 +223,7 @@ class Note(NamedTuple):
     scope: Sequence[str] = ()
 
 
-class Kept(NamedTuple):
+class KnownNote(NamedTuple):
     """What is kept already: its id, what it says, and where it applies."""
 
     id: str
@@ -240,9 +240,9 @@ class Verdict(NamedTuple):
     like: tuple[str, ...] = ()
 
 
-def review(note: Note, known: Sequence[Kept]) -> Verdict:
+def review_note(note: Note, known: Sequence[KnownNote]) -> Verdict:
     """The promotion checklist over a note; `known` is what is kept."""
-    refused = refusal(note.text, note.kind, "project")
+    refused = find_refusal(note.text, note.kind, "project")
     if refused:
         return Verdict("drop", "classify", f"{refused.rule}; {refused.where}")
     passing = _pattern("passing").search(note.text)
@@ -251,11 +251,11 @@ def review(note: Note, known: Sequence[Kept]) -> Verdict:
     return _duplicate(note, known) or _incomplete(note) or _promoted(note)
 
 
-def _duplicate(note: Note, known: Sequence[Kept]) -> Verdict | None:
+def _duplicate(note: Note, known: Sequence[KnownNote]) -> Verdict | None:
     found: dict[str, list[str]] = {}
     mine = (note.subject, note.text)
     for id, statement, scope in known:
-        name = relation(statement, mine)
+        name = find_relation(statement, mine)
         if statement[1].strip() == note.text.strip():
             if globs.same(scope, note.scope):
                 return Verdict("drop", "duplicate", "the same text is kept already", (id,))

@@ -27,7 +27,7 @@ from ..types.records import (
     Memory,
     SafeText,
 )
-from . import hygiene, sql, steps_versions
+from . import hygiene, sql, steps_neighbours
 
 LONGEST_TEXT = 20_000
 NEAR = ("create", "skip", "merge")
@@ -56,7 +56,7 @@ class Draft(NamedTuple):
     key: str = ""
 
 
-def checked(draft: Draft) -> Draft:
+def check_draft(draft: Draft) -> Draft:
     """The draft, or the error that says which field is wrong."""
     if not draft.text.strip():
         raise InvalidInput("there is nothing to learn: the text is empty", where="text")
@@ -89,7 +89,7 @@ def checked(draft: Draft) -> Draft:
     for field, name in (("owner", draft.owner), ("category", draft.category)):
         if name:
             names.checked_name(name, field)
-    refused = hygiene.refusal(draft.text, draft.kind, draft.layer)
+    refused = hygiene.find_refusal(draft.text, draft.kind, draft.layer)
     if refused:
         raise Refused(
             f"this does not belong in long-term memory: {refused.rule}", hint=refused.where
@@ -97,7 +97,7 @@ def checked(draft: Draft) -> Draft:
     return draft
 
 
-class Prepared(NamedTuple):
+class PreparedMemory(NamedTuple):
     """A draft that is ready to be written: scrubbed, admitted, split into the words it is found by,
     and with its idempotency key."""
 
@@ -110,23 +110,23 @@ class Prepared(NamedTuple):
 
 def prepare(
     draft: Draft, origin: str, now: int, id: str, label: str = "", propose: bool = False
-) -> Prepared:
+) -> PreparedMemory:
     """All the work that needs no transaction; the label is the origin's unless it is lower.
     `propose` keeps it for a person to confirm, whatever its kind and label."""
     label = label or origin
     trust.check_priority(draft.priority, origin)
-    checked(draft)
+    check_draft(draft)
     status = "proposed" if propose else trust.admit(draft.kind, label)
     row, redacted = _row(draft, origin, now, id, label, status)
-    words = index_steps.words_of(searchable(sql.loaded(row)))
-    return Prepared(row, words, draft.key, draft.near, redacted)
+    words = index_steps.words_of(make_searchable_text(sql.load_memory(row)))
+    return PreparedMemory(row, words, draft.key, draft.near, redacted)
 
 
 def learn(
     tx: Tx,
-    prepared: Prepared,
+    prepared: PreparedMemory,
     now: int,
-    around: steps_versions.Neighbours = steps_versions.NONE,
+    around: steps_neighbours.Neighbours = steps_neighbours.NONE,
     known: Sequence[Known] = (),
 ) -> Learned:
     """Keep a statement; the same text again reinforces what is there, another value revises it, and
@@ -138,21 +138,21 @@ def learn(
         there = sql.get(tx, earlier)
         if there:
             return Learned(there.id, there.address, "unchanged", there)
-    same_text = sql.open_with_text(tx, _place(row))
+    same_text = sql.find_open_with_text(tx, _place(row))
     held = _with_scope(same_text, _scope(row))
     if held is None:
-        around = steps_versions.asking(around, same_text)
+        around = steps_neighbours.add_twins(around, same_text)
     learned = _kept(tx, prepared, held, around, now)
     if known and _speaks_for(row, learned.memory):
-        steps_versions.anchor(tx, learned.id, known, now)
+        steps_neighbours.anchor(tx, learned.id, known, now)
     if key:
         storage_sql.note_write(tx, key, "learn", learned.id, now, row.text)
     return learned._replace(redacted=prepared.redacted, similar=around.near)
 
 
-def same(tx: Tx, row: sql.MemoryRow | Memory) -> Memory | None:
+def find_same(tx: Tx, row: sql.MemoryRow | Memory) -> Memory | None:
     """Return the open memory with this text for the same files; held until the commit."""
-    return _with_scope(sql.open_with_text(tx, _place(row)), _scope(row))
+    return _with_scope(sql.find_open_with_text(tx, _place(row)), _scope(row))
 
 
 def _place(row: sql.MemoryRow | Memory) -> dict[str, str]:
@@ -171,8 +171,8 @@ def put(tx: Tx, row: sql.MemoryRow, words: index_steps.Words) -> Memory | None:
     """Write a version and make it findable; None when an open one has the same text and scope."""
     if not sql.insert(tx, row):
         return None
-    index_sql.put(tx, entry_of(row), words)
-    return sql.loaded(row)
+    index_sql.put(tx, make_entry(row), words)
+    return sql.load_memory(row)
 
 
 def _speaks_for(row: sql.MemoryRow, memory: Memory) -> bool:
@@ -182,7 +182,11 @@ def _speaks_for(row: sql.MemoryRow, memory: Memory) -> bool:
 
 
 def _kept(
-    tx: Tx, prepared: Prepared, held: Memory | None, around: steps_versions.Neighbours, now: int
+    tx: Tx,
+    prepared: PreparedMemory,
+    held: Memory | None,
+    around: steps_neighbours.Neighbours,
+    now: int,
 ) -> Learned:
     """Write the statement; `held` is what says the same for the same files already."""
     row, near = prepared.row, prepared.near
@@ -192,15 +196,17 @@ def _kept(
             note = f"not kept: {like.id} says almost the same for {globs.told(like.scope)}"
             return Learned(like.id, like.address, "skipped", like, (note,))
         wide = _for_both(like, row)
-        held = same(tx, row._replace(scope=wide)) or same(tx, row_of(like)._replace(scope=wide))
+        held = find_same(tx, row._replace(scope=wide)) or find_same(
+            tx, make_row(like)._replace(scope=wide)
+        )
         held = held or like
     old = _still_open(tx, around.revised) if held is None and around.revised else None
     if old is not None:
-        row = steps_versions.supersede(tx, old, row, now)
+        row = steps_neighbours.supersede(tx, old, row, now)
     if held is None and (memory := put(tx, row, prepared.words)):
         return _created(tx, memory, around, old, now)
     # Whoever lost the race to insert finds the winner's row here.
-    held = held or same(tx, row)
+    held = held or find_same(tx, row)
     assert held is not None
     return _reinforced(tx, held, prepared, now)
 
@@ -271,7 +277,7 @@ def _row(
 
 
 def _created(
-    tx: Tx, memory: Memory, around: steps_versions.Neighbours, old: Memory | None, now: int
+    tx: Tx, memory: Memory, around: steps_neighbours.Neighbours, old: Memory | None, now: int
 ) -> Learned:
     notes = []
     if memory.status != "active":
@@ -279,10 +285,10 @@ def _created(
     elif memory.label == "tool":
         notes.append(f"kept as a note for {trust.NOTE_DAYS} days: it is found when asked for")
     if old is not None:
-        steps_versions.link(tx, memory.id, "supersedes", [old.id], "another value", now)
+        steps_neighbours.link(tx, memory.id, "supersedes", [old.id], "another value", now)
         notes.append(f"takes the place of {old.id}: {old.text}")
     if around.opposite:
-        steps_versions.link(
+        steps_neighbours.link(
             tx, memory.id, "contradicts", around.opposite, "the opposite is said", now
         )
         notes += [f"contradicts {other}: one of them should go" for other in around.opposite]
@@ -295,7 +301,7 @@ def _created(
     )
 
 
-def _reinforced(tx: Tx, held: Memory, prepared: Prepared, now: int) -> Learned:
+def _reinforced(tx: Tx, held: Memory, prepared: PreparedMemory, now: int) -> Learned:
     """The same again. From somebody as trusted: confidence only rises, lists unite, what is said
     anew counts. From somebody more trusted: a new version in their name. From somebody less
     trusted: one more count, and nothing else of the memory changes."""
@@ -311,7 +317,7 @@ def _reinforced(tx: Tx, held: Memory, prepared: Prepared, now: int) -> Learned:
     memory = sql.get(tx, held.id)
     assert memory is not None
     if len(changes) > 3:
-        index_steps.replace(tx, entry_of(memory), searchable(memory))
+        index_steps.replace(tx, make_entry(memory), make_searchable_text(memory))
     return Learned(memory.id, memory.address, "reinforced", memory, _reach(held, memory, row))
 
 
@@ -348,19 +354,19 @@ def _said_anew(held: Memory, row: sql.MemoryRow) -> dict[str, Json]:
     return changes
 
 
-def _taken_over(tx: Tx, held: Memory, prepared: Prepared, now: int) -> Learned:
+def _taken_over(tx: Tx, held: Memory, prepared: PreparedMemory, now: int) -> Learned:
     """Somebody more trusted says it too: a new version that stands under their name."""
     row = prepared.row._replace(scope=_for_both(held, prepared.row))
-    row = steps_versions.supersede(tx, held, row, now)
+    row = steps_neighbours.supersede(tx, held, row, now)
     memory = put(tx, row._replace(reinforcement=held.reinforcement + 1), prepared.words)
     assert memory is not None
-    steps_versions.carry_over(tx, held.id, memory.id, now)
-    steps_versions.link(tx, memory.id, "supersedes", [held.id], "confirmed", now)
+    steps_neighbours.carry_over(tx, held.id, memory.id, now)
+    steps_neighbours.link(tx, memory.id, "supersedes", [held.id], "confirmed", now)
     notes = (f"confirms {held.id}", *_reach(held, memory, prepared.row))
     return Learned(memory.id, memory.address, "reinforced", memory, notes)
 
 
-def label_of(tx: Tx, origin: str, evidence: Sequence[str]) -> str:
+def find_label(tx: Tx, origin: str, evidence: Sequence[str]) -> str:
     """How far a statement is trusted: as its writer, and as the messages it was made from. A
     person vouches for what they say."""
     if origin in ("system", "user"):
@@ -373,9 +379,9 @@ def label_of(tx: Tx, origin: str, evidence: Sequence[str]) -> str:
     return trust.least(labels)
 
 
-def entry_of(memory: Memory | sql.MemoryRow) -> index_sql.Entry:
+def make_entry(memory: Memory | sql.MemoryRow) -> index_sql.Entry:
     if isinstance(memory, sql.MemoryRow):
-        memory = sql.loaded(memory)
+        memory = sql.load_memory(memory)
     facets = [("tag", tag) for tag in memory.tags]
     facets += [("scope", scope) for scope in memory.scope or ("",)]
     return index_sql.Entry(
@@ -392,7 +398,7 @@ def entry_of(memory: Memory | sql.MemoryRow) -> index_sql.Entry:
     )
 
 
-def searchable(memory: Memory) -> str:
+def make_searchable_text(memory: Memory) -> str:
     """All the words a memory is found by."""
     pieces = [memory.subject, memory.text, *memory.tags, *memory.scope, *memory.examples]
     pieces += [str(value) for value in memory.detail.values()]
@@ -400,7 +406,7 @@ def searchable(memory: Memory) -> str:
     return "\n".join(piece for piece in pieces if piece)
 
 
-def row_of(memory: Memory) -> sql.MemoryRow:
+def make_row(memory: Memory) -> sql.MemoryRow:
     """The row of a memory that is there already; its texts were scrubbed when they came in, and are
     scrubbed again because the rules may have improved."""
     values = memory._asdict()

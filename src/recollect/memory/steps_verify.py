@@ -18,7 +18,7 @@ from ..secrets import redaction
 from ..storage.database import Database, Tx
 from ..text import digests
 from ..types.records import FOREVER, Json, Memory
-from . import sql, steps, steps_lifecycle, steps_versions
+from . import sql, steps, steps_lifecycle, steps_neighbours
 
 
 class Checked(NamedTuple):
@@ -31,7 +31,7 @@ class Checked(NamedTuple):
     moved_to: str = ""
 
 
-class Report(NamedTuple):
+class ClaimReport(NamedTuple):
     """All claims that are not fresh, and how many there are in all."""
 
     claims: int
@@ -48,9 +48,9 @@ class Move(NamedTuple):
     rows: tuple[freshness_sql.ClaimRow, ...]
 
 
-def report(
+def check_claims(
     space: Database, tree: Tree, fix: bool, now: int, new_id: Callable[[str], str]
-) -> Report:
+) -> ClaimReport:
     """Check every claim of every open memory; with `fix`, follow what moved."""
     rows = space.read(_all_claims)
     seen = looked(tree, rows, thorough=True) if rows else []
@@ -61,28 +61,28 @@ def report(
         followed = space.write(lambda tx: _follow(tx, moves, ids, now))
     places = {row[:2] for row in followed}
     left = [row for row in seen if row[:2] not in places]
-    stale = tuple(checked(row) for row in left if row.state not in ("fresh", "unverifiable"))
+    stale = tuple(make_checked(row) for row in left if row.state not in ("fresh", "unverifiable"))
     fresh = sum(row.state == "fresh" for row in left) + len(followed)
-    return Report(len(seen), fresh, stale, len(followed))
+    return ClaimReport(len(seen), fresh, stale, len(followed))
 
 
-def checked(row: freshness_sql.ClaimRow) -> Checked:
+def make_checked(row: freshness_sql.ClaimRow) -> Checked:
     """What became of a claim."""
     return Checked(row.memory, row.path, row.symbol, row.state, row.moved_to)
 
 
-def last_seen(tx: Tx, memory: str) -> tuple[Checked, ...]:
+def load_checked(tx: Tx, memory: str) -> tuple[Checked, ...]:
     """What became of each claim of a memory, at the last look."""
-    return tuple(map(checked, freshness_sql.of_memories(tx, [memory]).get(memory, ())))
+    return tuple(map(make_checked, freshness_sql.of_memories(tx, [memory]).get(memory, ())))
 
 
-def claimed(tx: Tx, id: str) -> list[freshness_sql.ClaimRow]:
+def load_claims(tx: Tx, id: str) -> list[freshness_sql.ClaimRow]:
     """What a memory says of the code, by the id (or the beginning of it) of any version."""
     memory = steps_lifecycle.open_memory(tx, id)
     return freshness_sql.of_memories(tx, [memory.id]).get(memory.id, [])
 
 
-def pinned_anew(tree: Tree, rows: Sequence[freshness_sql.ClaimRow]) -> list[Known]:
+def pin_changed(tree: Tree, rows: Sequence[freshness_sql.ClaimRow]) -> list[Known]:
     """The claims on what changed, pinned to what it is now: somebody stands behind them."""
     changed = [row for row in looked(tree, rows, thorough=False) if row.state == "changed"]
     wanted = [Claim(row.path, row.symbol, row.line, row.kind, given=True) for row in changed]
@@ -90,7 +90,7 @@ def pinned_anew(tree: Tree, rows: Sequence[freshness_sql.ClaimRow]) -> list[Know
 
 
 def _all_claims(tx: Tx) -> list[freshness_sql.ClaimRow]:
-    held = freshness_sql.of_memories(tx, sql.open_ids(tx))
+    held = freshness_sql.of_memories(tx, sql.list_open_ids(tx))
     return [row for one in held.values() for row in one]
 
 
@@ -124,14 +124,14 @@ def _follow(
         memory = sql.get(tx, move.memory)
         if memory is None or memory.valid_to != FOREVER:
             continue
-        before = steps.row_of(memory)
+        before = steps.make_row(memory)
         row = _renamed(memory, before, move.paths)
-        there = steps.same(tx, row)
+        there = steps.find_same(tx, row)
         if there and there.id != memory.id:
             continue
         if row != before:
             steps_lifecycle.replaced(tx, memory, row._replace(id=id), now)
-            steps_versions.carry_over(tx, memory.id, id, now)
+            steps_neighbours.carry_over(tx, memory.id, id, now)
         said_by = id if row != before else memory.id
         freshness_sql.repin(tx, [one._replace(memory=said_by) for one in move.rows], now)
         followed += move.rows

@@ -9,11 +9,9 @@ from ..context import Context, new_id
 from ..documents.input_files_io import records, text_of
 from ..errors import Refused
 from ..fast_typing import TypedDict, Unpack
-from ..memory import patterns
-from ..memory import steps_patterns as memory_steps_patterns
 from ..project import write_private
 from ..types.records import Json, Learned
-from . import skills
+from . import patterns, skills, steps_patterns
 from . import steps as procedures_steps
 
 _LARGEST_SKILL = 1_000_000
@@ -168,10 +166,10 @@ def load_patterns(context: Context, path: str) -> tuple[Learned, ...]:
     label = "user" if context.origin == "user" else "import"
     now = context.clock()
     ready = [
-        memory_steps_patterns.prepared(one, context.origin, label, now, new_id("m"))
+        steps_patterns.prepare_pattern(one, context.origin, label, now, new_id("m"))
         for one in found
     ]
-    return context.project_space.write(lambda tx: memory_steps_patterns.load(tx, ready, now))
+    return context.project_space.write(lambda tx: steps_patterns.save_patterns(tx, ready, now))
 
 
 def show_pattern(context: Context, id: str) -> dict[str, Json]:
@@ -181,7 +179,7 @@ def show_pattern(context: Context, id: str) -> dict[str, Json]:
 
     Example: recollect pattern show sem-001
     """
-    return context.project_space.read(lambda tx: memory_steps_patterns.shown(tx, id))
+    return context.project_space.read(lambda tx: steps_patterns.show_pattern(tx, id))
 
 
 def _parts(given: ProcedureParts) -> dict[str, Sequence[str]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from ..briefing import operations as briefing_operations
-from ..briefing import steps_pages
+from ..briefing import steps_pages as briefing_steps_pages
 from ..context import Context
 from ..errors import NotFound
 from ..fast_typing import TypedDict, Unpack
 from ..freshness import operations as freshness_operations
-from ..index import steps_vectors as index_vectors
-from ..memory import steps_layers
+from ..index import steps_vectors as index_steps_vectors
 from ..memory import steps_verify as memory_steps_verify
+from ..memory import steps_visible as memory_steps_visible
 from ..memory.operations import among
 from ..storage.database import Database
 from ..types.records import KINDS, LAYERS, ROLES, STATUSES, Hit, Recalled
@@ -117,7 +117,7 @@ def recall_for(context: Context, query: str, limit: int, file: str = "") -> tupl
     """Find what may be shown to somebody who did not ask for it."""
     now = context.clock()
     question = _question(context, query, limit, 4000, {"file": file}, now)
-    own = context.read_both(steps_layers.owners)
+    own = context.read_both(memory_steps_visible.find_owners)
     return tuple(filter(_may_be_shown, recall_question(context, question._replace(seen=own), now)))
 
 
@@ -126,7 +126,7 @@ def recall_question(context: Context, question: steps.Question, now: int) -> Rec
     indexed = index_again(context)
     if embedder and embedder.local:
         for space in context.present_spaces():
-            index_vectors.catch_up_a_little(space, embedder, now)
+            index_steps_vectors.catch_up_a_little(space, embedder, now)
     found = context.read_both(lambda txs: steps.recall(txs, question, now, embedder))
     if indexed:
         found.notes += (f"{indexed} records of an earlier version were indexed again first",)
@@ -156,7 +156,7 @@ def show(context: Context, address: str) -> steps_show.Shown:
         raise NotFound("there is no such record", where=address, hint=_where_it_is(address))
     if shown.memory and freshness_operations.check_freshness(context, [shown.memory.id]):
         id = shown.memory.id
-        said = context.project_space.read(lambda tx: memory_steps_verify.last_seen(tx, id))
+        said = context.project_space.read(lambda tx: memory_steps_verify.load_checked(tx, id))
         shown = shown._replace(claims=said)
     return steps_show.seen(shown, context.clock())
 
@@ -166,10 +166,12 @@ def _root(context: Context, address: str) -> steps_show.Shown | None:
     if not place.path:
         text = briefing_operations.make_briefing(context).text
     elif place.path == "MEMORY.md":
-        text = context.read_both(steps_pages.memory_md)
+        text = context.read_both(briefing_steps_pages.memory_md)
     else:
-        text = context.read_both(lambda txs: steps_pages.skill_md(txs, place.path.split("/")[1]))
-    made = steps_pages.document(place, text)
+        text = context.read_both(
+            lambda txs: briefing_steps_pages.skill_md(txs, place.path.split("/")[1])
+        )
+    made = briefing_steps_pages.document(place, text)
     return steps_show.Shown(document=made) if made else None
 
 
@@ -202,9 +204,9 @@ def make_vectors(context: Context) -> int:
     spaces = context.present_spaces()
     advance = None
     if context.progress:
-        missing = sum(space.read(index_vectors.coverage).unembedded for space in spaces)
+        missing = sum(space.read(index_steps_vectors.coverage).unembedded for space in spaces)
         advance = context.progress_of("meaning", missing)
-    return sum(index_vectors.catch_up(space, embedder, now, tell=advance) for space in spaces)
+    return sum(index_steps_vectors.catch_up(space, embedder, now, tell=advance) for space in spaces)
 
 
 def note_recalls(context: Context, ids: Iterable[str], now: int) -> None:

@@ -57,7 +57,7 @@ def replaced(texts: Sequence[Said], searched: Collection[str]) -> dict[int, int]
 
 
 def _about(text: str, searched: Collection[str]) -> list[_Statement]:
-    found = [_Statement(one, similarity.words_of("", one)) for one in statements(_typed(text))]
+    found = [_Statement(one, similarity.split_words("", one)) for one in statements(_typed(text))]
     return [one for one in found if any(stem(word) in searched for word in one.words)][:MOST]
 
 
@@ -84,7 +84,7 @@ def statements(text: str) -> list[str]:
 def _replaces(new: Sequence[_Statement], old: Sequence[_Statement]) -> bool:
     return any(
         similarity.jaccard(one.words, other.words) >= _ALIKE
-        and similarity.relation(("", one.text), ("", other.text)) in ("revises", "contradicts")
+        and similarity.find_relation(("", one.text), ("", other.text)) in ("revises", "contradicts")
         for one in old
         for other in new
     )

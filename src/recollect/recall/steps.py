@@ -8,8 +8,8 @@ from ..errors import Unavailable
 from ..fast_typing import TYPE_CHECKING, Any, NamedTuple
 from ..index import sql as index_sql
 from ..index import steps_vectors as index_steps_vectors
-from ..memory import sql as memory_sql
-from ..memory import strength
+from ..memory import lifecycle
+from ..memory import sql_upkeep as memory_sql_upkeep
 from ..storage.database import Frequencies, Matched, Tx
 from ..text import dates, globs, terms, tokens
 from ..types.records import ROLES, Hit, Recalled
@@ -73,7 +73,7 @@ class Question(NamedTuple):
     around: int = 0
     explain: bool = False
     seen: tuple[str, ...] | None = None
-    """Who may see the answer, when nobody asked for it: see `memory.steps_layers`."""
+    """Who may see the answer, when nobody asked for it: see `memory.steps_visible`."""
     without: frozenset[tuple[str, int]] = frozenset()
     """What is not there, by reference and number, for whoever measures."""
 
@@ -239,7 +239,7 @@ def _found(tx: Tx, item: Matched, asked: _Asked, cosine: float) -> _Found:
         owner,
         seq - 1,
         kind,
-        label not in strength.UNTRUSTED,
+        label not in lifecycle.UNTRUSTED,
         stems,
         bool(asked.whole) and source == "message" and asked.whole.issuperset(stems.split()),
     )
@@ -308,7 +308,7 @@ def _without_flood(best: Iterable[Hit]) -> list[Hit]:
     kept: list[Hit] = []
     taken: dict[str, int] = {}
     for hit in best:
-        if hit.trust in strength.UNTRUSTED:
+        if hit.trust in lifecycle.UNTRUSTED:
             source = hit.session or hit.address
             taken[source] = taken.get(source, 0) + 1
             if taken[source] > FROM_ONE_SOURCE * (1 + len(kept) // 10):
@@ -392,4 +392,4 @@ def _mark(fresh: Freshness) -> str:
 
 def note(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
     """Write down how often memories were recalled; ids of another space are not found here."""
-    memory_sql.note_recalls(tx, noted)
+    memory_sql_upkeep.count_recalls(tx, noted)

@@ -86,7 +86,7 @@ def gather(tx: Tx, commits: Sequence[Commit], wanted: Wanted) -> Gathered:
     found = [_told(tx, session.id) for session in archive_sql.latest(tx, MOST_SESSIONS)]
     kept = [
         (memory.address, memory.text)
-        for memory in memory_sql.listing(tx, {}, MOST_MEMORIES)
+        for memory in memory_sql.list_open(tx, {}, MOST_MEMORIES)
         if memory.status in ("active", "proposed")
     ]
     made: dict[str, list[Asked]] = {

@@ -9,8 +9,8 @@ from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..links import sql as links_sql
+from ..memory import lifecycle
 from ..memory import sql as memory_sql
-from ..memory import strength
 from ..procedures import sql as procedures_sql
 from ..storage import rows as storage_rows
 from ..storage.database import Matched, Tx
@@ -35,7 +35,7 @@ def of_entries(
 ) -> dict[int, Loaded]:
     """The hits of entries by their numbers, as far as their records are there."""
     ids = [item.ref for item in found if item.source == "memory"]
-    held = memory_sql.sketches(tx, ids)
+    held = memory_sql.load_sketches(tx, ids)
     hits: dict[int, Loaded] = {}
     for item in found:
         if item.source == "memory":
@@ -51,10 +51,10 @@ def of_entries(
     return _with_contradictions(tx, _with_successors(tx, hits))
 
 
-def _memory(memory: memory_sql.Sketch | None, now: int) -> Loaded | None:
+def _memory(memory: memory_sql.MemorySketch | None, now: int) -> Loaded | None:
     if memory is None:
         return None
-    strong = strength.strength(memory, now)
+    strong = lifecycle.compute_strength(memory, now)
     hit = Hit(
         memory.id,
         f"memory://{memory.id}",
@@ -69,7 +69,7 @@ def _memory(memory: memory_sql.Sketch | None, now: int) -> Loaded | None:
         freshness="unchecked" if memory.claims and memory.layer != "user" else "",
     )
     stated = memory.text if memory.label in ("system", "user") else ""
-    return Loaded(hit, strength.nudge(memory.label, memory.status, strong), stated)
+    return Loaded(hit, lifecycle.nudge(memory.label, memory.status, strong), stated)
 
 
 def _message(tx: Tx, item: Matched, question: Question, searched: Sequence[str]) -> Loaded | None:
@@ -83,7 +83,7 @@ def _message(tx: Tx, item: Matched, question: Question, searched: Sequence[str])
         f"{row.session}:{row.seq}",
         messages.address_of(row.session, row.seq, row.seq),
         "message",
-        strength.snippet(said[row.seq], searched),
+        lifecycle.cut_snippet(said[row.seq], searched),
         0.0,
         "",
         "session",
@@ -96,7 +96,7 @@ def _message(tx: Tx, item: Matched, question: Question, searched: Sequence[str])
             Said(
                 messages.address_of(other.session, other.seq, other.seq),
                 other.role,
-                strength.snippet(said[other.seq], searched),
+                lifecycle.cut_snippet(said[other.seq], searched),
             )
             for other in rows
             if other.seq != row.seq
@@ -105,7 +105,7 @@ def _message(tx: Tx, item: Matched, question: Question, searched: Sequence[str])
     own = row.role == row.label == "user"
     stated = messages.typed(_message_of(row)) if own else ""
     # Trust can only lower a message: which side's words are asked for is the ranking's to judge.
-    return Loaded(hit, min(strength.nudge(row.label, "active"), 1.0), stated)
+    return Loaded(hit, min(lifecycle.nudge(row.label, "active"), 1.0), stated)
 
 
 def _message_of(row: archive_sql.MessageRow) -> Message:
@@ -122,7 +122,7 @@ def _document(tx: Tx, item: Matched, searched: Sequence[str]) -> Loaded | None:
         document.address.removeprefix("memory://"),
         document.address,
         document.type,
-        strength.snippet(document.text, searched),
+        lifecycle.cut_snippet(document.text, searched),
         0.0,
         "",
         document.layer,
@@ -130,7 +130,7 @@ def _document(tx: Tx, item: Matched, searched: Sequence[str]) -> Loaded | None:
         document.label,
         document.valid_from,
     )
-    return Loaded(hit, strength.nudge(document.label, "active"))
+    return Loaded(hit, lifecycle.nudge(document.label, "active"))
 
 
 def _experience(tx: Tx, item: Matched) -> Loaded | None:
@@ -152,13 +152,13 @@ def _experience(tx: Tx, item: Matched) -> Loaded | None:
         kept.at,
         item.owner,
     )
-    return Loaded(hit, strength.nudge(kept.label, kept.status))
+    return Loaded(hit, lifecycle.nudge(kept.label, kept.status))
 
 
 def _with_successors(tx: Tx, hits: Mapping[int, Loaded]) -> dict[int, Loaded]:
     """Versions that were superseded name what is believed in their place."""
     old = [one.hit.id for one in hits.values() if one.hit.status == "superseded"]
-    newer = memory_sql.successors(tx, old)
+    newer = memory_sql.find_successors(tx, old)
     found = dict(hits)
     for entry, loaded in hits.items():
         if loaded.hit.id in newer:
@@ -170,10 +170,10 @@ def _with_successors(tx: Tx, hits: Mapping[int, Loaded]) -> dict[int, Loaded]:
 def _with_contradictions(tx: Tx, hits: Mapping[int, Loaded]) -> dict[int, Loaded]:
     """Hits that something else in use contradicts say so."""
     ids = memory_ids([loaded.hit for loaded in hits.values()])
-    pairs = [(link.source, link.target) for link in links_sql.touching(tx, ids, "contradicts")]
+    pairs = [(link.source, link.target) for link in links_sql.find_touching(tx, ids, "contradicts")]
     if not pairs:
         return dict(hits)
-    known = memory_sql.sketches(tx, sorted({id for pair in pairs for id in pair}))
+    known = memory_sql.load_sketches(tx, sorted({id for pair in pairs for id in pair}))
     used = {id for id, one in known.items() if one.status in ("active", "proposed")}
     against: dict[str, list[str]] = {}
     for one, other in pairs:

@@ -96,7 +96,7 @@ def _edges(tx: Tx, start: str, depth: int) -> list[links_relations.Edge]:
     seen, front = {start}, [start]
     for _ in range(depth):
         met: list[str] = []
-        for one in links_sql.touching(tx, front):
+        for one in links_sql.find_touching(tx, front):
             found[links_relations.Edge(one.source, one.relation, one.target, one.reason)] = None
             met += (one.source, one.target)
         front = [name for name in dict.fromkeys(met) if name not in seen]

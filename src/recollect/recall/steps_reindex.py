@@ -151,7 +151,11 @@ def _thing(tx: Tx, source: str, ref: str, seq: int) -> Thing | None:
 
 def _memory(tx: Tx, ref: str, seq: int) -> Thing | None:
     memory = memory_sql.get(tx, ref)
-    return (memory_steps.entry_of(memory), memory_steps.searchable(memory)) if memory else None
+    return (
+        (memory_steps.make_entry(memory), memory_steps.make_searchable_text(memory))
+        if memory
+        else None
+    )
 
 
 def _message(tx: Tx, ref: str, seq: int) -> Thing | None:

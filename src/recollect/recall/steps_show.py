@@ -102,10 +102,12 @@ def _experience(tx: Tx, address: addresses.Address) -> Shown | None:
 def _memory(tx: Tx, name: str) -> Shown | None:
     memory = memory_sql.get(tx, name)
     if memory is None:
-        memory = memory_sql.get(tx, addresses.only(name, memory_sql.starting_with(tx, name)))
+        memory = memory_sql.get(
+            tx, addresses.only(name, memory_sql.find_ids_starting_with(tx, name))
+        )
     if memory is None:
         return None
-    return Shown(memory=memory, versions=tuple(memory_sql.versions(tx, memory.root)))
+    return Shown(memory=memory, versions=tuple(memory_sql.list_chain(tx, memory.root)))
 
 
 def existing(tx: Tx, name: str) -> Session:
@@ -142,8 +144,8 @@ def listing(tx: Tx, where: Mapping[str, str], limit: int, at: int = 0) -> list[M
     """Open memories with these values, newest first, archived ones only where they are asked for;
     or those that were believed at a time."""
     if at:
-        return memory_sql.valid_at(tx, where, at, limit)
-    return memory_sql.listing(tx, where, limit, without="" if "status" in where else "archived")
+        return memory_sql.list_valid_at(tx, where, at, limit)
+    return memory_sql.list_open(tx, where, limit, without="" if "status" in where else "archived")
 
 
 def session_page(tx: Tx, name: str, first: int, last: int) -> Shown | None:

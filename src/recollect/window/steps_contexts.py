@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 
 from ..fast_typing import Any, NamedTuple
-from ..memory import sql_injections as memory_sql_injections
+from ..memory import sql_upkeep as memory_sql_upkeep
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 
@@ -37,7 +37,7 @@ def shown(txs: Sequence[Tx], session: str) -> set[str]:
     return {
         ref
         for tx in txs
-        for ref in memory_sql_injections.shown(tx, session, _kept(tx, session).get("since", 0))
+        for ref in memory_sql_upkeep.find_injected(tx, session, _kept(tx, session).get("since", 0))
     }
 
 

@@ -13,9 +13,9 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from ..index.clusters import Features, features_of, lookup_keys, neighbours
-from ..memory.duplicates import RELATED, statement, worth
-from ..memory.similarity import NEAR, jaccard, relation, words_of
-from ..memory.strength import DAY
+from ..memory.duplicates import RELATED, make_statement, rank_key
+from ..memory.lifecycle import DAY
+from ..memory.similarity import NEAR, find_relation, jaccard, split_words
 from ..text import globs
 from ..text.terms import stems
 from ..types.records import FOREVER, Memory
@@ -105,7 +105,7 @@ def _contradictions(used: Sequence[Memory], pairs: Iterable[tuple[str, str]]) ->
 
 def _duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
     """Groups of near-duplicates. Another value, the opposite or other files make no duplicate."""
-    words = [words_of(*statement(one)) for one in memories]
+    words = [split_words(*make_statement(one)) for one in memories]
     keys = lookup_keys([Features(frozenset(stems(one))) for one in words])
     runs = [_runs(one) for one in memories]
 
@@ -116,12 +116,12 @@ def _duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
     edges = neighbours(range(len(memories)), keys, shared, RELATED)
     found: list[Duplicates] = []
     taken: set[int] = set()
-    for place in sorted(edges, key=lambda one: worth(memories[one])):
+    for place in sorted(edges, key=lambda one: rank_key(memories[one])):
         if place in taken:
             continue
         others = [
             other
-            for other in sorted(edges[place], key=lambda one: worth(memories[one]))
+            for other in sorted(edges[place], key=lambda one: rank_key(memories[one]))
             if other not in taken
             and globs.same(memories[place].scope, memories[other].scope)
             and nearly_same(memories[place], memories[other])
@@ -137,7 +137,7 @@ def _duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
 def nearly_same(one: Memory, other: Memory) -> bool:
     """Whether two memories share nearly all words, or one long run of them and differ in nothing
     that says something: the same command, described in other words."""
-    told = relation(statement(one), statement(other))
+    told = find_relation(make_statement(one), make_statement(other))
     if told:
         return told == "near"
     first, second = (_words(memory) for memory in (one, other))

@@ -11,7 +11,7 @@ from ..context import Context, new_id
 from ..documents import steps_scratch as documents_steps_scratch
 from ..errors import InvalidInput
 from ..freshness import operations as freshness_operations
-from ..memory import steps_layers as memory_steps_layers
+from ..memory import steps_visible as memory_steps_visible
 from ..project import make_folder, write_private
 from ..recall import operations as recall_operations
 from ..storage.database import Tx
@@ -208,7 +208,7 @@ def handle_event(
     def work(tx: Tx) -> None:
         steps_tasks.log(tx, id, task, rule.event, payload, agent, now)
         if task and session:
-            memory_steps_layers.work_on(tx, session, task, now)
+            memory_steps_visible.work_on(tx, session, task, now)
 
     context.project_space.write(work)
     return Happened(rule.event, rule, tuple(read), tuple(written))

@@ -70,7 +70,7 @@ def enter_phase(
     Example: recollect task phase feature-x design
     Example: recollect task phase feature-x design --report "One table, two endpoints"
     """
-    from . import tasks as work_tasks
+    from . import tasks
 
     if report and blocked:
         raise InvalidInput("a phase is done or blocked, not both", where=f"task {slug}")
@@ -83,9 +83,7 @@ def enter_phase(
         context,
         slug,
         lambda task: (
-            work_tasks.block_phase(task, name, blocked)
-            if blocked
-            else work_tasks.enter_phase(task, name)
+            tasks.block_phase(task, name, blocked) if blocked else tasks.enter_phase(task, name)
         ),
     )
 
@@ -99,10 +97,10 @@ def record_decision(context: Context, slug: str, text: str, reason: str = "") ->
 
     Example: recollect task decide feature-x "Use one table" --reason "fewer joins"
     """
-    from . import tasks as work_tasks
+    from . import tasks
 
     now = context.clock()
-    return _change_task(context, slug, lambda task: work_tasks.decide(task, text, reason, now))
+    return _change_task(context, slug, lambda task: tasks.decide(task, text, reason, now))
 
 
 def verify_task_items(

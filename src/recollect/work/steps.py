@@ -14,7 +14,7 @@ from ..documents import sql as documents_sql
 from ..errors import Conflict, InvalidInput, NotFound
 from ..index import sql as index_sql
 from ..index import steps as index_steps
-from ..memory import steps_layers as memory_steps_layers
+from ..memory import steps_visible as memory_steps_visible
 from ..secrets import names, redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
@@ -137,7 +137,7 @@ def is_done(tx: Tx, notes: work_notes.Notes) -> bool:
         slug = addresses.slugify(notes.objective)
     except InvalidInput:
         return False  # no task has such a name
-    return memory_steps_layers.is_complete(tx, slug)
+    return memory_steps_visible.is_complete(tx, slug)
 
 
 def shown_notes(text: str, path: str, edited: bool) -> NotesShown:

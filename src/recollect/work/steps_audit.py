@@ -10,9 +10,9 @@ from ..errors import InvalidInput, Refused
 from ..links import sql as links_sql
 from ..memory import hygiene
 from ..memory import sql as memory_sql
-from ..memory import sql_injections as memory_sql_injections
+from ..memory import sql_upkeep as memory_sql_upkeep
 from ..memory import steps as memory_steps
-from ..memory import steps_versions as memory_steps_versions
+from ..memory import steps_neighbours as memory_steps_neighbours
 from ..procedures import skills
 from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
@@ -50,7 +50,7 @@ class Promoted(NamedTuple):
 
 def every_open(tx: Tx) -> list[Memory]:
     """All open memories."""
-    return memory_sql.listing(tx, {}, memory_sql.ALL)
+    return memory_sql.list_open(tx, {}, memory_sql.ALL)
 
 
 def promote(
@@ -60,7 +60,7 @@ def promote(
     known = every_open(tx)
     notes = [one for one in known if one.layer in _LAYERS_BELOW and one.owner == owner]
     durable = [
-        hygiene.Kept(one.id, (one.subject, one.text), one.scope)
+        hygiene.KnownNote(one.id, (one.subject, one.text), one.scope)
         for one in known
         if one.layer not in _LAYERS_BELOW and one.status in ("active", "proposed")
     ]
@@ -68,7 +68,7 @@ def promote(
     for note in sorted(notes, key=lambda one: (one.first_seen, one.id)):
         if note.status not in ("active", "proposed"):
             continue
-        verdict = hygiene.review(
+        verdict = hygiene.review_note(
             hygiene.Note(
                 note.text,
                 note.kind,
@@ -83,7 +83,7 @@ def promote(
         decision = Decision(note.id, note.text, *verdict)
         if apply and verdict.decision == "promote":
             decision = _kept(tx, note, decision, origin, now, new_id)
-            durable.append(hygiene.Kept(note.id, (note.subject, note.text), note.scope))
+            durable.append(hygiene.KnownNote(note.id, (note.subject, note.text), note.scope))
         decided.append(decision)
     return Promoted(tuple(decided), apply)
 
@@ -113,7 +113,7 @@ def _kept(
     except (Refused, InvalidInput) as refused:
         return decision._replace(decision="drop", step="trust", reason=refused.message)
     done = memory_steps.learn(tx, ready, now)
-    memory_steps_versions.link(tx, done.id, "derived_from", [note.id], "promoted", now)
+    memory_steps_neighbours.link(tx, done.id, "derived_from", [note.id], "promoted", now)
     if note.kind == "workflow":
         _propose(tx, note, label, now, new_id("p"))
     return decision._replace(promoted=done.id)
@@ -135,7 +135,7 @@ def audit(tx: Tx, now: int, stale: Mapping[str, Sequence[str]], notes: str) -> A
     """Near-duplicates, contradictions, stale citations and pollution; `stale` says what does not
     hold any more."""
     shown = {
-        row[0]: int(row[1]) for row in memory_sql_injections.never_useful(tx, OFTEN, MOST_USELESS)
+        row[0]: int(row[1]) for row in memory_sql_upkeep.find_never_useful(tx, OFTEN, MOST_USELESS)
     }
-    opposite = [(link.source, link.target) for link in links_sql.every(tx, "contradicts")]
+    opposite = [(link.source, link.target) for link in links_sql.list_open(tx, "contradicts")]
     return looked_over(every_open(tx), now, stale, notes, shown, opposite)

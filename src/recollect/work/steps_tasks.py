@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ..documents import sql as documents_sql
 from ..documents import sql_events as documents_sql_events
 from ..errors import Conflict, InvalidInput
-from ..memory.steps_layers import COMPLETED
-from ..memory.steps_layers import TASK as TYPE
+from ..memory.steps_visible import COMPLETED
+from ..memory.steps_visible import TASK as TYPE
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import addresses

@@ -91,7 +91,7 @@ def to_json(pattern: Pattern) -> dict[str, Json]:
     return dump(pattern, _PATTERN)
 
 
-def of_memory(memory: Memory, linked: Iterable[PatternLink] = ()) -> Pattern:
+def from_memory(memory: Memory, linked: Iterable[PatternLink] = ()) -> Pattern:
     """A memory as a pattern: as it was given, with what has changed since."""
     if isinstance(memory.detail.get("pattern"), str):
         given = load(Pattern, _PATTERN, memory.detail, "pattern")

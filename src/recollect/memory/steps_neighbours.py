@@ -50,23 +50,23 @@ class Neighbours(NamedTuple):
 NONE = Neighbours()
 
 
-def asking(around: Neighbours, same_text: Sequence[Memory]) -> Neighbours:
+def add_twins(around: Neighbours, same_text: Sequence[Memory]) -> Neighbours:
     """Add those in use that say the same of other files: the writer decides what becomes of it."""
     used = [memory for memory in same_text if memory.status in ("active", "proposed")]
     twins = {memory.id: globs.told(memory.scope) for memory in used}
     return around._replace(near=tuple(dict.fromkeys((*twins, *around.near))), twins=twins)
 
 
-def neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
+def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
     """Look for memories that the statement changes, contradicts or repeats."""
     revised, opposite, near, otherwise = "", [], [], {}
     scope = json.loads(row.scope)
     statement = (row.subject, row.text)
-    words = similarity.words_of(*statement)
+    words = similarity.split_words(*statement)
     for memory in _candidates(tx, row):
         if not _may_be_related(memory, row.subject, words):
             continue
-        relation = similarity.relation((memory.subject, memory.text), statement)
+        relation = similarity.find_relation((memory.subject, memory.text), statement)
         theirs = json.loads(memory.scope)
         if relation == "revises" and not globs.same(theirs, scope):
             otherwise[memory.id] = globs.told(theirs)
@@ -79,31 +79,32 @@ def neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
     return Neighbours(revised, tuple(opposite), tuple(near), otherwise=otherwise)
 
 
-def _may_be_related(memory: sql.Stated, subject: str, words: frozenset[str]) -> bool:
+def _may_be_related(memory: sql.Statement, subject: str, words: frozenset[str]) -> bool:
     """A quick look: what says the same, the opposite or another value shares most of its words,
     or is about the same subject."""
     if subject and memory.subject:
         return True
     return (
-        similarity.jaccard(words, similarity.words_of(memory.subject, memory.text)) >= ENOUGH_SHARED
+        similarity.jaccard(words, similarity.split_words(memory.subject, memory.text))
+        >= ENOUGH_SHARED
     )
 
 
-def _candidates(tx: Tx, row: sql.MemoryRow) -> list[sql.Stated]:
-    asked = rarest(tx, terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS])
+def _candidates(tx: Tx, row: sql.MemoryRow) -> list[sql.Statement]:
+    asked = pick_rarest(tx, terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS])
     filters = {"source": ("memory",), "status": ("active", "proposed"), "layer": (row.layer,)}
     matches = index_sql.candidates(tx, asked, LOOKED_AT, filters)
     if row.scope != "[]":
         # Where the same is said of many places, what is said of this one is looked for by itself.
-        here = sql.ids_with_scope(tx, row.scope, MOST_HERE)
+        here = sql.find_ids_with_scope(tx, row.scope, MOST_HERE)
         only = {**filters, "ref": tuple(here)}
         found = index_sql.candidates(tx, asked, LOOKED_AT, only) if here else []
         matches += [match for match in found if match not in matches]
     alike = [m.ref for m in matches if (m.kind, m.owner) == (row.kind, row.owner)]
-    return sql.stated(tx, alike)
+    return sql.load_statements(tx, alike)
 
 
-def rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float = 1.0) -> list[str]:
+def pick_rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float = 1.0) -> list[str]:
     """The stems by which neighbours are looked up: in a large store, those that tell most. After
     the `least` number of them none that more than a `share` of all entries holds."""
     entries = tx.frequencies(()).entries
@@ -114,7 +115,7 @@ def rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float = 1.0
     return terms.rarest(found, holding, PROMISED, least, share * entries)
 
 
-def _may_replace(row: sql.MemoryRow, memory: sql.Stated) -> bool:
+def _may_replace(row: sql.MemoryRow, memory: sql.Statement) -> bool:
     """Only an active statement of at least the same trust takes another's place."""
     trusted = ORIGINS.index(row.label) <= ORIGINS.index(memory.label)
     return trusted and (row.status == "active" or memory.status == row.status)
@@ -136,7 +137,7 @@ def supersede(tx: Tx, old: Memory, row: sql.MemoryRow, now: int) -> sql.MemoryRo
 def carry_over(tx: Tx, old: str, new: str, now: int) -> None:
     """Another version with the same text says the same of the code, and contradicts the same."""
     freshness_sql.copy(tx, old, new)
-    for one in links_sql.touching(tx, [old], "contradicts"):
+    for one in links_sql.find_touching(tx, [old], "contradicts"):
         renamed = [new if end == old else end for end in (one.source, one.target)]
         links_sql.put(
             tx, Link(renamed[0], "contradicts", renamed[1]), redaction.safe(one.reason), now
