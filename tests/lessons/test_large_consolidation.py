@@ -17,6 +17,7 @@ from recollect.lessons import steps as lessons_steps
 from recollect.lessons import steps_unseen as lessons_steps_unseen
 from recollect.memory import sql as memory_sql
 from recollect.memory import steps as memory_steps
+from recollect.memory import steps_revisions as memory_steps_revisions
 from recollect.memory.lifecycle import DAY
 from recollect.secrets.redaction import safe
 from recollect.storage.database import Tx
@@ -42,7 +43,9 @@ def fill(mem: Mem, texts: Sequence[str], at: int, found: bool = True) -> None:
         for row in rows:
             assert memory_sql.insert(tx, row)
         if found:
-            index_sql.put_all(tx, [(memory_steps.make_entry(row), (row.text,)) for row in rows])
+            index_sql.put_all(
+                tx, [(memory_steps_revisions.make_entry(row), (row.text,)) for row in rows]
+            )
 
     mem.context.project_space.write(work)
 

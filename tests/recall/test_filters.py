@@ -11,6 +11,7 @@ import recollect
 from recollect.index import sql as index_sql
 from recollect.index import steps as index_steps
 from recollect.memory import steps as memory_steps
+from recollect.memory import steps_revisions as memory_steps_revisions
 from recollect.storage.database import Tx
 from tests.conftest import Clock
 
@@ -36,7 +37,11 @@ def fill(mem: Mem, texts: Sequence[str], **fields: tuple[str, ...]) -> None:
     def work(tx: Tx) -> None:
         tx.insert("memories", columns, rows)
         index_sql.put_all(
-            tx, [(memory_steps.make_entry(one), index_steps.words_of(one.text)) for one in rows]
+            tx,
+            [
+                (memory_steps_revisions.make_entry(one), index_steps.words_of(one.text))
+                for one in rows
+            ],
         )
 
     mem.context.project_space.write(work)

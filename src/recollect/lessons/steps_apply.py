@@ -19,6 +19,7 @@ from ..links import sql as links_sql
 from ..memory import lifecycle
 from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
+from ..memory import steps_revisions as memory_steps_revisions
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..types import trust
@@ -142,7 +143,7 @@ def _reinforce(changes: Changes, step: Reinforce, now: int) -> str:
 
 def _promote(changes: Changes, step: Promote, now: int) -> str:
     memory = _get(changes, step.memory)
-    if memory_steps.find_same(changes.tx, memory._replace(layer=step.layer, owner="")):
+    if memory_steps_revisions.find_same(changes.tx, memory._replace(layer=step.layer, owner="")):
         return f"the {step.layer} has exactly this text, and it is not in use"
     values = {"layer": step.layer, "owner": "", "sources": _packed(step.sources)}
     changes.update("memories", (memory.id,), {**values, "last_reinforced": now})
@@ -188,7 +189,9 @@ def reindexed(tx: Tx, rows: Sequence[Sequence[Json]]) -> None:
             index_sql.remove(tx, "memory", key)
             if memory:
                 index_steps.add(
-                    tx, memory_steps.make_entry(memory), memory_steps.make_searchable_text(memory)
+                    tx,
+                    memory_steps_revisions.make_entry(memory),
+                    memory_steps_revisions.make_searchable_text(memory),
                 )
         else:
             row = episodes_sql.get(tx, key)

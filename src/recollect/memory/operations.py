@@ -13,7 +13,7 @@ from ..recall import operations as recall_operations
 from ..recall import steps as recall_steps
 from ..recall import steps_show as recall_steps_show
 from ..types.records import KINDS, LAYERS, STATUSES, Json, Learned, Memory
-from . import steps, steps_lifecycle, steps_neighbours, steps_verify, steps_visible
+from . import steps, steps_lifecycle, steps_neighbours, steps_revisions, steps_verify, steps_visible
 
 
 class MemoryFields(TypedDict, total=False):
@@ -179,7 +179,7 @@ def correct(context: Context, id: str, text: str, reason: str = "") -> Memory:
     Example: recollect correct m-4k9w2c "Redis listens on port 6390"
     """
     now = context.clock()
-    old = _tend(context, id, lambda tx: steps_lifecycle.open_memory(tx, id), write=False)
+    old = _tend(context, id, lambda tx: steps_revisions.open_memory(tx, id), write=False)
     draft = steps.Draft(
         text,
         old.kind,
@@ -302,7 +302,7 @@ def memory_history(context: Context, id: str) -> tuple[Memory, ...]:
 
     Example: recollect history m-4k9w2c
     """
-    return tuple(_tend(context, id, lambda tx: steps_lifecycle.history(tx, id), write=False))
+    return tuple(_tend(context, id, lambda tx: steps_revisions.list_history(tx, id), write=False))
 
 
 def for_file(context: Context, path: str, limit: int = 20) -> tuple[Memory, ...]:
@@ -380,6 +380,6 @@ def _tend(
     id = id.removeprefix("memory://")
     recall_operations.write_recalls(context)
     for space in (context.project_space, context.user_space):
-        if space.present() and space.read(lambda tx: steps_lifecycle.has(tx, id)):
+        if space.present() and space.read(lambda tx: steps_revisions.has_memory(tx, id)):
             return context.writable(space).write(work) if write else space.read(work)
     raise NotFound("there is no such memory", where=id, hint="`recollect list` shows what there is")

@@ -9,7 +9,6 @@ from ..archive import sql as archive_sql
 from ..errors import InvalidInput, Refused
 from ..fast_typing import NamedTuple
 from ..freshness.claims import Known
-from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..secrets import names, redaction
 from ..storage import sql as storage_sql
@@ -27,7 +26,7 @@ from ..types.records import (
     Memory,
     SafeText,
 )
-from . import hygiene, sql, steps_neighbours
+from . import hygiene, sql, steps_neighbours, steps_revisions
 
 LONGEST_TEXT = 20_000
 NEAR = ("create", "skip", "merge")
@@ -118,7 +117,7 @@ def prepare(
     check_draft(draft)
     status = "proposed" if propose else trust.admit(draft.kind, label)
     row, redacted = _row(draft, origin, now, id, label, status)
-    words = index_steps.words_of(make_searchable_text(sql.load_memory(row)))
+    words = index_steps.words_of(steps_revisions.make_searchable_text(sql.load_memory(row)))
     return PreparedMemory(row, words, draft.key, draft.near, redacted)
 
 
@@ -138,8 +137,8 @@ def learn(
         there = sql.get(tx, earlier)
         if there:
             return Learned(there.id, there.address, "unchanged", there)
-    same_text = sql.find_open_with_text(tx, _place(row))
-    held = _with_scope(same_text, _scope(row))
+    same_text = sql.find_open_with_text(tx, steps_revisions._place(row))
+    held = steps_revisions._with_scope(same_text, steps_revisions.read_scope(row))
     if held is None:
         around = steps_neighbours.add_twins(around, same_text)
     learned = _kept(tx, prepared, held, around, now)
@@ -148,31 +147,6 @@ def learn(
     if key:
         storage_sql.note_write(tx, key, "learn", learned.id, now, row.text)
     return learned._replace(redacted=prepared.redacted, similar=around.near)
-
-
-def find_same(tx: Tx, row: sql.MemoryRow | Memory) -> Memory | None:
-    """Return the open memory with this text for the same files; held until the commit."""
-    return _with_scope(sql.find_open_with_text(tx, _place(row)), _scope(row))
-
-
-def _place(row: sql.MemoryRow | Memory) -> dict[str, str]:
-    return {"layer": row.layer, "owner": row.owner, "kind": row.kind, "digest": row.digest}
-
-
-def _scope(row: sql.MemoryRow | Memory) -> tuple[str, ...]:
-    return row.scope if isinstance(row, Memory) else tuple(json.loads(row.scope))
-
-
-def _with_scope(found: Sequence[Memory], scope: Sequence[str]) -> Memory | None:
-    return next((memory for memory in found if globs.same(memory.scope, scope)), None)
-
-
-def put(tx: Tx, row: sql.MemoryRow, words: index_steps.Words) -> Memory | None:
-    """Write a version and make it findable; None when an open one has the same text and scope."""
-    if not sql.insert(tx, row):
-        return None
-    index_sql.put(tx, make_entry(row), words)
-    return sql.load_memory(row)
 
 
 def _speaks_for(row: sql.MemoryRow, memory: Memory) -> bool:
@@ -196,24 +170,24 @@ def _kept(
             note = f"not kept: {like.id} says almost the same for {globs.told(like.scope)}"
             return Learned(like.id, like.address, "skipped", like, (note,))
         wide = _for_both(like, row)
-        held = find_same(tx, row._replace(scope=wide)) or find_same(
-            tx, make_row(like)._replace(scope=wide)
+        held = steps_revisions.find_same(tx, row._replace(scope=wide)) or steps_revisions.find_same(
+            tx, steps_revisions.make_row(like)._replace(scope=wide)
         )
         held = held or like
     old = _still_open(tx, around.revised) if held is None and around.revised else None
     if old is not None:
         row = steps_neighbours.supersede(tx, old, row, now)
-    if held is None and (memory := put(tx, row, prepared.words)):
+    if held is None and (memory := steps_revisions.put(tx, row, prepared.words)):
         return _created(tx, memory, around, old, now)
     # Whoever lost the race to insert finds the winner's row here.
-    held = held or find_same(tx, row)
+    held = held or steps_revisions.find_same(tx, row)
     assert held is not None
     return _reinforced(tx, held, prepared, now)
 
 
 def _for_both(held: Memory, row: sql.MemoryRow) -> SafeText:
     """Return the scope of two statements that become one: never narrower than either."""
-    return redaction.scrub_json(globs.united(held.scope, _scope(row))).text
+    return redaction.scrub_json(globs.united(held.scope, steps_revisions.read_scope(row))).text
 
 
 def _still_open(tx: Tx, id: str) -> Memory | None:
@@ -317,13 +291,15 @@ def _reinforced(tx: Tx, held: Memory, prepared: PreparedMemory, now: int) -> Lea
     memory = sql.get(tx, held.id)
     assert memory is not None
     if len(changes) > 3:
-        index_steps.replace(tx, make_entry(memory), make_searchable_text(memory))
+        index_steps.replace(
+            tx, steps_revisions.make_entry(memory), steps_revisions.make_searchable_text(memory)
+        )
     return Learned(memory.id, memory.address, "reinforced", memory, _reach(held, memory, row))
 
 
 def _reach(held: Memory, memory: Memory, row: sql.MemoryRow) -> tuple[str, ...]:
     """Return what is to be said of a merge of statements for different files."""
-    if globs.same(held.scope, _scope(row)):
+    if globs.same(held.scope, steps_revisions.read_scope(row)):
         return ()
     kept = "still" if globs.same(held.scope, memory.scope) else "now"
     return (f"{memory.id} {kept} applies to {globs.told(memory.scope)}",)
@@ -334,7 +310,7 @@ def _said_anew(held: Memory, row: sql.MemoryRow) -> dict[str, Json]:
     changes: dict[str, Json] = {}
     if row.confidence > held.confidence:
         changes["confidence"] = row.confidence
-    if not globs.same(held.scope, globs.united(held.scope, _scope(row))):
+    if not globs.same(held.scope, globs.united(held.scope, steps_revisions.read_scope(row))):
         changes["scope"] = _for_both(held, row)
     for name in ("tags", "examples", "citations", "evidence", "sources"):
         before = list(getattr(held, name))
@@ -358,7 +334,9 @@ def _taken_over(tx: Tx, held: Memory, prepared: PreparedMemory, now: int) -> Lea
     """Somebody more trusted says it too: a new version that stands under their name."""
     row = prepared.row._replace(scope=_for_both(held, prepared.row))
     row = steps_neighbours.supersede(tx, held, row, now)
-    memory = put(tx, row._replace(reinforcement=held.reinforcement + 1), prepared.words)
+    memory = steps_revisions.put(
+        tx, row._replace(reinforcement=held.reinforcement + 1), prepared.words
+    )
     assert memory is not None
     steps_neighbours.carry_over(tx, held.id, memory.id, now)
     steps_neighbours.link(tx, memory.id, "supersedes", [held.id], "confirmed", now)
@@ -377,41 +355,3 @@ def find_label(tx: Tx, origin: str, evidence: Sequence[str]) -> str:
         if place and place.kind == "messages":
             labels += archive_sql.labels(tx, place.name, place.first, place.last)
     return trust.least(labels)
-
-
-def make_entry(memory: Memory | sql.MemoryRow) -> index_sql.Entry:
-    if isinstance(memory, sql.MemoryRow):
-        memory = sql.load_memory(memory)
-    facets = [("tag", tag) for tag in memory.tags]
-    facets += [("scope", scope) for scope in memory.scope or ("",)]
-    return index_sql.Entry(
-        "memory",
-        memory.id,
-        memory.kind,
-        memory.layer,
-        memory.owner,
-        memory.status,
-        memory.label,
-        0,
-        memory.valid_from,
-        tuple(facets),
-    )
-
-
-def make_searchable_text(memory: Memory) -> str:
-    """All the words a memory is found by."""
-    pieces = [memory.subject, memory.text, *memory.tags, *memory.scope, *memory.examples]
-    pieces += [str(value) for value in memory.detail.values()]
-    pieces += [str(item.get("path", "")) for item in memory.citations]
-    return "\n".join(piece for piece in pieces if piece)
-
-
-def make_row(memory: Memory) -> sql.MemoryRow:
-    """The row of a memory that is there already; its texts were scrubbed when they came in, and are
-    scrubbed again because the rules may have improved."""
-    values = memory._asdict()
-    for name in ("text", "subject", "reason"):
-        values[name] = redaction.safe(values[name])
-    for name in ("detail", "scope", "tags", "examples", "citations", "evidence", "sources"):
-        values[name] = redaction.scrub_json(values[name]).text
-    return sql.MemoryRow(**values)

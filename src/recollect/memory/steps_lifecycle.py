@@ -12,11 +12,10 @@ from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..secrets import redaction
 from ..storage.database import Tx
-from ..text import addresses
 from ..types import trust
-from ..types.records import FOREVER, ORIGINS, Json, Memory
+from ..types.records import ORIGINS, Json, Memory
 from ..undo import sql as undo_sql
-from . import lifecycle, sql, sql_upkeep, steps, steps_neighbours
+from . import lifecycle, sql, sql_upkeep, steps, steps_neighbours, steps_revisions
 
 Result = TypeVar("Result")
 
@@ -44,26 +43,6 @@ class Judged(NamedTuple):
     injections: int
 
 
-def has(tx: Tx, id: str) -> bool:
-    """Whether this space has a memory with this id, or one that begins so."""
-    return sql.get(tx, id) is not None or bool(sql.find_ids_starting_with(tx, id, 1))
-
-
-def open_memory(tx: Tx, id: str) -> Memory:
-    """The open version of a memory, by the id (or the beginning of it) of any of its versions."""
-    id = id.removeprefix(addresses.SCHEME)
-    memory = sql.get(tx, id)
-    if memory is None:
-        memory = sql.get(tx, addresses.only(id, sql.find_ids_starting_with(tx, id)))
-    if memory is None:
-        raise NotFound(
-            "there is no such memory", where=id, hint="`recollect list` shows what there is"
-        )
-    return next(
-        (item for item in sql.list_chain(tx, memory.root) if item.valid_to == FOREVER), memory
-    )
-
-
 def confirm(
     tx: Tx, id: str, origin: str, now: int, new_id: str, known: Sequence[Known] = ()
 ) -> Memory:
@@ -75,12 +54,12 @@ def confirm(
             where=id,
             hint="run `recollect confirm ID` at a terminal",
         )
-    old = open_memory(tx, id)
+    old = steps_revisions.open_memory(tx, id)
     if old.label == "user" and old.status == "active":
         sql.update(tx, old.id, {"last_confirmed": now, "last_reinforced": now})
         steps_neighbours.anchor(tx, old.id, known, now)
         return _read(tx, old.id)
-    row = steps.make_row(old)._replace(
+    row = steps_revisions.make_row(old)._replace(
         id=new_id,
         origin="user",
         label="user",
@@ -104,7 +83,7 @@ def correct(
     known: Sequence[Known] = (),
 ) -> Memory:
     """Put another text in a memory's place; the old one stays in its history."""
-    old = open_memory(tx, id)
+    old = steps_revisions.open_memory(tx, id)
     new = prepared.row
     _check_trust(
         old, new.label, "learn it as a memory of its own; a person can decide between them"
@@ -115,7 +94,7 @@ def correct(
             where=old.address,
             hint=f"`recollect confirm {old.id}` stands behind it",
         )
-    kept = steps.make_row(old)
+    kept = steps_revisions.make_row(old)
     row = kept._replace(
         id=new.id,
         text=new.text,
@@ -139,8 +118,8 @@ def correct(
 def replaced(tx: Tx, old: Memory, row: sql.MemoryRow, now: int) -> Memory:
     """The next version of a memory; the one before is closed."""
     row = steps_neighbours.supersede(tx, old, row, now)
-    memory = steps.put(
-        tx, row, index_steps.words_of(steps.make_searchable_text(sql.load_memory(row)))
+    memory = steps_revisions.put(
+        tx, row, index_steps.words_of(steps_revisions.make_searchable_text(sql.load_memory(row)))
     )
     if memory is None:
         raise InvalidInput("another open memory has exactly this text", where=old.address)
@@ -163,7 +142,7 @@ def _check_trust(memory: Memory, origin: str, hint: str) -> None:
 
 def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
     """Archive a memory, or take it back out of the archive: to be confirmed, if it has to be."""
-    memory = open_memory(tx, id)
+    memory = steps_revisions.open_memory(tx, id)
     _check_trust(memory, origin, "ask the user to run the command at a terminal")
     allowed = ("active", "proposed") if status == "archived" else ("archived",)
     if memory.status not in allowed:
@@ -182,7 +161,7 @@ def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
 
 def reinforce(tx: Tx, id: str, now: int) -> Memory:
     """ "Remember this": one more reinforcement, and the clock of decay begins anew."""
-    memory = open_memory(tx, id)
+    memory = steps_revisions.open_memory(tx, id)
     changes = {
         "reinforcement": memory.reinforcement + 1,
         "last_reinforced": now,
@@ -198,7 +177,7 @@ def judge(tx: Tx, id: str, verdict: str, session: str, now: int) -> Judged:
         raise InvalidInput(
             f"{verdict!r} is not a verdict", where="verdict", hint=f"one of: {', '.join(VERDICTS)}"
         )
-    memory = open_memory(tx, id)
+    memory = steps_revisions.open_memory(tx, id)
     changes: dict[str, Json] = {"failures": memory.failures + 1}
     if verdict == "helped":
         changes = {"successes": memory.successes + 1, "last_reinforced": now}
@@ -227,11 +206,6 @@ def prune(
             sql.update(tx, item.id, {"status": "archived", "detail": packed})
             index_sql.set_status(tx, "memory", item.id, "archived")
     return Pruned(tuple(plan), apply, kept)
-
-
-def history(tx: Tx, id: str) -> list[Memory]:
-    """All versions of a memory, oldest first."""
-    return sql.list_chain(tx, open_memory(tx, id).root)
 
 
 def _read(tx: Tx, id: str) -> Memory:

@@ -18,7 +18,7 @@ from ..secrets import redaction
 from ..storage.database import Database, Tx
 from ..text import digests
 from ..types.records import FOREVER, Json, Memory
-from . import sql, steps, steps_lifecycle, steps_neighbours
+from . import sql, steps_lifecycle, steps_neighbours, steps_revisions
 
 
 class Checked(NamedTuple):
@@ -78,7 +78,7 @@ def load_checked(tx: Tx, memory: str) -> tuple[Checked, ...]:
 
 def load_claims(tx: Tx, id: str) -> list[freshness_sql.ClaimRow]:
     """What a memory says of the code, by the id (or the beginning of it) of any version."""
-    memory = steps_lifecycle.open_memory(tx, id)
+    memory = steps_revisions.open_memory(tx, id)
     return freshness_sql.of_memories(tx, [memory.id]).get(memory.id, [])
 
 
@@ -124,9 +124,9 @@ def _follow(
         memory = sql.get(tx, move.memory)
         if memory is None or memory.valid_to != FOREVER:
             continue
-        before = steps.make_row(memory)
+        before = steps_revisions.make_row(memory)
         row = _renamed(memory, before, move.paths)
-        there = steps.find_same(tx, row)
+        there = steps_revisions.find_same(tx, row)
         if there and there.id != memory.id:
             continue
         if row != before:

@@ -9,8 +9,8 @@ from ..errors import InvalidInput
 from ..links import sql as links_sql
 from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
-from ..memory import steps_lifecycle as memory_steps_lifecycle
 from ..memory import steps_neighbours as memory_steps_neighbours
+from ..memory import steps_revisions as memory_steps_revisions
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..types.records import Json, Learned, Link, Memory
@@ -56,7 +56,7 @@ def save_patterns(
 def show_pattern(tx: Tx, name: str) -> dict[str, Json]:
     """A pattern as JSON, by our id, the beginning of it, or the id that it was given with."""
     memory = next((one for one in _every(tx) if _own_id(one) == name), None)
-    memory = memory or memory_steps_lifecycle.open_memory(tx, name)
+    memory = memory or memory_steps_revisions.open_memory(tx, name)
     if memory.kind != "pattern":
         raise InvalidInput(f"this is a {memory.kind}, not a pattern", where=memory.address)
     made = (

@@ -20,7 +20,7 @@ from ..fast_typing import TYPE_CHECKING
 from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..memory import sql as memory_sql
-from ..memory import steps as memory_steps
+from ..memory import steps_revisions as memory_steps_revisions
 from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
 from ..storage import rows
@@ -152,7 +152,10 @@ def _thing(tx: Tx, source: str, ref: str, seq: int) -> Thing | None:
 def _memory(tx: Tx, ref: str, seq: int) -> Thing | None:
     memory = memory_sql.get(tx, ref)
     return (
-        (memory_steps.make_entry(memory), memory_steps.make_searchable_text(memory))
+        (
+            memory_steps_revisions.make_entry(memory),
+            memory_steps_revisions.make_searchable_text(memory),
+        )
         if memory
         else None
     )
