@@ -59,6 +59,8 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
             "memory.operations",
             ("memories.confirm", "confirm", "confirm"),
             ("memories.correct", "correct", "correct"),
+            ("memories.scope", "scope", "scope"),
+            ("memories.undo", "undo", "undo"),
             ("memories.remember", "remember", "remember"),
             ("memories.hide", "hide", "hide"),
             ("memories.restore", "restore", "restore"),

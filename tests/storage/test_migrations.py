@@ -217,6 +217,9 @@ def early(tmp_path: Path) -> dict[str, str]:
     for statement in (
         "DROP INDEX memories_scoped",
         "DROP TABLE facets",
+        "DROP TABLE memory_revisions",
+        "DROP TABLE memory_aliases",
+        "ALTER TABLE memories DROP COLUMN change",
         "DROP TABLE words",
         "DROP TABLE unembedded",
         "DROP TABLE vectors",

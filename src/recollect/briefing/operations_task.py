@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, overload
 
 from ..archive import steps_verify as archive_steps_verify
-from ..context import Context, new_id
+from ..context import Context
 from ..errors import InvalidInput
 from ..freshness import operations as freshness_operations
 from ..memory import steps_verify as memory_steps_verify
@@ -83,5 +83,4 @@ def verify(
         freshness_operations.working_tree(context),
         fix,
         context.clock(),
-        new_id,
     )

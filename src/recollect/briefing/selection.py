@@ -6,7 +6,7 @@
     D  history     up to 3 pointers, from what is left of the budget
 
 A is served first, then B, C, D. What does not fit is left out whole and counted; nothing relevant
-means an empty briefing. Never by itself: what came from tools or imports, and what is archived,
+means an empty briefing. Never by itself: what came from tools or imports, and what is hidden,
 superseded, quarantined or only proposed. The same input in any order gives the same plan.
 
 It is told how strong, how fresh and how well matching a memory is, and how tokens are counted; it

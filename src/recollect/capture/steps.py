@@ -16,9 +16,10 @@ from ..index import sql as index_sql
 from ..memory import hygiene
 from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
+from ..memory import steps_revisions as memory_steps_revisions
 from ..secrets import redaction
 from ..storage.database import Tx
-from ..text import addresses, digests, display
+from ..text import digests, display
 from ..types.records import Learned, Memory, Message
 from . import sentences
 
@@ -91,18 +92,16 @@ def listing(tx: Tx, limit: int) -> list[Memory]:
 
 def undo(tx: Tx, id: str) -> Memory:
     """Take a captured memory out of use. It stays searchable, and said again it is back."""
-    memory = memory_sql.get(tx, id)
-    if memory is None:
-        memory = memory_sql.get(tx, addresses.only(id, memory_sql.find_ids_starting_with(tx, id)))
+    memory = memory_steps_revisions.find(tx, id)
     if memory is None or MARK not in memory.detail:
         raise NotFound(
             "there is no captured memory with this id",
             where=id,
             hint="`recollect capture list` shows what was captured",
         )
-    memory_sql.update(tx, memory.id, {"status": "archived"})
-    index_sql.set_status(tx, "memory", memory.id, "archived")
-    return memory._replace(status="archived")
+    memory_sql.update(tx, memory.id, {"status": "hidden"})
+    index_sql.set_status(tx, "memory", memory.id, "hidden")
+    return memory._replace(status="hidden")
 
 
 def notice(captured: Sequence[Learned]) -> str:

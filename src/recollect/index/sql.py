@@ -148,7 +148,13 @@ WORDS_MISSING = "words"
 
 _WORDS = f"SELECT value FROM state WHERE space = :space AND key = '{WORDS_MISSING}'"
 _TABLES = {
-    "memory": ("memories", "id", "0", ""),
+    "memory": (
+        "(SELECT space, id, 0 AS seq FROM memories UNION ALL "
+        "SELECT space, id, revision FROM memory_revisions) AS revisions",
+        "id",
+        "seq",
+        "",
+    ),
     "message": ("messages", "session", "seq", ""),
     "document": ("documents", "address", "0", f"AND valid_to = {FOREVER}"),
     "episode": ("episodes", "id", "0", ""),
@@ -198,11 +204,21 @@ def words_gone(tx: Tx) -> bool:
 
 
 def set_status(tx: Tx, source: str, ref: str, status: str) -> None:
-    """Follow a change of the thing's status."""
+    """Follow a change of the thing's status; earlier revisions of it keep theirs."""
     tx.run(
         "UPDATE entries SET status = :status "
-        "WHERE space = :space AND source = :source AND ref = :ref",
+        "WHERE space = :space AND source = :source AND ref = :ref AND seq = 0",
         {"source": source, "ref": ref, "status": status},
+    )
+
+
+def keep_revision(tx: Tx, source: str, ref: str, revision: int) -> None:
+    """Number the entry of a thing's current revision, which is superseded: the next one can be put
+    in its place. Its words, facets and vector stay."""
+    tx.run(
+        "UPDATE entries SET seq = :revision, status = 'superseded' "
+        "WHERE space = :space AND source = :source AND ref = :ref AND seq = 0",
+        {"source": source, "ref": ref, "revision": revision},
     )
 
 
@@ -263,8 +279,10 @@ _FACET = "e.id IN (SELECT f.entry FROM facets f WHERE f.space = :space AND f.nam
 _TIMES = {
     "since": "e.at >= :since",
     "until": "e.at < :until",
-    "as_of": "(e.source <> 'memory' OR EXISTS (SELECT 1 FROM memories m WHERE m.space = :space "
-    "AND m.id = e.ref AND m.valid_to > :as_of))",
+    "as_of": "(e.source <> 'memory' OR e.seq = 0 AND EXISTS (SELECT 1 FROM memories m "
+    "WHERE m.space = :space AND m.id = e.ref AND m.valid_to > :as_of) OR EXISTS "
+    "(SELECT 1 FROM memory_revisions r WHERE r.space = :space AND r.id = e.ref "
+    "AND r.revision = e.seq AND r.valid_to > :as_of))",
 }
 
 

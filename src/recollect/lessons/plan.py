@@ -91,7 +91,7 @@ def _in_use(memory: Memory) -> bool:
 
 
 def _is_lesson(memory: Memory) -> bool:
-    asleep = memory.valid_to == FOREVER and memory.status == "archived"
+    asleep = memory.valid_to == FOREVER and memory.status == "hidden"
     return memory.kind in ("pitfall", "pattern") and (asleep or _in_use(memory))
 
 
@@ -136,7 +136,7 @@ def _more_evidence(
     new = [episode for episode in episodes if episode.id not in have]
     sources = tuple(dict.fromkeys(episode.id for episode in new))
     if new and not _in_use(memory) and FADED not in memory.detail:
-        left_out.append(LeftOut(sources, f"{memory.id} says so, and somebody archived it"))
+        left_out.append(LeftOut(sources, f"{memory.id} says so, and it was hidden"))
     elif new:
         trusted = [one for one in new if least((one.label, memory.label)) == memory.label]
         confidence = _confidence(trusted, memory.confidence)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from ..storage.database import Row, Tx
 
-_LABELLED = ("memories", "documents", "episodes", "procedures", "links")
+_LABELLED = ("memories", "memory_revisions", "documents", "episodes", "procedures", "links")
 _IN_FORCE = ("memories", "documents", "episodes", "procedures")
 
 
 def words(tx: Tx) -> list[Row]:
-    """Every combination of kind, layer, status, priority, origin and label that memories have."""
+    """Every combination of kind, layer, status, priority, origin and label that memories and their
+    earlier revisions have."""
+    chosen = "SELECT kind, layer, status, priority, origin, label"
     return tx.run(
-        "SELECT DISTINCT kind, layer, status, priority, origin, label FROM memories "
-        "WHERE space = :space"
+        f"{chosen} FROM memories WHERE space = :space UNION "
+        f"{chosen} FROM memory_revisions WHERE space = :space"
     )
 
 
 def every_id(tx: Tx) -> list[str]:
-    """The ids of all versions of all memories."""
+    """The ids of all memories."""
     return [row[0] for row in tx.run("SELECT id FROM memories WHERE space = :space")]
 
 

@@ -56,12 +56,15 @@ def _check(tx: Tx, path: str) -> None:
                     hint="remove the store, and do not trust where it came from",
                 )
     ids = sql.every_id(tx)
-    for start in range(0, len(ids), _PAGE):
-        try:
+    try:
+        for start in range(0, len(ids), _PAGE):
             memory_sql.get_many(tx, ids[start : start + _PAGE])
-        except (ValueError, TypeError) as error:
-            raise StoreCorrupt(
-                f"this store holds a memory that cannot be read: {error}",
-                where=path,
-                hint="restore a copy made by `recollect backup`",
-            ) from error
+        after = ("", 0)
+        while found := memory_sql.list_revisions(tx, _PAGE, after):
+            after = (found[-1].id, found[-1].revision)
+    except (ValueError, TypeError) as error:
+        raise StoreCorrupt(
+            f"this store holds a memory that cannot be read: {error}",
+            where=path,
+            hint="restore a copy made by `recollect backup`",
+        ) from error

@@ -114,7 +114,7 @@ def list_memories(
 
     kind: only this kind
     layer: only this layer: session, task, project or user
-    status: only this status: active, proposed, quarantined, or archived, which are hidden
+    status: only this status: active, proposed, quarantined or hidden; hidden ones are left out
         otherwise
     limit: at most so many
     offset: after skipping so many
@@ -153,24 +153,24 @@ def among(name: str, values: tuple[str, ...], allowed: tuple[str, ...]) -> tuple
 
 
 def confirm(context: Context, id: str) -> Memory:
-    """Stand behind a memory: a new version, trusted as yours, and active.
+    """Confirm a memory: it is trusted as yours, and active.
 
     id: the memory's id, or the beginning of it
 
     Example: recollect confirm m-4k9w2c
     """
-    fresh, now = new_id("m"), context.clock()
+    now = context.clock()
     rows = _tend(context, id, lambda tx: steps_verify.load_claims(tx, id), write=False)
     known = (
         steps_verify.pin_changed(freshness_operations.working_tree(context), rows) if rows else ()
     )
     return _tend(
-        context, id, lambda tx: steps_lifecycle.confirm(tx, id, context.origin, now, fresh, known)
+        context, id, lambda tx: steps_lifecycle.confirm(tx, id, context.origin, now, known)
     )
 
 
 def correct(context: Context, id: str, text: str, reason: str = "") -> Memory:
-    """Put another text in a memory's place; the old one stays in its history.
+    """Change the text of a memory. It keeps its id, and the old text stays in its history.
 
     id: the memory's id, or the beginning of it
     text: what is true now
@@ -201,6 +201,44 @@ def correct(context: Context, id: str, text: str, reason: str = "") -> Memory:
     return _tend(context, id, lambda tx: steps_lifecycle.correct(tx, id, ready, now, around, known))
 
 
+def scope(context: Context, id: str, scope: Sequence[str] = ()) -> Memory:
+    """Set the files a memory applies to. It keeps its id.
+
+    id: the memory's id, or the beginning of it
+    scope: path globs such as src/api/** (repeat for several); without any, it applies everywhere
+
+    Example: recollect scope m-4k9w2c --scope 'src/api/**'
+    """
+    now = context.clock()
+    return _tend(
+        context, id, lambda tx: steps_lifecycle.set_scope(tx, id, scope, context.origin, now)
+    )
+
+
+def undo(context: Context, id: str) -> Memory:
+    """Undo the last change of a memory: a confirmation, correction, repair or scope.
+
+    The memory keeps its id and says what it said before, as a new revision. Undoing twice brings
+    the change back.
+
+    id: the memory's id, or the beginning of it
+
+    Example: recollect undo m-4k9w2c
+    """
+    now = context.clock()
+    earlier = _tend(context, id, lambda tx: steps_lifecycle.find_before(tx, id), write=False)
+    known = (
+        ()
+        if earlier.layer == "user"
+        else freshness_operations.pin_claims(context, earlier.text, earlier.citations)
+    )
+    return _tend(
+        context,
+        id,
+        lambda tx: steps_lifecycle.undo_change(tx, earlier, context.origin, now, known),
+    )
+
+
 def remember(context: Context, id: str) -> Memory:
     """Reinforce a memory: its clock of decay begins anew.
 
@@ -221,12 +259,12 @@ def hide(context: Context, id: str) -> Memory:
     """
     now = context.clock()
     return _tend(
-        context, id, lambda tx: steps_lifecycle.set_status(tx, id, "archived", context.origin, now)
+        context, id, lambda tx: steps_lifecycle.set_status(tx, id, "hidden", context.origin, now)
     )
 
 
 def restore(context: Context, id: str) -> Memory:
-    """Take a memory back out of the archive.
+    """Take a hidden memory back.
 
     id: the memory's id, or the beginning of it
 
@@ -254,11 +292,11 @@ def feedback(context: Context, id: str, verdict: str, session: str = "") -> step
 def prune(
     context: Context, max_age_days: float = 90.0, min_confidence: float = 0.3, apply: bool = False
 ) -> steps_lifecycle.Pruned:
-    """Archive memories that are old and unused, or doubtful; shows them first.
+    """Hide memories that are old and unused, or doubtful. Shows them first.
 
     max_age_days: not reinforced, confirmed or recalled for so long
     min_confidence: less sure than this
-    apply: really archive them; `restore` takes one back
+    apply: really hide them; `restore` takes one back
 
     Example: recollect prune
     Example: recollect prune --max-age-days 180 --apply
@@ -296,9 +334,11 @@ def undo_clear(context: Context) -> steps_lifecycle.Returned:
 
 
 def memory_history(context: Context, id: str) -> tuple[Memory, ...]:
-    """Every version of a memory, oldest first, with the time it was believed.
+    """List the revisions of a memory, oldest first, with the time each was believed.
 
-    id: the id of any version, or the beginning of it
+    Statements whose place it took are listed too, with their own ids.
+
+    id: the memory's id, or the beginning of it
 
     Example: recollect history m-4k9w2c
     """

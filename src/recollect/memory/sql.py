@@ -1,19 +1,20 @@
-"""Memories: one row a version; exactly one version of a memory is open.
+"""Memories: one row for each, its current revision; earlier revisions and aliases beside them.
 
 It does not know what makes a memory strong, trusted or true.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..storage.database import Row, Tx, batches
-from ..storage.rows import columns, ids_from, load, seen_by, set_columns, values
+from ..storage.rows import columns, load, seen_by, set_columns, values
 from ..types.records import FOREVER, Json, Memory, SafeText
 
 _COLUMNS = Memory._fields
 _SELECT = f"SELECT {columns(_COLUMNS)} FROM memories WHERE space = :space"
+_SELECT_EARLIER = f"SELECT {columns(_COLUMNS)} FROM memory_revisions WHERE space = :space"
 _INSERT = (
     f"INSERT INTO memories (space, {columns(_COLUMNS)}) VALUES (:space, {values(_COLUMNS)}) "
     "ON CONFLICT DO NOTHING RETURNING id"
@@ -28,7 +29,7 @@ _JSON = tuple(
 
 
 class MemoryRow(NamedTuple):
-    """A memory as it is written: every text was scrubbed, JSON is text."""
+    """A revision of a memory as it is written: every text was scrubbed, JSON is text."""
 
     id: str
     root: str
@@ -63,6 +64,7 @@ class MemoryRow(NamedTuple):
     valid_from: int
     valid_to: int
     digest: str
+    change: str = "learn"
 
 
 def load_memory(row: Row | MemoryRow) -> Memory:
@@ -74,19 +76,68 @@ def load_memory(row: Row | MemoryRow) -> Memory:
 
 
 def insert(tx: Tx, row: MemoryRow) -> bool:
-    """Write a new version; false when an open one with the same text and scope is there."""
+    """Write a new memory; false when an open one with the same text and scope is there."""
     return tx.one(_INSERT, row._asdict()) is not None
 
 
+_KEPT = columns(name for name in _COLUMNS if name != "valid_to")
+_KEEP = (
+    f"INSERT INTO memory_revisions (space, {_KEPT}, valid_to) SELECT space, {_KEPT}, :valid_from "
+    "FROM memories WHERE space = :space AND id = :id AND revision = :was "
+    "ON CONFLICT DO NOTHING RETURNING id"
+)
+_REVISE = (
+    f"UPDATE memories SET {', '.join(f'{name} = :{name}' for name in _COLUMNS)} "
+    "WHERE space = :space AND id = :id AND revision = :was RETURNING id"
+)
+
+
+def revise(tx: Tx, row: MemoryRow, was: int) -> bool:
+    """Write the next revision of a memory and keep the one before, which was believed until then.
+
+    The number of the revision is the fence: false when `was` is not the current one any more.
+    """
+    params = {**row._asdict(), "was": was}
+    return tx.one(_KEEP, params) is not None and tx.one(_REVISE, params) is not None
+
+
 def update(tx: Tx, memory: str, changes: Mapping[str, Json]) -> None:
-    """Set columns of one version; JSON columns take JSON text."""
+    """Set columns of the current revision; JSON columns take JSON text."""
     set_columns(tx, "memories", memory, changes)
 
 
-def get(tx: Tx, memory: str) -> Memory | None:
-    """One version by its id."""
-    row = tx.one(f"{_SELECT} AND id = :id", {"id": memory})
+def get(tx: Tx, memory: str, hold: bool = False) -> Memory | None:
+    """Return a memory by its whole id; with `hold`, nobody else changes it until the commit."""
+    lock = tx.for_update if hold else ""
+    row = tx.one(f"{_SELECT} AND id = :id {lock}", {"id": memory})
     return load_memory(row) if row else None
+
+
+def get_revision(tx: Tx, memory: str, revision: int) -> Memory | None:
+    """Return an earlier revision of a memory."""
+    row = tx.one(
+        f"{_SELECT_EARLIER} AND id = :id AND revision = :revision",
+        {"id": memory, "revision": revision},
+    )
+    return load_memory(row) if row else None
+
+
+def list_revisions(tx: Tx, limit: int, after: tuple[str, int] = ("", 0)) -> list[Memory]:
+    """Return earlier revisions of all memories, by id and number, following on one of them."""
+    rows = tx.run(
+        f"{_SELECT_EARLIER} AND (id, revision) > (:id, :revision) ORDER BY id, revision "
+        "LIMIT :limit",
+        {"id": after[0], "revision": after[1], "limit": limit},
+    )
+    return [load_memory(row) for row in rows]
+
+
+def find_alias(tx: Tx, alias: str) -> str:
+    """Return the id of the memory that was printed under another id once; empty without one."""
+    row = tx.one(
+        "SELECT id FROM memory_aliases WHERE space = :space AND alias = :alias", {"alias": alias}
+    )
+    return str(row[0]) if row else ""
 
 
 class MemorySketch(NamedTuple):
@@ -106,23 +157,44 @@ class MemorySketch(NamedTuple):
     claims: int
 
 
+_FIELDS = columns(name for name in MemorySketch._fields if name != "claims")
 _SKETCH = (
-    f"SELECT {columns(MemorySketch._fields[:-1])}, (SELECT count(*) FROM claims c WHERE "
-    "c.space = memories.space AND c.memory = memories.id) FROM memories WHERE space = :space"
+    f"SELECT {_FIELDS}, (SELECT count(*) FROM claims c WHERE c.space = memories.space "
+    "AND c.memory = memories.id) FROM memories WHERE space = :space"
 )
 
 
 def load_sketches(tx: Tx, ids: Sequence[str]) -> dict[str, MemorySketch]:
-    """Sketches of several versions by id; scope and tags are JSON."""
+    """Return sketches of several memories by id."""
     found: dict[str, MemorySketch] = {}
     for names, params in batches("id", ids):
         rows = tx.run(f"{_SKETCH} AND id IN ({names})", params)
-        found.update((row[0], MemorySketch._make(row)) for row in rows)
+        found.update((sketch.id, sketch) for sketch in map(MemorySketch._make, rows))
+    return found
+
+
+def load_earlier_sketches(
+    tx: Tx, wanted: Collection[tuple[str, int]]
+) -> dict[tuple[str, int], MemorySketch]:
+    """Return sketches of earlier revisions, by id and number; each has the address of its
+    revision for an id, and is superseded."""
+    found: dict[tuple[str, int], MemorySketch] = {}
+    for names, params in batches("id", sorted({id for id, _ in wanted})):
+        rows = tx.run(
+            f"SELECT revision, {_FIELDS}, 0 FROM memory_revisions WHERE space = :space "
+            f"AND id IN ({names})",
+            params,
+        )
+        for revision, *fields in rows:
+            sketch = MemorySketch._make(fields)
+            if (sketch.id, revision) in wanted:
+                named = sketch._replace(id=f"{sketch.id}@{revision}", status="superseded")
+                found[sketch.id, revision] = named
     return found
 
 
 def find_successors(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
-    """For versions that were superseded by another text, the open version of the memory."""
+    """Return the open memory of the chain for each superseded memory that says something else."""
     found: dict[str, str] = {}
     for names, params in batches("id", ids):
         rows = tx.run(
@@ -134,6 +206,22 @@ def find_successors(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
         )
         found.update(dict(rows))
     return found
+
+
+def find_reworded(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
+    """Return the open memory of the chain for earlier revisions, named `id@number`, that say
+    something else."""
+    found: dict[str, str] = {}
+    for names, params in batches("id", sorted({id.partition("@")[0] for id in ids})):
+        rows = tx.run(
+            "SELECT old.id, old.revision, new.id FROM memory_revisions old "
+            "JOIN memories new ON new.space = old.space AND new.root = old.root "
+            f"AND new.valid_to = {FOREVER} WHERE old.space = :space AND old.id IN ({names}) "
+            "AND old.digest <> new.digest",
+            params,
+        )
+        found.update((f"{id}@{revision}", new) for id, revision, new in rows)
+    return {id: found[id] for id in ids if id in found}
 
 
 class Statement(NamedTuple):
@@ -148,22 +236,24 @@ class Statement(NamedTuple):
 
 
 def load_statements(tx: Tx, ids: Sequence[str]) -> list[Statement]:
-    """What several versions say, in the order of their ids' list."""
+    """Return what several memories say, in the order of their ids' list."""
     found: dict[str, Statement] = {}
     for names, params in batches("id", ids):
-        sql = f"SELECT {columns(Statement._fields)} FROM memories WHERE space = :space"
-        found.update(
-            (row[0], Statement._make(row)) for row in tx.run(f"{sql} AND id IN ({names})", params)
+        rows = tx.run(
+            f"SELECT {columns(Statement._fields)} FROM memories WHERE space = :space "
+            f"AND id IN ({names})",
+            params,
         )
+        found.update((one.id, one) for one in map(Statement._make, rows))
     return [found[id] for id in dict.fromkeys(ids) if id in found]
 
 
 def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
-    """Several versions by id."""
+    """Return several memories by id."""
     found: dict[str, Memory] = {}
     for names, params in batches("id", ids):
         rows = tx.run(f"{_SELECT} AND id IN ({names})", params)
-        found.update((row[0], load_memory(row)) for row in rows)
+        found.update((memory.id, memory) for memory in map(load_memory, rows))
     return found
 
 
@@ -179,25 +269,47 @@ def find_open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
 
 
 def list_chain(tx: Tx, root: str) -> list[Memory]:
-    """All versions of a memory, oldest first."""
-    rows = tx.run(f"{_SELECT} AND root = :root ORDER BY revision", {"root": root})
-    return [load_memory(row) for row in rows]
+    """Return every revision of the memories that share a root, oldest first: of a memory, and of
+    the statements whose place it took."""
+    rows = tx.run(f"{_SELECT} AND root = :root", {"root": root})
+    rows += tx.run(f"{_SELECT_EARLIER} AND root = :root", {"root": root})
+    found = map(load_memory, rows)
+    return sorted(found, key=lambda memory: (memory.valid_from, memory.id, memory.revision))
+
+
+def find_open_in_chain(tx: Tx, root: str, hold: bool = False) -> Memory | None:
+    """Return the memory that is still believed among those that share a root."""
+    lock = tx.for_update if hold else ""
+    row = tx.one(
+        f"{_SELECT} AND root = :root AND valid_to = {FOREVER} ORDER BY id LIMIT 1 {lock}",
+        {"root": root},
+    )
+    return load_memory(row) if row else None
 
 
 def find_ids_starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
-    """Ids that begin with the prefix, so that a person need not type a whole one."""
-    return ids_from(tx, "memories", prefix, limit)
+    """Return the ids of memories whose id, or an alias, begins with the prefix: a person need not
+    type a whole one."""
+    rows = tx.run(
+        "SELECT id FROM memories WHERE space = :space AND id >= :low AND id < :high UNION "
+        "SELECT id FROM memory_aliases WHERE space = :space AND alias >= :low AND alias < :high "
+        "ORDER BY id LIMIT :limit",
+        {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
+    )
+    return [row[0] for row in rows]
 
 
 def list_valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memory]:
-    """Versions with these column values that were believed at a time, newest first."""
+    """Return the revisions with these column values that were believed at a time, newest first."""
     chosen = "".join(f" AND {name} = :{name}" for name in where)
-    rows = tx.run(
-        f"{_SELECT}{chosen} AND valid_from <= :at AND valid_to > :at AND status <> 'quarantined' "
-        "ORDER BY first_seen DESC, id LIMIT :limit",
-        {**where, "at": at, "limit": limit},
+    believed = (
+        f"{chosen} AND valid_from <= :at AND valid_to > :at AND status <> 'quarantined' "
+        "ORDER BY first_seen DESC, id LIMIT :limit"
     )
-    return [load_memory(row) for row in rows]
+    params = {**where, "at": at, "limit": limit}
+    rows = tx.run(f"{_SELECT}{believed}", params) + tx.run(f"{_SELECT_EARLIER}{believed}", params)
+    found = map(load_memory, rows)
+    return sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit]
 
 
 def list_strongest(tx: Tx, kind: str, limit: int, owners: Sequence[str]) -> list[Memory]:

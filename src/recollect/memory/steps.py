@@ -137,8 +137,8 @@ def learn(
         there = sql.get(tx, earlier)
         if there:
             return Learned(there.id, there.address, "unchanged", there)
-    same_text = sql.find_open_with_text(tx, steps_revisions._place(row))
-    held = steps_revisions._with_scope(same_text, steps_revisions.read_scope(row))
+    same_text = steps_revisions.find_same_text(tx, row)
+    held = steps_revisions.pick_scope(same_text, steps_revisions.read_scope(row))
     if held is None:
         around = steps_neighbours.add_twins(around, same_text)
     learned = _kept(tx, prepared, held, around, now)
@@ -170,9 +170,9 @@ def _kept(
             note = f"not kept: {like.id} says almost the same for {globs.told(like.scope)}"
             return Learned(like.id, like.address, "skipped", like, (note,))
         wide = _for_both(like, row)
-        held = steps_revisions.find_same(tx, row._replace(scope=wide)) or steps_revisions.find_same(
-            tx, steps_revisions.make_row(like)._replace(scope=wide)
-        )
+        theirs = steps_revisions.make_row(like)._replace(scope=wide)
+        held = steps_revisions.find_same(tx, row._replace(scope=wide))
+        held = held or steps_revisions.find_same(tx, theirs)
         held = held or like
     old = _still_open(tx, around.revised) if held is None and around.revised else None
     if old is not None:
@@ -191,7 +191,7 @@ def _for_both(held: Memory, row: sql.MemoryRow) -> SafeText:
 
 
 def _still_open(tx: Tx, id: str) -> Memory | None:
-    memory = sql.get(tx, id)
+    memory = sql.get(tx, id, hold=True)
     return memory if memory and memory.valid_to == FOREVER else None
 
 
@@ -325,21 +325,22 @@ def _said_anew(held: Memory, row: sql.MemoryRow) -> dict[str, Json]:
             changes[name] = getattr(row, name)
     if row.priority not in (held.priority, KINDS[row.kind].priority):
         changes["priority"] = row.priority
-    if held.status == "archived":
+    if held.status == "hidden":
         changes["status"] = row.status
     return changes
 
 
 def _taken_over(tx: Tx, held: Memory, prepared: PreparedMemory, now: int) -> Learned:
-    """Somebody more trusted says it too: a new version that stands under their name."""
-    row = prepared.row._replace(scope=_for_both(held, prepared.row))
-    row = steps_neighbours.supersede(tx, held, row, now)
-    memory = steps_revisions.put(
-        tx, row._replace(reinforcement=held.reinforcement + 1), prepared.words
+    """Make the next revision in the name of a more trusted writer who says the same."""
+    row = prepared.row._replace(
+        scope=_for_both(held, prepared.row),
+        reinforcement=held.reinforcement + 1,
+        successes=held.successes,
+        failures=held.failures,
+        recalls=held.recalls,
+        last_recalled=held.last_recalled,
     )
-    assert memory is not None
-    steps_neighbours.carry_over(tx, held.id, memory.id, now)
-    steps_neighbours.link(tx, memory.id, "supersedes", [held.id], "confirmed", now)
+    memory = steps_revisions.revise(tx, held, row, "confirm", now)
     notes = (f"confirms {held.id}", *_reach(held, memory, prepared.row))
     return Learned(memory.id, memory.address, "reinforced", memory, notes)
 

@@ -1,4 +1,8 @@
-"""Tend: confirm, correct, archive, prune and judge memories. Nothing here deletes."""
+"""Change memories: confirm, correct, scope, undo, hide, prune, judge and clear. Nothing here deletes.
+
+A change of what a memory says, or of how far it is trusted, makes a revision. Hiding, reinforcing
+and judging do not.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from typing import NamedTuple, TypeVar
 from ..errors import InvalidInput, NotFound, Refused
 from ..freshness.claims import Known
 from ..index import sql as index_sql
-from ..index import steps as index_steps
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..types import trust
@@ -18,16 +21,13 @@ from ..undo import sql as undo_sql
 from . import lifecycle, sql, sql_upkeep, steps, steps_neighbours, steps_revisions
 
 Result = TypeVar("Result")
-
 Work = Callable[[Tx], Result]
-
 VERDICTS = ("helped", "wrong", "stale")
-
 PAGE = 5_000
 
 
 class Pruned(NamedTuple):
-    """What pruning archives, with the reason of each; `applied` says whether it was done, and
+    """What pruning hides, with the reason of each; `applied` says whether it was done, and
     `kept` how many stay because somebody more trusted stated them."""
 
     memories: tuple[lifecycle.Hiding, ...]
@@ -43,33 +43,29 @@ class Judged(NamedTuple):
     injections: int
 
 
-def confirm(
-    tx: Tx, id: str, origin: str, now: int, new_id: str, known: Sequence[Known] = ()
-) -> Memory:
-    """A person stands behind it: a new version, trusted as the user's, and active. `known` is what
-    the code looks like now, where it changed."""
+def confirm(tx: Tx, id: str, origin: str, now: int, known: Sequence[Known] = ()) -> Memory:
+    """Make a revision that is trusted as the user's, and active. `known` is what the code looks
+    like now, where it changed."""
     if origin != "user":
         raise Refused(
             "only a person can confirm a memory",
             where=id,
             hint="run `recollect confirm ID` at a terminal",
         )
-    old = steps_revisions.open_memory(tx, id)
+    old = steps_revisions.open_memory(tx, id, hold=True)
     if old.label == "user" and old.status == "active":
         sql.update(tx, old.id, {"last_confirmed": now, "last_reinforced": now})
         steps_neighbours.anchor(tx, old.id, known, now)
         return _read(tx, old.id)
     row = steps_revisions.make_row(old)._replace(
-        id=new_id,
         origin="user",
         label="user",
         status="active",
         last_confirmed=now,
         last_reinforced=now,
-        sources=redaction.scrub_json([*old.sources, old.address]).text,
+        sources=redaction.scrub_json([*old.sources, old.revision_address]).text,
     )
-    memory = replaced(tx, old, row, now)
-    steps_neighbours.carry_over(tx, old.id, memory.id, now)
+    memory = steps_revisions.revise(tx, old, row, "confirm", now)
     steps_neighbours.anchor(tx, memory.id, known, now)
     return memory
 
@@ -82,8 +78,8 @@ def correct(
     around: steps_neighbours.Neighbours = steps_neighbours.NONE,
     known: Sequence[Known] = (),
 ) -> Memory:
-    """Put another text in a memory's place; the old one stays in its history."""
-    old = steps_revisions.open_memory(tx, id)
+    """Make a revision with another text; the one before stays in the history."""
+    old = steps_revisions.open_memory(tx, id, hold=True)
     new = prepared.row
     _check_trust(
         old, new.label, "learn it as a memory of its own; a person can decide between them"
@@ -96,7 +92,6 @@ def correct(
         )
     kept = steps_revisions.make_row(old)
     row = kept._replace(
-        id=new.id,
         text=new.text,
         digest=new.digest,
         origin=new.origin,
@@ -108,22 +103,74 @@ def correct(
         last_confirmed=now,
         last_reinforced=now,
     )
-    memory = replaced(tx, old, row, now)
-    steps_neighbours.anchor(tx, memory.id, known, now)
+    return _reworded(tx, old, row, "correct", now, around, known)
+
+
+def set_scope(tx: Tx, id: str, scope: Sequence[str], origin: str, now: int) -> Memory:
+    """Make a revision that applies to other files."""
+    old = steps_revisions.open_memory(tx, id, hold=True)
+    _check_trust(old, origin, "ask the user to run the command at a terminal")
+    if globs.same(old.scope, scope):
+        raise InvalidInput(
+            f"the memory applies to {globs.told(old.scope)} already", where=old.address
+        )
+    packed = redaction.scrub_json(sorted(set(scope))).text
+    row = steps_revisions.make_row(old)._replace(scope=packed)
+    return steps_revisions.revise(tx, old, row, "scope", now)
+
+
+_RESTORED = (
+    *("kind", "text", "subject", "detail", "category", "scope", "tags", "examples", "citations"),
+    *("evidence", "reason", "confidence", "priority", "origin", "label", "status", "sources"),
+    "digest",
+)
+"""What an undo takes from the earlier revision. Counts and times are the memory's own."""
+
+
+def find_before(tx: Tx, id: str) -> Memory:
+    """Return the revision before the current one: what an undo goes back to."""
+    memory = steps_revisions.open_memory(tx, id)
+    earlier = sql.get_revision(tx, memory.id, memory.revision - 1)
+    if earlier is None:
+        raise NotFound(
+            "nothing was changed in this memory since it was learned",
+            where=memory.address,
+            hint=f"`recollect hide {memory.id}` takes it out of use",
+        )
+    return earlier
+
+
+def undo_change(
+    tx: Tx, earlier: Memory, origin: str, now: int, known: Sequence[Known] = ()
+) -> Memory:
+    """Make a revision that says again what the one before the current one said."""
+    old = steps_revisions.open_memory(tx, f"{earlier.id}@{earlier.revision + 1}", hold=True)
+    _check_trust(old, origin, "ask the user to run the command at a terminal")
+    before = steps_revisions.make_row(earlier)
+    row = steps_revisions.make_row(old)._replace(
+        **{name: getattr(before, name) for name in _RESTORED}
+    )
+    if row.status not in IN_USE:
+        row = row._replace(status=trust.status_of(row.kind, row.label))
+    around = steps_neighbours.find_neighbours(tx, row)
+    return _reworded(tx, old, row, "undo", now, around, known)
+
+
+def _reworded(
+    tx: Tx,
+    old: Memory,
+    row: sql.MemoryRow,
+    change: str,
+    now: int,
+    around: steps_neighbours.Neighbours,
+    known: Sequence[Known],
+) -> Memory:
+    """Make a revision with another text: what it claims and contradicts begins anew."""
+    memory = steps_revisions.revise(tx, old, row, change, now)
+    steps_neighbours.replace_claims(tx, memory.id, known, now)
+    steps_neighbours.end_contradictions(tx, memory.id, now)
     opposite = [other for other in around.opposite if other != old.id]
     steps_neighbours.link(tx, memory.id, "contradicts", opposite, "the opposite is said", now)
-    return memory
-
-
-def replaced(tx: Tx, old: Memory, row: sql.MemoryRow, now: int) -> Memory:
-    """The next version of a memory; the one before is closed."""
-    row = steps_neighbours.supersede(tx, old, row, now)
-    memory = steps_revisions.put(
-        tx, row, index_steps.words_of(steps_revisions.make_searchable_text(sql.load_memory(row)))
-    )
-    if memory is None:
-        raise InvalidInput("another open memory has exactly this text", where=old.address)
-    steps_neighbours.link(tx, memory.id, "supersedes", [old.id], "a new version of it", now)
     return memory
 
 
@@ -141,10 +188,10 @@ def _check_trust(memory: Memory, origin: str, hint: str) -> None:
 
 
 def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
-    """Archive a memory, or take it back out of the archive: to be confirmed, if it has to be."""
-    memory = steps_revisions.open_memory(tx, id)
+    """Hide a memory, or take a hidden one back: to be confirmed, if it has to be."""
+    memory = steps_revisions.open_memory(tx, id, hold=True)
     _check_trust(memory, origin, "ask the user to run the command at a terminal")
-    allowed = ("active", "proposed") if status == "archived" else ("archived",)
+    allowed = IN_USE if status == "hidden" else ("hidden",)
     if memory.status not in allowed:
         raise InvalidInput(f"the memory is {memory.status}", where=memory.address)
     changes: dict[str, Json] = {
@@ -160,8 +207,8 @@ def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
 
 
 def reinforce(tx: Tx, id: str, now: int) -> Memory:
-    """ "Remember this": one more reinforcement, and the clock of decay begins anew."""
-    memory = steps_revisions.open_memory(tx, id)
+    """Add a reinforcement, and restart the clock of decay."""
+    memory = steps_revisions.open_memory(tx, id, hold=True)
     changes = {
         "reinforcement": memory.reinforcement + 1,
         "last_reinforced": now,
@@ -172,12 +219,12 @@ def reinforce(tx: Tx, id: str, now: int) -> Memory:
 
 
 def judge(tx: Tx, id: str, verdict: str, session: str, now: int) -> Judged:
-    """What came of a memory that was used: it helped, was wrong, or was stale."""
+    """Note what came of a memory that was used: it helped, was wrong, or was stale."""
     if verdict not in VERDICTS:
         raise InvalidInput(
             f"{verdict!r} is not a verdict", where="verdict", hint=f"one of: {', '.join(VERDICTS)}"
         )
-    memory = steps_revisions.open_memory(tx, id)
+    memory = steps_revisions.open_memory(tx, id, hold=True)
     changes: dict[str, Json] = {"failures": memory.failures + 1}
     if verdict == "helped":
         changes = {"successes": memory.successes + 1, "last_reinforced": now}
@@ -189,8 +236,8 @@ def judge(tx: Tx, id: str, verdict: str, session: str, now: int) -> Judged:
 def prune(
     tx: Tx, max_age_days: float, min_confidence: float, apply: bool, origin: str, now: int
 ) -> Pruned:
-    """Archive what is old or doubtful; shows it first, does it when told to. Nobody prunes what
-    somebody more trusted stated."""
+    """Plan to hide what is old or doubtful, and do it with `apply`. What a more trusted writer
+    stated is not pruned."""
     plan: list[lifecycle.Hiding] = []
     offset = kept = 0
     while found := sql.list_open(tx, {}, PAGE, offset):
@@ -203,8 +250,8 @@ def prune(
         for item in plan:
             detail = lifecycle.mark_faded(_read(tx, item.id).detail, now)
             packed = redaction.scrub_json(detail).text
-            sql.update(tx, item.id, {"status": "archived", "detail": packed})
-            index_sql.set_status(tx, "memory", item.id, "archived")
+            sql.update(tx, item.id, {"status": "hidden", "detail": packed})
+            index_sql.set_status(tx, "memory", item.id, "hidden")
     return Pruned(tuple(plan), apply, kept)
 
 
@@ -215,13 +262,12 @@ def _read(tx: Tx, id: str) -> Memory:
 
 
 CLEAR = "clear"
+"""The operation under which a clearing is kept, to be undone."""
 
-HIDDEN = ("active", "proposed", "quarantined")
-
-"""What is archived; what was archived or superseded before is left as it is."""
+_CLEARABLE = (*IN_USE, "quarantined")
+"""What a clearing hides; what was hidden or superseded before is left as it is."""
 
 _CLEARED = {"memories": "memory", "episodes": "episode", "procedures": "procedure"}
-
 """The tables of what is learned, and what their rows are in the index."""
 
 
@@ -244,8 +290,8 @@ class Returned(NamedTuple):
 
 
 def clear_all(tx: Tx, apply: bool, origin: str, undo: str, now: int) -> Cleared:
-    """Archive everything in use; only says how much that is unless told to do it."""
-    found = {table: undo_sql.find_with_status(tx, table, HIDDEN) for table in _CLEARED}
+    """Count everything in use, and hide it with `apply`."""
+    found = {table: undo_sql.find_with_status(tx, table, _CLEARABLE) for table in _CLEARED}
     memories, episodes, procedures = map(len, found.values())
     counted = Cleared(memories, episodes, procedures, applied=False)
     if not apply:
@@ -259,7 +305,7 @@ def clear_all(tx: Tx, apply: bool, origin: str, undo: str, now: int) -> Cleared:
     if not any(found.values()):
         return counted._replace(applied=True)
     for table, rows in found.items():
-        _set_statuses(tx, table, dict.fromkeys(rows, "archived"))
+        _set_statuses(tx, table, dict.fromkeys(rows, "hidden"))
     undo_sql.insert(tx, undo, CLEAR, redaction.scrub_json(found).text, now)
     return counted._replace(applied=True, undo=undo)
 
@@ -278,8 +324,13 @@ def undo_clear(tx: Tx, origin: str) -> Returned:
         raise NotFound("there is no clearing to undo", where="clear undo")
     returned = changed = 0
     for table, hidden in json.loads(last.body).items():
-        still = undo_sql.find_with_status(tx, table, ("archived",))
-        back = {id: status for id, status in hidden.items() if id in still}
+        still = undo_sql.find_with_status(tx, table, ("hidden",))
+        back = {}
+        for id, status in hidden.items():
+            # A clearing of an early version names memories by ids that are aliases by now.
+            id = id if id in still or table != "memories" else sql.find_alias(tx, id)
+            if id in still:
+                back[id] = status
         _set_statuses(tx, table, back)
         returned += len(back)
         changed += len(hidden) - len(back)

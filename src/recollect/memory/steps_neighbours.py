@@ -18,7 +18,7 @@ from ..links import sql as links_sql
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import globs, terms
-from ..types.records import FOREVER, ORIGINS, Link, Memory
+from ..types.records import ORIGINS, Link, Memory
 from . import similarity, sql
 
 LOOKED_AT = 6
@@ -122,36 +122,41 @@ def _may_replace(row: sql.MemoryRow, memory: sql.Statement) -> bool:
 
 
 def supersede(tx: Tx, old: Memory, row: sql.MemoryRow, now: int) -> sql.MemoryRow:
-    """Close the old version; gives the new one's row as its next version."""
+    """Close a memory; return the row of the other statement that takes its place."""
     sql.update(tx, old.id, {"valid_to": now, "status": "superseded"})
     index_sql.set_status(tx, "memory", old.id, "superseded")
     return row._replace(
-        root=old.root,
-        revision=old.revision + 1,
-        first_seen=old.first_seen,
-        valid_from=max(now, old.valid_from + 1),
-        valid_to=FOREVER,
+        root=old.root, first_seen=old.first_seen, valid_from=max(now, old.valid_from + 1)
     )
 
 
-def carry_over(tx: Tx, old: str, new: str, now: int) -> None:
-    """Another version with the same text says the same of the code, and contradicts the same."""
-    freshness_sql.copy(tx, old, new)
-    for one in links_sql.find_touching(tx, [old], "contradicts"):
-        renamed = [new if end == old else end for end in (one.source, one.target)]
-        links_sql.put(
-            tx, Link(renamed[0], "contradicts", renamed[1]), redaction.safe(one.reason), now
-        )
+def end_contradictions(tx: Tx, memory: str, now: int) -> None:
+    """End the links to what a memory contradicted before its text was changed."""
+    for one in links_sql.find_touching(tx, [memory], "contradicts"):
+        links_sql.end(tx, one.source, one.relation, one.target, now)
 
 
 def anchor(tx: Tx, memory: str, known: Sequence[Known], now: int) -> None:
     """Pin a memory to what was seen of its claims just now; what was not seen stays as it was."""
-    held = {row[2:6]: row[2:] for row in freshness_sql.of_memories(tx, [memory]).get(memory, ())}
-    held |= {item[:4]: item for item in known if item.blob or item[:4] not in held}
+    held = {}
+    for row in freshness_sql.of_memories(tx, [memory]).get(memory, ()):
+        seen = Known._make(getattr(row, name) for name in Known._fields)
+        held[_place(seen)] = seen
+    held |= {_place(item): item for item in known if item.blob or _place(item) not in held}
+    replace_claims(tx, memory, list(held.values()), now)
+
+
+def replace_claims(tx: Tx, memory: str, known: Sequence[Known], now: int) -> None:
+    """Pin a memory to what was seen of its claims just now, and to nothing else."""
     rows = [
-        freshness_sql.ClaimRow(memory, place, *item) for place, item in enumerate(held.values())
+        freshness_sql.ClaimRow(memory=memory, position=position, **item._asdict())
+        for position, item in enumerate(known)
     ]
     freshness_sql.replace(tx, memory, rows, now)
+
+
+def _place(known: Known) -> tuple[str, str, int, str]:
+    return known.path, known.symbol, known.line, known.kind
 
 
 def link(tx: Tx, source: str, relation: str, targets: Sequence[str], why: str, now: int) -> None:

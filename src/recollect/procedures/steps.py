@@ -102,12 +102,12 @@ def prepared(
 
 
 def learn(tx: Tx, row: sql.ProcedureRow) -> Shown:
-    """Keep a new procedure. The same again changes nothing, unless it was archived meanwhile."""
+    """Keep a new procedure. The same again changes nothing, unless it was hidden meanwhile."""
     if sql.insert(tx, row):
         _index(tx, row)
         return shown(row)
     held = sql.named(tx, row.name)
-    if held and held.status == "archived":
+    if held and held.status == "hidden":
         return revise(tx, held.name, row, row.valid_from)
     if held and (held.body, held.description) == (row.body, row.description):
         return shown(held)

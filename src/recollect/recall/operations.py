@@ -15,7 +15,7 @@ from ..memory import steps_verify as memory_steps_verify
 from ..memory import steps_visible as memory_steps_visible
 from ..memory.operations import among
 from ..storage.database import Database
-from ..types.records import KINDS, LAYERS, ROLES, STATUSES, Hit, Recalled
+from ..types.records import FOREVER, KINDS, LAYERS, ROLES, STATUSES, Hit, Recalled
 from . import steps, steps_hits, steps_reindex, steps_sessions, steps_show
 
 
@@ -29,7 +29,7 @@ class RecallFilters(TypedDict, total=False):
     session: only this session
     since: not older than: 2026-05-01, 3d, 2w, yesterday
     until: older than: 2026-05-01, 3d, 2w, yesterday
-    status: active, proposed, archived, superseded, quarantined (repeat for several)
+    status: active, proposed, hidden, superseded, quarantined (repeat for several)
     as_of: answer from what was believed then: 2026-05-01, 3d, last week
     around: also so many messages before and after each message
     explain: say of each hit what spoke for it
@@ -154,7 +154,12 @@ def show(context: Context, address: str) -> steps_show.Shown:
         shown = context.read_both(lambda txs: steps_show.show_first(txs, address))
     if shown is None:
         raise NotFound("there is no such record", where=address, hint=_where_it_is(address))
-    if shown.memory and freshness_operations.check_freshness(context, [shown.memory.id]):
+    current = shown.memory is not None and shown.memory.valid_to == FOREVER
+    if (
+        shown.memory
+        and current
+        and freshness_operations.check_freshness(context, [shown.memory.id])
+    ):
         id = shown.memory.id
         said = context.project_space.read(lambda tx: memory_steps_verify.load_checked(tx, id))
         shown = shown._replace(claims=said)

@@ -38,7 +38,7 @@ FROM_ONE_SOURCE = 2
 _OF_ANOTHER = (
     "by words only: the vectors are another embedder's; `recollect rebuild --missing` makes ours"
 )
-_SEARCHED = ("active", "proposed", "archived")
+_SEARCHED = ("active", "proposed", "hidden")
 _FILTERS = (
     *("kinds", "layers", "sources", "statuses", "tags", "file", "session"),
     *("since", "until", "as_of"),

@@ -34,12 +34,15 @@ def of_entries(
     tx: Tx, found: Sequence[Matched], question: Question, searched: Sequence[str], now: int
 ) -> dict[int, Loaded]:
     """The hits of entries by their numbers, as far as their records are there."""
-    ids = [item.ref for item in found if item.source == "memory"]
-    held = memory_sql.load_sketches(tx, ids)
+    current = [item.ref for item in found if item.source == "memory" and not item.seq]
+    earlier = {(item.ref, item.seq) for item in found if item.source == "memory" and item.seq}
+    held = memory_sql.load_sketches(tx, current)
+    before = memory_sql.load_earlier_sketches(tx, earlier) if earlier else {}
     hits: dict[int, Loaded] = {}
     for item in found:
         if item.source == "memory":
-            one = _memory(held.get(item.ref), now)
+            sketch = before.get((item.ref, item.seq)) if item.seq else held.get(item.ref)
+            one = _memory(sketch, now)
         elif item.source == "message":
             one = _message(tx, item, question, searched)
         elif item.source == "document":
@@ -156,9 +159,12 @@ def _experience(tx: Tx, item: Matched) -> Loaded | None:
 
 
 def _with_successors(tx: Tx, hits: Mapping[int, Loaded]) -> dict[int, Loaded]:
-    """Versions that were superseded name what is believed in their place."""
+    """Name what is believed in the place of superseded memories and earlier revisions."""
     old = [one.hit.id for one in hits.values() if one.hit.status == "superseded"]
+    if not old:
+        return dict(hits)
     newer = memory_sql.find_successors(tx, old)
+    newer |= memory_sql.find_reworded(tx, [id for id in old if "@" in id])
     found = dict(hits)
     for entry, loaded in hits.items():
         if loaded.hit.id in newer:

@@ -150,15 +150,12 @@ def _thing(tx: Tx, source: str, ref: str, seq: int) -> Thing | None:
 
 
 def _memory(tx: Tx, ref: str, seq: int) -> Thing | None:
-    memory = memory_sql.get(tx, ref)
-    return (
-        (
-            memory_steps_revisions.make_entry(memory),
-            memory_steps_revisions.make_searchable_text(memory),
-        )
-        if memory
-        else None
-    )
+    """Return the current revision of a memory (number 0), or an earlier one."""
+    memory = memory_sql.get_revision(tx, ref, seq) if seq else memory_sql.get(tx, ref)
+    if memory is None:
+        return None
+    entry = memory_steps_revisions.make_entry(memory, earlier=seq > 0)
+    return entry, memory_steps_revisions.make_searchable_text(memory)
 
 
 def _message(tx: Tx, ref: str, seq: int) -> Thing | None:

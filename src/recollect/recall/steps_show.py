@@ -10,6 +10,7 @@ from ..archive.steps import stored
 from ..documents import sql as documents_sql
 from ..errors import InvalidInput, NotFound
 from ..memory import sql as memory_sql
+from ..memory import steps_revisions as memory_steps_revisions
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import addresses
@@ -67,7 +68,7 @@ def parsed(address: str) -> addresses.Address:
 def show(tx: Tx, address: addresses.Address) -> Shown | None:
     """The record at an address; None when this space has none."""
     if address.kind == "memory":
-        return _memory(tx, address.name)
+        return _memory(tx, address.name, address.revision)
     if address.kind == "session":
         return session_page(tx, address.name, 0, 0)
     if address.kind == "messages":
@@ -99,12 +100,8 @@ def _experience(tx: Tx, address: addresses.Address) -> Shown | None:
     return Shown(procedure=procedures_steps.shown(row)) if row else None
 
 
-def _memory(tx: Tx, name: str) -> Shown | None:
-    memory = memory_sql.get(tx, name)
-    if memory is None:
-        memory = memory_sql.get(
-            tx, addresses.only(name, memory_sql.find_ids_starting_with(tx, name))
-        )
+def _memory(tx: Tx, name: str, revision: int) -> Shown | None:
+    memory = memory_steps_revisions.find_revision(tx, name, revision)
     if memory is None:
         return None
     return Shown(memory=memory, versions=tuple(memory_sql.list_chain(tx, memory.root)))
@@ -141,11 +138,11 @@ def _session_id(tx: Tx, name: str) -> str:
 
 
 def listing(tx: Tx, where: Mapping[str, str], limit: int, at: int = 0) -> list[Memory]:
-    """Open memories with these values, newest first, archived ones only where they are asked for;
+    """Open memories with these values, newest first, hidden ones only where they are asked for;
     or those that were believed at a time."""
     if at:
         return memory_sql.list_valid_at(tx, where, at, limit)
-    return memory_sql.list_open(tx, where, limit, without="" if "status" in where else "archived")
+    return memory_sql.list_open(tx, where, limit, without="" if "status" in where else "hidden")
 
 
 def session_page(tx: Tx, name: str, first: int, last: int) -> Shown | None:

@@ -20,6 +20,8 @@ TABLES = (
     "windows",
     "messages",
     "memories",
+    "memory_revisions",
+    "memory_aliases",
     "claims",
     "documents",
     "episodes",

@@ -9,6 +9,7 @@
     memory://scratch/<key>                    a value under its key
     memory://ledger/<agent>, memory://handoff/<id>, memory://notes, memory://continuity
     memory://m-…, memory://e-…, memory://p-…  a memory, an episode, a procedure
+    memory://m-…@2                            the second revision of a memory
 
 A name says what it may hold, not what it may not: letters, digits, `_ - . :`, no dot in front.
 No traversal can be written with these, in no encoding. What stands at an address, and whether
@@ -38,13 +39,15 @@ _WHAT_THERE_IS = (
 
 class Address(NamedTuple):
     """A parsed address. `kind` is one of root, notes, continuity, session, messages, task,
-    scratch, ledger, handoff, memory, episode, procedure; `first` and `last` are for messages."""
+    scratch, ledger, handoff, memory, episode, procedure; `first` and `last` are for messages.
+    `revision` is that of a memory, 0 for the current one."""
 
     kind: str
     name: str = ""
     path: str = ""
     first: int = 0
     last: int = 0
+    revision: int = 0
 
 
 def parse(text: str) -> Address:
@@ -53,9 +56,12 @@ def parse(text: str) -> Address:
         raise _refusal("an address begins with memory://", text)
     if len(text) > LONGEST_ADDRESS:
         raise _refusal(f"an address has at most {LONGEST_ADDRESS} characters", text)
-    parts = _unescaped(text[len(SCHEME) :], text).split("/")
+    rest, revision = split_revision(_unescaped(text[len(SCHEME) :], text))
+    parts = rest.split("/")
     for part in parts:
         _check_name(part, "a part of an address", text)
+    if revision and not (len(parts) == 1 and _is_id(rest) and rest.startswith("m-")):
+        raise _refusal("only memories have numbered revisions, as in m-4k9w2c@2", text)
     match parts:
         case ["root", "MEMORY.md" as path]:
             return Address("root", path=path)
@@ -70,22 +76,32 @@ def parse(text: str) -> Address:
         case [kind, name] if kind in _NAMED:
             return Address(kind, name)
         case [record] if _is_id(record):
-            return Address(_RECORDS[record[0]], record)
+            return Address(_RECORDS[record[0]], record, revision=revision)
     raise _refusal("there is no such address", text, _WHAT_THERE_IS)
 
 
 def format(address: Address) -> str:
     """The address as text; `parse` gives the same address back."""
-    kind, name, path, first, last = address
+    kind, name, path, first, last, revision = address
     if kind == "messages":
         text = f"session/{name}/messages/{first}-{last}"
     elif kind in _RECORDS.values():
-        text = name
+        text = f"{name}@{revision}" if revision else name
     else:
         text = "/".join(filter(None, (kind, name, path)))
     if parse(SCHEME + text) != address:
         raise _refusal("these parts do not make an address", repr(tuple(address)))
     return SCHEME + text
+
+
+def split_revision(name: str) -> tuple[str, int]:
+    """Split `m-4k9w2c@2` into the id and the number of the revision; 0 without one."""
+    id, mark, number = name.rpartition("@")
+    if not mark:
+        return name, 0
+    if not (number.isascii() and number.isdigit() and len(number) < 16 and number[0] != "0"):
+        raise _refusal("a revision is named by its number, as in m-4k9w2c@2", name)
+    return id, int(number)
 
 
 def check_key(key: str) -> str:

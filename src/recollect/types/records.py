@@ -27,7 +27,13 @@ FOREVER = 9223372036854775807
 """The valid-to of what is still believed."""
 
 LAYERS = ("session", "task", "project", "user")
-STATUSES = ("active", "proposed", "archived", "superseded", "quarantined")
+STATUSES = ("active", "proposed", "hidden", "superseded", "quarantined")
+IN_USE = ("active", "proposed")
+"""The statuses of what is used, or waits for a person to confirm it."""
+
+CHANGES = ("learn", "confirm", "correct", "verify", "scope", "undo")
+"""What made a revision of a memory."""
+
 ROLES = ("system", "developer", "user", "assistant", "tool")
 ORIGINS = ("system", "user", "agent", "tool", "import")
 """Where a record came in, most trusted first. A label is the least trusted of its inputs."""
@@ -140,8 +146,10 @@ class Stored(NamedTuple):
 class Memory(NamedTuple):
     """A typed, durable statement. Confidence, label (trust), priority and strength differ.
 
-    `root` is the first version's id: versions share it, and exactly one of them is open
-    (`valid_to == FOREVER`). `label` is the least trusted origin among `sources`.
+    A memory keeps its `id`; `revision` counts its wordings, and `change` says what made this one.
+    A revision was believed from `valid_from` to `valid_to` (`FOREVER`: it still is). A memory that
+    takes the place of another statement has an id of its own and shares its `root`, the id of the
+    first of them. `label` is the least trusted origin among `sources`.
     """
 
     id: str
@@ -177,10 +185,16 @@ class Memory(NamedTuple):
     valid_from: int
     valid_to: int
     digest: str
+    change: str = "learn"
 
     @property
     def address(self) -> str:
         return f"memory://{self.id}"
+
+    @property
+    def revision_address(self) -> str:
+        """The address of this revision, also after the next one was made."""
+        return f"memory://{self.id}@{self.revision}"
 
 
 class Document(NamedTuple):

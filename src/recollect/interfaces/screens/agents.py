@@ -137,5 +137,5 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "plugin": _packaged,
     "import": _imported,
     "capture list": _captures,
-    "capture undo": lambda memory: f"archived {memory.id}: {display.one_line(memory.text)}",
+    "capture undo": lambda memory: f"hidden {memory.id}: {display.one_line(memory.text)}",
 }

@@ -17,15 +17,16 @@ def _memory(memory: Memory) -> str:
 def _history(versions: Sequence[Memory]) -> str:
     rows = (
         (
-            str(item.revision),
             item.id,
+            str(item.revision),
+            item.change,
             display.moment(item.valid_from)[:16],
             display.moment(item.valid_to)[:16] or "now",
             item.text,
         )
         for item in versions
     )
-    return results.table(("VERSION", "ID", "FROM", "TO", "TEXT"), rows, whole=True)
+    return results.table(("ID", "REVISION", "BY", "FROM", "TO", "TEXT"), rows, whole=True)
 
 
 def _pruned(pruned: Any) -> str:
@@ -33,7 +34,7 @@ def _pruned(pruned: Any) -> str:
     rest = kept if pruned.kept else ""
     if not pruned.memories:
         return "nothing to prune" + rest
-    done = "archived" if pruned.applied else "would be archived (say --apply to do it)"
+    done = "hidden" if pruned.applied else "would be hidden (say --apply to do it)"
     rows = ((item.id, item.reason, item.text) for item in pruned.memories)
     return f"{len(pruned.memories)} {done}:\n" + results.table(("ID", "WHY", "TEXT"), rows) + rest
 
@@ -158,6 +159,8 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "rebuild": _rebuilt,
     "confirm": _memory,
     "correct": _memory,
+    "scope": _memory,
+    "undo": _memory,
     "remember": _memory,
     "hide": lambda memory: f"hidden {memory.id}; `recollect restore {memory.id}` undoes it",
     "restore": _memory,

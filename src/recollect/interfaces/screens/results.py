@@ -92,8 +92,9 @@ def hit_line(hit: Hit) -> str:
 
 
 def memory_lines(memory: Memory) -> list[str]:
+    revision = f", revision {memory.revision}" if memory.revision > 1 else ""
     lines = [
-        f"{memory.kind}  {memory.address}  ({memory.layer}, {memory.status})",
+        f"{memory.kind}  {memory.address}  ({memory.layer}, {memory.status}{revision})",
         "  " + display.visible(memory.text).replace("\n", "\n  "),
         f"  priority {memory.priority}, confidence {memory.confidence:.2f}, from {memory.origin}, "
         f"trusted as {memory.label}",
@@ -129,9 +130,10 @@ def _shown(shown: Any) -> str:
         lines = memory_lines(shown.memory)
         lines += [f"  code: {claim_line(item)}" for item in shown.claims]
         if len(shown.versions) > 1:
-            lines.append("  versions:")
+            lines.append("  history:")
             lines += [
-                f"    {item.revision}. {display.one_line(item.text)}" for item in shown.versions
+                f"    {item.id}@{item.revision}  {display.one_line(item.text)}"
+                for item in shown.versions
             ]
         return "\n".join(lines)
     if shown.session:
