@@ -1,4 +1,4 @@
-"""Change memories: confirm, correct, scope, undo, hide, prune, judge and clear. Nothing here deletes.
+"""Change memories: confirm, correct, scope, undo, hide, prune, judge, clear. Nothing is deleted.
 
 A change of what a memory says, or of how far it is trusted, makes a revision. Hiding, reinforcing
 and judging do not.
@@ -15,8 +15,9 @@ from ..freshness.claims import Known
 from ..index import sql as index_sql
 from ..secrets import redaction
 from ..storage.database import Tx
+from ..text import globs
 from ..types import trust
-from ..types.records import ORIGINS, Json, Memory
+from ..types.records import IN_USE, ORIGINS, Json, Memory
 from ..undo import sql as undo_sql
 from . import lifecycle, sql, sql_upkeep, steps, steps_neighbours, steps_revisions
 
