@@ -192,7 +192,7 @@ def _fill(
                 continue  # among so many words in any order there is a passing state of a task
             if memory_sql.insert(tx, ready.row):
                 entries.append((memory_steps_revisions.make_entry(ready.row), ready.words))
-        index_sql.put_all(tx, entries)
+        index_sql.insert_entries(tx, entries)
 
     def happened(tx: Tx, numbers: range) -> None:
         for number in numbers:

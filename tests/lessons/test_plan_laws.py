@@ -28,7 +28,7 @@ from recollect.lessons.plan_steps import (
 )
 from recollect.memory.lifecycle import mark_faded
 from recollect.types.records import ORIGINS, Memory
-from recollect.types.trust import least
+from recollect.types.trust import least_trusted
 from tests.builders.records import (
     DAY,
     ENDPOINTS,
@@ -158,7 +158,7 @@ def test_nothing_derived_is_more_trusted_than_its_least_trusted_source(
     trust = {one.id: one.label for one in told} | {one.id: one.label for one in known}
     for step in plan(told, known, NOW).steps:
         if isinstance(step, Learn):
-            assert step.label == least(trust[source] for source in step.sources)
+            assert step.label == least_trusted(trust[source] for source in step.sources)
             assert step.kind != "pattern" or step.confidence >= LEAST_CONFIDENCE
         elif isinstance(step, Reinforce):
             assert step.label == trust[step.memory]

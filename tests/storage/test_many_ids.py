@@ -24,8 +24,8 @@ IDS = [f"m-{number}" for number in range(70_000)]
         memory_sql.load_statements,
         memory_sql_upkeep.count_verdicts,
         links_sql.find_touching,
-        freshness_sql.of_memories,
-        freshness_sql.last_looks,
+        freshness_sql.load_claims,
+        freshness_sql.load_checks,
         episodes_sql.get_many,
     ],
 )

@@ -48,7 +48,7 @@ def _line(memory: Memory) -> str:
             memory.kind,
             memory.text,
             memory.label,
-            display.moment(memory.valid_from)[:10],
+            display.format_time(memory.valid_from)[:10],
             note=f"for {', '.join(memory.scope)}" if memory.scope else "",
         )
     )
@@ -56,9 +56,9 @@ def _line(memory: Memory) -> str:
 
 def skill_md(txs: Sequence[Tx], name: str) -> str:
     """A procedure in use as a skill; one that waits for a person's word is none yet."""
-    rows = [procedures_sql.named(tx, name) for tx in txs]
+    rows = [procedures_sql.get_by_name(tx, name) for tx in txs]
     used = [row for row in rows if row is not None and row.status == "active"]
-    return skills.to_skill_md(procedures_steps.procedure_of(used[0])) if used else ""
+    return skills.to_skill_md(procedures_steps.parse_row(used[0])) if used else ""
 
 
 def document(address: addresses.Address, text: str) -> Document | None:
@@ -67,7 +67,7 @@ def document(address: addresses.Address, text: str) -> Document | None:
         return None
     title = address.path.rpartition("/")[2] or "root"
     return Document(
-        addresses.format(address),
+        addresses.format_address(address),
         1,
         "root",
         title,

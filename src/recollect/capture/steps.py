@@ -19,7 +19,7 @@ from ..memory import steps as memory_steps
 from ..memory import steps_revisions as memory_steps_revisions
 from ..secrets import redaction
 from ..storage.database import Tx
-from ..text import digests, display
+from ..text import display, messages
 from ..types.records import Learned, Memory, Message
 from . import sentences
 
@@ -47,7 +47,7 @@ def prepare(said: Said, new_id: Callable[[str], str]) -> list[memory_steps.Prepa
     if not stated:
         return []
     # Secrets and private spans go first: what is cut out of the middle of one looks like none.
-    clean = redaction.safe(said.text)
+    clean = redaction.redact(said.text)
     if clean != said.text:
         stated = sentences.capture(clean)
     ready = []
@@ -55,7 +55,7 @@ def prepare(said: Said, new_id: Callable[[str], str]) -> list[memory_steps.Prepa
         if hygiene.find_refusal(found.text, found.kind, "project"):
             continue
         detail = {MARK: found.rule, "quote": found.text}
-        key = f"capture:{said.session}:{digests.text_digest(found.text)[:16]}"
+        key = f"capture:{said.session}:{messages.text_digest(found.text)[:16]}"
         draft = memory_steps.Draft(
             text=found.text,
             kind=found.kind,
@@ -109,7 +109,7 @@ def notice(captured: Sequence[Learned]) -> str:
     lines = []
     for item in captured:
         memory = item.memory
-        said = f"a {memory.kind}: “{display.one_line(memory.text, 200)}”"
+        said = f"a {memory.kind}: “{display.format_line(memory.text, 200)}”"
         if memory.status == "proposed":
             doubt = memory.detail.get(DOUBT, "")
             lines.append(

@@ -69,7 +69,7 @@ class Changes:
         """Make a link, or open it again."""
         key = (source, relation, target)
         before = undo_sql.read_columns(self.tx, "links", key, _WHOLE_LINK)
-        links_sql.put(self.tx, Link(source, relation, target), redaction.safe(reason), now)
+        links_sql.put(self.tx, Link(source, relation, target), redaction.redact(reason), now)
         self._made("links", key, before, _WHOLE_LINK)
 
     def _made(
@@ -115,7 +115,7 @@ def apply_step(
             return _merge(changes, step, now)
         case Archive():
             detail = lifecycle.mark_faded(_get(changes, step.memory).detail, now)
-            values = {"status": "hidden", "detail": redaction.scrub_json(detail).text}
+            values = {"status": "hidden", "detail": redaction.redact_json(detail).text}
             changes.update("memories", (step.memory,), values)
         case Connect():
             changes.link(step.source, step.relation, step.target, step.reason, now)
@@ -141,8 +141,8 @@ def _reinforce(changes: Changes, step: Reinforce, now: int) -> str:
             "last_reinforced": now,
         }
         if memory.status == "hidden":
-            values["status"] = trust.status_of(memory.kind, memory.label)
-            values["detail"] = redaction.scrub_json(lifecycle.unmark_faded(memory.detail)).text
+            values["status"] = trust.default_status(memory.kind, memory.label)
+            values["detail"] = redaction.redact_json(lifecycle.unmark_faded(memory.detail)).text
     changes.update("memories", (memory.id,), values)
     for source in step.sources:
         changes.link(source, "example_of", memory.id, step.reason, now)
@@ -186,7 +186,7 @@ def _get(changes: Changes, id: str) -> Memory:
 
 
 def _packed(values: Sequence[str]) -> str:
-    return redaction.scrub_json(list(dict.fromkeys(values))).text
+    return redaction.redact_json(list(dict.fromkeys(values))).text
 
 
 def reindexed(tx: Tx, rows: Sequence[Sequence[Json]]) -> None:
@@ -194,15 +194,17 @@ def reindexed(tx: Tx, rows: Sequence[Sequence[Json]]) -> None:
     for table, key in dict.fromkeys((row[0], row[1][0]) for row in rows if row[0] != "links"):
         if table == "memories":
             memory = memory_sql.get(tx, key)
-            index_sql.remove(tx, "memory", key)
+            index_sql.remove_entry(tx, "memory", key)
             if memory:
-                index_steps.add(
+                index_steps.index_text(
                     tx,
                     memory_steps_revisions.make_entry(memory),
                     memory_steps_revisions.make_searchable_text(memory),
                 )
         else:
             row = episodes_sql.get(tx, key)
-            index_sql.remove(tx, "episode", key)
+            index_sql.remove_entry(tx, "episode", key)
             if row:
-                index_steps.add(tx, episodes_steps.entry_of(row), episodes_steps.searchable(row))
+                index_steps.index_text(
+                    tx, episodes_steps.entry_of(row), episodes_steps.searchable(row)
+                )

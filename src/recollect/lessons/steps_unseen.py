@@ -16,7 +16,7 @@ from ..episodes import sql as episodes_sql
 from ..episodes import steps as episodes_steps
 from ..episodes.records import Episode
 from ..index import sql as index_sql
-from ..index import steps_vectors as index_steps_vectors
+from ..index import steps as index_steps
 from ..jobs import sql as jobs_sql
 from ..links import sql as links_sql
 from ..memory import lifecycle
@@ -25,6 +25,7 @@ from ..memory import sql_upkeep as memory_sql_upkeep
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..storage.database import Tx
 from ..text import terms
+from ..types import records
 from ..types.records import FOREVER, KINDS, Json, Memory
 from .plan_steps import ref
 
@@ -70,9 +71,9 @@ class Loaded(NamedTuple):
         return bool(self.progress["more"])
 
 
-def load(tx: Tx, now: int, embedder: index_steps_vectors.Embedder | None = None) -> Loaded:
+def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> Loaded:
     """Read what is new, what it belongs to, and what has aged."""
-    progress = reached(jobs_sql.get(tx, JOB))
+    progress = reached(jobs_sql.get_job(tx, JOB))
     rows = episodes_sql.written_after(tx, _place(progress["episodes"]), MOST)
     new = [episodes_steps.episode_of(row) for row in rows]
     told = {episode.id: episode for episode in new}
@@ -143,7 +144,9 @@ def _like(tx: Tx, texts: Iterable[str], filters: Mapping[str, Sequence[str]]) ->
     for text in dict.fromkeys(texts):
         stems = terms.query_stems(text)[: memory_steps_neighbours.MOST_WORDS]
         asked = memory_steps_neighbours.pick_rarest(tx, stems, least=1, share=COMMON)
-        found |= dict.fromkeys(one.ref for one in index_sql.candidates(tx, asked, NEAR, filters))
+        found |= dict.fromkeys(
+            one.ref for one in index_sql.find_candidates(tx, asked, NEAR, filters)
+        )
     return found
 
 
@@ -155,7 +158,7 @@ def _episodes_like(
     tx: Tx,
     rows: Sequence[episodes_sql.EpisodeRow],
     new: Sequence[Episode],
-    embedder: index_steps_vectors.Embedder | None,
+    embedder: records.Embedder | None,
 ) -> list[str]:
     """Return the ids of episodes in use with such a goal, such an error or such a meaning."""
     ours = {episode.id for episode in new}
@@ -165,11 +168,11 @@ def _episodes_like(
     filters = {"source": ("episode",), "status": ("active",)}
     found = _like(tx, [*(episode.goal for episode in new), *_errors(new)], filters)
     if embedder and 0 < len(rows) <= FEW:
-        for vector in index_steps_vectors.comparable(
+        for vector in index_steps.embed_comparable(
             tx, embedder, list(map(episodes_steps.searchable, rows))
         ):
-            close = index_sql.these(
-                tx, list(index_steps_vectors.nearest(tx, vector, 8 * NEAR)), filters
+            close = index_sql.filter_entries(
+                tx, list(index_steps.find_nearest(tx, vector, 8 * NEAR)), filters
             )
             found |= dict.fromkeys([one.ref for one in close.values()][:NEAR])
     return [id for id in found if id not in ours]

@@ -8,7 +8,7 @@ _LABELLED = ("memories", "memory_revisions", "documents", "episodes", "procedure
 _IN_FORCE = ("memories", "documents", "episodes", "procedures")
 
 
-def words(tx: Tx) -> list[Row]:
+def memory_vocabulary(tx: Tx) -> list[Row]:
     """Every combination of kind, layer, status, priority, origin and label that memories and their
     earlier revisions have."""
     chosen = "SELECT kind, layer, status, priority, origin, label"
@@ -18,7 +18,7 @@ def words(tx: Tx) -> list[Row]:
     )
 
 
-def every_id(tx: Tx) -> list[str]:
+def memory_ids(tx: Tx) -> list[str]:
     """The ids of all memories."""
     return [row[0] for row in tx.run("SELECT id FROM memories WHERE space = :space")]
 

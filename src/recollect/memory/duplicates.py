@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-from ..index.clusters import Features, lookup_keys, neighbours
+from ..index.clusters import TextFeatures, choose_keys, find_neighbours
 from ..lessons.plan_steps import Connect, Merge, Promote
 from ..text import globs
-from ..text.terms import query_terms, stems
+from ..text.terms import query_terms, stem_all
 from ..types.records import Memory
-from ..types.trust import least
+from ..types.trust import least_trusted
 from .similarity import contradicts, find_relation, jaccard, split_words
 
 FEWEST_OWNERS = 2
@@ -32,7 +32,7 @@ def make_statement(memory: Memory) -> tuple[str, str]:
 
 def list_content_stems(memory: Memory) -> tuple[str, ...]:
     """A statement by its telling words in their order: the wording between them apart."""
-    return tuple(stems(query_terms(f"{memory.subject} {memory.text}")))
+    return tuple(stem_all(query_terms(f"{memory.subject} {memory.text}")))
 
 
 def rank_key(memory: Memory) -> tuple[float, int, int, str]:
@@ -56,9 +56,9 @@ def find_promotions(memories: Sequence[Memory], taken: Container[str]) -> Iterat
         if memory.kind not in _RECURRING:
             continue
         if memory.layer not in _LAYERS_BELOW:
-            above.add((memory.kind, globs.key(memory.scope), list_content_stems(memory)))
+            above.add((memory.kind, globs.scope_key(memory.scope), list_content_stems(memory)))
         elif memory.id not in taken:
-            note: _Note = (memory.kind, globs.key(memory.scope), list_content_stems(memory))
+            note: _Note = (memory.kind, globs.scope_key(memory.scope), list_content_stems(memory))
             groups.setdefault((memory.label, note), []).append(memory)
     for (label, note), group in groups.items():
         owners = {(memory.layer, memory.owner) for memory in group}
@@ -107,13 +107,13 @@ def plan_merge(keep: Memory, others: Sequence[Memory]) -> Merge:
         sum(one.reinforcement for one in group),
         sum(one.successes for one in group),
         sum(one.failures for one in group),
-        least(one.label for one in group),
+        least_trusted(one.label for one in group),
         f"{len(group)} memories say the same",
     )
 
 
 def _place(memory: Memory) -> tuple[object, ...]:
-    return memory.kind, memory.layer, memory.owner, globs.key(memory.scope), memory.label
+    return memory.kind, memory.layer, memory.owner, globs.scope_key(memory.scope), memory.label
 
 
 def restates(one: Memory, other: Memory) -> bool:
@@ -148,20 +148,20 @@ def find_contradictions(
     for one, other in _pairs([memory for memory in memories if memory.id not in taken], RELATED):
         if linked(one.id, other.id) or not contradicts(make_statement(one), make_statement(other)):
             continue
-        if not globs.apart(one.scope, other.scope):
-            label = least((one.label, other.label))
+        if not globs.are_disjoint(one.scope, other.scope):
+            label = least_trusted((one.label, other.label))
             yield Connect(one.id, "contradicts", other.id, label, "they say the opposite")
 
 
 def _pairs(memories: Sequence[Memory], least_shared: float) -> Iterator[tuple[Memory, Memory]]:
     """Memories that share so many of their words."""
     words = [split_words(*make_statement(memory)) for memory in memories]
-    keys = lookup_keys([Features(frozenset(stems(one))) for one in words])
+    keys = choose_keys([TextFeatures(frozenset(stem_all(one))) for one in words])
 
     def shared(one: int, other: int) -> float:
         return jaccard(words[one], words[other])
 
-    edges = neighbours(range(len(memories)), keys, shared, least_shared)
+    edges = find_neighbours(range(len(memories)), keys, shared, least_shared)
     for place, others in edges.items():
         for other in sorted(others):
             if place < other:

@@ -18,7 +18,7 @@ from functools import cache
 
 from ..fast_typing import NamedTuple
 from ..text import globs
-from ..text.terms import plain_words
+from ..text.terms import split_lower_words
 from .similarity import Statement, find_relation
 
 DURABLE = ("project", "user")
@@ -85,7 +85,9 @@ def _of_sentence(sentence: str) -> Refusal | None:
 
 def _has_cue(sentence: str) -> bool:
     """A cheap look: a rule can only hold where one of its words stands, or a commit's hash."""
-    return not _cues().isdisjoint(plain_words(sentence)) or bool(_pattern("hash").match(sentence))
+    return not _cues().isdisjoint(split_lower_words(sentence)) or bool(
+        _pattern("hash").match(sentence)
+    )
 
 
 @cache
@@ -257,10 +259,10 @@ def _duplicate(note: Note, known: Sequence[KnownNote]) -> Verdict | None:
     for id, statement, scope in known:
         name = find_relation(statement, mine)
         if statement[1].strip() == note.text.strip():
-            if globs.same(scope, note.scope):
+            if globs.same_scopes(scope, note.scope):
                 return Verdict("drop", "duplicate", "the same text is kept already", (id,))
             name = "elsewhere"
-        elif name == "contradicts" and globs.apart(scope, note.scope):
+        elif name == "contradicts" and globs.are_disjoint(scope, note.scope):
             continue
         found.setdefault(name, []).append(id)
     for name, reason in (

@@ -13,7 +13,7 @@ from math import log2
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple, Protocol
 from ..types.records import FOREVER, IN_USE, KINDS, Json, Memory
-from ..types.trust import NOTE_DAYS
+from ..types.trust import TOOL_NOTE_DAYS
 
 DAY = 86_400_000_000
 HALF_LIFE_DAYS = 90
@@ -80,7 +80,7 @@ needed again. One that a person hid does not."""
 
 MAX_AGE_DAYS = 90
 MIN_CONFIDENCE = 0.3
-_OVER = f"a note from a tool, older than {NOTE_DAYS} days"
+_OVER = f"a note from a tool, older than {TOOL_NOTE_DAYS} days"
 LEAST_USEFUL, MOST_USEFUL = 0.5, 1.5
 _CALM = 2.0
 """So many verdicts' worth of doubt: one verdict alone moves a memory a third of the way."""
@@ -115,7 +115,7 @@ def find_decay_limits(now: int) -> tuple[int, int]:
     """Return the time before which every weak memory was last reinforced, and the time before which
     every expired note of a tool was first seen."""
     days = HALF_LIFE_DAYS * log2(min(kind.weight for kind in KINDS.values()) / WEAK)
-    return now - int(days * DAY), now - NOTE_DAYS * DAY
+    return now - int(days * DAY), now - TOOL_NOTE_DAYS * DAY
 
 
 def is_weak(memory: Ageing, now: int) -> bool:
@@ -127,7 +127,7 @@ def is_over(memory: Ageing, now: int) -> bool:
     """Check whether a note from a tool has expired. Only consolidation that finds it again in new
     work prolongs it; a confirmation gives it another label."""
     since = memory.last_reinforced if memory.origin == "system" else memory.first_seen
-    return memory.label == "tool" and now - since > NOTE_DAYS * DAY
+    return memory.label == "tool" and now - since > TOOL_NOTE_DAYS * DAY
 
 
 def find_weak(memories: Sequence[Ageing], now: int) -> list[Hiding]:
@@ -171,9 +171,9 @@ def plan_pruning(
 
 def mark_faded(detail: Mapping[str, Json], now: int) -> dict[str, Json]:
     """Return the details of a memory that is hidden because it faded."""
-    from ..types.json_records import iso
+    from ..types.json_records import write_time
 
-    return {**detail, FADED: iso(now)[:10]}
+    return {**detail, FADED: write_time(now)[:10]}
 
 
 def unmark_faded(detail: Mapping[str, Json]) -> dict[str, Json]:

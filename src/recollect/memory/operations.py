@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound
 from ..fast_typing import TypedDict, Unpack
-from ..freshness import operations as freshness_operations
-from ..recall import operations as recall_operations
-from ..recall import steps as recall_steps
-from ..recall import steps_show as recall_steps_show
+from ..freshness import steps as freshness_steps
+from ..storage.database import Tx
+from ..text import dates
 from ..types.records import KINDS, LAYERS, STATUSES, Json, Learned, Memory
-from . import steps, steps_lifecycle, steps_neighbours, steps_revisions, steps_verify, steps_visible
+from . import (
+    sql,
+    sql_upkeep,
+    steps,
+    steps_lifecycle,
+    steps_neighbours,
+    steps_revisions,
+    steps_verify,
+    steps_visible,
+)
 
 
 class MemoryFields(TypedDict, total=False):
@@ -94,9 +102,7 @@ def learn(
     around = space.read(lambda tx: steps_neighbours.find_neighbours(tx, ready.row))
     cited = json.loads(ready.row.citations)
     known = (
-        []
-        if draft.layer == "user"
-        else freshness_operations.pin_claims(context, ready.row.text, cited)
+        [] if draft.layer == "user" else freshness_steps.pin_claims(context, ready.row.text, cited)
     )
     return space.write(lambda tx: steps.learn(tx, ready, now, around, known))
 
@@ -128,16 +134,12 @@ def list_memories(
     among("status", (status,) if status else (), STATUSES)
     if as_of and status:
         raise InvalidInput("which status a memory had at a time is not known", where="status")
-    at = recall_steps.moment(as_of, context.clock())
-    recall_operations.write_recalls(context)
+    at = dates.parse_time_filter(as_of, context.clock())
+    write_recalls(context)
     chosen = {"kind": kind, "layer": layer, "status": status}
     where = {name: value for name, value in chosen.items() if value}
     found = context.read_both(
-        lambda txs: [
-            memory
-            for tx in txs
-            for memory in recall_steps_show.listing(tx, where, limit + offset, at)
-        ]
+        lambda txs: [memory for tx in txs for memory in _list_open(tx, where, limit + offset, at)]
     )
     found.sort(key=lambda memory: (-memory.first_seen, memory.id))
     return tuple(found[offset : offset + limit])
@@ -162,7 +164,7 @@ def confirm(context: Context, id: str) -> Memory:
     now = context.clock()
     rows = _tend(context, id, lambda tx: steps_verify.load_claims(tx, id), write=False)
     known = (
-        steps_verify.pin_changed(freshness_operations.working_tree(context), rows) if rows else ()
+        steps_verify.pin_changed(freshness_steps.open_working_tree(context), rows) if rows else ()
     )
     return _tend(
         context, id, lambda tx: steps_lifecycle.confirm(tx, id, context.origin, now, known)
@@ -196,7 +198,7 @@ def correct(context: Context, id: str, text: str, reason: str = "") -> Memory:
     known = (
         ()
         if old.layer == "user"
-        else freshness_operations.pin_claims(context, ready.row.text, old.citations)
+        else freshness_steps.pin_claims(context, ready.row.text, old.citations)
     )
     return _tend(context, id, lambda tx: steps_lifecycle.correct(tx, id, ready, now, around, known))
 
@@ -230,7 +232,7 @@ def undo(context: Context, id: str) -> Memory:
     known = (
         ()
         if earlier.layer == "user"
-        else freshness_operations.pin_claims(context, earlier.text, earlier.citations)
+        else freshness_steps.pin_claims(context, earlier.text, earlier.citations)
     )
     return _tend(
         context,
@@ -302,7 +304,7 @@ def prune(
     Example: recollect prune --max-age-days 180 --apply
     """
     now = context.clock()
-    recall_operations.write_recalls(context)
+    write_recalls(context)
     run = context.project_space.write if apply else context.project_space.read
     return run(
         lambda tx: steps_lifecycle.prune(
@@ -320,7 +322,7 @@ def clear_memories(context: Context, apply: bool = False) -> steps_lifecycle.Cle
     Example: recollect clear --apply
     """
     now = context.clock()
-    recall_operations.write_recalls(context)
+    write_recalls(context)
     run = context.project_space.write if apply else context.project_space.read
     return run(lambda tx: steps_lifecycle.clear_all(tx, apply, context.origin, new_id("u"), now))
 
@@ -418,8 +420,43 @@ def _tend(
 ) -> steps_lifecycle.Result:
     """Do work in the space that has the memory."""
     id = id.removeprefix("memory://")
-    recall_operations.write_recalls(context)
+    write_recalls(context)
     for space in (context.project_space, context.user_space):
         if space.present() and space.read(lambda tx: steps_revisions.has_memory(tx, id)):
             return context.writable(space).write(work) if write else space.read(work)
     raise NotFound("there is no such memory", where=id, hint="`recollect list` shows what there is")
+
+
+_MOST_NOTED = 200
+
+
+def note_recalls(context: Context, ids: Iterable[str], now: int) -> None:
+    """Count recalls in memory; write them when there are many, and on closing.
+
+    Such a count may be lost: a search must not cost a write.
+    """
+    for id in ids:
+        context.recalls[id] = (context.recalls.get(id, (0, 0))[0] + 1, now)
+    if len(context.recalls) >= _MOST_NOTED:
+        write_recalls(context)
+
+
+def write_recalls(context: Context) -> None:
+    """Write the recalls that were counted since the last time."""
+    noted, context.recalls = context.recalls, {}
+    if noted:
+        for space in (context.project_space, context.user_space):
+            space.note(lambda tx: _save_recalls(tx, noted))
+
+
+def _save_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
+    """Write down how often memories were recalled; ids of another space are not found here."""
+    sql_upkeep.count_recalls(tx, noted)
+
+
+def _list_open(tx: Tx, where: Mapping[str, str], limit: int, at: int = 0) -> list[Memory]:
+    """Open memories with these values, newest first, hidden ones only where they are asked for;
+    or those that were believed at a time."""
+    if at:
+        return sql.list_valid_at(tx, where, at, limit)
+    return sql.list_open(tx, where, limit, without="" if "status" in where else "hidden")

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from ..fast_typing import NamedTuple
-from ..text.terms import plain_words, stem
+from ..text.terms import split_lower_words, stem
 
 Statement = tuple[str, str]
 """A subject, which may be empty, and a text."""
@@ -37,7 +37,7 @@ _EDGES = "\"'`()[]{}<>.,;:!?*“”‘’«»"
 
 def split_words(subject: str, text: str) -> frozenset[str]:
     """The words of `subject|text`: lower case, punctuation to spaces."""
-    return frozenset(plain_words(f"{subject}|{text}"))
+    return frozenset(split_lower_words(f"{subject}|{text}"))
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:

@@ -8,15 +8,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
-from ..storage.database import Row, Tx, batches
-from ..storage.rows import columns, load, seen_by, set_columns, values
+from ..storage.database import (
+    Row,
+    Tx,
+    batches,
+    list_columns,
+    list_parameters,
+    load_json,
+    set_columns,
+    visible_to,
+)
 from ..types.records import FOREVER, Json, Memory, SafeText
 
 _COLUMNS = Memory._fields
-_SELECT = f"SELECT {columns(_COLUMNS)} FROM memories WHERE space = :space"
-_SELECT_EARLIER = f"SELECT {columns(_COLUMNS)} FROM memory_revisions WHERE space = :space"
+_SELECT = f"SELECT {list_columns(_COLUMNS)} FROM memories WHERE space = :space"
+_SELECT_EARLIER = f"SELECT {list_columns(_COLUMNS)} FROM memory_revisions WHERE space = :space"
 _INSERT = (
-    f"INSERT INTO memories (space, {columns(_COLUMNS)}) VALUES (:space, {values(_COLUMNS)}) "
+    f"INSERT INTO memories (space, {list_columns(_COLUMNS)}) VALUES (:space, {list_parameters(_COLUMNS)}) "
     "ON CONFLICT DO NOTHING RETURNING id"
 )
 ALL = 2**62
@@ -71,7 +79,7 @@ def load_memory(row: Row | MemoryRow) -> Memory:
     """The memory that a row holds."""
     fields = list(row)
     for place in _JSON:
-        fields[place] = load(fields[place])
+        fields[place] = load_json(fields[place])
     return Memory._make(fields)
 
 
@@ -80,7 +88,7 @@ def insert(tx: Tx, row: MemoryRow) -> bool:
     return tx.one(_INSERT, row._asdict()) is not None
 
 
-_KEPT = columns(name for name in _COLUMNS if name != "valid_to")
+_KEPT = list_columns(name for name in _COLUMNS if name != "valid_to")
 _KEEP = (
     f"INSERT INTO memory_revisions (space, {_KEPT}, valid_to) SELECT space, {_KEPT}, :valid_from "
     "FROM memories WHERE space = :space AND id = :id AND revision = :was "
@@ -157,7 +165,7 @@ class MemorySketch(NamedTuple):
     claims: int
 
 
-_FIELDS = columns(name for name in MemorySketch._fields if name != "claims")
+_FIELDS = list_columns(name for name in MemorySketch._fields if name != "claims")
 _SKETCH = (
     f"SELECT {_FIELDS}, (SELECT count(*) FROM claims c WHERE c.space = memories.space "
     "AND c.memory = memories.id) FROM memories WHERE space = :space"
@@ -240,7 +248,7 @@ def load_statements(tx: Tx, ids: Sequence[str]) -> list[Statement]:
     found: dict[str, Statement] = {}
     for names, params in batches("id", ids):
         rows = tx.run(
-            f"SELECT {columns(Statement._fields)} FROM memories WHERE space = :space "
+            f"SELECT {list_columns(Statement._fields)} FROM memories WHERE space = :space "
             f"AND id IN ({names})",
             params,
         )
@@ -314,7 +322,7 @@ def list_valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list
 
 def list_strongest(tx: Tx, kind: str, limit: int, owners: Sequence[str]) -> list[Memory]:
     """Active memories of a kind that these owners see, the most recently reinforced first."""
-    seen, params = seen_by(owners)
+    seen, params = visible_to(owners)
     rows = tx.run(
         f"{_SELECT} AND kind = :kind AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
         "ORDER BY last_reinforced DESC, id LIMIT :limit",
@@ -340,7 +348,7 @@ def has_owned(tx: Tx) -> bool:
 
 def list_scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:
     """Id and scope of every open memory in use that has a scope and that these owners see."""
-    seen, params = seen_by(owners)
+    seen, params = visible_to(owners)
     return tx.run(
         f"SELECT id, scope FROM memories WHERE space = :space AND valid_to = {FOREVER} "
         f"AND scope <> '[]' AND status IN ('active', 'proposed') AND {seen}",
@@ -350,7 +358,7 @@ def list_scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:
 
 def list_in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
     """Active memories that these owners see, newest first."""
-    seen, params = seen_by(owners)
+    seen, params = visible_to(owners)
     rows = tx.run(
         f"{_SELECT} AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
         "ORDER BY first_seen DESC, id LIMIT :limit",

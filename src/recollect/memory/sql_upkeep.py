@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..fast_typing import NamedTuple
-from ..storage.database import Row, Tx, batches, placeholders
-from ..storage.rows import columns
+from ..storage.database import Row, Tx, batches, list_columns, placeholders
 from ..types.records import FOREVER, KINDS
 
 
@@ -121,7 +120,7 @@ def list_ageing(tx: Tx, reinforced_before: int, tools_before: int) -> list[Agein
     another one."""
     kinds, params = placeholders("kind", tuple(KINDS))
     select = (
-        f"SELECT {columns(AgeingRow._fields)} FROM memories WHERE space = :space "
+        f"SELECT {list_columns(AgeingRow._fields)} FROM memories WHERE space = :space "
         f"AND valid_to = {FOREVER} AND status IN ('active', 'proposed') "
     )
     old = tx.run(

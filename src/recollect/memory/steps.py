@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from ..archive import sql as archive_sql
 from ..errors import InvalidInput, Refused
 from ..fast_typing import NamedTuple
-from ..freshness.claims import Known
+from ..freshness.claims import PinnedClaim
 from ..index import steps as index_steps
-from ..secrets import names, redaction
+from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
-from ..text import addresses, dates, digests, globs
+from ..text import addresses, dates, globs, messages
 from ..types import trust
 from ..types.records import (
     FOREVER,
@@ -87,7 +87,7 @@ def check_draft(draft: Draft) -> Draft:
         )
     for field, name in (("owner", draft.owner), ("category", draft.category)):
         if name:
-            names.checked_name(name, field)
+            redaction.check_name(name, field)
     refused = hygiene.find_refusal(draft.text, draft.kind, draft.layer)
     if refused:
         raise Refused(
@@ -101,7 +101,7 @@ class PreparedMemory(NamedTuple):
     and with its idempotency key."""
 
     row: sql.MemoryRow
-    words: index_steps.Words
+    words: index_steps.StemParts
     key: str
     near: str
     redacted: tuple[str, ...]
@@ -115,9 +115,9 @@ def prepare(
     label = label or origin
     trust.check_priority(draft.priority, origin)
     check_draft(draft)
-    status = "proposed" if propose else trust.admit(draft.kind, label)
+    status = "proposed" if propose else trust.admit_memory(draft.kind, label)
     row, redacted = _row(draft, origin, now, id, label, status)
-    words = index_steps.words_of(steps_revisions.make_searchable_text(sql.load_memory(row)))
+    words = index_steps.split_stems(steps_revisions.make_searchable_text(sql.load_memory(row)))
     return PreparedMemory(row, words, draft.key, draft.near, redacted)
 
 
@@ -126,14 +126,14 @@ def learn(
     prepared: PreparedMemory,
     now: int,
     around: steps_neighbours.Neighbours = steps_neighbours.NONE,
-    known: Sequence[Known] = (),
+    known: Sequence[PinnedClaim] = (),
 ) -> Learned:
     """Keep a statement; the same text again reinforces what is there, another value revises it, and
     both only for the same files. `known` is what it says of the code, pinned to what the code looks
     like now."""
     row = prepared.row
     key = f"learn {prepared.key}" if prepared.key else ""
-    if key and (earlier := storage_sql.written(tx, key, row.text)):
+    if key and (earlier := storage_sql.find_write(tx, key, row.text)):
         there = sql.get(tx, earlier)
         if there:
             return Learned(there.id, there.address, "unchanged", there)
@@ -145,7 +145,7 @@ def learn(
     if known and _speaks_for(row, learned.memory):
         steps_neighbours.anchor(tx, learned.id, known, now)
     if key:
-        storage_sql.note_write(tx, key, "learn", learned.id, now, row.text)
+        storage_sql.record_write(tx, key, "learn", learned.id, now, row.text)
     return learned._replace(redacted=prepared.redacted, similar=around.near)
 
 
@@ -167,7 +167,9 @@ def _kept(
     like = _still_open(tx, around.near[0]) if around.near and near in ("skip", "merge") else None
     if held is None and like is not None:
         if near == "skip":
-            note = f"not kept: {like.id} says almost the same for {globs.told(like.scope)}"
+            note = (
+                f"not kept: {like.id} says almost the same for {globs.describe_scopes(like.scope)}"
+            )
             return Learned(like.id, like.address, "skipped", like, (note,))
         wide = _for_both(like, row)
         theirs = steps_revisions.make_row(like)._replace(scope=wide)
@@ -187,7 +189,9 @@ def _kept(
 
 def _for_both(held: Memory, row: sql.MemoryRow) -> SafeText:
     """Return the scope of two statements that become one: never narrower than either."""
-    return redaction.scrub_json(globs.united(held.scope, steps_revisions.read_scope(row))).text
+    return redaction.redact_json(
+        globs.unite_scopes(held.scope, steps_revisions.read_scope(row))
+    ).text
 
 
 def _still_open(tx: Tx, id: str) -> Memory | None:
@@ -199,16 +203,16 @@ def _row(
     draft: Draft, origin: str, now: int, id: str, label: str, status: str
 ) -> tuple[sql.MemoryRow, tuple[str, ...]]:
     kind = KINDS[draft.kind]
-    text = redaction.scrub(dates.absolute(draft.text.strip(), now))
+    text = redaction.redact_and_report(dates.replace_relative_dates(draft.text.strip(), now))
     found = list(text.found)
 
     def clean(value: str) -> SafeText:
-        scrubbed = redaction.scrub(value.strip())
+        scrubbed = redaction.redact_and_report(value.strip())
         found.extend(scrubbed.found)
         return scrubbed.text
 
     def packed(value: Json) -> SafeText:
-        scrubbed = redaction.scrub_json(value)
+        scrubbed = redaction.redact_json(value)
         found.extend(scrubbed.found)
         return scrubbed.text
 
@@ -245,7 +249,7 @@ def _row(
         last_recalled=0,
         valid_from=now,
         valid_to=FOREVER,
-        digest=digests.text_digest(text.text),
+        digest=messages.text_digest(text.text),
     )
     return row, tuple(found)
 
@@ -257,7 +261,7 @@ def _created(
     if memory.status != "active":
         notes.append(f"kept as {memory.status}: it is used after a person confirms it")
     elif memory.label == "tool":
-        notes.append(f"kept as a note for {trust.NOTE_DAYS} days: it is found when asked for")
+        notes.append(f"kept as a note for {trust.TOOL_NOTE_DAYS} days: it is found when asked for")
     if old is not None:
         steps_neighbours.link(tx, memory.id, "supersedes", [old.id], "another value", now)
         notes.append(f"takes the place of {old.id}: {old.text}")
@@ -291,7 +295,7 @@ def _reinforced(tx: Tx, held: Memory, prepared: PreparedMemory, now: int) -> Lea
     memory = sql.get(tx, held.id)
     assert memory is not None
     if len(changes) > 3:
-        index_steps.replace(
+        index_steps.reindex_text(
             tx, steps_revisions.make_entry(memory), steps_revisions.make_searchable_text(memory)
         )
     return Learned(memory.id, memory.address, "reinforced", memory, _reach(held, memory, row))
@@ -299,10 +303,10 @@ def _reinforced(tx: Tx, held: Memory, prepared: PreparedMemory, now: int) -> Lea
 
 def _reach(held: Memory, memory: Memory, row: sql.MemoryRow) -> tuple[str, ...]:
     """Return what is to be said of a merge of statements for different files."""
-    if globs.same(held.scope, steps_revisions.read_scope(row)):
+    if globs.same_scopes(held.scope, steps_revisions.read_scope(row)):
         return ()
-    kept = "still" if globs.same(held.scope, memory.scope) else "now"
-    return (f"{memory.id} {kept} applies to {globs.told(memory.scope)}",)
+    kept = "still" if globs.same_scopes(held.scope, memory.scope) else "now"
+    return (f"{memory.id} {kept} applies to {globs.describe_scopes(memory.scope)}",)
 
 
 def _said_anew(held: Memory, row: sql.MemoryRow) -> dict[str, Json]:
@@ -310,16 +314,18 @@ def _said_anew(held: Memory, row: sql.MemoryRow) -> dict[str, Json]:
     changes: dict[str, Json] = {}
     if row.confidence > held.confidence:
         changes["confidence"] = row.confidence
-    if not globs.same(held.scope, globs.united(held.scope, steps_revisions.read_scope(row))):
+    if not globs.same_scopes(
+        held.scope, globs.unite_scopes(held.scope, steps_revisions.read_scope(row))
+    ):
         changes["scope"] = _for_both(held, row)
     for name in ("tags", "examples", "citations", "evidence", "sources"):
         before = list(getattr(held, name))
         united = before + [item for item in json.loads(getattr(row, name)) if item not in before]
         if len(united) > len(before):
-            changes[name] = redaction.scrub_json(united).text
+            changes[name] = redaction.redact_json(united).text
     detail = {**held.detail, **json.loads(row.detail)}
     if detail != held.detail:
-        changes["detail"] = redaction.scrub_json(detail).text
+        changes["detail"] = redaction.redact_json(detail).text
     for name in ("subject", "reason"):
         if getattr(row, name) and getattr(row, name) != getattr(held, name):
             changes[name] = getattr(row, name)
@@ -352,7 +358,7 @@ def find_label(tx: Tx, origin: str, evidence: Sequence[str]) -> str:
         return origin
     labels = [origin]
     for address in evidence:
-        place = addresses.parse(address) if address.startswith(addresses.SCHEME) else None
+        place = addresses.parse_address(address) if address.startswith(addresses.SCHEME) else None
         if place and place.kind == "messages":
             labels += archive_sql.labels(tx, place.name, place.first, place.last)
-    return trust.least(labels)
+    return trust.least_trusted(labels)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from ..errors import InvalidInput, NotFound, Refused
-from ..freshness.claims import Known
+from ..freshness.claims import PinnedClaim
 from ..index import sql as index_sql
 from ..secrets import redaction
 from ..storage.database import Tx
@@ -44,7 +44,7 @@ class Judged(NamedTuple):
     injections: int
 
 
-def confirm(tx: Tx, id: str, origin: str, now: int, known: Sequence[Known] = ()) -> Memory:
+def confirm(tx: Tx, id: str, origin: str, now: int, known: Sequence[PinnedClaim] = ()) -> Memory:
     """Make a revision that is trusted as the user's, and active. `known` is what the code looks
     like now, where it changed."""
     if origin != "user":
@@ -64,7 +64,7 @@ def confirm(tx: Tx, id: str, origin: str, now: int, known: Sequence[Known] = ())
         status="active",
         last_confirmed=now,
         last_reinforced=now,
-        sources=redaction.scrub_json([*old.sources, old.revision_address]).text,
+        sources=redaction.redact_json([*old.sources, old.revision_address]).text,
     )
     memory = steps_revisions.revise(tx, old, row, "confirm", now)
     steps_neighbours.anchor(tx, memory.id, known, now)
@@ -77,7 +77,7 @@ def correct(
     prepared: steps.PreparedMemory,
     now: int,
     around: steps_neighbours.Neighbours = steps_neighbours.NONE,
-    known: Sequence[Known] = (),
+    known: Sequence[PinnedClaim] = (),
 ) -> Memory:
     """Make a revision with another text; the one before stays in the history."""
     old = steps_revisions.open_memory(tx, id, hold=True)
@@ -111,11 +111,11 @@ def set_scope(tx: Tx, id: str, scope: Sequence[str], origin: str, now: int) -> M
     """Make a revision that applies to other files."""
     old = steps_revisions.open_memory(tx, id, hold=True)
     _check_trust(old, origin, "ask the user to run the command at a terminal")
-    if globs.same(old.scope, scope):
+    if globs.same_scopes(old.scope, scope):
         raise InvalidInput(
-            f"the memory applies to {globs.told(old.scope)} already", where=old.address
+            f"the memory applies to {globs.describe_scopes(old.scope)} already", where=old.address
         )
-    packed = redaction.scrub_json(sorted(set(scope))).text
+    packed = redaction.redact_json(sorted(set(scope))).text
     row = steps_revisions.make_row(old)._replace(scope=packed)
     return steps_revisions.revise(tx, old, row, "scope", now)
 
@@ -142,7 +142,7 @@ def find_before(tx: Tx, id: str) -> Memory:
 
 
 def undo_change(
-    tx: Tx, earlier: Memory, origin: str, now: int, known: Sequence[Known] = ()
+    tx: Tx, earlier: Memory, origin: str, now: int, known: Sequence[PinnedClaim] = ()
 ) -> Memory:
     """Make a revision that says again what the one before the current one said."""
     old = steps_revisions.open_memory(tx, f"{earlier.id}@{earlier.revision + 1}", hold=True)
@@ -152,7 +152,7 @@ def undo_change(
         **{name: getattr(before, name) for name in _RESTORED}
     )
     if row.status not in IN_USE:
-        row = row._replace(status=trust.status_of(row.kind, row.label))
+        row = row._replace(status=trust.default_status(row.kind, row.label))
     around = steps_neighbours.find_neighbours(tx, row)
     return _reworded(tx, old, row, "undo", now, around, known)
 
@@ -164,7 +164,7 @@ def _reworded(
     change: str,
     now: int,
     around: steps_neighbours.Neighbours,
-    known: Sequence[Known],
+    known: Sequence[PinnedClaim],
 ) -> Memory:
     """Make a revision with another text: what it claims and contradicts begins anew."""
     memory = steps_revisions.revise(tx, old, row, change, now)
@@ -196,10 +196,10 @@ def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
     if memory.status not in allowed:
         raise InvalidInput(f"the memory is {memory.status}", where=memory.address)
     changes: dict[str, Json] = {
-        "detail": redaction.scrub_json(lifecycle.unmark_faded(memory.detail)).text
+        "detail": redaction.redact_json(lifecycle.unmark_faded(memory.detail)).text
     }
     if status == "active":
-        status = trust.status_of(memory.kind, memory.label)
+        status = trust.default_status(memory.kind, memory.label)
         changes["last_reinforced"] = now
     changes["status"] = status
     sql.update(tx, memory.id, changes)
@@ -250,7 +250,7 @@ def prune(
     if apply:
         for item in plan:
             detail = lifecycle.mark_faded(_read(tx, item.id).detail, now)
-            packed = redaction.scrub_json(detail).text
+            packed = redaction.redact_json(detail).text
             sql.update(tx, item.id, {"status": "hidden", "detail": packed})
             index_sql.set_status(tx, "memory", item.id, "hidden")
     return Pruned(tuple(plan), apply, kept)
@@ -307,7 +307,7 @@ def clear_all(tx: Tx, apply: bool, origin: str, undo: str, now: int) -> Cleared:
         return counted._replace(applied=True)
     for table, rows in found.items():
         _set_statuses(tx, table, dict.fromkeys(rows, "hidden"))
-    undo_sql.insert(tx, undo, CLEAR, redaction.scrub_json(found).text, now)
+    undo_sql.insert(tx, undo, CLEAR, redaction.redact_json(found).text, now)
     return counted._replace(applied=True, undo=undo)
 
 

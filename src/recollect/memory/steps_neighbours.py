@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..freshness import sql as freshness_sql
-from ..freshness.claims import Known
+from ..freshness.claims import PinnedClaim
 from ..index import sql as index_sql
 from ..links import sql as links_sql
 from ..secrets import redaction
@@ -53,7 +53,7 @@ NONE = Neighbours()
 def add_twins(around: Neighbours, same_text: Sequence[Memory]) -> Neighbours:
     """Add those in use that say the same of other files: the writer decides what becomes of it."""
     used = [memory for memory in same_text if memory.status in ("active", "proposed")]
-    twins = {memory.id: globs.told(memory.scope) for memory in used}
+    twins = {memory.id: globs.describe_scopes(memory.scope) for memory in used}
     return around._replace(near=tuple(dict.fromkeys((*twins, *around.near))), twins=twins)
 
 
@@ -68,11 +68,11 @@ def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
             continue
         relation = similarity.find_relation((memory.subject, memory.text), statement)
         theirs = json.loads(memory.scope)
-        if relation == "revises" and not globs.same(theirs, scope):
-            otherwise[memory.id] = globs.told(theirs)
+        if relation == "revises" and not globs.same_scopes(theirs, scope):
+            otherwise[memory.id] = globs.describe_scopes(theirs)
         elif relation == "revises" and not revised and _may_replace(row, memory):
             revised = memory.id
-        elif relation == "contradicts" and not globs.apart(theirs, scope):
+        elif relation == "contradicts" and not globs.are_disjoint(theirs, scope):
             opposite.append(memory.id)
         elif relation == "near":
             near.append(memory.id)
@@ -93,12 +93,12 @@ def _may_be_related(memory: sql.Statement, subject: str, words: frozenset[str]) 
 def _candidates(tx: Tx, row: sql.MemoryRow) -> list[sql.Statement]:
     asked = pick_rarest(tx, terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS])
     filters = {"source": ("memory",), "status": ("active", "proposed"), "layer": (row.layer,)}
-    matches = index_sql.candidates(tx, asked, LOOKED_AT, filters)
+    matches = index_sql.find_candidates(tx, asked, LOOKED_AT, filters)
     if row.scope != "[]":
         # Where the same is said of many places, what is said of this one is looked for by itself.
         here = sql.find_ids_with_scope(tx, row.scope, MOST_HERE)
         only = {**filters, "ref": tuple(here)}
-        found = index_sql.candidates(tx, asked, LOOKED_AT, only) if here else []
+        found = index_sql.find_candidates(tx, asked, LOOKED_AT, only) if here else []
         matches += [match for match in found if match not in matches]
     alike = [m.ref for m in matches if (m.kind, m.owner) == (row.kind, row.owner)]
     return sql.load_statements(tx, alike)
@@ -112,7 +112,7 @@ def pick_rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float 
         return list(stems)
     holding = tx.frequencies(stems).holding
     found = filter(holding.get, stems)
-    return terms.rarest(found, holding, PROMISED, least, share * entries)
+    return terms.pick_rarest(found, holding, PROMISED, least, share * entries)
 
 
 def _may_replace(row: sql.MemoryRow, memory: sql.Statement) -> bool:
@@ -136,31 +136,31 @@ def end_contradictions(tx: Tx, memory: str, now: int) -> None:
         links_sql.end(tx, one.source, one.relation, one.target, now)
 
 
-def anchor(tx: Tx, memory: str, known: Sequence[Known], now: int) -> None:
+def anchor(tx: Tx, memory: str, known: Sequence[PinnedClaim], now: int) -> None:
     """Pin a memory to what was seen of its claims just now; what was not seen stays as it was."""
     held = {}
-    for row in freshness_sql.of_memories(tx, [memory]).get(memory, ()):
-        seen = Known._make(getattr(row, name) for name in Known._fields)
+    for row in freshness_sql.load_claims(tx, [memory]).get(memory, ()):
+        seen = PinnedClaim._make(getattr(row, name) for name in PinnedClaim._fields)
         held[_place(seen)] = seen
     held |= {_place(item): item for item in known if item.blob or _place(item) not in held}
     replace_claims(tx, memory, list(held.values()), now)
 
 
-def replace_claims(tx: Tx, memory: str, known: Sequence[Known], now: int) -> None:
+def replace_claims(tx: Tx, memory: str, known: Sequence[PinnedClaim], now: int) -> None:
     """Pin a memory to what was seen of its claims just now, and to nothing else."""
     rows = [
         freshness_sql.ClaimRow(memory=memory, position=position, **item._asdict())
         for position, item in enumerate(known)
     ]
-    freshness_sql.replace(tx, memory, rows, now)
+    freshness_sql.replace_claims(tx, memory, rows, now)
 
 
-def _place(known: Known) -> tuple[str, str, int, str]:
+def _place(known: PinnedClaim) -> tuple[str, str, int, str]:
     return known.path, known.symbol, known.line, known.kind
 
 
 def link(tx: Tx, source: str, relation: str, targets: Sequence[str], why: str, now: int) -> None:
     """Connect a memory with others."""
-    reason = redaction.safe(why)
+    reason = redaction.redact(why)
     for target in targets:
         links_sql.put(tx, Link(source, relation, target), reason, now)

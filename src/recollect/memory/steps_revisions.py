@@ -23,7 +23,9 @@ def find(tx: Tx, name: str, hold: bool = False) -> Memory | None:
     """Return the memory with this id, this alias, or the beginning of one; None without any."""
     memory = sql.get(tx, name, hold)
     if memory is None:
-        id = sql.find_alias(tx, name) or addresses.only(name, sql.find_ids_starting_with(tx, name))
+        id = sql.find_alias(tx, name) or addresses.pick_unique_id(
+            name, sql.find_ids_starting_with(tx, name)
+        )
         memory = sql.get(tx, id, hold) if id else None
     return memory
 
@@ -107,15 +109,17 @@ def revise(tx: Tx, old: Memory, row: sql.MemoryRow, change: str, now: int) -> Me
         raise changed_meanwhile(moved, old.revision)
     memory = sql.load_memory(row)
     index_sql.keep_revision(tx, "memory", old.id, old.revision)
-    index_sql.put(tx, make_entry(memory), index_steps.words_of(make_searchable_text(memory)))
+    index_sql.insert_entry(
+        tx, make_entry(memory), index_steps.split_stems(make_searchable_text(memory))
+    )
     return memory
 
 
-def put(tx: Tx, row: sql.MemoryRow, words: index_steps.Words) -> Memory | None:
+def put(tx: Tx, row: sql.MemoryRow, words: index_steps.StemParts) -> Memory | None:
     """Write a memory and make it findable; None when an open one has the same text and scope."""
     if not sql.insert(tx, row):
         return None
-    index_sql.put(tx, make_entry(row), words)
+    index_sql.insert_entry(tx, make_entry(row), words)
     return sql.load_memory(row)
 
 
@@ -132,7 +136,7 @@ def find_same_text(tx: Tx, row: sql.MemoryRow | Memory) -> list[Memory]:
 
 def pick_scope(found: Sequence[Memory], scope: Sequence[str]) -> Memory | None:
     """Return the memory that applies to the same files; None without one."""
-    return next((memory for memory in found if globs.same(memory.scope, scope)), None)
+    return next((memory for memory in found if globs.same_scopes(memory.scope, scope)), None)
 
 
 def read_scope(row: sql.MemoryRow | Memory) -> tuple[str, ...]:
@@ -140,14 +144,14 @@ def read_scope(row: sql.MemoryRow | Memory) -> tuple[str, ...]:
     return row.scope if isinstance(row, Memory) else tuple(json.loads(row.scope))
 
 
-def make_entry(memory: Memory | sql.MemoryRow, earlier: bool = False) -> index_sql.Entry:
+def make_entry(memory: Memory | sql.MemoryRow, earlier: bool = False) -> index_sql.IndexEntry:
     """Return the index entry of a memory, or of an `earlier` revision: it has its number, and is
     found only among what is superseded."""
     if isinstance(memory, sql.MemoryRow):
         memory = sql.load_memory(memory)
     facets = [("tag", tag) for tag in memory.tags]
     facets += [("scope", scope) for scope in memory.scope or ("",)]
-    return index_sql.Entry(
+    return index_sql.IndexEntry(
         source="memory",
         ref=memory.id,
         kind=memory.kind,
@@ -175,7 +179,7 @@ def make_row(memory: Memory) -> sql.MemoryRow:
     scrubbed again because the rules may have improved."""
     values = memory._asdict()
     for name in ("text", "subject", "reason"):
-        values[name] = redaction.safe(values[name])
+        values[name] = redaction.redact(values[name])
     for name in ("detail", "scope", "tags", "examples", "citations", "evidence", "sources"):
-        values[name] = redaction.scrub_json(values[name]).text
+        values[name] = redaction.redact_json(values[name]).text
     return sql.MemoryRow(**values)

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from ..freshness import claims as freshness_claims
 from ..freshness import sql as freshness_sql
-from ..freshness.claims import Claim, Known
-from ..freshness.steps import Tree, looked
+from ..freshness.claims import Claim, PinnedClaim
+from ..freshness.steps import ClaimTree, check_rows
 from ..secrets import redaction
 from ..storage.database import Database, Tx
-from ..text import digests
+from ..text import messages
 from ..types.records import FOREVER, Json, Memory
 from . import sql, steps_revisions
 
@@ -49,11 +49,11 @@ class Move(NamedTuple):
     rows: tuple[freshness_sql.ClaimRow, ...]
 
 
-def check_claims(space: Database, tree: Tree, fix: bool, now: int) -> ClaimReport:
+def check_claims(space: Database, tree: ClaimTree, fix: bool, now: int) -> ClaimReport:
     """Check every claim of every open memory; with `fix`, follow files that moved."""
     rows = space.read(_all_claims)
-    seen = looked(tree, rows, thorough=True) if rows else []
-    space.note(lambda tx: freshness_sql.set_seen(tx, seen, now))
+    seen = check_rows(tree, rows, thorough=True) if rows else []
+    space.note(lambda tx: freshness_sql.save_checks(tx, seen, now))
     followed: list[freshness_sql.ClaimRow] = []
     if fix and (moves := _moves(tree, seen)):
         followed = space.write(lambda tx: _follow(tx, moves, now))
@@ -71,28 +71,28 @@ def make_checked(row: freshness_sql.ClaimRow) -> Checked:
 
 def load_checked(tx: Tx, memory: str) -> tuple[Checked, ...]:
     """Return each claim of a memory with the state that was last seen."""
-    return tuple(map(make_checked, freshness_sql.of_memories(tx, [memory]).get(memory, ())))
+    return tuple(map(make_checked, freshness_sql.load_claims(tx, [memory]).get(memory, ())))
 
 
 def load_claims(tx: Tx, id: str) -> list[freshness_sql.ClaimRow]:
     """Return the claims of a memory, by its id or the beginning of it."""
     memory = steps_revisions.open_memory(tx, id)
-    return freshness_sql.of_memories(tx, [memory.id]).get(memory.id, [])
+    return freshness_sql.load_claims(tx, [memory.id]).get(memory.id, [])
 
 
-def pin_changed(tree: Tree, rows: Sequence[freshness_sql.ClaimRow]) -> list[Known]:
+def pin_changed(tree: ClaimTree, rows: Sequence[freshness_sql.ClaimRow]) -> list[PinnedClaim]:
     """Return the claims on what changed, pinned to the code as it is now."""
-    changed = [row for row in looked(tree, rows, thorough=False) if row.state == "changed"]
+    changed = [row for row in check_rows(tree, rows, thorough=False) if row.state == "changed"]
     wanted = [Claim(row.path, row.symbol, row.line, row.kind, given=True) for row in changed]
     return tree.pin(wanted) if wanted else []
 
 
 def _all_claims(tx: Tx) -> list[freshness_sql.ClaimRow]:
-    held = freshness_sql.of_memories(tx, sql.list_open_ids(tx))
+    held = freshness_sql.load_claims(tx, sql.list_open_ids(tx))
     return [row for one in held.values() for row in one]
 
 
-def _moves(tree: Tree, seen: Sequence[freshness_sql.ClaimRow]) -> list[Move]:
+def _moves(tree: ClaimTree, seen: Sequence[freshness_sql.ClaimRow]) -> list[Move]:
     """Return the memories whose claims on a file are all in one new place."""
     of_memory: dict[str, list[freshness_sql.ClaimRow]] = {}
     for row in seen:
@@ -100,7 +100,7 @@ def _moves(tree: Tree, seen: Sequence[freshness_sql.ClaimRow]) -> list[Move]:
             of_memory.setdefault(row.memory, []).append(row)
     moves = []
     for id, rows in of_memory.items():
-        paths = freshness_claims.moves((row.path, row.moved_to) for row in rows)
+        paths = freshness_claims.find_moves((row.path, row.moved_to) for row in rows)
         old = [row for row in rows if row.path in paths]
         new = [_at_new_place(tree, row) for row in old]
         if new and all(row.state == "fresh" for row in new):
@@ -108,7 +108,7 @@ def _moves(tree: Tree, seen: Sequence[freshness_sql.ClaimRow]) -> list[Move]:
     return moves
 
 
-def _at_new_place(tree: Tree, row: freshness_sql.ClaimRow) -> freshness_sql.ClaimRow:
+def _at_new_place(tree: ClaimTree, row: freshness_sql.ClaimRow) -> freshness_sql.ClaimRow:
     """Return a claim at its new place, pinned to the code there."""
     pinned = tree.pin([Claim(row.moved_to, row.symbol, row.line, row.kind, given=True)])
     return freshness_sql.ClaimRow(row.memory, row.position, *pinned[0]) if pinned else row
@@ -128,14 +128,14 @@ def _follow(tx: Tx, moves: Sequence[Move], now: int) -> list[freshness_sql.Claim
             continue
         if row != before:
             steps_revisions.revise(tx, memory, row, "verify", now)
-        freshness_sql.repin(tx, move.rows, now)
+        freshness_sql.update_claims(tx, move.rows, now)
         followed += move.rows
     return followed
 
 
 def _still_claimed(tx: Tx, move: Move) -> bool:
     """Check whether nobody changed the claims of a memory since they were looked at."""
-    held = freshness_sql.of_memories(tx, [move.memory]).get(move.memory, ())
+    held = freshness_sql.load_claims(tx, [move.memory]).get(move.memory, ())
     places = {(row.position, row.path, row.symbol) for row in held}
     return places.issuperset((row.position, row.path, row.symbol) for row in move.seen)
 
@@ -145,16 +145,16 @@ def _renamed(memory: Memory, row: sql.MemoryRow, paths: Mapping[str, str]) -> sq
 
     def named(value: Json) -> Json:
         if isinstance(value, str):
-            return freshness_claims.with_new_paths(value, paths)
+            return freshness_claims.replace_paths(value, paths)
         if isinstance(value, Mapping):
             return {**value, **{key: named(value[key]) for key in ("path", "file") if key in value}}
         return value
 
-    text = redaction.safe(freshness_claims.with_new_paths(memory.text, paths))
+    text = redaction.redact(freshness_claims.replace_paths(memory.text, paths))
     return row._replace(
         text=text,
-        digest=digests.text_digest(text),
-        citations=redaction.scrub_json([named(item) for item in memory.citations]).text,
-        examples=redaction.scrub_json([named(item) for item in memory.examples]).text,
-        scope=redaction.scrub_json([named(item) for item in memory.scope]).text,
+        digest=messages.text_digest(text),
+        citations=redaction.redact_json([named(item) for item in memory.citations]).text,
+        examples=redaction.redact_json([named(item) for item in memory.examples]).text,
+        scope=redaction.redact_json([named(item) for item in memory.scope]).text,
     )

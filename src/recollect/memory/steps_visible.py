@@ -47,23 +47,23 @@ def find_memory_owners(txs: Sequence[Tx], session: str = "") -> tuple[str, ...]:
 
 def work_on(tx: Tx, session: str, task: str, now: int) -> None:
     """Note which task a session works on."""
-    from ..secrets import names, redaction
+    from ..secrets import redaction
 
-    name = names.checked_name(session, "session")
-    storage_sql.put(tx, _key(name), redaction.safe(task), now)
+    name = redaction.check_name(session, "session")
+    storage_sql.set_value(tx, _key(name), redaction.redact(task), now)
 
 
 def is_complete(tx: Tx, slug: str) -> bool:
     """Check whether there is a task of this name that is complete."""
-    document = documents_sql.get(tx, f"memory://task/{slug}")
+    document = documents_sql.get_document(tx, f"memory://task/{slug}")
     return document is not None and bool(document.fields.get(COMPLETED))
 
 
 def _task(tx: Tx, session: str) -> str:
     """Return the task that a session works on: the one it said, or else the only one that runs."""
-    held = documents_sql.listing(tx, TASK, _MOST_TASKS)
+    held = documents_sql.list_documents(tx, TASK, _MOST_TASKS)
     running = [one.owner for one in held if not one.fields.get(COMPLETED)]
-    said = storage_sql.get(tx, _key(session)) if session and running else None
+    said = storage_sql.get_value(tx, _key(session)) if session and running else None
     if said in running:
         return str(said)
     return running[0] if len(running) == 1 else ""

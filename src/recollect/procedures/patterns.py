@@ -13,17 +13,17 @@ from ..errors import InvalidInput
 from ..lessons.plan_steps import ref
 from ..types.json_records import (
     Field,
-    dump,
-    iso,
-    items,
-    load,
-    moment,
-    number,
-    one_of,
-    plain,
-    text,
-    texts,
-    whole,
+    dump_record,
+    load_record,
+    read_choice,
+    read_integer,
+    read_list,
+    read_number,
+    read_text,
+    read_texts,
+    read_time,
+    write_plain,
+    write_time,
 )
 from ..types.records import RELATIONS, Json, Memory
 
@@ -54,33 +54,33 @@ class Pattern(NamedTuple):
 
 
 _LINK = (
-    Field("to", "to", text, plain),
-    Field("relation", "relation", one_of(*RELATIONS), plain),
+    Field("to", "to", read_text, write_plain),
+    Field("relation", "relation", read_choice(*RELATIONS), write_plain),
 )
 
 
 def _links(value: Json) -> tuple[PatternLink, ...]:
-    return tuple(load(PatternLink, _LINK, item, "links") for item in items(value))
+    return tuple(load_record(PatternLink, _LINK, item, "links") for item in read_list(value))
 
 
 _PATTERN = (
-    Field("id", "id", text, plain),
-    Field("pattern", "pattern", text, plain),
-    Field("category", "category", text, plain),
-    Field("conditions", "conditions", texts, list),
-    Field("correct_approach", "correct_approach", text, plain),
-    Field("incorrect_approach", "incorrect_approach", text, plain),
-    Field("confidence", "confidence", number, plain),
-    Field("source_episodes", "source_episodes", texts, list),
-    Field("usage_count", "usage_count", whole, plain),
-    Field("last_used", "last_used", moment, iso),
-    Field("links", "links", _links, lambda all_: [dump(one, _LINK) for one in all_]),
+    Field("id", "id", read_text, write_plain),
+    Field("pattern", "pattern", read_text, write_plain),
+    Field("category", "category", read_text, write_plain),
+    Field("conditions", "conditions", read_texts, list),
+    Field("correct_approach", "correct_approach", read_text, write_plain),
+    Field("incorrect_approach", "incorrect_approach", read_text, write_plain),
+    Field("confidence", "confidence", read_number, write_plain),
+    Field("source_episodes", "source_episodes", read_texts, list),
+    Field("usage_count", "usage_count", read_integer, write_plain),
+    Field("last_used", "last_used", read_time, write_time),
+    Field("links", "links", _links, lambda all_: [dump_record(one, _LINK) for one in all_]),
 )
 
 
 def from_json(given: Json) -> Pattern:
     """The pattern in a JSON object; InvalidInput names the field that cannot be understood."""
-    pattern = load(Pattern, _PATTERN, given, "pattern")
+    pattern = load_record(Pattern, _PATTERN, given, "pattern")
     if not pattern.pattern.strip():
         raise InvalidInput("a pattern says what holds", where="pattern.pattern")
     return pattern
@@ -88,13 +88,13 @@ def from_json(given: Json) -> Pattern:
 
 def to_json(pattern: Pattern) -> dict[str, Json]:
     """The pattern as JSON; all that was given comes back."""
-    return dump(pattern, _PATTERN)
+    return dump_record(pattern, _PATTERN)
 
 
 def from_memory(memory: Memory, linked: Iterable[PatternLink] = ()) -> Pattern:
     """A memory as a pattern: as it was given, with what has changed since."""
     if isinstance(memory.detail.get("pattern"), str):
-        given = load(Pattern, _PATTERN, memory.detail, "pattern")
+        given = load_record(Pattern, _PATTERN, memory.detail, "pattern")
         return given._replace(pattern=memory.text, confidence=memory.confidence)
     told = memory.detail
     return Pattern(

@@ -44,7 +44,7 @@ def save_patterns(
     ]
     new = {one.id for one in done}
     known = {_own_id(memory): memory for memory in _every(tx)}
-    reason = redaction.safe("given with the pattern")
+    reason = redaction.redact("given with the pattern")
     for memory in known.values():
         for link in patterns.from_memory(memory).links:
             target = known.get(link.to)

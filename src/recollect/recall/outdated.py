@@ -28,7 +28,7 @@ _ALIKE = 0.3
 """With less in common two sentences are not the same but for a value."""
 
 
-class Said(NamedTuple):
+class DatedText(NamedTuple):
     """A text, when it was said, and whether it is a memory: of two memories it is known already
     whether one supersedes the other."""
 
@@ -42,7 +42,7 @@ class _Statement(NamedTuple):
     words: frozenset[str]
 
 
-def replaced(texts: Sequence[Said], searched: Collection[str]) -> dict[int, int]:
+def find_outdated(texts: Sequence[DatedText], searched: Collection[str]) -> dict[int, int]:
     """The places of texts that do not hold any more, each with that of the newest that says so, as
     far as they state anything with one of the stems in it that are searched for."""
     stated = [_about(one.text, searched) for one in texts]
@@ -57,7 +57,9 @@ def replaced(texts: Sequence[Said], searched: Collection[str]) -> dict[int, int]
 
 
 def _about(text: str, searched: Collection[str]) -> list[_Statement]:
-    found = [_Statement(one, similarity.split_words("", one)) for one in statements(_typed(text))]
+    found = [
+        _Statement(one, similarity.split_words("", one)) for one in split_statements(_typed(text))
+    ]
     return [one for one in found if any(stem(word) in searched for word in one.words)][:MOST]
 
 
@@ -71,7 +73,7 @@ def _typed(text: str) -> str:
     return "\n".join([*kept, text[at:]])
 
 
-def statements(text: str) -> list[str]:
+def split_statements(text: str) -> list[str]:
     """The sentences of a text that state something by themselves."""
     found = []
     for piece in _ends().split(text):

@@ -1,31 +1,74 @@
-"""Import a list of messages from a file: as OpenAI or Anthropic take them, or our own export.
-
-A JSON file holds one conversation: a list, a request, or a response. Of JSON lines, each is a
-message, or a whole conversation under `messages`. All of it is understood before anything is
-kept; each message is kept under its place and content, so that the same file again, or a longer
-one, adds only what is new.
-"""
+"""Export a session: read it page by page, render it, hand it on piece by piece."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
 from ..providers import formats
 from ..secrets import redaction
-from ..storage.database import Database
-from ..text import addresses, digests
+from ..storage.database import Database, Tx
+from ..text import addresses
 from ..text import messages as text_messages
-from ..types.records import Json, Message, Recorded
-from . import steps
+from ..types.records import Json, Message, Recorded, Session, Stored
+from . import export_formats, sql, steps, steps_sessions
+from .steps import stored_message
+
+_AT_ONCE = 200
+
+FORMS: dict[str, Callable[[Session, Iterable[Stored]], Iterator[str]]] = {
+    "html": export_formats.render_html,
+    "md": export_formats.render_markdown,
+    "jsonl": export_formats.render_jsonl,
+}
+
+_OTHER_ENDINGS = {"htm": "html", "markdown": "md", "json": "jsonl", "ndjson": "jsonl"}
+
+
+class ExportedSession(NamedTuple):
+    """Where a session was written."""
+
+    session: str
+    path: str
+    form: str
+    messages: int
+    bytes: int
+
+
+def choose_form(path: str, form: str) -> str:
+    """The form that is asked for by name, or by the ending of the path."""
+    asked = form or path.rpartition(".")[2].lower()
+    asked = _OTHER_ENDINGS.get(asked, asked)
+    if asked not in FORMS:
+        raise InvalidInput(
+            f"{form!r} is not a form" if form else "the path's ending names no form",
+            where=form or path,
+            hint=f"one of: {', '.join(FORMS)}",
+        )
+    return asked
+
+
+def export_session(tx: Tx, name: str, form: str, write: Callable[[str], object]) -> Session:
+    """Write a session in a form; it is never in memory as a whole."""
+    session = steps_sessions.get_session(tx, name)
+    for piece in FORMS[form](session, _messages(tx, session)):
+        write(piece)
+    return session
+
+
+def _messages(tx: Tx, session: Session) -> Iterator[Stored]:
+    for first in range(1, session.messages + 1, _AT_ONCE):
+        for row in sql.messages(tx, session.id, first, first + _AT_ONCE - 1):
+            yield stored_message(row)
+
 
 BATCH = 500
 
 
-class ListProgress(NamedTuple):
+class FileProgress(NamedTuple):
     """How far a file was read, of so many bytes, and how many messages were new."""
 
     path: str
@@ -34,7 +77,7 @@ class ListProgress(NamedTuple):
     messages: int
 
 
-class ListImported(NamedTuple):
+class ImportedFile(NamedTuple):
     """What a file brought: new messages, and those that were there already."""
 
     path: str
@@ -52,22 +95,22 @@ class _Part(NamedTuple):
     done: int
 
 
-Tell = Callable[[Any], object] | None
+Report = Callable[[Any], object] | None
 
 
-def import_list(
+def import_messages(
     space: Database,
     path: str,
     about: Callable[[str], steps.NewSession],
     session: str,
     provider: str,
     now: int,
-    tell: Tell = None,
-) -> ListImported:
+    tell: Report = None,
+) -> ImportedFile:
     """Bring a file's conversations into the archive."""
     conversations = {part.conversation for part in _parts(path, provider)}
     total = os.path.getsize(path)
-    name = session or name_of(path)
+    name = session or session_id_of(path)
     new = known = 0
     made: dict[int, str] = {}
     for part in _parts(path, provider):
@@ -81,17 +124,17 @@ def import_list(
         new += sum(item.new for item in done)
         known += sum(not item.new for item in done)
         if tell:
-            tell(ListProgress(path, part.done, total, new))
-    return ListImported(path, tuple(made.values()), new, known)
+            tell(FileProgress(path, part.done, total, new))
+    return ImportedFile(path, tuple(made.values()), new, known)
 
 
 def _keep(
-    space: Database, session: steps.NewSession, ready: Sequence[steps.Prepared], now: int
+    space: Database, session: steps.NewSession, ready: Sequence[steps.PreparedMessage], now: int
 ) -> list[Recorded]:
     return space.write(lambda tx: steps.record(tx, session, ready, now))
 
 
-def name_of(path: str) -> str:
+def session_id_of(path: str) -> str:
     """The session's id when none is given: the file's name, as far as it can be one."""
     stem = os.path.basename(path).partition(".")[0]
     try:
@@ -101,8 +144,8 @@ def name_of(path: str) -> str:
 
 
 def _keyed(message: Message, place: int) -> Message:
-    body = json.dumps(text_messages.body_of(message), sort_keys=True, ensure_ascii=True)
-    return message._replace(key=f"list:{place}:{digests.digest(body)[:16]}")
+    body = json.dumps(text_messages.body_from_message(message), sort_keys=True, ensure_ascii=True)
+    return message._replace(key=f"list:{place}:{text_messages.body_digest(body)[:16]}")
 
 
 # ---------------------------------------------------------------- what is in a file
@@ -204,7 +247,7 @@ def _exported(item: Mapping[str, Json]) -> Message:
     """A message of our own export; its digest proves that it is one."""
     place = ("seq", "at", "origin", "digest", "hash")
     body = {name: value for name, value in item.items() if name not in place}
-    if digests.digest(redaction.scrub_json(body).text) != item["digest"]:
+    if text_messages.body_digest(redaction.redact_json(body).text) != item["digest"]:
         raise InvalidInput(
             f"message {item['seq']} was changed after it was exported",
             where=str(item["seq"]),

@@ -15,7 +15,7 @@ from .word_scan import NAME_ENDS, NAME_REST, Places
 Span = tuple[int, int, str]
 """Start, end, type."""
 
-TYPES = {
+SECRET_TYPES = {
     "password": "password",
     "secret": "secret",
     "token": "token",
@@ -72,10 +72,10 @@ _ANSIBLE = "ansible_"
 _READS_VARIABLE = r"(?i)(?:(?<!set)env[\w.]*|default|orelse|fetch|config)\(\s*\\*[\"']$"
 
 
-def assigned(text: str, lower: str, places: Places) -> Iterator[Span]:
+def find_assigned(text: str, lower: str, places: Places) -> Iterator[Span]:
     """Values under a name that announces a secret: `API_KEY=…`, `"password": "…"`, `--token …`."""
-    rest, joined = rules.compiled(NAME_REST).match, rules.compiled(_ASSIGNED).match
-    defaulted = rules.compiled(_DEFAULT).match
+    rest, joined = rules.compile_pattern(NAME_REST).match, rules.compile_pattern(_ASSIGNED).match
+    defaulted = rules.compile_pattern(_DEFAULT).match
     for hint in NAME_ENDS:
         seen = 0
         for at in places.get(hint, ()):
@@ -93,16 +93,16 @@ def assigned(text: str, lower: str, places: Places) -> Iterator[Span]:
 
 def _value_under(text: str, at: int, match: re.Match[str]) -> Iterator[Span]:
     before, name = _name_at(text, at, match.start())
-    kind = rules.kind_of_name(name)
+    kind = rules.classify_name(name)
     if kind == "hint":  # perhaps of two words: "secret key"
-        kind = rules.kind_of_name(" ".join([*before.split(" ")[-2:-1], name])) or kind
+        kind = rules.classify_name(" ".join([*before.split(" ")[-2:-1], name])) or kind
     if kind and _takes_value(match, kind, name, before):
         group = match.lastgroup or "bare"
         value = match[group] if group != "bare" else match[group].rstrip(".:")
         loose = _takes_bare(match, name, before)
         kind = _kind_of_default(kind, name) if match["comma"] and loose else kind
         if rules.is_secret(kind, value, quoted=group != "bare", loose=loose):
-            yield match.start(group), match.start(group) + len(value), TYPES[kind]
+            yield match.start(group), match.start(group) + len(value), SECRET_TYPES[kind]
 
 
 def _name_at(text: str, at: int, end: int) -> tuple[str, str]:
@@ -115,28 +115,28 @@ def _name_at(text: str, at: int, end: int) -> tuple[str, str]:
 def _default_of(text: str, at: int, match: re.Match[str]) -> Iterator[Span]:
     """The literal that stands in for a variable: `process.env.DB_PASSWORD || "…"`."""
     name = _name_at(text, at, match.start())[1].rpartition(".")[2]
-    kind = _kind_of_default(rules.kind_of_name(name), name)
+    kind = _kind_of_default(rules.classify_name(name), name)
     group = match.lastgroup or ""
     if kind and rules.is_secret(kind, match[group], quoted=True, loose=name.isupper()):
-        yield *match.span(group), TYPES[kind]
+        yield *match.span(group), SECRET_TYPES[kind]
 
 
 def _expanded(text: str) -> Iterator[Span]:
     """The default of a variable of the shell, or of a Spring property: `${DB_PASSWORD:-…}`."""
-    for match in rules.compiled(_EXPANDED).finditer(text):
-        kind = _kind_of_default(rules.kind_of_name(match[1]), match[1])
+    for match in rules.compile_pattern(_EXPANDED).finditer(text):
+        kind = _kind_of_default(rules.classify_name(match[1]), match[1])
         group = match.lastindex or 0
         if (
             kind
-            and not rules.has(r"^[\d:]+$", match[group])  # a part of the value: ${X:0:10}
+            and not rules.contains(r"^[\d:]+$", match[group])  # a part of the value: ${X:0:10}
             and rules.is_secret(kind, match[group], quoted=True, loose=True)
         ):
-            yield *match.span(group), TYPES[kind]
+            yield *match.span(group), SECRET_TYPES[kind]
 
 
 def _kind_of_default(kind: str, name: str) -> str:
     """A default is a literal, so that a secret key needs not look random."""
-    return "secret" if kind == "key" and "secret" in rules.words(name) else kind
+    return "secret" if kind == "key" and "secret" in rules.split_name(name) else kind
 
 
 def _takes_value(match: re.Match[str], kind: str, name: str, before: str) -> bool:
@@ -150,14 +150,16 @@ def _takes_value(match: re.Match[str], kind: str, name: str, before: str) -> boo
         return bool(
             match["named"]
             or (name.isupper() and re.search(r"\(\s*\\*[\"']$", before))
-            or rules.has(_READS_VARIABLE, before)
+            or rules.contains(_READS_VARIABLE, before)
         )
     if match["says"]:
         return kind == "password" or rules.is_random(match["bare"] or match["quoted"] or "", 16)
     if match["element"]:
         return before.endswith("<")
     if match["space"] is not None:
-        if name.endswith("pass") and rules.has(_SOURCE, match["bare"] or match["quoted"] or ""):
+        if name.endswith("pass") and rules.contains(
+            _SOURCE, match["bare"] or match["quoted"] or ""
+        ):
             return False
         return bool(
             name.startswith("-")
@@ -166,7 +168,7 @@ def _takes_value(match: re.Match[str], kind: str, name: str, before: str) -> boo
             or (quote and name == "password" and before.rstrip(" \t")[-1:] in ("", "\n"))
             or (match["bare"] and rules.is_random(match["bare"], 20))
             # The seed of one-time passwords is base 32.
-            or (rules.has(r"^[A-Z2-7]{16,64}$", match["bare"] or "") and kind == "secret")
+            or (rules.contains(r"^[A-Z2-7]{16,64}$", match["bare"] or "") and kind == "secret")
         )
     if not quote:
         tells_outcome = match["op"] == ":" and name.lower().endswith("pass")  # of a test
@@ -179,13 +181,15 @@ def _takes_bare(match: re.Match[str], name: str, before: str) -> bool:
     """Whether literals stand here without quotes, so that a plain word is not a variable."""
     op = match["op"]
     if match["comma"]:
-        return rules.has(_READS_VARIABLE, before)
+        return rules.contains(_READS_VARIABLE, before)
     if match["space"] is not None:
-        return rules.has(_TAKES_OPTIONS, before)
+        return rules.contains(_TAKES_OPTIONS, before)
     if match["element"]:
         return True
     if match["says"]:
-        ends = rules.compiled(r"[ \t]*(?:[.!]?[ \t]*(?:\n|\Z))").match(match.string, match.end())
+        ends = rules.compile_pattern(r"[ \t]*(?:[.!]?[ \t]*(?:\n|\Z))").match(
+            match.string, match.end()
+        )
         return match["says"].endswith(":") and ends is not None
     if op in ("==", "!=", "===", "!=="):
         return match["bare"] is None

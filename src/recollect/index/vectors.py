@@ -25,13 +25,16 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from math import sqrt
 
 ZERO = 128
+
 _SIGNS = bytes([48 + (value > ZERO) for value in range(256)])
+
 _TOP = 255
 
 
-def similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:
+def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:
     """The cosine of each vector with the question.
 
     All vectors at once, a component at a time: each has four bytes of one long number, which
@@ -57,7 +60,7 @@ def similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:
     return [(positive - negative - offset) / square for positive, negative in sums]
 
 
-def pack(vectors: Sequence[bytes]) -> bytes:
+def pack_signs(vectors: Sequence[bytes]) -> bytes:
     """The signs of all these vectors, by columns. All have the same number of dimensions."""
     if not vectors:
         return b""
@@ -66,7 +69,7 @@ def pack(vectors: Sequence[bytes]) -> bytes:
     return b"".join([rows[plane::width] for plane in range(width)])
 
 
-def joined(one: bytes, size: int, other: bytes, more: int) -> bytes:
+def join_blocks(one: bytes, size: int, other: bytes, more: int) -> bytes:
     """Two blocks of so many vectors as one."""
     if not size or not more:
         return one or other
@@ -78,7 +81,7 @@ def joined(one: bytes, size: int, other: bytes, more: int) -> bytes:
     )
 
 
-def without(planes: bytes, width: int, place: int) -> bytes:
+def drop_vector(planes: bytes, width: int, place: int) -> bytes:
     """A block without one of its vectors. `width` is the number of planes: dimensions / 8."""
     size = len(planes) // width
     return b"".join(
@@ -87,7 +90,7 @@ def without(planes: bytes, width: int, place: int) -> bytes:
     )
 
 
-def scan(question: bytes, blocks: Iterable[bytes]) -> bytes:
+def score_blocks(question: bytes, blocks: Iterable[bytes]) -> bytes:
     """A score from 0 to 255 for each vector of the blocks, in their order."""
     tables = _tables([component - ZERO for component in question])
     found = []
@@ -122,7 +125,7 @@ def _sums(four: Sequence[int], factor: float) -> list[int]:
     return [round(total * factor) for total in totals]
 
 
-def best(scores: bytes, count: int) -> list[int]:
+def pick_best(scores: bytes, count: int) -> list[int]:
     """The places of the highest scores, best first; of equals, the first ones."""
     if count <= 0 or not scores:
         return []
@@ -144,3 +147,13 @@ def best(scores: bytes, count: int) -> list[int]:
             place = marks.find(1, place + 1)
     found.sort(key=lambda place: -scores[place])
     return found[:count]
+
+
+ZERO_BYTE = 128
+
+
+def quantise(numbers: Sequence[float]) -> bytes:
+    """The direction of these numbers; a component four times the usual one still fits a byte."""
+    length = sqrt(sum([x * x for x in numbers]))
+    factor = 127 / 4 * sqrt(len(numbers)) / length if length else 0.0
+    return bytes([min(max(round(x * factor), -127), 127) + ZERO_BYTE for x in numbers])

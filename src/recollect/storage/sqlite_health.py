@@ -16,7 +16,7 @@ _TABLES = (
 )
 
 
-def damage(connection: apsw.Connection) -> list[str]:
+def find_damage(connection: apsw.Connection) -> list[str]:
     """Return what is wrong with a store, after reading all of it."""
     found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
     return [*(f"integrity: {said}" for said in found if said != "ok"), *_undecodable(connection)]

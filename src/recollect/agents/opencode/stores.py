@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...types.records import Json
-from ..transcripts.find_io import first
-from ..transcripts.normalise import as_dict, as_list, as_text
+from ..transcripts.normalise import as_dict, as_list, as_text, first_text
 
 
-def older_form(name: str, kind: str, data: Mapping[str, Json]) -> dict[str, Json]:
+def convert_row(name: str, kind: str, data: Mapping[str, Json]) -> dict[str, Json]:
     """The message as the older tables would have it."""
     times = as_dict(data.get("time"))
     over = {**times, "completed": times.get("completed") or times.get("created") or 1}
@@ -27,7 +26,7 @@ def older_form(name: str, kind: str, data: Mapping[str, Json]) -> dict[str, Json
             "id": name,
             "role": "assistant",
             "time": times,
-            "modelID": first(as_dict(data.get("model")), "id", "modelID"),
+            "modelID": first_text(as_dict(data.get("model")), "id", "modelID"),
             "tokens": data.get("tokens"),
             "parts": [_part(f"{name}:{place}", block) for place, block in blocks],
         }
@@ -56,9 +55,9 @@ def _part(key: str, block: Mapping[str, Json]) -> dict[str, Json]:
     told = {
         **state,
         "output": as_text(state.get("output")) or "\n".join(filter(None, texts)),
-        "error": as_text(error) or first(as_dict(error), "message"),
+        "error": as_text(error) or first_text(as_dict(error), "message"),
         "metadata": as_dict(state.get("structured")) or as_dict(state.get("metadata")),
         "time": {"end": as_dict(block.get("time")).get("completed")},
     }
-    own = first(block, "id", "callID")
+    own = first_text(block, "id", "callID")
     return {"id": key, "type": "tool", "tool": block.get("name"), "callID": own, "state": told}

@@ -7,74 +7,84 @@ whether something failed (`actions.call_results` does).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-LONGEST = 300
-HEAD, TAIL = 4_000, 4_000
+from ..text.messages import PlacedMessage, plain_text
+
+LONGEST_MESSAGE = 300
+
+HEAD_CHARS, TAIL_CHARS = 4_000, 4_000
+
 """How much of an output's beginning and end is looked at: errors stand at either end."""
 
-SLIPS = ("edit mismatch", "tool parameters", "too large")
+TOOL_MISUSE = ("edit mismatch", "tool parameters", "too large")
+
 """Types of errors in the use of an agent's own tools: they say nothing about the project."""
 
-PASSING = ("unavailable", "rate limit")
+TRANSIENT = ("unavailable", "rate limit")
+
 """Types of errors that go away by themselves: what was done before they did is no resolution."""
 
 
-class Trouble(NamedTuple):
+class ErrorSignature(NamedTuple):
     """What went wrong: its type in a few words, and the line of the output that says most."""
 
     type: str
     message: str
 
 
-def trouble_of(output: str, words: Sequence[str]) -> Trouble:
+def find_error(output: str, words: Sequence[str]) -> ErrorSignature:
     """What an output complains about. `words` are those of the command, or the tool's name."""
-    lines = list(own_lines(output))
-    for slip in SLIPS:
+    lines = list(output_lines(output))
+    for slip in TOOL_MISUSE:
         # What an agent's own tool complains about stands first; the rest is what it was given.
         if lines and _pattern(slip).search(lines[0]):
-            return Trouble(slip, _shown(lines[0]))
+            return ErrorSignature(slip, _shown(lines[0]))
     weights = [_weight(line) for line in lines]
     best = weights.index(max(weights)) if any(weights) else len(lines) - 1
     message = _shown(lines[best]) if lines else "no output"
-    return Trouble(_type_of(message, "\n".join(lines[:20]), words), message)
+    return ErrorSignature(_type_of(message, "\n".join(lines[:20]), words), message)
 
 
 def _shown(line: str) -> str:
     line = " ".join(line.split())
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+    return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
 
 
-def own_lines(output: str) -> Iterator[str]:
+def output_lines(output: str) -> Iterator[str]:
     """The lines of an output, without colours and what an agent's tool wrote around it."""
-    text = output if len(output) <= HEAD + TAIL else f"{output[:HEAD]}\n{output[-TAIL:]}"
+    text = (
+        output
+        if len(output) <= HEAD_CHARS + TAIL_CHARS
+        else f"{output[:HEAD_CHARS]}\n{output[-TAIL_CHARS:]}"
+    )
     for line in _pattern("wrapping").sub("", text).splitlines():
         if line.strip() and not _pattern("frame").fullmatch(line):
             yield line
 
 
-def complains(line: str) -> bool:
+def is_error_line(line: str) -> bool:
     """Whether a line has a word of an error in it."""
     return bool(_pattern("error").search(line))
 
 
-def ends_badly(output: str) -> bool:
+def reports_failure(output: str) -> bool:
     """Whether an output has the words with which test runners and compilers end in failure."""
-    return bool(_pattern("bad end").search("\n".join(own_lines(output))))
+    return bool(_pattern("bad end").search("\n".join(output_lines(output))))
 
 
 def _weight(line: str) -> int:
     """How much a line says about what went wrong."""
     placed = bool(_pattern("place").match(line))
-    if len(line) > 2_000 or not (placed or complains(line)):
+    if len(line) > 2_000 or not (placed or is_error_line(line)):
         return 0
     if _pattern("generic").search(line):
         return 1
     return (
         3
-        + (placed and complains(line))
+        + (placed and is_error_line(line))
         + bool(_pattern("verdict").match(line))
         + 2 * bool(_pattern("exception").search(line))
         + 3 * bool(_pattern("shell").match(line))
@@ -166,3 +176,107 @@ _WORDS = {
 def _pattern(name: str) -> re.Pattern[str]:
     """Compiled on first use."""
     return re.compile(_TYPES.get(name) or _WORDS[name], re.MULTILINE if name in _TYPES else 0)
+
+
+_MAKES = frozenset({"commit", "merge", "cherry-pick", "revert", "rebase", "am", "pull"})
+
+_LISTS = frozenset({"log", "show", "whatchanged"})
+
+
+class GitCommit(NamedTuple):
+    """One commit: its hash as git wrote it, its subject, and whether it was made just now."""
+
+    hash: str
+    subject: str
+    made: bool
+
+
+@cache
+def _made() -> re.Pattern[str]:
+    return re.compile(r"^\s*\[[^\[\]\n]+ ([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
+
+
+@cache
+def _one_line() -> re.Pattern[str]:
+    return re.compile(r"^[*|/\\_ ]*([0-9a-f]{7,40}) (?:\([^()\n]*\) )?(\S.*)$", re.MULTILINE)
+
+
+@cache
+def _headed() -> re.Pattern[str]:
+    return re.compile(r"^[*|/\\_ ]*commit ([0-9a-f]{40})(?: \(.*\))?$")
+
+
+def find_commits(commands: Iterable[Sequence[str]], output: str) -> list[GitCommit]:
+    """The commits that these git commands made or listed, newest first."""
+    made: dict[str, GitCommit] = {}
+    listed: dict[str, GitCommit] = {}
+    for command in commands:
+        name, options = command[0], command[1:]
+        if name in _MAKES:
+            for found in _made().finditer(output):
+                made[found[1][:7]] = GitCommit(found[1], found[2].strip(), True)
+        elif name in _LISTS:
+            for commit in _listed(output, any(map(_is_one_line, options))):
+                listed.setdefault(commit.hash[:7], commit)
+    newest_first = [made[key] for key in reversed(made)]
+    return newest_first + [commit for key, commit in listed.items() if key not in made]
+
+
+def _is_one_line(option: str) -> bool:
+    form = option.partition("=")[2].strip("'\"").removeprefix("format:")
+    if option.startswith(("--pretty=", "--format=")):
+        return form == "oneline" or form.startswith(("%h ", "%H "))
+    return option == "--oneline"
+
+
+def _listed(output: str, one_line: bool) -> Iterator[GitCommit]:
+    digest = ""
+    for line in output.split("\n"):
+        if found := _headed().match(line):
+            digest = found[1]
+        elif digest and line.lstrip("*|/\\_ ") and "    " in line[:12]:
+            yield GitCommit(digest, line.lstrip("*|/\\_ ").strip(), False)
+            digest = ""
+    if one_line:
+        for found in _one_line().finditer(output):
+            yield GitCommit(found[1], found[2].strip(), False)
+
+
+class AgentNotice(NamedTuple):
+    """An edit (of `text`), a failed edit, a commit (its hash), or tokens that were spent."""
+
+    seq: int
+    kind: str
+    text: str
+    tokens: int = 0
+
+
+@cache
+def _notice() -> re.Pattern[str]:
+    return re.compile(
+        r"^Applied edit to (?P<edit>.+)$|^Commit (?P<commit>[0-9a-f]{7,40}) "
+        r"|^(?P<failed>The LLM did not conform to the edit format\..*"
+        r"|\d+ SEARCH/REPLACE blocks? failed to match.*)$"
+        r"|^Tokens: (?P<sent>[\d.]+k?) sent.* (?P<received>[\d.]+k?) received",
+        re.MULTILINE,
+    )
+
+
+def find_notices(placed: PlacedMessage) -> list[AgentNotice]:
+    """What the notices in a message of the host tell."""
+    if placed.message.role != "system" or placed.message.name != "host":
+        return []
+    found = []
+    for match in _notice().finditer(plain_text(placed.message)):
+        if match["sent"]:
+            spent = _count(match["sent"]) + _count(match["received"])
+            found.append(AgentNotice(placed.seq, "tokens", "", spent))
+        else:
+            kind = match.lastgroup or ""
+            text = match[kind].strip()
+            found.append(AgentNotice(placed.seq, kind, text.replace("\\", "/")))
+    return found
+
+
+def _count(written: str) -> int:
+    return round(float(written.rstrip("k")) * (1_000 if written.endswith("k") else 1))
