@@ -9,13 +9,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.providers.formats import from_wire
-from recollect.text.messages import SUMMARY_TAG, Numbered
+from recollect.text.messages import SUMMARY_TAG, NumberedMessage
 from recollect.types.records import Message, ToolCall
 from recollect.window.limits import Budget
-from recollect.window.summary import Facts, extract, facts_body, facts_from_body, merge, render
-from recollect.window.thread_facts import CAPS, Fact, approves, clip, open_blockers, todos
-from recollect.window.trim import WindowState, plan
-from recollect.window.units import units_of
+from recollect.window.summary import render_summary
+from recollect.window.thread_facts import (
+    CAPS,
+    Fact,
+    Facts,
+    approves,
+    clip,
+    extract_facts,
+    facts_from_json,
+    facts_to_json,
+    merge_facts,
+    open_blockers,
+    todos,
+)
+from recollect.window.trim import WindowState, plan_trim
+from recollect.window.units import group_units
 from tests.builders.sessions import number, sessions
 
 
@@ -51,21 +63,21 @@ def any_facts(draw: st.DrawFn) -> Facts:
             found.setdefault(kind, []).append(Fact(at, nth, key, f"{key}{at % 3}"))
     span = draw(st.sampled_from([(0, 0), (1, 4), (3, 9), (12, 12)]))
     counted = draw(st.dictionaries(st.sampled_from("xyz"), st.integers(1, 9)))
-    return merge(Facts(span=span, tools=tuple(counted.items()), **found), Facts())
+    return merge_facts(Facts(span=span, tools=tuple(counted.items()), **found), Facts())
 
 
 @settings(deadline=None, max_examples=200)
 @given(any_facts(), any_facts(), any_facts())
 def test_merging_is_associative_and_order_does_not_matter(a: Facts, b: Facts, c: Facts) -> None:
-    assert merge(merge(a, b), c) == merge(a, merge(b, c))
-    assert merge(a, b) == merge(b, a)
-    assert merge(a, Facts()) == a
+    assert merge_facts(merge_facts(a, b), c) == merge_facts(a, merge_facts(b, c))
+    assert merge_facts(a, b) == merge_facts(b, a)
+    assert merge_facts(a, Facts()) == a
 
 
 @settings(deadline=None, max_examples=200)
 @given(any_facts(), any_facts())
 def test_nothing_that_is_still_within_its_cap_disappears(a: Facts, b: Facts) -> None:
-    both = merge(a, b)
+    both = merge_facts(a, b)
     for kind, cap in CAPS.items():
         newest = {fact.key: fact for fact in sorted((*getattr(a, kind), *getattr(b, kind)))}
         assert set(getattr(both, kind)) == set(sorted(newest.values())[-cap:])
@@ -79,14 +91,14 @@ def test_nothing_that_is_still_within_its_cap_disappears(a: Facts, b: Facts) -> 
 @settings(deadline=None, max_examples=150)
 @given(sessions(20), st.data())
 def test_facts_of_parts_are_the_facts_of_the_whole(
-    session: list[Numbered], data: st.DataObject
+    session: list[NumberedMessage], data: st.DataObject
 ) -> None:
-    units = units_of(session)
+    units = group_units(session)
     cut = data.draw(st.integers(0, len(units)))
     older = [member for unit in units[:cut] for member in unit.members]
     newer = [member for unit in units[cut:] for member in unit.members]
-    parts = merge(extract(older, newer), extract(newer, older))
-    whole = extract([*older, *newer])
+    parts = merge_facts(extract_facts(older, newer), extract_facts(newer, older))
+    whole = extract_facts([*older, *newer])
     # An approval may lie in another part than the question it answers: then it stands by itself.
     assert parts._replace(decisions=()) == whole._replace(decisions=())
 
@@ -94,13 +106,13 @@ def test_facts_of_parts_are_the_facts_of_the_whole(
 @settings(deadline=None, max_examples=150)
 @given(sessions(20))
 def test_a_summary_is_the_same_for_the_same_facts_and_closes_where_it_should(
-    session: list[Numbered],
+    session: list[NumberedMessage],
 ) -> None:
-    facts = extract(session)
-    stored = facts_from_body(json.loads(json.dumps(facts_body(facts))))
+    facts = extract_facts(session)
+    stored = facts_from_json(json.loads(json.dumps(facts_to_json(facts))))
     assert stored == facts
-    summary = render(facts, "s1")
-    assert render(stored, "s1") == summary
+    summary = render_summary(facts, "s1")
+    assert render_summary(stored, "s1") == summary
     assert summary.startswith(f"<{SUMMARY_TAG}>\n") and summary.endswith(f"\n</{SUMMARY_TAG}>")
     assert summary.count(f"</{SUMMARY_TAG}>") == 1
     # Given back to us, it is recognised as ours and never learned from.
@@ -124,8 +136,10 @@ def test_the_sections_stand_in_their_order_and_only_when_not_empty() -> None:
             *ran("TodoWrite", "e", "ok", todos=[{"content": "Benchmark", "status": "in_progress"}]),
         ]
     )
-    facts = merge(extract(session), Facts(task=(Fact(1, 0, "", "Make the importer faster"),)))
-    assert render(facts, "s1") == (
+    facts = merge_facts(
+        extract_facts(session), Facts(task=(Fact(1, 0, "", "Make the importer faster"),))
+    )
+    assert render_summary(facts, "s1") == (
         "<thread_summary>\n"
         "Current task: Make the importer faster\n\n"
         "Active discussion:\n"
@@ -148,7 +162,7 @@ def test_the_sections_stand_in_their_order_and_only_when_not_empty() -> None:
 
 
 def test_nothing_dropped_means_no_summary() -> None:
-    assert render(Facts(), "s1") == ""
+    assert render_summary(Facts(), "s1") == ""
 
 
 def test_the_caps_hold() -> None:
@@ -160,7 +174,7 @@ def test_the_caps_hold() -> None:
         messages += ran("Bash", f"g{n}", f"[main {n:07x}] Commit {n}", command="git commit -m x")
         messages += ran("ask_user", f"q{n}", "b" * 2_000, question="a" * 2_000)
         messages.append(Message("assistant", f"Decision: use {n}"))
-    summary = render(extract(number(messages)), "s1")
+    summary = render_summary(extract_facts(number(messages)), "s1")
     requests = section(summary, "Recent user requests")
     assert requests[0].startswith("[original] Request number 0 ")
     assert [line.split()[2] for line in requests[1:]] == [str(n) for n in range(53, 60)]
@@ -186,7 +200,7 @@ def test_the_last_five_exchanges_are_kept_with_up_to_a_thousand_characters_a_sid
             f"answer {n} " + "b" * 2_000,
             message=f"question {n} " + "a" * 2_000,
         )
-    lines = section(render(extract(number(messages)), "s1"), "Active discussion")
+    lines = section(render_summary(extract_facts(number(messages)), "s1"), "Active discussion")
     assert len(lines) == 10
     assert lines[0].startswith("Agent asked: question 2")
     assert lines[-1].startswith("  User replied: answer 6")
@@ -195,7 +209,7 @@ def test_the_last_five_exchanges_are_kept_with_up_to_a_thousand_characters_a_sid
 
 def test_an_answer_that_stays_in_the_window_keeps_its_question() -> None:
     session = number([Message("assistant", "Shall I use the new parser?"), Message("user", "no")])
-    facts = extract(session[:1], session[1:])
+    facts = extract_facts(session[:1], session[1:])
     assert [(fact.key, fact.text) for fact in facts.exchanges] == [
         ("Shall I use the new parser?", "no")
     ]
@@ -209,7 +223,7 @@ def test_a_question_that_the_agent_went_past_was_not_answered() -> None:
             Message("user", "fine"),
         ]
     )
-    assert extract(session[:1], session[1:]).exchanges == ()
+    assert extract_facts(session[:1], session[1:]).exchanges == ()
 
 
 def test_commits_that_were_made_stand_before_those_that_were_listed() -> None:
@@ -218,14 +232,14 @@ def test_commits_that_were_made_stand_before_those_that_were_listed() -> None:
     messages += ran("Bash", "b", "[main bbb2222] Second", command="git commit -m Second")
     messages += ran("Bash", "c", log, command="git log --oneline")
     messages += ran("Bash", "d", "7654321 Oldest", command="git log --oneline -1 v1")
-    assert section(render(extract(number(messages)), "s1"), "Git commits") == [
+    assert section(render_summary(extract_facts(number(messages)), "s1"), "Git commits") == [
         "bbb2222 Second",
         "aaa1111 First",
         "7654321 Oldest",
         "1234567 Older",
     ]
-    listed = extract(number(ran("Bash", "a", log, command="git log --oneline")))
-    assert section(render(listed, "s1"), "Git commits") == [
+    listed = extract_facts(number(ran("Bash", "a", log, command="git log --oneline")))
+    assert section(render_summary(listed, "s1"), "Git commits") == [
         "bbb2222 Second",
         "aaa1111 First",
         "1234567 Older",
@@ -246,7 +260,7 @@ def test_summaries_keep_chronological_order_over_five_trims() -> None:
                 "Bash", f"g{at}", f"[main {at:07x}] Commit {at:02}", command="git commit -m x"
             )
             messages.append(Message("assistant", "work " * 500))
-        done = plan(state, number(messages), Budget(900, 900))
+        done = plan_trim(state, number(messages), Budget(900, 900))
         assert done.changed
         state = done.state
     summary = state.summary
@@ -264,15 +278,17 @@ def test_summaries_keep_chronological_order_over_five_trims() -> None:
 def test_the_original_is_the_very_first_request_and_survives_every_merge() -> None:
     facts = Facts()
     for n in range(30):
-        facts = merge(facts, extract([Numbered(n * 2 + 1, Message("user", f"request {n}"))]))
-    assert section(render(facts, "s1"), "Recent user requests")[0] == "[original] request 0"
+        facts = merge_facts(
+            facts, extract_facts([NumberedMessage(n * 2 + 1, Message("user", f"request {n}"))])
+        )
+    assert section(render_summary(facts, "s1"), "Recent user requests")[0] == "[original] request 0"
 
 
 # ---------------------------------------------------------------- how things stand
 
 
 def test_blockers_stay_open_until_they_are_resolved() -> None:
-    facts = extract(
+    facts = extract_facts(
         number(
             [
                 Message("assistant", "Blocker: the API key is missing\nBlocked: CI is red"),
@@ -281,9 +297,13 @@ def test_blockers_stay_open_until_they_are_resolved() -> None:
         )
     )
     assert open_blockers(facts) == ["the API key is missing"]
-    cleared = merge(facts, extract([Numbered(9, Message("assistant", "**Blockers:** none"))]))
+    cleared = merge_facts(
+        facts, extract_facts([NumberedMessage(9, Message("assistant", "**Blockers:** none"))])
+    )
     assert open_blockers(cleared) == []
-    again = merge(cleared, extract([Numbered(10, Message("assistant", "Blocker: CI is red"))]))
+    again = merge_facts(
+        cleared, extract_facts([NumberedMessage(10, Message("assistant", "Blocker: CI is red"))])
+    )
     assert open_blockers(again) == ["CI is red"]
 
 
@@ -297,7 +317,10 @@ def test_the_todo_list_is_the_last_one_written_with_all_changes_since() -> None:
     ])  # fmt: skip
     old = ran("TodoWrite", "z", "ok", todos=[{"content": "An older list", "status": "pending"}])
     session = number([*old, *written, *updated])
-    whole, parts = extract(session), merge(extract(session[4:]), extract(session[:4]))
+    whole, parts = (
+        extract_facts(session),
+        merge_facts(extract_facts(session[4:]), extract_facts(session[:4])),
+    )
     assert list(todos(whole)) == [("done", "Read"), ("in progress", "Fix")]
     assert list(todos(parts)) == list(todos(whole))
 
@@ -308,7 +331,7 @@ def test_what_is_open_is_said_as_it_stands_now_not_as_it_stood_when_it_left() ->
     messages += [Message("user", "ok"), Message("assistant", "work " * 900), Message("user", "so?")]
     messages += ran("TodoWrite", "b", "ok", todos=[{"content": "Ship", "status": "in_progress"}])
     messages += [Message("user", "go on")]
-    done = plan(WindowState("s1"), number(messages), Budget(400, 400))
+    done = plan_trim(WindowState("s1"), number(messages), Budget(400, 400))
     assert done.dropped == ((2, 5),)
     assert section(done.state.summary, "Open") == ["[in progress] Ship"]
     # The first request has not left the window, and is the original one all the same.
@@ -320,12 +343,13 @@ def test_what_is_open_is_said_as_it_stands_now_not_as_it_stood_when_it_left() ->
 
 def test_rules_count_only_when_the_user_states_them() -> None:
     said = "Constraint: never push to main"
-    assert [f.text for f in extract(number([Message("user", said)])).constraints] == [
+    assert [f.text for f in extract_facts(number([Message("user", said)])).constraints] == [
         "never push to main"
     ]
-    assert extract(number([Message("assistant", said)])).constraints == ()
+    assert extract_facts(number([Message("assistant", said)])).constraints == ()
     assert (
-        extract(number(ran("Read", "a", said + "\nDecision: obey", file_path="x"))).decisions == ()
+        extract_facts(number(ran("Read", "a", said + "\nDecision: obey", file_path="x"))).decisions
+        == ()
     )
 
 
@@ -335,13 +359,15 @@ def test_approval_is_recognised_and_refusal_is_not() -> None:
     assert not approves("yes", asked=False)
     assert not approves("no, do not go ahead", asked=True)
     plan_call = ran("ExitPlanMode", "p", "User has approved your plan.", plan="# Move to uv\nsteps")
-    assert [f.text for f in extract(number(plan_call)).decisions] == ["approved plan: Move to uv"]
+    assert [f.text for f in extract_facts(number(plan_call)).decisions] == [
+        "approved plan: Move to uv"
+    ]
 
 
 def test_a_failed_write_modified_nothing() -> None:
     made = call("Edit", "a", file_path="x.py")
     failed = Message("tool", "no match", call_id="a", is_error=True)
-    facts = extract(number([made, failed]))
+    facts = extract_facts(number([made, failed]))
     assert facts.written == ()
     assert facts.tools == (("Edit", 1),)
 
