@@ -79,10 +79,13 @@ FADED = "faded"
 needed again. One that a person hid does not."""
 
 MAX_AGE_DAYS = 90
+
 MIN_CONFIDENCE = 0.3
 _OVER = f"a note from a tool, older than {TOOL_NOTE_DAYS} days"
 LEAST_USEFUL, MOST_USEFUL = 0.5, 1.5
+
 _CALM = 2.0
+
 """So many verdicts' worth of doubt: one verdict alone moves a memory a third of the way."""
 
 

@@ -22,8 +22,11 @@ from ..undo import sql as undo_sql
 from . import lifecycle, sql, sql_upkeep, steps, steps_neighbours, steps_revisions
 
 Result = TypeVar("Result")
+
 Work = Callable[[Tx], Result]
+
 VERDICTS = ("helped", "wrong", "stale")
+
 PAGE = 5_000
 
 
