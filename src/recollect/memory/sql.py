@@ -24,11 +24,12 @@ _COLUMNS = Memory._fields
 _SELECT = f"SELECT {list_columns(_COLUMNS)} FROM memories WHERE space = :space"
 _SELECT_EARLIER = f"SELECT {list_columns(_COLUMNS)} FROM memory_revisions WHERE space = :space"
 _INSERT = (
-    f"INSERT INTO memories (space, {list_columns(_COLUMNS)}) VALUES (:space, {list_parameters(_COLUMNS)}) "
+    f"INSERT INTO memories (space, {list_columns(_COLUMNS)}) "
+    f"VALUES (:space, {list_parameters(_COLUMNS)}) "
     "ON CONFLICT DO NOTHING RETURNING id"
 )
 ALL = 2**62
-"""A limit for `listing` that nothing reaches."""
+"""A limit for `list_open` that nothing reaches."""
 
 _JSON = tuple(
     _COLUMNS.index(name)
