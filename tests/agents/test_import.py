@@ -241,9 +241,9 @@ def test_rules_that_the_user_typed_are_captured_once_and_can_be_undone(
     (held,) = mem.captures.list()
     assert held.reinforcement == 1
     undone = mem.captures.undo(held.id[:8])
-    assert undone.status == "archived"
+    assert undone.status == "hidden"
     assert mem.captures.list() == ()
-    assert mem.recall("migrations reversible", kind=["policy"])[0].status == "archived"
+    assert mem.recall("migrations reversible", kind=["policy"])[0].status == "hidden"
 
 
 def test_nothing_is_captured_from_private_words(mem: recollect.Recollect, tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_nothing_relevant_is_an_empty_briefing() -> None:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"status": "archived"}, "it is archived"),
+        ({"status": "hidden"}, "it is hidden"),
         ({"status": "proposed"}, "it is proposed"),
         ({"status": "superseded"}, "it is superseded"),
         ({"status": "quarantined"}, "it is quarantined"),

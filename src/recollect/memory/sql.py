@@ -283,7 +283,7 @@ def list_chain(tx: Tx, root: str) -> list[Memory]:
     rows = tx.run(f"{_SELECT} AND root = :root", {"root": root})
     rows += tx.run(f"{_SELECT_EARLIER} AND root = :root", {"root": root})
     found = map(load_memory, rows)
-    return sorted(found, key=lambda memory: (memory.valid_from, memory.id, memory.revision))
+    return sorted(found, key=lambda memory: (memory.revision, memory.valid_from, memory.id))
 
 
 def find_open_in_chain(tx: Tx, root: str, hold: bool = False) -> Memory | None:

@@ -122,11 +122,15 @@ def _may_replace(row: sql.MemoryRow, memory: sql.Statement) -> bool:
 
 
 def supersede(tx: Tx, old: Memory, row: sql.MemoryRow, now: int) -> sql.MemoryRow:
-    """Close a memory; return the row of the other statement that takes its place."""
+    """Close a memory; return the row of the other statement that takes its place. The numbers of
+    its revisions follow on."""
     sql.update(tx, old.id, {"valid_to": now, "status": "superseded"})
     index_sql.set_status(tx, "memory", old.id, "superseded")
     return row._replace(
-        root=old.root, first_seen=old.first_seen, valid_from=max(now, old.valid_from + 1)
+        root=old.root,
+        revision=old.revision + 1,
+        first_seen=old.first_seen,
+        valid_from=max(now, old.valid_from + 1),
     )
 
 

@@ -158,8 +158,8 @@ class Memory(NamedTuple):
 
     A memory keeps its `id`; `revision` counts its wordings, and `change` says what made this one.
     A revision was believed from `valid_from` to `valid_to` (`FOREVER`: it still is). A memory that
-    takes the place of another statement has an id of its own and shares its `root`, the id of the
-    first of them. `label` is the least trusted origin among `sources`.
+    takes the place of another statement has an id of its own, follows on its numbers and shares its
+    `root`, the id of the first of them. `label` is the least trusted origin among `sources`.
     """
 
     id: str

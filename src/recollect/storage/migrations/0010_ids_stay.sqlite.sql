@@ -54,7 +54,8 @@ CREATE INDEX memory_aliases_by_id ON memory_aliases (space, id, revision);
 
 -- The versions of a chain become revisions of the first of them. One that was learned anew with
 -- another value begins a memory of its own, and a chain that two writers forked (more than one
--- version is open) is left as it is. During the migration every version of a chain has an alias.
+-- version is open) is left as it is. Numbers run through the whole chain. During the migration
+-- every version of a chain has an alias.
 INSERT INTO memory_aliases (space, alias, id, revision)
 WITH chained AS (
   SELECT m.space, m.root, m.id, m.revision, m.valid_from,
@@ -74,7 +75,7 @@ WITH chained AS (
 )
 SELECT space, id,
   FIRST_VALUE(id) OVER (PARTITION BY space, root, part ORDER BY revision, valid_from, id),
-  ROW_NUMBER() OVER (PARTITION BY space, root, part ORDER BY revision, valid_from, id)
+  ROW_NUMBER() OVER (PARTITION BY space, root ORDER BY revision, valid_from, id)
 FROM parted;
 
 UPDATE memories SET change = coalesce((SELECT CASE
