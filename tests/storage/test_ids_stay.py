@@ -19,12 +19,41 @@ from tests.conftest import Clock
 
 BEFORE = migrate.MIGRATIONS.index("0010_ids_stay")
 DAY = 86_400_000_000
-COLUMNS = (
-    "id, root, revision, kind, text, subject, detail, category, scope, tags, examples, citations, "
-    "evidence, reason, confidence, priority, layer, owner, status, origin, label, sources, "
-    "reinforcement, successes, failures, recalls, first_seen, last_confirmed, last_reinforced, "
-    "last_recalled, valid_from, valid_to, digest"
-).split(", ")
+COLUMNS = [
+    "id",
+    "root",
+    "revision",
+    "kind",
+    "text",
+    "subject",
+    "detail",
+    "category",
+    "scope",
+    "tags",
+    "examples",
+    "citations",
+    "evidence",
+    "reason",
+    "confidence",
+    "priority",
+    "layer",
+    "owner",
+    "status",
+    "origin",
+    "label",
+    "sources",
+    "reinforcement",
+    "successes",
+    "failures",
+    "recalls",
+    "first_seen",
+    "last_confirmed",
+    "last_reinforced",
+    "last_recalled",
+    "valid_from",
+    "valid_to",
+    "digest",
+]
 
 
 def put_version(tx: Tx, id: str, text: str, start: int, end: int, **more: object) -> None:
