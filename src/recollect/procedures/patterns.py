@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..errors import InvalidInput
-from ..lessons.plan_steps import ref
+from ..text.addresses import SCHEME
 from ..types.json_records import (
     Field,
     dump_record,
@@ -104,7 +104,9 @@ def from_memory(memory: Memory, linked: Iterable[PatternLink] = ()) -> Pattern:
         correct_approach=str(told.get("correct_approach", "")),
         incorrect_approach=str(told.get("incorrect_approach", "")),
         confidence=memory.confidence,
-        source_episodes=tuple(dict.fromkeys(map(ref, (*memory.sources, *memory.evidence)))),
+        source_episodes=tuple(
+            dict.fromkeys(one.removeprefix(SCHEME) for one in (*memory.sources, *memory.evidence))
+        ),
         usage_count=memory.recalls,
         last_used=memory.last_recalled,
         links=tuple(linked),

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from ..index.clusters import TextFeatures, choose_keys, extract_features, find_neighbours
-from ..memory.duplicates import RELATED, make_statement, rank_key
+from ..lessons.duplicates import RELATED, make_statement, rank_key
 from ..memory.lifecycle import DAY
 from ..memory.similarity import NEAR, find_relation, jaccard, split_words
 from ..text import globs
