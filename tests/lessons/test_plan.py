@@ -134,6 +134,20 @@ def test_a_lesson_in_use_counts_before_one_that_faded() -> None:
     assert step.memory == "m-2"
 
 
+@pytest.mark.parametrize(("derived", "known"), [(2, True), (1, False)])
+def test_half_of_its_tasks_are_enough_to_know_a_pattern_by(derived: int, known: bool) -> None:
+    told = endpoint_episodes(4)
+    [learned] = plan(told, [], NOW).steps
+    assert isinstance(learned, Learn)
+    sources = tuple(f"memory://{one.id}" for one in told[:derived])
+    reworded = kept("m-1", learned)._replace(
+        subject="zeppelin", text="A zeppelin", detail={}, examples=(), sources=sources,
+        evidence=sources,
+    )  # fmt: skip
+    [step] = plan(told, [reworded], NOW).steps
+    assert isinstance(step, Reinforce if known else Learn)
+
+
 def test_a_pattern_that_somebody_wrote_gains_evidence_too() -> None:
     known = memory("m-1", "pattern", "API endpoints live in src/routes", subject="api endpoint")
     [step] = plan(endpoint_episodes(3), [known], NOW).steps
