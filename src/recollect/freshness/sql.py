@@ -1,4 +1,4 @@
-"""Claims: what a memory says about the code, and what was last seen of it."""
+"""The claims of memories about the code, and the result of their last check."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COLUMNS = (
 
 
 class ClaimRow(NamedTuple):
-    """A claim as it is kept."""
+    """A row of the table of claims."""
 
     memory: str
     position: int
@@ -30,13 +30,13 @@ class ClaimRow(NamedTuple):
 
 
 def replace_claims(tx: Tx, memory: str, rows: Sequence[ClaimRow], now: int) -> None:
-    """Write the claims of a memory anew."""
+    """Replace the claims of a memory."""
     tx.run("DELETE FROM claims WHERE space = :space AND memory = :memory", {"memory": memory})
     tx.insert("claims", f"{_COLUMNS}, checked", ((*row, now) for row in rows))
 
 
 def copy_claims(tx: Tx, memory: str, to: str) -> None:
-    """Give another memory the claims of this one, with what was last seen of them."""
+    """Copy the claims of a memory to another one, with their last check."""
     kept = ", ".join(ClaimRow._fields[1:])
     tx.run(
         f"INSERT INTO claims (space, memory, {kept}, checked) SELECT space, :to, {kept}, checked "
@@ -46,7 +46,7 @@ def copy_claims(tx: Tx, memory: str, to: str) -> None:
 
 
 def load_claims(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
-    """The claims of several memories, in their order."""
+    """Return the claims of several memories, in order."""
     found: dict[str, list[ClaimRow]] = {}
     for names, params in batches("id", ids):
         for row in tx.run(
@@ -59,10 +59,9 @@ def load_claims(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
 
 
 def load_checks(tx: Tx, ids: Sequence[str]) -> list[tuple[str, str, str, str, str]]:
-    """Path, stamp, memory, state and new place of each claim of several memories, in no order.
+    """Return path, stamp, memory, state and new path of each claim of several memories, unordered.
 
-    That is all a briefing needs while nothing changed, and it is asked for before every turn: so
-    they are plain rows.
+    Plain rows: a briefing loads them before every turn, and needs no more while nothing changed.
     """
     found: list[Any] = []
     for names, params in batches("id", ids):
@@ -75,7 +74,7 @@ def load_checks(tx: Tx, ids: Sequence[str]) -> list[tuple[str, str, str, str, st
 
 
 def save_checks(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
-    """Keep what was seen: state, new place and stamp."""
+    """Save state, new path and stamp of checked claims."""
     tx.many(
         "UPDATE claims SET state = :state, moved_to = :moved_to, stamp = :stamp, checked = :now "
         "WHERE space = :space AND memory = :memory AND position = :position",
@@ -94,7 +93,7 @@ def _seen(row: ClaimRow) -> Mapping[str, object]:
 
 
 def update_claims(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
-    """Write claims anew in their places, after what they speak of moved."""
+    """Update claims in place, after their targets moved."""
     sets = ", ".join(f"{name} = :{name}" for name in ClaimRow._fields[2:])
     tx.many(
         f"UPDATE claims SET {sets}, checked = :now "

@@ -1,5 +1,5 @@
-"""One PostgreSQL transaction: the statements that all engines run, matching words with the same
-BM25 as SQLite's, and the nearest vectors where pgvector is there."""
+"""One PostgreSQL transaction: plain statements, word search with the same BM25 as SQLite, and
+nearest vectors with pgvector."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ USING hnsw ((direction::vector({dims})) vector_cosine_ops) WHERE vector_dims(dir
 
 @lru_cache(maxsize=512)
 def to_driver(sql: str) -> str:
-    """The statement with the driver's placeholders."""
+    """Convert `:name` to the driver's placeholders."""
     return re.sub(r"(?<!:):([a-z_][a-z_0-9]*)", r"%(\1)s", sql.replace("%", "%%"))
 
 
 def words_literal(stems: str) -> str:
-    """A tsvector of stems, each at its positions."""
+    """Return a tsvector of stems with their positions."""
     places: dict[str, list[str]] = {}
     for position, stem in enumerate(stems.split(), start=1):
         places.setdefault(stem, []).append(str(position))
@@ -174,22 +174,22 @@ class PostgresTx:
     def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
         bound = {**params, "vector": _direction(vector), "count": count}
         if where:
-            # Few are left by the filter: the index would look for them among all others.
+            # The filter leaves few rows: searching the vector index would visit all others.
             sql = _NEAREST_OF.format(dims=len(vector), where=where)
             return [row[0] for row in self.run(sql, bound)]
-        # Others' vectors lie between ours: the index goes on until there are enough.
+        # Other spaces' vectors lie between ours: iterate the index until there are enough.
         self.run(f"SET LOCAL hnsw.ef_search = {min(max(count, 40), 1000)}")
         self.run("SET LOCAL hnsw.iterative_scan = relaxed_order")
         return [row[0] for row in self.run(_NEAREST.format(dims=len(vector)), bound)]
 
 
 def _direction(vector: bytes) -> str:
-    """Our bytes, 128 is zero, as pgvector reads numbers."""
+    """Convert our bytes (128 is zero) to pgvector's numbers."""
     return "[" + ",".join([str(component - 128) for component in vector]) + "]"
 
 
 def _bm25(stems: str, size: int, known: StemFrequencies) -> float:
-    """FTS5's own formula, so that both engines give the same order."""
+    """Score with the formula of FTS5, so that both engines give the same order."""
     score, text = 0.0, f" {stems} "
     for stem, held in known.holding.items():
         often = stems.split().count(stem) if f" {stem} " in text else 0

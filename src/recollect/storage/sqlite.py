@@ -1,10 +1,10 @@
 """SQLite: one file, one space, many processes.
 
-Decided here: WAL with `synchronous=FULL` (an acknowledged write survives a power cut), writers
-that begin immediately and retry with jitter (the plain busy handler starves some of them), and
-that nothing but SQLite ever opens the file: closing any other descriptor of it would drop
-SQLite's locks. Files are made private before the first byte. Imports are few: each costs every
-hook (hence `_thread`, and no `random`).
+WAL with `synchronous=FULL` (an acknowledged write survives a power cut). Writers begin immediately
+and retry with jitter, because the plain busy handler starves some of them. Only SQLite ever opens
+the file: closing any other descriptor of it would drop SQLite's locks. Files are made private
+before the first byte. Imports are few, because each costs every hook (hence `_thread`, and no
+`random`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SAFE_WAL = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
 
 
 def wal_is_safe(version: str) -> bool:
-    """Whether WAL may be used: older libraries can lose commits when several checkpoint."""
+    """Check whether WAL is safe: older libraries can lose commits when several checkpoint."""
     numbers = tuple(int(part) for part in version.split(".")[:3])
     if numbers >= _SAFE_WAL[-1]:
         return True
@@ -45,7 +45,7 @@ def wal_is_safe(version: str) -> bool:
 
 
 class SqliteDatabase:
-    """A space in a file, or in memory when `path` is empty. Each thread has its connection."""
+    """A space in a file, or in memory if `path` is empty. Each thread has its own connection."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class SqliteDatabase:
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
         if not getattr(self._local, "connection", None) and not self.present():
-            # Looking creates nothing: a store that is not there yet is an empty one.
+            # Reading creates nothing: a missing store is an empty one.
             return SqliteDatabase("", self.space).read(work)
         return self._attempt(_READ, work)
 
@@ -102,10 +102,10 @@ class SqliteDatabase:
             if connection is not None:
                 connection.pragma("synchronous", 2)
         except apsw.Error:
-            self.close()  # the next one begins as every connection does
+            self.close()  # the next connection starts with the defaults
 
     def _attempt(self, begin: str, work: Callable[[Tx], Result], wait: float = 0.0) -> Result:
-        """Run work in a transaction; while others hold the lock, wait a little and retry."""
+        """Run work in a transaction; while the store is locked, wait with jitter and retry."""
         deadline = time.monotonic() + (wait or self._wait)
         while True:
             try:
@@ -146,7 +146,7 @@ class SqliteDatabase:
             )
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
         if connection and self.path and connection.readonly("main"):
-            # It does not see what others write: it serves one transaction.
+            # A read-only connection does not see later writes: it serves one transaction.
             self.close()
             connection = None
         if connection is None:
@@ -164,7 +164,7 @@ class SqliteDatabase:
 
     def _open(self, to_read: bool) -> apsw.Connection:
         if not self.path:
-            # One memory for all threads, used in turns.
+            # One database for all threads, used in turns.
             if self._memory is None:
                 self._memory = apsw.Connection(":memory:")
                 self._prepare(self._memory)
@@ -175,7 +175,7 @@ class SqliteDatabase:
         try:
             return self._prepared(self._new_connection())
         except (apsw.IOError, apsw.CantOpenError, apsw.FullError):
-            # No room for what SQLite keeps beside the file, which may still be read.
+            # No room for SQLite's files next to the store, which may still be readable.
             if not to_read:
                 raise
             return self._prepared(sqlite_files.open_read_only(self.path))
@@ -214,7 +214,7 @@ class SqliteDatabase:
             _use_wal(connection)
 
     def _check(self, connection: apsw.Connection) -> None:
-        """Whether the store is this user's own and holds nothing that runs by itself."""
+        """Check that the store is this user's own and has no triggers or views."""
         sqlite_files.check_schema(connection, self.path)
         if self._registry:
             name = "SELECT CAST(name AS BLOB) FROM spaces WHERE id = ?"
@@ -223,7 +223,7 @@ class SqliteDatabase:
                 raise sqlite_files.unknown_store_error(self.path)
 
     def _migrate(self, connection: apsw.Connection) -> None:
-        """Create or upgrade, all in one immediate transaction, after a backup of what was there."""
+        """Create or upgrade in one immediate transaction, after a backup of an existing store."""
         if _is_empty(connection):
             if self.path:
                 os.chmod(self.path, 0o600)
@@ -235,7 +235,7 @@ class SqliteDatabase:
         try:
             version = connection.pragma("user_version")
             if version:
-                # It may have been made while we waited, and not by this user.
+                # Another user may have made it while we waited.
                 self._check(connection)
             elif not _is_empty(connection):
                 raise self._foreign()
@@ -263,7 +263,7 @@ class SqliteDatabase:
             raise
 
     def _make_own(self, connection: apsw.Connection) -> None:
-        """A new secret id, known to this user before the store has it."""
+        """Give the store a new secret id, registered for this user before the store has it."""
         id = os.urandom(16).hex()
         if self._registry:
             self._reach(lambda registry: registry.note(id, self.path))
@@ -273,7 +273,7 @@ class SqliteDatabase:
         folder = os.path.join(os.path.dirname(self.path), "backups")
         os.makedirs(folder, mode=0o700, exist_ok=True)
         for name in os.listdir(folder):
-            # Of an upgrade that was killed: who upgrades holds the store, nobody else copies here.
+            # Left over from a killed upgrade: the lock ensures that no other copy is being written.
             if name.startswith("schema") and ".partial" in name:
                 os.unlink(os.path.join(folder, name))
         return os.path.join(folder, f"schema{version}-{time.time_ns()}.db")
@@ -317,7 +317,7 @@ class SqliteDatabase:
         return result
 
     def refit(self) -> None:
-        return  # everything that SQLite can do it could from the beginning
+        return  # SQLite had every feature from the beginning
 
     def backup(self, target: str) -> int:
         if not self.present():
@@ -384,9 +384,9 @@ def _is_empty(connection: apsw.Connection) -> bool:
 
 
 def _use_wal(connection: apsw.Connection) -> None:
-    """Readers and writers side by side, where the library is safe and the file can be written."""
+    """Switch to WAL if the library is safe and the file writable."""
     if wal_is_safe(apsw.sqlite_lib_version()):
         try:
             connection.pragma("journal_mode", "wal")
         except apsw.ReadOnlyError:
-            return  # a store that can only be read is read as it is; `doctor` says so
+            return  # a read-only store is used as it is; `doctor` reports it

@@ -1,7 +1,7 @@
-"""Find what is damaged in an SQLite store: pages, indexes, and records that cannot be decoded.
+"""Find damage in an SQLite store: pages, indexes, and records that cannot be decoded.
 
-SQLite keeps whatever bytes it is given as text, so a bad disk, an old copy or another program can
-leave some that are not UTF-8. Reading sets such a record aside (`sqlite_tx`); this names it.
+SQLite stores any bytes as text, so a bad disk, an old copy or another program can leave some that
+are not UTF-8. Reading skips such a record (`sqlite_tx`); this module names it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _TABLES = (
 
 
 def find_damage(connection: apsw.Connection) -> list[str]:
-    """Return what is wrong with a store, after reading all of it."""
+    """Read the whole store and return the problems found."""
     found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
     return [*(f"integrity: {said}" for said in found if said != "ok"), *_undecodable(connection)]
 
 
 def _undecodable(connection: apsw.Connection) -> list[str]:
-    """Return a sentence for each table that holds text that is not UTF-8."""
+    """Return a sentence for each table with text that is not UTF-8."""
     connection.create_scalar_function("is_utf8", _is_utf8, deterministic=True)
     tables = [str(row[0]) for row in connection.execute(_TABLES)]
     return [told for table in tables if (told := _in_table(connection, table))]
