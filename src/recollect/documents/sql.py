@@ -143,9 +143,7 @@ def count_by_type(tx: Tx) -> list[Row]:
 
 def _document(row: Row) -> Document:
     raw = Document._make(row)
-    return raw._replace(
-        fields=load_json(str(raw.fields)), sources=load_json(str(raw.sources))
-    )
+    return raw._replace(fields=load_json(str(raw.fields)), sources=load_json(str(raw.sources)))
 
 
 class EventRow(NamedTuple):
@@ -180,4 +178,4 @@ def list_events(tx: Tx, subject: str, limit: int) -> list[EventRow]:
         "WHERE space = :space AND subject = :subject ORDER BY at DESC, id DESC LIMIT :limit",
         {"subject": subject, "limit": limit},
     )
-    return [EventRow(*row) for row in reversed(rows)]
+    return [EventRow._make(row) for row in reversed(rows)]

@@ -222,8 +222,8 @@ def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
     united: dict[tuple[str, str, int], Claim] = {}
     for claim in found:
         # The text says better than a citation how much of a symbol is claimed.
-        given = united.get(claim[:3], claim).given
-        united[claim[:3]] = claim._replace(given=given)
+        place = claim.path, claim.symbol, claim.line
+        united[place] = claim._replace(given=united.get(place, claim).given)
     return list(united.values())[:MOST_CLAIMS]
 
 

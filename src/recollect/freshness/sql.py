@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..fast_typing import Any, NamedTuple
 from ..storage.database import Tx, batches
+from .claims import PinnedClaim
 
 _COLUMNS = (
     "memory, position, path, symbol, line, kind, blob, sign, committed, state, moved_to, stamp"
@@ -29,6 +30,17 @@ class ClaimRow(NamedTuple):
     stamp: str
 
 
+def make_row(memory: str, position: int, claim: PinnedClaim) -> ClaimRow:
+    """Return the row of a memory's claim."""
+    return ClaimRow(memory=memory, position=position, **claim._asdict())
+
+
+def claim_of(row: ClaimRow) -> PinnedClaim:
+    """Return the claim of a row."""
+    values = row._asdict()
+    return PinnedClaim(**{name: values[name] for name in PinnedClaim._fields})
+
+
 def replace_claims(tx: Tx, memory: str, rows: Sequence[ClaimRow], now: int) -> None:
     """Replace the claims of a memory."""
     tx.run("DELETE FROM claims WHERE space = :space AND memory = :memory", {"memory": memory})
@@ -37,7 +49,7 @@ def replace_claims(tx: Tx, memory: str, rows: Sequence[ClaimRow], now: int) -> N
 
 def copy_claims(tx: Tx, memory: str, to: str) -> None:
     """Copy the claims of a memory to another one, with their last check."""
-    kept = ", ".join(ClaimRow._fields[1:])
+    kept = ", ".join(field for field in ClaimRow._fields if field != "memory")
     tx.run(
         f"INSERT INTO claims (space, memory, {kept}, checked) SELECT space, :to, {kept}, checked "
         "FROM claims WHERE space = :space AND memory = :memory",
@@ -54,7 +66,8 @@ def load_claims(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
             "ORDER BY memory, position",
             params,
         ):
-            found.setdefault(row[0], []).append(ClaimRow(*row))
+            claim = ClaimRow._make(row)
+            found.setdefault(claim.memory, []).append(claim)
     return found
 
 
@@ -94,7 +107,7 @@ def _seen(row: ClaimRow) -> Mapping[str, object]:
 
 def update_claims(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
     """Update claims in place, after their targets moved."""
-    sets = ", ".join(f"{name} = :{name}" for name in ClaimRow._fields[2:])
+    sets = ", ".join(f"{name} = :{name}" for name in PinnedClaim._fields)
     tx.many(
         f"UPDATE claims SET {sets}, checked = :now "
         "WHERE space = :space AND memory = :memory AND position = :position",

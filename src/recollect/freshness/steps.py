@@ -57,15 +57,15 @@ def check_memories(
     looks = space.read(lambda tx: sql.load_checks(tx, ids)) if ids else []
     if not looks:
         return {}
-    fresh = _worst(look[2:] for look in looks)
-    gone = changed({look[:2] for look in looks if look[3] != "unverifiable"})
+    fresh = _worst((memory, state, moved_to) for _, _, memory, state, moved_to in looks)
+    gone = changed({(path, stamp) for path, stamp, _, state, _ in looks if state != "unverifiable"})
     if gone:
-        again = sorted({look[2] for look in looks if look[:2] in gone})
-        fresh |= _looked_again(space, tree(), again, now)
+        again = {memory for path, stamp, memory, _, _ in looks if (path, stamp) in gone}
+        fresh |= _check_again(space, tree(), sorted(again), now)
     return fresh
 
 
-def _looked_again(
+def _check_again(
     space: Database, tree: ClaimTree, ids: Sequence[str], now: int
 ) -> dict[str, Freshness]:
     """Check again the memories whose files changed since the last check."""
@@ -91,9 +91,9 @@ def _worst(judged: Iterable[tuple[str, str, str]]) -> dict[str, Freshness]:
 
 def check_rows(tree: ClaimTree, rows: Sequence[sql.ClaimRow], thorough: bool) -> list[sql.ClaimRow]:
     """Return the claims with their current states."""
-    known = tree.check([PinnedClaim(*row[2:]) for row in rows], thorough)
+    known = tree.check([sql.claim_of(row) for row in rows], thorough)
     return [
-        sql.ClaimRow(row.memory, row.position, *item) for row, item in zip(rows, known, strict=True)
+        sql.make_row(row.memory, row.position, item) for row, item in zip(rows, known, strict=True)
     ]
 
 

@@ -148,14 +148,20 @@ class WorkTree:
         for claim, place in zip(claims, places, strict=True):
             if place:
                 known = PinnedClaim(
-                    place, *claim[1:4], self.blob(place), committed=commit, state="fresh"
+                    path=place,
+                    symbol=claim.symbol,
+                    line=claim.line,
+                    kind=claim.kind,
+                    blob=self.blob(place),
+                    committed=commit,
+                    state="fresh",
                 )
                 pinned[known._replace(sign=self._sign(known), stamp=self._settled(place))] = None
             elif claim.given:
-                pinned[PinnedClaim(*claim[:4])] = None
+                pinned[PinnedClaim(claim.path, claim.symbol, claim.line, claim.kind)] = None
         # A claim about a part includes its file.
-        told = {known.path for known in pinned if known.symbol or known.line}
-        return [item for item in pinned if item.symbol or item.line or item.path not in told]
+        covered = {known.path for known in pinned if known.symbol or known.line}
+        return [item for item in pinned if item.symbol or item.line or item.path not in covered]
 
     def _located(self, claims: Sequence[Claim], git: Git) -> list[str]:
         """Return the path where each claim holds; empty for none or several."""

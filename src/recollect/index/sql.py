@@ -8,6 +8,7 @@ too: in columns, and multiple values (tags, scopes) as facets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from ..fast_typing import Any, NamedTuple
 from ..storage.database import IndexMatch, Tx, placeholders, visible_to
@@ -31,7 +32,8 @@ class IndexEntry(NamedTuple):
     """Name and value: its tags and scopes (an empty scope applies everywhere)."""
 
 
-_COLUMNS = f"{', '.join(IndexEntry._fields[:-1])}, part, id"
+_FIELDS = tuple(field for field in IndexEntry._fields if field != "facets")
+_COLUMNS = f"{', '.join(_FIELDS)}, part, id"
 _LONGEST_FACET = 500
 """An index of PostgreSQL takes at most 2,700 bytes."""
 
@@ -41,17 +43,21 @@ def insert_entry(tx: Tx, entry: IndexEntry, parts: Sequence[str]) -> None:
     insert_entries(tx, [(entry, parts)])
 
 
-def insert_entries(tx: Tx, things: Iterable[tuple[IndexEntry, Sequence[str]]]) -> None:
+def insert_entries(tx: Tx, records: Iterable[tuple[IndexEntry, Sequence[str]]]) -> None:
     """Index many new records."""
-    _add(tx, [(entry, part, stems) for entry, parts in things for part, stems in enumerate(parts)])
+    _insert_parts(
+        tx, [(entry, part, stems) for entry, parts in records for part, stems in enumerate(parts)]
+    )
 
 
-def _add(tx: Tx, parts: Sequence[tuple[IndexEntry, int, str]]) -> None:
+def _insert_parts(tx: Tx, parts: Sequence[tuple[IndexEntry, int, str]]) -> None:
     if not parts:
         return
     numbers = tx.new_entries(len(parts))
+    values = attrgetter(*_FIELDS)
     rows = (
-        (*entry[:-1], part, number) for number, (entry, part, _) in zip(numbers, parts, strict=True)
+        (*values(entry), part, number)
+        for number, (entry, part, _) in zip(numbers, parts, strict=True)
     )
     tx.insert("entries", _COLUMNS, rows)
     _add_facets(tx, [(id, entry) for id, (entry, _, _) in zip(numbers, parts, strict=True)])
@@ -100,7 +106,7 @@ def replace_entry(tx: Tx, entry: IndexEntry, parts: Sequence[str]) -> None:
     for part, stems in enumerate(parts):
         id = held.pop(part, None)
         if id is None:
-            _add(tx, [(entry, part, stems)])
+            _insert_parts(tx, [(entry, part, stems)])
             continue
         tx.run(
             "UPDATE entries SET kind = :kind, layer = :layer, owner = :owner, status = :status, "
@@ -223,7 +229,7 @@ def find_candidates(
     near = tx.match(stems, limit + limit // 8, where, params, exact=False, vectors=vectors)
     if where and len(near) < limit:
         near = tx.match(stems, limit, where, params, vectors=vectors)
-    return _whole(near)[:limit]
+    return _best_parts(near)[:limit]
 
 
 def filter_entries(
@@ -233,7 +239,7 @@ def filter_entries(
     if not entries:
         return {}
     where, params = _where(tx, filters)
-    return {found.entry: found for found in tx.these(entries, where, params)}
+    return {found.entry: found for found in tx.filter_entries(entries, where, params)}
 
 
 def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> set[int]:
@@ -251,11 +257,11 @@ def find_nearest(
     return tx.nearest(vector, count, *_where(tx, filters)) if tx.finds_nearest else []
 
 
-def _whole(matches: Sequence[IndexMatch]) -> list[IndexMatch]:
+def _best_parts(matches: Sequence[IndexMatch]) -> list[IndexMatch]:
     """Keep the best match of each record with several parts."""
     best: dict[tuple[str, str, int], IndexMatch] = {}
     for match in sorted(matches, key=lambda match: (-match.score, match.ref, match.seq)):
-        best.setdefault(match[1:4], match)
+        best.setdefault((match.source, match.ref, match.seq), match)
     return list(best.values())
 
 

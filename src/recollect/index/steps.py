@@ -11,8 +11,7 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 
 from ..errors import Unavailable
-from ..fast_typing import TYPE_CHECKING, Any, NamedTuple
-from ..recall import steps_reindex as recall_steps_reindex
+from ..fast_typing import Any, NamedTuple
 from ..storage.database import Database, Tx
 from ..text import display, terms
 from ..types import records
@@ -29,7 +28,11 @@ StemParts = tuple[str, ...]
 
 def split_stems(*texts: str) -> StemParts:
     """Return the stems of texts that are indexed together."""
-    spaced = " ".join(filter(None, map(_spaced, texts))) if len(texts) != 1 else _spaced(texts[0])
+    spaced = (
+        " ".join(filter(None, map(_stem_visible, texts)))
+        if len(texts) != 1
+        else _stem_visible(texts[0])
+    )
     if len(spaced) < 2 * PART_TERMS or spaced.count(" ") < PART_TERMS:
         return (spaced,)
     stems = spaced.split(" ")
@@ -38,7 +41,7 @@ def split_stems(*texts: str) -> StemParts:
     )
 
 
-def _spaced(text: str) -> str:
+def _stem_visible(text: str) -> str:
     """Stem a text without its terminal colours."""
     if "\x1b" in text:
         text = display.strip_terminal_escapes(text)
@@ -55,11 +58,10 @@ def reindex_text(tx: Tx, entry: sql.IndexEntry, text: str) -> None:
     sql.replace_entry(tx, entry, split_stems(text))
 
 
-if TYPE_CHECKING:
-    from typing import Protocol
+# ---------------------------------------------------------------- vectors
 
-else:
-    Protocol = object  # a real one takes a third of a millisecond to make, in every process
+LoadTexts = Callable[[Tx, Sequence[UnembeddedEntry]], list[str]]
+"""Returns the text of each entry; empty for a deleted record. `recall.steps_reindex` has it."""
 
 BLOCK_SIZE = 1024
 """Vectors in a block; every batch rewrites the last block."""
@@ -81,113 +83,113 @@ def embedder_id(tx: Tx) -> str:
     return sql_vectors.get_embedder(tx)
 
 
-def embed_recent(space: Database, embedder: records.Embedder, now: int) -> None:
+def embed_recent(
+    space: Database, embedder: records.Embedder, now: int, load_texts: LoadTexts
+) -> None:
     """Make the vectors of recent entries, if they are few. The recall that calls this neither waits
     for more or for locks, nor fails on a read-only store."""
     batch = space.read(
-        lambda tx: _batch(tx, RECENT_LIMIT) if sql_vectors.has_unembedded(tx) else []
+        lambda tx: (
+            _load_batch(tx, RECENT_LIMIT, load_texts) if sql_vectors.has_unembedded(tx) else []
+        )
     )
-    if batch:
-        try:
-            found = embedder.embed([text for _, text in batch])
-        except Unavailable:
-            return  # the recall itself reports that it uses words only
-        space.note(lambda tx: _keep_first(tx, embedder.id, batch, found, now))
+    if not batch:
+        return
+    try:
+        found = embedder.embed([text for _, text in batch])
+    except Unavailable:
+        return  # the recall itself reports that it uses words only
 
+    def save_first(tx: Tx) -> None:
+        # The first vectors of a space may come this way; those of another embedder stay.
+        if not sql_vectors.get_embedder(tx):
+            sql_vectors.switch_embedder(tx, embedder.id, now)
+        _save_batch(tx, embedder.id, batch, found, load_texts)
 
-def _keep_first(
-    tx: Tx,
-    embedder: str,
-    batch: Sequence[tuple[UnembeddedEntry, str]],
-    found: Sequence[bytes],
-    now: int,
-) -> None:
-    """Store the first vectors of a space; keep those of another embedder."""
-    if not sql_vectors.get_embedder(tx):
-        sql_vectors.switch_embedder(tx, embedder, now)
-    _keep(tx, embedder, batch, found)
+    space.note(save_first)
 
 
 def embed_missing(
     space: Database,
     embedder: records.Embedder,
     now: int,
-    most: int = 0,
-    tell: Callable[[int], object] | None = None,
+    load_texts: LoadTexts,
+    report: Callable[[int], object] | None = None,
 ) -> int:
-    """Make missing vectors, at most `most` (0: all), and return how many were made.
+    """Make all missing vectors and return how many were made.
 
-    A new embedder makes all of them again. `tell` is called with the size of each batch.
+    A new embedder makes all of them again. `report` is called with the size of each batch.
     """
     if space.read(sql_vectors.get_embedder) != embedder.id:
-        space.write(lambda tx: _begin(tx, embedder.id, now))
+        space.write(lambda tx: _switch_embedder(tx, embedder.id, now))
     while space.read(lambda tx: tx.finds_nearest and sql_vectors.list_blocks(tx)):
-        space.write(_hand_over)
+        space.write(_hand_over_block)
     made = 0
-    while not most or made < most:
-        done = _one_batch(space, embedder, min(BATCH_SIZE, most - made if most else BATCH_SIZE))
-        if not done:
-            break
+    while done := _embed_batch(space, embedder, load_texts):
         made += done
-        if tell:
-            tell(done)
+        if report:
+            report(done)
     if space.read(sql_vectors.list_blocks_with_dead):
-        space.write(_without_dead)
+        space.write(_drop_dead_places)
     return made
 
 
-def _hand_over(tx: Tx) -> None:
+def _hand_over_block(tx: Tx) -> None:
     """Move the vectors of the last block to the engine's own index, which is newer."""
     block = sql_vectors.lock_last_block(tx)
     alive = sql_vectors.load_block_vectors(tx, block) if block.entries else {}
     if alive:
-        tx.point(list(alive.items()))
+        tx.add_vectors(list(alive.items()))
     sql_vectors.dissolve_block(tx, block)
 
 
-def _one_batch(space: Database, embedder: records.Embedder, most: int) -> int:
-    batch = space.read(lambda tx: _batch(tx, most))
+def _embed_batch(space: Database, embedder: records.Embedder, load_texts: LoadTexts) -> int:
+    batch = space.read(lambda tx: _load_batch(tx, BATCH_SIZE, load_texts))
     if not batch:
         return 0
     found = embedder.embed([text for _, text in batch])
-    kept = space.write(lambda tx: _keep(tx, embedder.id, batch, found))
+    kept = space.write(lambda tx: _save_batch(tx, embedder.id, batch, found, load_texts))
     return len(batch) if kept else 0
 
 
-def _begin(tx: Tx, embedder: str, now: int) -> None:
+def _switch_embedder(tx: Tx, embedder: str, now: int) -> None:
     if sql_vectors.get_embedder(tx) != embedder:
         sql_vectors.switch_embedder(tx, embedder, now)
 
 
-def _batch(tx: Tx, most: int) -> list[tuple[UnembeddedEntry, str]]:
+def _load_batch(tx: Tx, limit: int, load_texts: LoadTexts) -> list[tuple[UnembeddedEntry, str]]:
     """Return entries without a vector, with their texts."""
-    items = sql_vectors.list_unembedded(tx, most)
-    return list(zip(items, recall_steps_reindex.load_texts(tx, items), strict=True))
+    items = sql_vectors.list_unembedded(tx, limit)
+    return list(zip(items, load_texts(tx, items), strict=True))
 
 
-def _keep(
-    tx: Tx, embedder: str, batch: Sequence[tuple[UnembeddedEntry, str]], found: Sequence[bytes]
+def _save_batch(
+    tx: Tx,
+    embedder: str,
+    batch: Sequence[tuple[UnembeddedEntry, str]],
+    found: Sequence[bytes],
+    load_texts: LoadTexts,
 ) -> bool:
     """Store vectors, unless the embedder was switched meanwhile. An entry whose text has changed
     stays queued."""
     if sql_vectors.get_embedder(tx) != embedder:
         return False
     waiting = sql_vectors.lock_unembedded(tx, [item.entry for item, _ in batch])
-    said = recall_steps_reindex.load_texts(tx, [item for item, _ in batch])
+    current = load_texts(tx, [item for item, _ in batch])
     made = [
         (item.entry, vector)
-        for (item, text), vector, now in zip(batch, found, said, strict=True)
-        if item.entry in waiting and text == now
+        for (item, text), vector, text_now in zip(batch, found, current, strict=True)
+        if item.entry in waiting and text == text_now
     ]
     if tx.finds_nearest:
         sql_vectors.insert_vectors(tx, made, 0)
-        tx.point(made)
+        tx.add_vectors(made)
     else:
-        _append(tx, made)
+        _append_to_blocks(tx, made)
     return True
 
 
-def _append(tx: Tx, made: Sequence[tuple[int, bytes]]) -> None:
+def _append_to_blocks(tx: Tx, made: Sequence[tuple[int, bytes]]) -> None:
     """Append vectors to the last block, and to new ones when it is full."""
     pack = vectors.pack_signs
     block = sql_vectors.lock_last_block(tx)
@@ -208,7 +210,7 @@ def _append(tx: Tx, made: Sequence[tuple[int, bytes]]) -> None:
         sql_vectors.save_block(tx, block)
 
 
-def _without_dead(tx: Tx) -> None:
+def _drop_dead_places(tx: Tx) -> None:
     """Pack blocks with dead places again, so that nothing of an erased text remains."""
     for block in sql_vectors.list_blocks_with_dead(tx):
         alive = sql_vectors.load_block_vectors(tx, block)

@@ -122,9 +122,21 @@ def rewind_job(
 
 
 def _job(row: Row) -> Job:
-    held = load_json(row[-1])
-    told = (held.get("progress", {}), held.get("failures", 0), held.get("tried", 0))
-    return Job._make((*row[:-1], *told))
+    id, status, owner, attempt, lease_until, success_watermark, error, updated, payload = row
+    state = load_json(payload)
+    return Job(
+        id=id,
+        status=status,
+        owner=owner,
+        attempt=attempt,
+        lease_until=lease_until,
+        success_watermark=success_watermark,
+        error=error,
+        updated=updated,
+        progress=state.get("progress", {}),
+        failures=state.get("failures", 0),
+        tried=state.get("tried", 0),
+    )
 
 
 def _payload(progress: Mapping[str, Json], failures: int, tried: int) -> str:

@@ -96,7 +96,9 @@ class Tx(Protocol):
         """Return the best entries `e` with any of the stems that fulfil the SQL `where`, with their
         `vectors` if wanted. Without `exact`, filter the best `limit` only, which is faster."""
 
-    def these(self, entries: Sequence[int], where: str, params: Params) -> list[IndexMatch]:
+    def filter_entries(
+        self, entries: Sequence[int], where: str, params: Params
+    ) -> list[IndexMatch]:
         """Return those of the entries `e` that fulfil the SQL `where`, without a score."""
 
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
@@ -106,7 +108,7 @@ class Tx(Protocol):
     """Whether the engine itself searches vectors: then `point` adds them and `nearest` queries
     them."""
 
-    def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+    def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Add the stored vectors of these entries to the engine's vector index."""
 
     def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:

@@ -136,11 +136,14 @@ class PostgresTx:
             },
         )
         found = [
-            IndexMatch._make((*row[:9], _bm25(row[8], row[9], known), row[10])) for row in rows
+            IndexMatch._make((*columns, held, _bm25(held, length, known), vector))
+            for *columns, held, length, vector in rows
         ]
         return sorted(found, key=lambda match: (-match.score, match.ref, match.seq))[:limit]
 
-    def these(self, entries: Sequence[int], where: str, params: Params) -> list[IndexMatch]:
+    def filter_entries(
+        self, entries: Sequence[int], where: str, params: Params
+    ) -> list[IndexMatch]:
         rows = self.run(
             f"SELECT {MATCH_COLUMNS}, e.stems, 0.0, NULL FROM entries e WHERE e.space = :space "
             "AND e.id = ANY(:entries)" + (f" AND {where}" if where else ""),
@@ -161,7 +164,7 @@ class PostgresTx:
             holding[stem] = row[0] if row else 0
         return StemFrequencies(total[0] if total else 0, float(total[1]) if total else 0.0, holding)
 
-    def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+    def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         dims = len(vectors[0][1]) if vectors else 0
         index = f"vectors_near_{dims}"
         if dims and self.one("SELECT to_regclass(:name)", {"name": f"{SCHEMA}.{index}"}) == (None,):

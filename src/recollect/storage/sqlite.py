@@ -33,15 +33,6 @@ _PRAGMAS = (
 _NOTE_WAIT = 0.05
 _READ = "BEGIN"
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
-_SAFE_WAL = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
-
-
-def wal_is_safe(version: str) -> bool:
-    """Check whether WAL is safe: older libraries can lose commits when several checkpoint."""
-    numbers = tuple(int(part) for part in version.split(".")[:3])
-    if numbers >= _SAFE_WAL[-1]:
-        return True
-    return any(numbers[:2] == floor[:2] and numbers >= floor for floor in _SAFE_WAL)
 
 
 class SqliteDatabase:
@@ -195,7 +186,7 @@ class SqliteDatabase:
         version = connection.pragma("user_version")
         mark = connection.pragma("application_id")
         if version > 0 and mark != APPLICATION_ID:
-            raise self._foreign()
+            raise sqlite_files.foreign_store_error(self.path)
         if version > migrate.LATEST:
             raise StoreNewer(
                 f"a newer Recollect wrote this store (schema {version}, this one knows "
@@ -211,7 +202,7 @@ class SqliteDatabase:
         if version < migrate.LATEST:
             self._migrate(connection)
         elif self.path and connection.pragma("journal_mode") == "delete":
-            _use_wal(connection)
+            sqlite_files.use_wal(connection)
 
     def _check(self, connection: apsw.Connection) -> None:
         """Check that the store is this user's own and has no triggers or views."""
@@ -224,25 +215,25 @@ class SqliteDatabase:
 
     def _migrate(self, connection: apsw.Connection) -> None:
         """Create or upgrade in one immediate transaction, after a backup of an existing store."""
-        if _is_empty(connection):
+        if sqlite_files.is_empty(connection):
             if self.path:
                 os.chmod(self.path, 0o600)
                 connection.pragma("page_size", _PAGE_SIZE)
-                _use_wal(connection)
+                sqlite_files.use_wal(connection)
         elif connection.pragma("application_id") != APPLICATION_ID:
-            raise self._foreign()
+            raise sqlite_files.foreign_store_error(self.path)
         connection.execute("BEGIN IMMEDIATE")
         try:
             version = connection.pragma("user_version")
             if version:
                 # Another user may have made it while we waited.
                 self._check(connection)
-            elif not _is_empty(connection):
-                raise self._foreign()
+            elif not sqlite_files.is_empty(connection):
+                raise sqlite_files.foreign_store_error(self.path)
             upgrades = 0 < version < migrate.LATEST and bool(self.path)
             if upgrades:
                 self.on_upgrade(0)
-                self._copy_to(self._backup_name(version))
+                self._copy_to(sqlite_files.upgrade_backup_path(self.path, version))
             for script in migrate.pending_scripts(version, "sqlite"):
                 connection.execute(script)
             connection.execute(
@@ -268,15 +259,6 @@ class SqliteDatabase:
         if self._registry:
             self._reach(lambda registry: registry.note(id, self.path))
         connection.execute("UPDATE spaces SET name = ? WHERE id = ?", (id, self.space))
-
-    def _backup_name(self, version: int) -> str:
-        folder = os.path.join(os.path.dirname(self.path), "backups")
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        for name in os.listdir(folder):
-            # Left over from a killed upgrade: the lock ensures that no other copy is being written.
-            if name.startswith("schema") and ".partial" in name:
-                os.unlink(os.path.join(folder, name))
-        return os.path.join(folder, f"schema{version}-{time.time_ns()}.db")
 
     def _make_place(self, folder: str) -> None:
         self._reach(lambda registry: registry.make_folder(folder))
@@ -339,30 +321,17 @@ class SqliteDatabase:
             source.close()
 
     def health(self, deep: bool = False) -> EngineHealth:
-        def look(tx: Tx) -> EngineHealth:
-            problems: list[str] = []
-            mode = str((tx.one("PRAGMA journal_mode") or ("?",))[0])
-            version = apsw.sqlite_lib_version()
-            if self.path and mode != "wal":
-                problems.append(
-                    f"journal mode is {mode}, not wal: readers and writers wait for each other"
-                )
-            if deep:
-                from .sqlite_health import find_damage
-
-                problems += find_damage(self._local.connection)
-            size = os.path.getsize(self.path) if self.path and os.path.exists(self.path) else 0
-            durability = "in memory" if not self.path else f"{mode}, synchronous=FULL"
-            return EngineHealth("sqlite", version, self.path, durability, size, tuple(problems))
+        from . import sqlite_health
 
         if not self.present():
-            version = apsw.sqlite_lib_version()
-            return EngineHealth("sqlite", version, self.path, "made with the first write", 0, ())
+            return sqlite_health.report_missing(self.path)
+
+        def look(tx: Tx) -> EngineHealth:
+            return sqlite_health.report_health(self._local.connection, self.path, deep)
+
         report = self.read(look)
         if deep:
-            self.write(
-                lambda tx: tx.run("INSERT INTO words (words, rank) VALUES ('integrity-check', 0)")
-            )
+            self.write(sqlite_health.check_word_index)
         return report
 
     def close(self) -> None:
@@ -370,23 +339,3 @@ class SqliteDatabase:
         if connection is not None and connection is not self._memory:
             connection.close()
         self._local.connection = None
-
-    def _foreign(self) -> StoreError:
-        return StoreForeign(
-            "this file is an SQLite database, but not a Recollect store",
-            where=self.path,
-            hint="move it away, or point --project to another directory; nothing was changed",
-        )
-
-
-def _is_empty(connection: apsw.Connection) -> bool:
-    return not connection.execute("SELECT count(*) FROM sqlite_schema").get
-
-
-def _use_wal(connection: apsw.Connection) -> None:
-    """Switch to WAL if the library is safe and the file writable."""
-    if wal_is_safe(apsw.sqlite_lib_version()):
-        try:
-            connection.pragma("journal_mode", "wal")
-        except apsw.ReadOnlyError:
-            return  # a read-only store is used as it is; `doctor` reports it

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 
 import apsw
 
@@ -273,3 +274,50 @@ def _sync_directory(path: str) -> None:
     handle = os.open(path, os.O_RDONLY)
     os.fsync(handle)
     os.close(handle)
+
+
+# ---------------------------------------------------------------- opening and upgrading
+
+_SAFE_WAL = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
+
+
+def wal_is_safe(version: str) -> bool:
+    """Check whether WAL is safe: older libraries can lose commits when several checkpoint."""
+    numbers = tuple(int(part) for part in version.split(".")[:3])
+    if numbers >= _SAFE_WAL[-1]:
+        return True
+    return any(numbers[:2] == floor[:2] and numbers >= floor for floor in _SAFE_WAL)
+
+
+def use_wal(connection: apsw.Connection) -> None:
+    """Switch to WAL if the library is safe and the file writable."""
+    if wal_is_safe(apsw.sqlite_lib_version()):
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.ReadOnlyError:
+            return  # a read-only store is used as it is; `doctor` reports it
+
+
+def is_empty(connection: apsw.Connection) -> bool:
+    """Check whether a database has no tables."""
+    return not connection.execute("SELECT count(*) FROM sqlite_schema").get
+
+
+def foreign_store_error(path: str) -> StoreForeign:
+    """Return the error for an SQLite database that is not a store."""
+    return StoreForeign(
+        "this file is an SQLite database, but not a Recollect store",
+        where=path,
+        hint="move it away, or point --project to another directory; nothing was changed",
+    )
+
+
+def upgrade_backup_path(path: str, version: int) -> str:
+    """Return a new path for the backup before an upgrade, and remove leftovers of killed ones."""
+    folder = os.path.join(os.path.dirname(path), "backups")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    for name in os.listdir(folder):
+        # Left over from a killed upgrade: the lock ensures that no other copy is being written.
+        if name.startswith("schema") and ".partial" in name:
+            os.unlink(os.path.join(folder, name))
+    return os.path.join(folder, f"schema{version}-{time.time_ns()}.db")

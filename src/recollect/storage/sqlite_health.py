@@ -1,4 +1,4 @@
-"""Find damage in an SQLite store: pages, indexes, and records that cannot be decoded.
+"""The health of an SQLite store: its settings, and damage to pages, indexes and records.
 
 SQLite stores any bytes as text, so a bad disk, an old copy or another program can leave some that
 are not UTF-8. Reading skips such a record (`sqlite_tx`); this module names it.
@@ -6,14 +6,52 @@ are not UTF-8. Reading skips such a record (`sqlite_tx`); this module names it.
 
 from __future__ import annotations
 
+import os
+
 import apsw
 
 from ..fast_typing import Any
+from .database import EngineHealth, Tx
 
 _NAMED = 5
 _TABLES = (
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE%' ORDER BY name"
 )
+
+
+def report_missing(path: str) -> EngineHealth:
+    """Return the state of a store that does not exist yet."""
+    return EngineHealth(
+        engine="sqlite",
+        version=apsw.sqlite_lib_version(),
+        place=path,
+        durability="made with the first write",
+        size=0,
+        problems=(),
+    )
+
+
+def report_health(connection: apsw.Connection, path: str, deep: bool) -> EngineHealth:
+    """Return the state of a store; with `deep`, read all of it."""
+    problems: list[str] = []
+    mode = str(connection.pragma("journal_mode"))
+    if path and mode != "wal":
+        problems.append(f"journal mode is {mode}, not wal: readers and writers wait for each other")
+    if deep:
+        problems += find_damage(connection)
+    return EngineHealth(
+        engine="sqlite",
+        version=apsw.sqlite_lib_version(),
+        place=path,
+        durability=f"{mode}, synchronous=FULL" if path else "in memory",
+        size=os.path.getsize(path) if path and os.path.exists(path) else 0,
+        problems=tuple(problems),
+    )
+
+
+def check_word_index(tx: Tx) -> None:
+    """Run the integrity check of FTS5, which raises an error for a damaged index."""
+    tx.run("INSERT INTO words (words, rank) VALUES ('integrity-check', 0)")
 
 
 def find_damage(connection: apsw.Connection) -> list[str]:

@@ -114,7 +114,9 @@ class SqliteTx:
             sql = _MATCH.format(best=_BEST, vector=vector) + (f" WHERE {where}" if where else "")
         return list(map(IndexMatch._make, self.run(sql, bound)))
 
-    def these(self, entries: Sequence[int], where: str, params: Params) -> list[IndexMatch]:
+    def filter_entries(
+        self, entries: Sequence[int], where: str, params: Params
+    ) -> list[IndexMatch]:
         sql = _THESE.format(entries=", ".join(map(str, entries)))
         sql += f" AND {where}" if where else ""
         return list(map(IndexMatch._make, self.run(sql, params)))
@@ -137,7 +139,7 @@ class SqliteTx:
                 return lately * entries // _LATELY
         return int(run(_HOLDING, (stem,)).get)
 
-    def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+    def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
 
     def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:

@@ -29,9 +29,19 @@ FOREVER = 9223372036854775807
 
 LAYERS = ("session", "task", "project", "user")
 STATUSES = ("active", "proposed", "archived", "superseded", "quarantined")
+STATUSES_IN_USE = ("active", "proposed")
+"""Statuses of memories that count as known: duplicates and contradictions are looked for here."""
+
 ROLES = ("system", "developer", "user", "assistant", "tool")
 ORIGINS = ("system", "user", "agent", "tool", "import")
 """Where a record came in, most trusted first. A label is the least trusted origin of all inputs."""
+
+TRUSTED_ORIGINS = ("system", "user")
+"""Origins that a person stands behind."""
+
+UNTRUSTED_ORIGINS = ("tool", "import")
+"""Origins whose text is never shown unasked as a memory."""
+
 
 PRIORITIES = ("normal", "medium", "high", "critical")
 RELATIONS = (
@@ -70,6 +80,10 @@ KINDS: Mapping[str, Kind] = {
         Kind("fact", "normal", 0.9, "project", "everything else worth keeping"),
     )
 }
+
+
+BASELINE_KINDS = ("policy", "architecture", "preference")
+"""Kinds that a briefing always includes at high priority."""
 
 
 class ToolCall(NamedTuple):

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..errors import Refused
-from .records import ORIGINS
+from .records import ORIGINS, TRUSTED_ORIGINS
 
 TOOL_NOTE_DAYS = 30
 """Days until a note from a tool, file or web page ends: see `memory.lifecycle.is_over`."""
 
-_BINDING = frozenset({"policy", "preference", "decision", "architecture", "workflow"})
+BINDING_KINDS = frozenset({"policy", "preference", "decision", "architecture", "workflow"})
+"""Kinds that tell an agent what to do: text from a tool never becomes one."""
 
 
 def check_layer(layer: str, origin: str) -> None:
@@ -32,7 +33,7 @@ def check_layer(layer: str, origin: str) -> None:
 
 def check_priority(priority: str, origin: str) -> None:
     """Raise Refused when an origin other than a person or the system sets priority critical."""
-    if priority == "critical" and origin not in ("user", "system"):
+    if priority == "critical" and origin not in TRUSTED_ORIGINS:
         raise Refused(
             "only a person makes a memory critical",
             where="priority",
@@ -47,7 +48,7 @@ def least_trusted(labels: Iterable[str]) -> str:
 
 def admit_memory(kind: str, label: str) -> str:
     """Return the status for a new memory; raise Refused if this label may not state this kind."""
-    if label == "tool" and kind in _BINDING:
+    if label == "tool" and kind in BINDING_KINDS:
         raise Refused(
             f"text from a tool, file or web page cannot become a {kind}",
             hint="learn it as a fact, or let the user state it",
@@ -61,8 +62,8 @@ def default_status(kind: str, label: str) -> str:
     A tool's text is active as a note only: never shown unasked, and it ends by itself. A rule in
     pasted text is proposed (`capture.steps`).
     """
-    if label in ("system", "user"):
+    if label in TRUSTED_ORIGINS:
         return "active"
     if label == "import":
         return "quarantined"
-    return "proposed" if kind in _BINDING else "active"
+    return "proposed" if kind in BINDING_KINDS else "active"
