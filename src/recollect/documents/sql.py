@@ -7,7 +7,6 @@ control.
 
 from __future__ import annotations
 
-
 from ..fast_typing import NamedTuple
 from ..storage.database import Row, Tx, list_columns, list_parameters, load_json
 from ..types.records import FOREVER, Document, SafeText

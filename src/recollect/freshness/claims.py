@@ -63,6 +63,11 @@ class PinnedClaim(NamedTuple):
     moved_to: str = ""
     stamp: str = ""
 
+    @property
+    def target(self) -> tuple[str, str, int, str]:
+        """Return the claimed path, symbol, line and kind."""
+        return self.path, self.symbol, self.line, self.kind
+
 
 class Observation(NamedTuple):
     """The current state of the tree: `sign` is empty if the claimed part was not found."""

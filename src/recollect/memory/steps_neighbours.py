@@ -146,8 +146,9 @@ def carry_over(tx: Tx, old: str, new: str, now: int) -> None:
 
 def anchor(tx: Tx, memory: str, known: Sequence[PinnedClaim], now: int) -> None:
     """Pin a memory to what was seen of its claims just now; what was not seen stays as it was."""
-    held = {row[2:6]: row[2:] for row in freshness_sql.load_claims(tx, [memory]).get(memory, ())}
-    held |= {item[:4]: item for item in known if item.blob or item[:4] not in held}
+    stored = map(freshness_sql.claim_of, freshness_sql.load_claims(tx, [memory]).get(memory, ()))
+    held = {item.target: item for item in stored}
+    held |= {item.target: item for item in known if item.blob or item.target not in held}
     rows = [freshness_sql.make_row(memory, place, item) for place, item in enumerate(held.values())]
     freshness_sql.replace_claims(tx, memory, rows, now)
 
