@@ -107,7 +107,7 @@ def open(
 
 
 def __getattr__(name: str) -> Any:
-    """`recollect.Recollect`, loaded when it is asked for: importing the nouns stays cheap."""
+    """Load `recollect.Recollect` at its first use: importing the records stays cheap."""
     if name == "Recollect":
         from .client import Recollect
 

@@ -1,9 +1,9 @@
-"""The table of operations: what Recollect can do, by the names people and programs use.
+"""The table of operations: each one's name, command and function.
 
-Each row is the name in Python (`sessions.export` is `mem.sessions.export(…)`), the words of the
+A row is the name in Python (`sessions.export` is `mem.sessions.export(…)`), the words of the
 command (`recollect session export`, `/session export`) and the function behind both. Commands,
-help, MCP tools, the client and the docs are projections of this table and of the functions'
-signatures; there is no second list.
+help, MCP tools, the client and the docs are derived from this table and the functions' signatures;
+there is no second list.
 """
 
 from __future__ import annotations
@@ -216,12 +216,12 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         ),
     ),
 )
-"""The operations under the headings of the help."""
+"""The operations, grouped under the headings of the help."""
 
 OPERATIONS: Mapping[str, Operation] = {
     operation.words: operation for _, rows in GROUPS for operation in rows
 }
-"""The operations by the words of their commands."""
+"""The operations by command."""
 
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS.values()}
 
@@ -231,12 +231,12 @@ SHORT_COMMANDS: Mapping[str, str] = {
     "retrieve": "scratch retrieve",
     "delete": "scratch delete",
 }
-"""Other words for commands, and commands that may be said without their group."""
+"""Aliases of commands, and commands that work without their group."""
 
 
 def load_function(operation: Operation) -> Callable[..., Any]:
-    """Return the function of an operation, loading its module."""
+    """Import the module of an operation and return the function."""
     module = f"{__package__}.{operation.module}"
-    __import__(module)  # `importlib` would cost a command half a millisecond
+    __import__(module)  # `importlib` costs half a millisecond
     function: Callable[..., Any] = getattr(sys.modules[module], operation.function)
     return function

@@ -26,7 +26,8 @@ from recollect.archive import steps_sessions as archive_steps_sessions
 from recollect.secrets.redaction import redact
 from recollect.storage import migrate
 from recollect.storage.database import Tx
-from recollect.storage.sqlite import SqliteDatabase, wal_is_safe
+from recollect.storage.sqlite import SqliteDatabase
+from recollect.storage.sqlite_files import wal_is_safe
 from recollect.types.records import Message
 from tests.faults.power_loss import Op, RecordingVFS, state_after_power_cut, write_files
 

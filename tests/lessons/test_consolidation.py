@@ -442,9 +442,11 @@ class Failing:
         self._count()
         return self._tx.match(stems, limit, where, params, exact=exact, vectors=vectors)
 
-    def these(self, entries: Sequence[int], where: str, params: Params) -> list[IndexMatch]:
+    def filter_entries(
+        self, entries: Sequence[int], where: str, params: Params
+    ) -> list[IndexMatch]:
         self._count()
-        return self._tx.these(entries, where, params)
+        return self._tx.filter_entries(entries, where, params)
 
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         self._count()
@@ -452,9 +454,9 @@ class Failing:
 
     finds_nearest = False
 
-    def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+    def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         self._count()
-        self._tx.point(vectors)
+        self._tx.add_vectors(vectors)
 
     def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
         self._count()

@@ -12,7 +12,7 @@ from math import log2
 
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple, Protocol
-from ..types.records import FOREVER, IN_USE, KINDS, Json, Memory
+from ..types.records import FOREVER, KINDS, STATUSES_IN_USE, Json, Memory
 from ..types.trust import TOOL_NOTE_DAYS
 
 DAY = 86_400_000_000
@@ -185,7 +185,7 @@ def unmark_faded(detail: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _in_use(memory: Ageing) -> bool:
-    return memory.valid_to == FOREVER and memory.status in IN_USE
+    return memory.valid_to == FOREVER and memory.status in STATUSES_IN_USE
 
 
 def _last_alive(memory: Memory) -> int:

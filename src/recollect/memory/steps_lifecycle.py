@@ -17,7 +17,7 @@ from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import globs
 from ..types import trust
-from ..types.records import IN_USE, ORIGINS, Json, Memory
+from ..types.records import ORIGINS, STATUSES_IN_USE, Json, Memory
 from ..undo import sql as undo_sql
 from . import lifecycle, sql, sql_upkeep, steps, steps_neighbours, steps_revisions
 
@@ -154,7 +154,7 @@ def undo_change(
     row = steps_revisions.make_row(old)._replace(
         **{name: getattr(before, name) for name in _RESTORED}
     )
-    if row.status not in IN_USE:
+    if row.status not in STATUSES_IN_USE:
         row = row._replace(status=trust.default_status(row.kind, row.label))
     around = steps_neighbours.find_neighbours(tx, row)
     return _reworded(tx, old, row, "undo", now, around, known)
@@ -195,7 +195,7 @@ def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
     """Hide a memory, or take a hidden one back: to be confirmed, if it has to be."""
     memory = steps_revisions.open_memory(tx, id, hold=True)
     _check_trust(memory, origin, "ask the user to run the command at a terminal")
-    allowed = IN_USE if status == "hidden" else ("hidden",)
+    allowed = STATUSES_IN_USE if status == "hidden" else ("hidden",)
     if memory.status not in allowed:
         raise InvalidInput(f"the memory is {memory.status}", where=memory.address)
     changes: dict[str, Json] = {
@@ -268,7 +268,7 @@ def _read(tx: Tx, id: str) -> Memory:
 CLEAR = "clear"
 """The operation under which a clearing is kept, to be undone."""
 
-_CLEARABLE = (*IN_USE, "quarantined")
+_CLEARABLE = (*STATUSES_IN_USE, "quarantined")
 """What a clearing hides; what was hidden or superseded before is left as it is."""
 
 _CLEARED = {"memories": "memory", "episodes": "episode", "procedures": "procedure"}

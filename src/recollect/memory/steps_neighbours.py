@@ -142,20 +142,15 @@ def end_contradictions(tx: Tx, memory: str, now: int) -> None:
 
 def anchor(tx: Tx, memory: str, known: Sequence[PinnedClaim], now: int) -> None:
     """Pin a memory to what was seen of its claims just now; what was not seen stays as it was."""
-    held = {}
-    for row in freshness_sql.load_claims(tx, [memory]).get(memory, ()):
-        seen = PinnedClaim._make(getattr(row, name) for name in PinnedClaim._fields)
-        held[_place(seen)] = seen
-    held |= {_place(item): item for item in known if item.blob or _place(item) not in held}
+    stored = map(freshness_sql.claim_of, freshness_sql.load_claims(tx, [memory]).get(memory, ()))
+    held = {item.target: item for item in stored}
+    held |= {item.target: item for item in known if item.blob or item.target not in held}
     replace_claims(tx, memory, list(held.values()), now)
 
 
 def replace_claims(tx: Tx, memory: str, known: Sequence[PinnedClaim], now: int) -> None:
-    """Pin a memory to what was seen of its claims just now, and to nothing else."""
-    rows = [
-        freshness_sql.ClaimRow(memory=memory, position=position, **item._asdict())
-        for position, item in enumerate(known)
-    ]
+    """Pin a memory to the claims seen just now, and to nothing else."""
+    rows = [freshness_sql.make_row(memory, place, item) for place, item in enumerate(known)]
     freshness_sql.replace_claims(tx, memory, rows, now)
 
 

@@ -111,7 +111,7 @@ def _moves(tree: ClaimTree, seen: Sequence[freshness_sql.ClaimRow]) -> list[Move
 def _at_new_place(tree: ClaimTree, row: freshness_sql.ClaimRow) -> freshness_sql.ClaimRow:
     """Return a claim at its new place, pinned to the code there."""
     pinned = tree.pin([Claim(row.moved_to, row.symbol, row.line, row.kind, given=True)])
-    return freshness_sql.ClaimRow(row.memory, row.position, *pinned[0]) if pinned else row
+    return freshness_sql.make_row(row.memory, row.position, pinned[0]) if pinned else row
 
 
 def _follow(tx: Tx, moves: Sequence[Move], now: int) -> list[freshness_sql.ClaimRow]:

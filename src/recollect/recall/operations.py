@@ -135,7 +135,7 @@ def answer_question(context: Context, question: steps.RecallQuestion, now: int) 
     indexed = reindex_outdated(context)
     if embedder and embedder.local:
         for space in context.present_spaces():
-            index_steps.embed_recent(space, embedder, now)
+            index_steps.embed_recent(space, embedder, now, steps_reindex.load_texts)
     found = context.read_both(lambda txs: steps.recall(txs, question, now, embedder))
     if indexed:
         found.notes += (f"{indexed} records of an earlier version were indexed again first",)
@@ -214,7 +214,10 @@ def make_vectors(context: Context) -> int:
     if context.progress:
         missing = sum(space.read(index_steps.measure_coverage).unembedded for space in spaces)
         advance = context.progress_of("meaning", missing)
-    return sum(index_steps.embed_missing(space, embedder, now, tell=advance) for space in spaces)
+    return sum(
+        index_steps.embed_missing(space, embedder, now, steps_reindex.load_texts, advance)
+        for space in spaces
+    )
 
 
 def _may_be_shown(hit: Hit) -> bool:

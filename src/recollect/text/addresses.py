@@ -1,19 +1,18 @@
-"""`memory://` addresses: which exist, what they name, and what a name may be.
+"""Parse, format and check `memory://` addresses.
 
     memory://root                             the summary that is injected
     memory://root/MEMORY.md                   the curated memory
     memory://root/skills/<slug>/SKILL.md      a skill
     memory://session/<id>                     a conversation
     memory://session/<id>/messages/<a>-<b>    some of its messages
-    memory://task/<slug>[/<path>]             what belongs to a task
+    memory://task/<slug>[/<path>]             a task and its artifacts
     memory://scratch/<key>                    a value under its key
     memory://ledger/<agent>, memory://handoff/<id>, memory://notes, memory://continuity
     memory://m-…, memory://e-…, memory://p-…  a memory, an episode, a procedure
     memory://m-…@2                            the second revision of a memory
 
-A name says what it may hold, not what it may not: letters, digits, `_ - . :`, no dot in front.
-No traversal can be written with these, in no encoding. What stands at an address, and whether
-anything does, is not known here.
+Names are checked by an allow list: letters, digits, `_ - . :`, no leading dot. Path traversal
+cannot be written with these in any encoding. Whether a record exists is not checked here.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """The address in a text, or InvalidInput that says what is wrong with it."""
+    """Parse an address; raise InvalidInput with the reason if it is malformed."""
     if text[: len(SCHEME)].lower() != SCHEME:
         raise _refusal("an address begins with memory://", text)
     if len(text) > LONGEST_ADDRESS:
@@ -81,7 +80,7 @@ def parse_address(text: str) -> Address:
 
 
 def format_address(address: Address) -> str:
-    """The address as text; `parse` gives the same address back."""
+    """Return the address as text; `parse_address` is the inverse."""
     kind, name, path, first, last, revision = address
     if kind == "messages":
         text = f"session/{name}/messages/{first}-{last}"
@@ -105,12 +104,12 @@ def split_revision(name: str) -> tuple[str, int]:
 
 
 def check_key(key: str) -> str:
-    """A scratch key, session id or agent's name: a name, not a path."""
+    """Check a scratch key, session id or agent name: a name, not a path."""
     return _check_name(_composed(key), "a key", key)
 
 
 def check_slug(slug: str) -> str:
-    """The kebab-case name of a task or skill."""
+    """Check the kebab-case name of a task or skill."""
     words = slug.split("-")
     good = all(word and all(map(_is_letter, word)) for word in words)
     if len(slug) > LONGEST_SLUG or slug != slug.casefold() or not good:
@@ -121,7 +120,7 @@ def check_slug(slug: str) -> str:
 
 
 def slugify(title: str) -> str:
-    """The slug of a title: `Add OAuth 2 (Google)` is `add-oauth-2-google`."""
+    """Return the slug of a title: `Add OAuth 2 (Google)` becomes `add-oauth-2-google`."""
     from unicodedata import normalize
 
     bare = "".join(c for c in normalize("NFKD", title[:1000]) if not "\u0300" <= c <= "\u036f")
@@ -136,7 +135,7 @@ def slugify(title: str) -> str:
 
 
 def _unescaped(rest: str, text: str) -> str:
-    """Clients may escape letters beyond ASCII. Nothing in ASCII needs it: `%2e` is an attack."""
+    """Decode percent escapes of non-ASCII letters. ASCII needs none: `%2e` is an attack."""
     if "%" not in rest:
         return _composed(rest)
     try:
@@ -151,8 +150,8 @@ def _unescaped(rest: str, text: str) -> str:
 
 
 def _composed(text: str) -> str:
-    """Typed and decomposed accents are the same name. (What is too long is refused anyway, and
-    composing piled accents takes quadratic time.)"""
+    """Compose accents, so that both encodings of a letter are one name. Longer texts are refused
+    anyway, and composing piled accents takes quadratic time."""
     if text.isascii() or len(text) > LONGEST_ADDRESS:
         return text
     from unicodedata import normalize
@@ -173,7 +172,7 @@ def _check_name(name: str, what: str, text: str) -> str:
 
 
 def _is_letter(char: str) -> bool:
-    """Letters and digits, and the vowel signs that are letters in the scripts of India."""
+    """Check for a letter or digit; the vowel signs of Indic scripts are letters."""
     if char < "\u0900" or char.isalnum() or "\ufe00" <= char <= "\ufe0f":
         return char.isalnum()
     from unicodedata import category
@@ -193,7 +192,7 @@ def _span(span: str, text: str) -> tuple[int, int]:
 
 
 def _is_id(name: str) -> bool:
-    """An id, or the beginning of one."""
+    """Check for an id or a prefix of one."""
     kind, hyphen, rest = name.partition("-")
     return (
         kind in _RECORDS
@@ -210,7 +209,7 @@ def _refusal(problem: str, text: str, hint: str = "") -> InvalidInput:
 
 
 def pick_unique_id(name: str, ids: Sequence[str]) -> str:
-    """The one id that begins so, or nothing; InvalidInput when somebody has to say more."""
+    """Return the only id found for a prefix, or an empty string; raise InvalidInput for several."""
     if len(ids) > 1:
         hint = ", ".join(ids[:5])
         raise InvalidInput(f"several records begin with {name!r}", where=name, hint=hint)
