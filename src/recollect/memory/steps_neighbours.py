@@ -154,10 +154,6 @@ def replace_claims(tx: Tx, memory: str, known: Sequence[PinnedClaim], now: int) 
     freshness_sql.replace_claims(tx, memory, rows, now)
 
 
-def _place(known: PinnedClaim) -> tuple[str, str, int, str]:
-    return known.path, known.symbol, known.line, known.kind
-
-
 def link(tx: Tx, source: str, relation: str, targets: Sequence[str], why: str, now: int) -> None:
     """Connect a memory with others."""
     reason = redaction.redact(why)
