@@ -220,7 +220,7 @@ def test_clearing_hides_what_was_learned_and_is_taken_back(mem: Mem) -> None:
     assert mem.memories.undo_clear()[1:] == (4, 0)
     assert (mem.list(), mem.episodes.list(), mem.procedures.list(), mem.briefing().text) == before
     assert {hit.status for hit in mem.recall("build make secrets release")} == {"active"}
-    with pytest.raises(recollect.NotFound, match="no clearing to undo"):
+    with pytest.raises(recollect.NotFound, match="no `clear` to undo"):
         mem.memories.undo_clear()
 
 

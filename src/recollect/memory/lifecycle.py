@@ -196,7 +196,7 @@ def _last_alive(memory: Memory) -> int:
 def rate_usefulness(helped: int, wrong: int, stale: int) -> float:
     """Return the factor of a memory's rank for its feedback: 1 without any, from 0.5 to 1.5.
 
-    Staleness counts half of wrongness: it was right once, and its freshness is checked besides.
+    Staleness counts half of wrongness: it was right once, and its freshness is checked too.
     """
     verdicts = helped + wrong + stale
     return 1.0 + 0.5 * (helped - wrong - 0.5 * stale) / (verdicts + _CALM)

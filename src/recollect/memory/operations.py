@@ -1,4 +1,4 @@
-"""Operations on memories: learn, recall, show, list."""
+"""Operations on memories: learn, list, change, hide, prune, clear."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class MemoryFields(TypedDict, total=False):
 def learn(
     context: Context, text: str, kind: str = "fact", **fields: Unpack[MemoryFields]
 ) -> Learned:
-    """Keep a statement for later conversations; the same text again reinforces it.
+    """Save a memory. Saving the same text again strengthens it.
 
     text: one statement, as you would tell a colleague
     kind: policy, pitfall, architecture, solution, workflow, decision, pattern, preference,
@@ -116,7 +116,7 @@ def list_memories(
     offset: int = 0,
     as_of: str = "",
 ) -> tuple[Memory, ...]:
-    """The memories in use, or those believed at another time, newest first.
+    """List the memories in use, or those believed at another time, newest first.
 
     kind: only this kind
     layer: only this layer: session, task, project or user
@@ -242,7 +242,7 @@ def undo(context: Context, id: str) -> Memory:
 
 
 def remember(context: Context, id: str) -> Memory:
-    """Reinforce a memory: its clock of decay begins anew.
+    """Reinforce a memory: its clock of decay starts anew.
 
     id: the memory's id, or the beginning of it
 
@@ -279,7 +279,7 @@ def restore(context: Context, id: str) -> Memory:
 
 
 def feedback(context: Context, id: str, verdict: str, session: str = "") -> steps_lifecycle.Judged:
-    """Say what came of a memory that was used; it counts in ranking.
+    """Rate a memory that was used; it counts in ranking.
 
     id: the memory's id, or the beginning of it
     verdict: helped, wrong or stale
@@ -328,7 +328,7 @@ def clear_memories(context: Context, apply: bool = False) -> steps_lifecycle.Cle
 
 
 def undo_clear(context: Context) -> steps_lifecycle.Returned:
-    """Take back the last clearing: what it hid is in use again, each as it was.
+    """Undo the last `clear`: what it hid is in use again, each as it was.
 
     Example: recollect clear undo
     """
@@ -348,7 +348,7 @@ def memory_history(context: Context, id: str) -> tuple[Memory, ...]:
 
 
 def for_file(context: Context, path: str, limit: int = 20) -> tuple[Memory, ...]:
-    """What applies to a file: memories whose scope takes it in, the most specific first.
+    """List the memories that apply to a file, the most specific first.
 
     path: a path inside the project
     limit: at most so many
@@ -368,7 +368,7 @@ def for_file(context: Context, path: str, limit: int = 20) -> tuple[Memory, ...]
 
 
 def add_discovery(context: Context, fact: str, confidence: float = 0.8) -> Learned:
-    """Keep a fact about the codebase.
+    """Save a fact about the codebase.
 
     fact: what was found out
     confidence: how sure you are, from 0 to 1
@@ -381,7 +381,7 @@ def add_discovery(context: Context, fact: str, confidence: float = 0.8) -> Learn
 def add_solution(
     context: Context, error: str, solution: str, examples: Sequence[str] = ()
 ) -> Learned:
-    """Keep an error with its fix.
+    """Save an error with its fix.
 
     error: what went wrong
     solution: what helps
@@ -401,7 +401,7 @@ def add_solution(
 def add_pattern(
     context: Context, pattern: str, confidence: float = 0.8, examples: Sequence[str] = ()
 ) -> Learned:
-    """Keep a convention of the code.
+    """Save a convention of the code.
 
     pattern: how things are done here
     confidence: how sure you are, from 0 to 1
@@ -418,7 +418,7 @@ def _tend(
     work: steps_lifecycle.Work[steps_lifecycle.Result],
     write: bool = True,
 ) -> steps_lifecycle.Result:
-    """Do work in the space that has the memory."""
+    """Run work in the space that has the memory."""
     id = id.removeprefix("memory://")
     write_recalls(context)
     for space in (context.project_space, context.user_space):
@@ -455,8 +455,8 @@ def _save_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
 
 
 def _list_open(tx: Tx, where: Mapping[str, str], limit: int, at: int = 0) -> list[Memory]:
-    """Open memories with these values, newest first, hidden ones only where they are asked for;
-    or those that were believed at a time."""
+    """Return open memories with these values, newest first, hidden ones only when asked for; or
+    those believed at a time."""
     if at:
         return sql.list_valid_at(tx, where, at, limit)
     return sql.list_open(tx, where, limit, without="" if "status" in where else "hidden")

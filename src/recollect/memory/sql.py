@@ -77,7 +77,7 @@ class MemoryRow(NamedTuple):
 
 
 def load_memory(row: Row | MemoryRow) -> Memory:
-    """The memory that a row holds."""
+    """Return the memory in a row."""
     fields = list(row)
     for place in _JSON:
         fields[place] = load_json(fields[place])
@@ -115,10 +115,10 @@ def update(tx: Tx, memory: str, changes: Mapping[str, Json]) -> None:
     set_columns(tx, "memories", memory, changes)
 
 
-def get(tx: Tx, memory: str, hold: bool = False) -> Memory | None:
-    """Return a memory by its whole id; with `hold`, nobody else changes it until the commit."""
-    lock = tx.for_update if hold else ""
-    row = tx.one(f"{_SELECT} AND id = :id {lock}", {"id": memory})
+def get(tx: Tx, memory: str, lock: bool = False) -> Memory | None:
+    """Return a memory by its whole id; with `lock`, it is locked until the commit."""
+    clause = tx.for_update if lock else ""
+    row = tx.one(f"{_SELECT} AND id = :id {clause}", {"id": memory})
     return load_memory(row) if row else None
 
 
@@ -267,8 +267,8 @@ def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
 
 
 def find_open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
-    """The open memories with this digest in this kind, layer and owner, one for each scope, oldest
-    first; held until the commit."""
+    """Return the open memories with this digest in this kind, layer and owner, one for each
+    scope, oldest first; held until the commit."""
     rows = tx.run(
         f"{_SELECT} AND layer = :layer AND owner = :owner AND kind = :kind AND digest = :digest "
         f"AND valid_to = {FOREVER} ORDER BY first_seen, id {tx.for_update}",
@@ -286,11 +286,11 @@ def list_chain(tx: Tx, root: str) -> list[Memory]:
     return sorted(found, key=lambda memory: (memory.revision, memory.valid_from, memory.id))
 
 
-def find_open_in_chain(tx: Tx, root: str, hold: bool = False) -> Memory | None:
+def find_open_in_chain(tx: Tx, root: str, lock: bool = False) -> Memory | None:
     """Return the memory that is still believed among those that share a root."""
-    lock = tx.for_update if hold else ""
+    clause = tx.for_update if lock else ""
     row = tx.one(
-        f"{_SELECT} AND root = :root AND valid_to = {FOREVER} ORDER BY id LIMIT 1 {lock}",
+        f"{_SELECT} AND root = :root AND valid_to = {FOREVER} ORDER BY id LIMIT 1 {clause}",
         {"root": root},
     )
     return load_memory(row) if row else None
@@ -322,7 +322,7 @@ def list_valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list
 
 
 def list_strongest(tx: Tx, kind: str, limit: int, owners: Sequence[str]) -> list[Memory]:
-    """Active memories of a kind that these owners see, the most recently reinforced first."""
+    """Return active memories of a kind that these owners see, the last reinforced first."""
     seen, params = visible_to(owners)
     rows = tx.run(
         f"{_SELECT} AND kind = :kind AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
@@ -333,7 +333,7 @@ def list_strongest(tx: Tx, kind: str, limit: int, owners: Sequence[str]) -> list
 
 
 def list_open_ids(tx: Tx) -> list[str]:
-    """The ids of all open memories."""
+    """Return the ids of all open memories."""
     sql = f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} ORDER BY id"
     return [row[0] for row in tx.run(sql)]
 
@@ -348,7 +348,8 @@ def has_owned(tx: Tx) -> bool:
 
 
 def list_scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:
-    """Id and scope of every open memory in use that has a scope and that these owners see."""
+    """Return id and scope of every open memory in use that has a scope and that these owners
+    see."""
     seen, params = visible_to(owners)
     return tx.run(
         f"SELECT id, scope FROM memories WHERE space = :space AND valid_to = {FOREVER} "
@@ -358,7 +359,7 @@ def list_scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:
 
 
 def list_in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
-    """Active memories that these owners see, newest first."""
+    """Return active memories that these owners see, newest first."""
     seen, params = visible_to(owners)
     rows = tx.run(
         f"{_SELECT} AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
@@ -369,7 +370,7 @@ def list_in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
 
 
 def find_ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
-    """The ids of the newest open memories in use whose scope is this JSON."""
+    """Return the ids of the newest open memories in use whose scope is this JSON."""
     rows = tx.run(
         f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
         "AND scope <> '[]' AND status IN ('active', 'proposed') AND scope = :scope "
@@ -382,7 +383,7 @@ def find_ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
 def list_open(
     tx: Tx, where: Mapping[str, str], limit: int, offset: int = 0, without: str = ""
 ) -> list[Memory]:
-    """Open memories that have these column values, newest first; `without` one status."""
+    """Return open memories with these column values, newest first; `without` one status."""
     chosen = "".join(f" AND {name} = :{name}" for name in where)
     rows = tx.run(
         f"{_SELECT}{chosen} AND valid_to = {FOREVER} AND status <> :without "

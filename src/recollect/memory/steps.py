@@ -185,7 +185,7 @@ def _kept(
 
 
 def _still_open(tx: Tx, id: str) -> Memory | None:
-    memory = sql.get(tx, id, hold=True)
+    memory = sql.get(tx, id, lock=True)
     return memory if memory and memory.valid_to == FOREVER else None
 
 

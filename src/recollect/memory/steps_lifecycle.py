@@ -31,8 +31,8 @@ PAGE = 5_000
 
 
 class Pruned(NamedTuple):
-    """What pruning hides, with the reason of each; `applied` says whether it was done, and
-    `kept` how many stay because somebody more trusted stated them."""
+    """The memories that pruning hides, with reasons; `applied` says whether it was done, `kept`
+    counts those that stay because a more trusted writer stated them."""
 
     memories: tuple[lifecycle.Hiding, ...]
     applied: bool
@@ -56,7 +56,7 @@ def confirm(tx: Tx, id: str, origin: str, now: int, known: Sequence[PinnedClaim]
             where=id,
             hint="run `recollect confirm ID` at a terminal",
         )
-    old = steps_revisions.open_memory(tx, id, hold=True)
+    old = steps_revisions.open_memory(tx, id, lock=True)
     if old.label == "user" and old.status == "active":
         sql.update(tx, old.id, {"last_confirmed": now, "last_reinforced": now})
         steps_neighbours.anchor(tx, old.id, known, now)
@@ -83,7 +83,7 @@ def correct(
     known: Sequence[PinnedClaim] = (),
 ) -> Memory:
     """Make a revision with another text; the one before stays in the history."""
-    old = steps_revisions.open_memory(tx, id, hold=True)
+    old = steps_revisions.open_memory(tx, id, lock=True)
     new = prepared.row
     _check_trust(
         old, new.label, "learn it as a memory of its own; a person can decide between them"
@@ -112,7 +112,7 @@ def correct(
 
 def set_scope(tx: Tx, id: str, scope: Sequence[str], origin: str, now: int) -> Memory:
     """Make a revision that applies to other files."""
-    old = steps_revisions.open_memory(tx, id, hold=True)
+    old = steps_revisions.open_memory(tx, id, lock=True)
     _check_trust(old, origin, "ask the user to run the command at a terminal")
     if globs.same_scopes(old.scope, scope):
         raise InvalidInput(
@@ -148,7 +148,7 @@ def undo_change(
     tx: Tx, earlier: Memory, origin: str, now: int, known: Sequence[PinnedClaim] = ()
 ) -> Memory:
     """Make a revision that says again what the one before the current one said."""
-    old = steps_revisions.open_memory(tx, f"{earlier.id}@{earlier.revision + 1}", hold=True)
+    old = steps_revisions.open_memory(tx, f"{earlier.id}@{earlier.revision + 1}", lock=True)
     _check_trust(old, origin, "ask the user to run the command at a terminal")
     before = steps_revisions.make_row(earlier)
     row = steps_revisions.make_row(old)._replace(
@@ -192,8 +192,8 @@ def _check_trust(memory: Memory, origin: str, hint: str) -> None:
 
 
 def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
-    """Hide a memory, or take a hidden one back: to be confirmed, if it has to be."""
-    memory = steps_revisions.open_memory(tx, id, hold=True)
+    """Hide a memory, or restore a hidden one, which may have to be confirmed again."""
+    memory = steps_revisions.open_memory(tx, id, lock=True)
     _check_trust(memory, origin, "ask the user to run the command at a terminal")
     allowed = STATUSES_IN_USE if status == "hidden" else ("hidden",)
     if memory.status not in allowed:
@@ -212,7 +212,7 @@ def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
 
 def reinforce(tx: Tx, id: str, now: int) -> Memory:
     """Add a reinforcement, and restart the clock of decay."""
-    memory = steps_revisions.open_memory(tx, id, hold=True)
+    memory = steps_revisions.open_memory(tx, id, lock=True)
     changes = {
         "reinforcement": memory.reinforcement + 1,
         "last_reinforced": now,
@@ -228,7 +228,7 @@ def judge(tx: Tx, id: str, verdict: str, session: str, now: int) -> Judged:
         raise InvalidInput(
             f"{verdict!r} is not a verdict", where="verdict", hint=f"one of: {', '.join(VERDICTS)}"
         )
-    memory = steps_revisions.open_memory(tx, id, hold=True)
+    memory = steps_revisions.open_memory(tx, id, lock=True)
     changes: dict[str, Json] = {"failures": memory.failures + 1}
     if verdict == "helped":
         changes = {"successes": memory.successes + 1, "last_reinforced": now}
@@ -286,7 +286,7 @@ class Cleared(NamedTuple):
 
 
 class Returned(NamedTuple):
-    """How many came back, and how many were left because somebody changed them since."""
+    """Counts of what came back, and of what was left because it was changed since."""
 
     undo: str
     returned: int
@@ -319,13 +319,13 @@ def undo_clear(tx: Tx, origin: str) -> Returned:
     again since stays as it is now."""
     if origin != "user":
         raise Refused(
-            "only a person can take a clearing back",
+            "only a person can undo `clear`",
             where="clear undo",
             hint="run `recollect clear undo` at a terminal",
         )
     last = undo_sql.find_latest(tx, CLEAR)
     if last is None:
-        raise NotFound("there is no clearing to undo", where="clear undo")
+        raise NotFound("there is no `clear` to undo", where="clear undo")
     returned = changed = 0
     for table, hidden in json.loads(last.body).items():
         still = undo_sql.find_with_status(tx, table, ("hidden",))

@@ -1,8 +1,8 @@
-"""Revise: what a new statement does to those that are there already.
+"""Find the memories that a new statement changes, contradicts or repeats.
 
-A changed value becomes a new version; the opposite is linked and shown; what says almost the same
-is shown to the writer and never merged behind its back. Nobody less trusted replaces anything, and
-nothing that is said of other files does.
+A statement with another value takes the place of the old one; the opposite is linked and shown;
+near-duplicates are shown to the writer and never merged silently. A less trusted statement replaces
+nothing, and neither does one for other files.
 """
 
 from __future__ import annotations
@@ -80,8 +80,7 @@ def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
 
 
 def _may_be_related(memory: sql.Statement, subject: str, words: frozenset[str]) -> bool:
-    """A quick look: what says the same, the opposite or another value shares most of its words,
-    or is about the same subject."""
+    """Check quickly whether two statements share enough words or both have a subject."""
     if subject and memory.subject:
         return True
     return (
@@ -105,8 +104,8 @@ def _candidates(tx: Tx, row: sql.MemoryRow) -> list[sql.Statement]:
 
 
 def pick_rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float = 1.0) -> list[str]:
-    """The stems by which neighbours are looked up: in a large store, those that tell most. After
-    the `least` number of them none that more than a `share` of all entries holds."""
+    """Return the stems to look neighbours up by: in a large store, the rarest. After the
+    `least` number of them, none that more than a `share` of all entries holds."""
     entries = tx.frequencies(()).entries
     if entries < LARGE:
         return list(stems)
@@ -116,7 +115,7 @@ def pick_rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float 
 
 
 def _may_replace(row: sql.MemoryRow, memory: sql.Statement) -> bool:
-    """Only an active statement of at least the same trust takes another's place."""
+    """Check whether a statement may replace another: it is active and at least as trusted."""
     trusted = ORIGINS.index(row.label) <= ORIGINS.index(memory.label)
     return trusted and (row.status == "active" or memory.status == row.status)
 

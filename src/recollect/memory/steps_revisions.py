@@ -19,14 +19,14 @@ from ..types.records import FOREVER, Memory
 from . import sql
 
 
-def find(tx: Tx, name: str, hold: bool = False) -> Memory | None:
+def find(tx: Tx, name: str, lock: bool = False) -> Memory | None:
     """Return the memory with this id, this alias, or the beginning of one; None without any."""
-    memory = sql.get(tx, name, hold)
+    memory = sql.get(tx, name, lock)
     if memory is None:
         id = sql.find_alias(tx, name) or addresses.pick_unique_id(
             name, sql.find_ids_starting_with(tx, name)
         )
-        memory = sql.get(tx, id, hold) if id else None
+        memory = sql.get(tx, id, lock) if id else None
     return memory
 
 
@@ -51,14 +51,14 @@ def find_revision(tx: Tx, name: str, revision: int) -> Memory | None:
     return earlier
 
 
-def open_memory(tx: Tx, name: str, hold: bool = False) -> Memory:
+def open_memory(tx: Tx, name: str, lock: bool = False) -> Memory:
     """Return the memory that is believed: the one with this id or the beginning of it, or the one
     that took its place. `m-4k9w2c@2` means: while it is at revision 2.
 
-    With `hold`, nobody else changes it until the commit.
+    With `lock`, its row is locked until the commit.
     """
     id, revision = addresses.split_revision(name.removeprefix(addresses.SCHEME))
-    memory = find(tx, id, hold)
+    memory = find(tx, id, lock)
     if memory is None:
         raise NotFound(
             "there is no such memory", where=id, hint="`recollect list` shows what there is"
@@ -67,7 +67,7 @@ def open_memory(tx: Tx, name: str, hold: bool = False) -> Memory:
         raise changed_meanwhile(memory, revision)
     if memory.valid_to == FOREVER:
         return memory
-    return sql.find_open_in_chain(tx, memory.root, hold) or memory
+    return sql.find_open_in_chain(tx, memory.root, lock) or memory
 
 
 def changed_meanwhile(memory: Memory, revision: int) -> Conflict:

@@ -118,7 +118,7 @@ def _follow(tx: Tx, moves: Sequence[Move], now: int) -> list[freshness_sql.Claim
     """Write what moved; return the claims that were followed."""
     followed: list[freshness_sql.ClaimRow] = []
     for move in moves:
-        memory = sql.get(tx, move.memory, hold=True)
+        memory = sql.get(tx, move.memory, lock=True)
         if memory is None or memory.valid_to != FOREVER or not _still_claimed(tx, move):
             continue
         before = steps_revisions.make_row(memory)
