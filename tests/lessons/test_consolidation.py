@@ -442,7 +442,9 @@ class Failing:
         self._count()
         return self._tx.match(stems, limit, where, params, exact=exact, vectors=vectors)
 
-    def filter_entries(self, entries: Sequence[int], where: str, params: Params) -> list[IndexMatch]:
+    def filter_entries(
+        self, entries: Sequence[int], where: str, params: Params
+    ) -> list[IndexMatch]:
         self._count()
         return self._tx.filter_entries(entries, where, params)
 
