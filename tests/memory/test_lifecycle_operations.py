@@ -8,7 +8,7 @@ import pytest
 
 import recollect
 from recollect.memory.lifecycle import compute_strength
-from recollect.text.dates import format_iso
+from recollect.text.display import format_time
 from tests.conftest import Clock
 
 Mem = recollect.Recollect
@@ -29,7 +29,7 @@ def test_a_changed_value_is_current_and_the_old_one_is_history(mem: Mem, clock: 
     assert texts(mem.memories.history(old.id)) == [
         "The project runs on PostgreSQL 14", "The project runs on PostgreSQL 16",
     ]  # fmt: skip
-    day = format_iso(before + 1)
+    day = format_time(before + 1)
     assert texts(mem.recall("postgresql", as_of=day)) == ["The project runs on PostgreSQL 14"]
     first, second = mem.memories.history(new.id)
     assert first.valid_to == second.valid_from or first.valid_to <= second.valid_from

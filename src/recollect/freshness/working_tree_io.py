@@ -112,10 +112,6 @@ class WorkTree:
 
     # ---------------------------------------------------------------- what is claimed
 
-    def has_symbol(self, path: str, symbol: str) -> bool:
-        """Check whether a file defines a symbol or, if it cannot be parsed, mentions it."""
-        return bool(_sign_of_symbol(self.text(path), path, symbol, "symbol"))
-
     def _sign(self, claim: Claim | PinnedClaim) -> str:
         """Hash the claimed part of a file; empty if the part is missing."""
         text = self.text(claim.path)

@@ -24,7 +24,7 @@ from zlib import crc32
 from ..errors import ConfigError, InvalidInput, Unavailable
 from ..fast_typing import TYPE_CHECKING, Any
 from .model.words import split_pieces, split_words
-from .vectors import ZERO_BYTE, quantise
+from .vectors import ZERO, quantise
 
 MODEL_MAGIC = b"RCSTATIC"
 MODEL_HEADER = struct.Struct("<8s4I")
@@ -119,8 +119,8 @@ class StaticModel:
         """Return the vector of a text; zero without a known word."""
         rows = [self._row(number) for number in self._numbers(text)]
         if not rows:
-            return bytes([ZERO_BYTE]) * self.dims
-        offset = ZERO_BYTE * len(rows)
+            return bytes([ZERO]) * self.dims
+        offset = ZERO * len(rows)
         return quantise([sum(column) - offset for column in zip(*rows, strict=True)])
 
     def _row(self, number: int) -> bytes:
@@ -138,12 +138,7 @@ class StaticModel:
             if len(self._rows_made) >= _REMEMBERED:
                 self._rows_made.clear()
             digest = shake_128(number.to_bytes(5, "little", signed=True)).digest(self.dims)
-            row = bytes(
-                [
-                    ZERO_BYTE + GRAM_LENGTH if byte & 1 else ZERO_BYTE - GRAM_LENGTH
-                    for byte in digest
-                ]
-            )
+            row = bytes([ZERO + GRAM_LENGTH if byte & 1 else ZERO - GRAM_LENGTH for byte in digest])
             self._rows_made[number] = row
         return row
 

@@ -29,6 +29,13 @@ _SIGNS = bytes([48 + (value > ZERO) for value in range(256)])
 _TOP = 255
 
 
+def quantise(numbers: Sequence[float]) -> bytes:
+    """Convert a direction to bytes; a component four times the mean still fits."""
+    length = sqrt(sum([x * x for x in numbers]))
+    factor = 127 / 4 * sqrt(len(numbers)) / length if length else 0.0
+    return bytes([min(max(round(x * factor), -127), 127) + ZERO for x in numbers])
+
+
 def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:
     """Return the cosine of each vector with the question.
 
@@ -73,15 +80,6 @@ def join_blocks(one: bytes, size: int, other: bytes, more: int) -> bytes:
             one[start : start + size] + other[place * more : (place + 1) * more]
             for place, start in enumerate(range(0, len(one), size))
         ]
-    )
-
-
-def drop_vector(planes: bytes, width: int, place: int) -> bytes:
-    """A block without one of its vectors. `width` is the number of planes: dimensions / 8."""
-    size = len(planes) // width
-    return b"".join(
-        planes[start : start + place] + planes[start + place + 1 : start + size]
-        for start in range(0, len(planes), size)
     )
 
 
@@ -142,13 +140,3 @@ def pick_best(scores: bytes, count: int) -> list[int]:
             place = marks.find(1, place + 1)
     found.sort(key=lambda place: -scores[place])
     return found[:count]
-
-
-ZERO_BYTE = 128
-
-
-def quantise(numbers: Sequence[float]) -> bytes:
-    """Convert a direction to bytes; a component four times the mean still fits."""
-    length = sqrt(sum([x * x for x in numbers]))
-    factor = 127 / 4 * sqrt(len(numbers)) / length if length else 0.0
-    return bytes([min(max(round(x * factor), -127), 127) + ZERO_BYTE for x in numbers])

@@ -54,7 +54,6 @@ def _any(*patterns: str) -> str:
 _SHARED_DASH = "[fgGijkLlnNOpRsSvZ#0-9]*"
 _OF_SMB = rf"\\*[\"']?[^\s%\"'$]{{1,64}}%{_VALUE}"
 _OF_ORACLE = r"\s[\"']?[\w$#.]{1,64}/(?![$&])([^\s\"'@/]{3,64})"
-_ZIP = r"(?:(?<![\w.-])|(?<=\bun))"
 _FLAGS = r"(?:\s{1,4}-\w{1,8}(?:\s\d{1,2})?){1,6}"
 _TO_PIPE = r"(?=[^\n|]{0,300}\|[^\n|;]{0,200}?(?:chpasswd|sudo|-stdin))"
 _ECHO = "echo" + _TO_PIPE

@@ -108,16 +108,6 @@ class _Period(NamedTuple):
     grain: str
 
 
-def format_iso(us: int) -> str:
-    """Format a time in UTC as `2026-11-14T10:30:00Z`, clamped to the range of the calendar."""
-    from datetime import datetime, timedelta
-
-    epoch, tick = datetime(1970, 1, 1), timedelta(microseconds=1)
-    earliest, latest = datetime.min, datetime.max.replace(microsecond=0)
-    held = max((earliest - epoch) // tick, min(us, (latest - epoch) // tick))
-    return (epoch + held * tick).isoformat() + "Z"
-
-
 def replace_relative_dates(text: str, now_us: int) -> str:
     """Replace relative dates by absolute ones, except in code, quotes and identifiers."""
 

@@ -25,7 +25,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from hashlib import sha256
 
 from ..errors import InvalidInput
 from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -365,15 +364,21 @@ def duplicate_call_error(call: ToolCall) -> InvalidInput:
 
 def body_digest(body: str) -> str:
     """Hash the body of a message."""
+    from hashlib import sha256  # a hook that hashes nothing need not load OpenSSL
+
     return sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def chain_hash(previous: str, seq: int, role: str, origin: str, at: int, body_digest: str) -> str:
+def chain_hash(previous: str, seq: int, role: str, origin: str, at: int, digest: str) -> str:
     """Hash a message at its position: the previous hash, role, origin and body."""
-    line = f"{previous}\n{seq}\n{role}\n{origin}\n{at}\n{body_digest}"
+    from hashlib import sha256  # a hook that hashes nothing need not load OpenSSL
+
+    line = f"{previous}\n{seq}\n{role}\n{origin}\n{at}\n{digest}"
     return sha256(line.encode()).hexdigest()
 
 
 def text_digest(text: str) -> str:
     """Hash a text, ignoring case and white space."""
+    from hashlib import sha256  # a hook that hashes nothing need not load OpenSSL
+
     return sha256(" ".join(text.casefold().split()).encode("utf-8", "replace")).hexdigest()

@@ -16,10 +16,10 @@ import re
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
 
+from ...fast_typing import NamedTuple
 from ...text import inflection, terms
-from .glossary import GLOSSARY
+from . import glossary
 
 _WORD = re.compile(
     r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
@@ -32,11 +32,11 @@ LONGEST_WORD = 40
 def split_words(text: str) -> list[str]:
     """Return the words of a text in order, without accents, in lower case."""
     if not text.isascii():
-        text = _without_accents(text)
+        text = _strip_accents(text)
     return [word.lower() for word in _WORD.findall(text) if len(word) <= LONGEST_WORD]
 
 
-def _without_accents(text: str) -> str:
+def _strip_accents(text: str) -> str:
     from unicodedata import combining, normalize
 
     apart = normalize("NFD", text)
@@ -122,7 +122,7 @@ def _grams(run: str) -> list[str]:
 @cache
 def _glossary() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for line in GLOSSARY.split("\n"):
+    for line in glossary.GLOSSARY.split("\n"):
         english, *others = line.split() or [""]
         for word in others:
             key = word if _is_unspaced(word[0]) else terms.stem(terms.split_terms(word)[0])
