@@ -40,11 +40,8 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         "Save and find",
         (
             *_rows("memory.operations", ("learn", "learn", "learn")),
-            *_rows(
-                "recall.operations",
-                ("recall", "recall", "recall"),
-                ("show", "show", "show"),
-            ),
+            *_rows("recall.operations", ("recall", "recall", "recall")),
+            *_rows("briefing.operations", ("show", "show", "show")),
             *_rows("memory.operations", ("list", "list", "list_memories")),
             *_rows(
                 "memory.operations",
@@ -93,8 +90,8 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 "archive.operations",
                 ("record", "record", "record"),
                 ("sessions.list", "session list", "list_sessions"),
-                ("sessions.show", "session show", "show_session"),
             ),
+            *_rows("recall.operations", ("sessions.show", "session show", "show_session")),
             *_rows(
                 "window.operations",
                 ("sessions.recent", "session recent", "recent_messages"),

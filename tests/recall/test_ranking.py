@@ -50,16 +50,6 @@ def test_meaning_finds_what_shares_no_word() -> None:
     assert order(ASKED, [far, near]) == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("counts", "cosine", "near"),
-    [((0, 0), 0.2, False), ((0, 0), 0.5, True), ((0, 1), 0.0, True), ((), 0.0, False)],
-)
-def test_a_candidate_without_a_word_must_be_near_in_meaning(
-    counts: tuple[int, ...], cosine: float, near: bool
-) -> None:
-    assert ranking.is_near(candidate(1, counts, cosine=cosine)) is near
-
-
 def test_a_large_store_is_searched_by_meaning_only_if_words_do_not_suffice() -> None:
     telling, common = candidate(1, (1, 0)), candidate(2, (0, 1))
     assert ranking.needs_meaning(ASKED, [telling], ranking.SMALL)

@@ -423,10 +423,21 @@ def test_a_secret_in_a_commit_message_is_not_shown(
     secret = "AKIA" + "Q3J5K7M2N4P6R8T1"
     monkeypatch.setattr(
         window_operations,
-        "git_trees",
+        "read_tree_lines",
         lambda _: window_steps.TreeLines((f"abc1234 add {secret}",), ()),
     )
     talk(mem, 10)
     mem.prepare("s-1", 20_000)
     assert secret not in texts(mem.sessions.overflow("s-1"))
     assert secret not in mem.scratch.retrieve("session_progress").text
+
+
+def test_a_second_trim_replaces_the_summary_that_the_session_shows(mem: Mem) -> None:
+    talk(mem, 20)
+    mem.sessions.trim("s-1")
+    first = mem.sessions.show("s-1").session
+    mem.sessions.trim("s-1")
+    second = mem.sessions.show("s-1").session
+    assert first and second and first.window_from < second.window_from
+    assert first.summary != second.summary
+    assert f"messages/1-{second.window_from - 1}" in second.summary

@@ -164,7 +164,7 @@ def test_a_folder_is_read_whole_or_not_at_all(mem: Mem, tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("{", "not JSON"),
-        ('{"id": "sem-1"}', "says what holds"),
+        ('{"id": "sem-1"}', "the pattern is empty"),
         ('{"pattern": "x", "links": [{"to": "y", "relation": "hates"}]}', "none of"),
         ("7", "expected a JSON object"),
     ],

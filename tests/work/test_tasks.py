@@ -223,7 +223,7 @@ def test_a_gate_event_survives_its_line(event: GateEvent) -> None:
 
 
 def test_a_line_that_is_no_event_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="this is no event"):
+    with pytest.raises(InvalidInput, match="this is not an event"):
         parse_event("{")
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ..archive import sql as archive_sql
 from ..archive import steps as archive_steps
+from ..capture import sentences
 from ..capture import steps as capture_steps
 from ..context import Progress as Progress
 from ..errors import InvalidInput, NotFound, Unavailable
@@ -273,7 +274,9 @@ class _TranscriptImport:
             entry = entry._replace(origin="import")
         try:
             prepared = archive_steps.prepare(
-                archive_steps.Incoming(entry.message, entry.origin, entry.pasted),
+                archive_steps.Incoming(
+                    entry.message, entry.origin, entry.pasted, sentences.untyped
+                ),
                 entry.message.at or self._how.clock(),
             )
         except InvalidInput as error:

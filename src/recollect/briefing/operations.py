@@ -9,12 +9,14 @@ from ..archive import steps_sessions as archive_steps_sessions
 from ..context import Context, new_id
 from ..errors import InvalidInput, StoreError
 from ..freshness import steps as freshness_steps
+from ..memory import operations as memory_operations
 from ..memory import steps_verify as memory_steps_verify
 from ..recall import operations as recall_operations
+from ..recall import steps_show as recall_steps_show
 from ..secrets import redaction
 from ..types.records import Hit
 from ..window import steps_contexts as window_steps_contexts
-from . import steps
+from . import steps, steps_pages
 
 
 def make_briefing(
@@ -179,3 +181,27 @@ def verify(
         fix,
         context.clock(),
     )
+
+
+def show(context: Context, address: str) -> recall_steps_show.ShownRecord:
+    """Show one record: a memory with its history, a session, messages, a document.
+
+    address: an id or a prefix of one, or a memory:// address
+
+    Example: recollect show m-4k9w2c
+    Example: recollect show memory://session/s-1/messages/10-20
+    """
+    if address.removeprefix("memory://").partition("/")[0] != "root":
+        return recall_operations.show_record(context, address)
+    memory_operations.write_recalls(context)
+    place = recall_steps_show.parse_address(address)
+    if not place.path:
+        text = make_briefing(context).text
+    elif place.path == "MEMORY.md":
+        text = context.read_both(steps_pages.memory_md)
+    else:
+        text = context.read_both(lambda txs: steps_pages.skill_md(txs, place.path.split("/")[1]))
+    document = steps_pages.document(place, text)
+    if document is None:
+        raise recall_operations.record_not_found(address)
+    return recall_steps_show.ShownRecord(document=document)

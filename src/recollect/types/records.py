@@ -35,6 +35,10 @@ STATUSES_IN_USE = ("active", "proposed")
 CHANGES = ("learn", "confirm", "correct", "verify", "scope", "undo")
 """What made a revision of a memory."""
 
+IN_USE = ("active", "proposed")
+
+"""The statuses of what is used, or waits for a person to confirm it."""
+
 ROLES = ("system", "developer", "user", "assistant", "tool")
 ORIGINS = ("system", "user", "agent", "tool", "import")
 """Where a record came in, most trusted first. A label is the least trusted origin of all inputs."""
