@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..agents.session_names import make_session_id
+from ..agents.registry import make_session_id
 from ..archive import steps as archive_steps
 from ..errors import InvalidInput
 from ..providers import formats

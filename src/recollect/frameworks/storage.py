@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..agents import operations_import as agents_operations_import
-from ..agents.session_names import make_session_id
+from ..agents.registry import make_session_id
 from ..archive import operations as archive_operations
 from ..context import new_id
 from ..types.records import Json
