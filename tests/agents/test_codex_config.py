@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.codex.settings import MCP
+from recollect.agents.codex.hooks import make_server_editor
 from recollect.errors import InvalidInput
 from recollect.types.records import Json
 from tests.agents.reading import SAMPLES
 
+SERVER = make_server_editor()
 HERE = ("/opt/recollect/bin/recollect",)
 MOVED = ("/home/dev/.local/bin/recollect",)
 REWRITTEN = {path.name: path for path in SAMPLES.glob("codex-*.config-*.toml")}
@@ -32,21 +33,21 @@ def without_ours(text: str) -> dict[str, Json]:
 def check_all(text: str, own: dict[str, Json], foreign: str = "") -> None:
     """The entry is recognised, pointed elsewhere without losing a key, and removed."""
     assert tomllib.loads(text)["mcp_servers"]["recollect"] == own
-    assert MCP.status(text, HERE) == "current"
-    assert MCP.install(text, HERE) == text
-    assert MCP.status(text, MOVED) == "stale"
-    moved = tomllib.loads(MCP.install(text, MOVED))
+    assert SERVER.status(text, HERE) == "current"
+    assert SERVER.install(text, HERE) == text
+    assert SERVER.status(text, MOVED) == "stale"
+    moved = tomllib.loads(SERVER.install(text, MOVED))
     expected = tomllib.loads(text)
     expected["mcp_servers"]["recollect"] = {**own, "command": MOVED[0]}
     assert moved == expected
-    left = MCP.remove(text)
+    left = SERVER.remove(text)
     assert "recollect" not in tomllib.loads(left).get("mcp_servers", {})
     assert without_ours(left) == without_ours(text)
     for mark in MARKS:
         assert left.count(mark) == foreign.count(mark)
-    assert MCP.remove(left) == left
-    assert MCP.status(left, HERE) == "missing"
-    assert MCP.remove(MCP.install(left, MOVED)) == left
+    assert SERVER.remove(left) == left
+    assert SERVER.status(left, HERE) == "missing"
+    assert SERVER.remove(SERVER.install(left, MOVED)) == left
 
 
 @pytest.mark.parametrize("name", sorted(REWRITTEN))
@@ -105,14 +106,14 @@ def test_our_entry_is_found_in_every_form_and_place(
 )
 def test_a_file_that_nobody_else_touched_comes_back_byte_for_byte(before: str, lead: str) -> None:
     text = before + lead
-    new = MCP.install(text, HERE)
+    new = SERVER.install(text, HERE)
     assert not any(mark in new for mark in MARKS)
-    assert MCP.remove(new) == text
+    assert SERVER.remove(new) == text
     block = '[mcp_servers.recollect]\ncommand = "/opt/recollect/bin/recollect"\nargs = ["mcp"]\n'
     old = f"{text}\n{MARKS[0]}\n{block}{MARKS[1]}\n"
-    assert MCP.status(old, HERE) == "current"
-    assert MCP.remove(old) == text
-    assert MCP.install(old, MOVED) == MCP.install(text, MOVED)
+    assert SERVER.status(old, HERE) == "current"
+    assert SERVER.remove(old) == text
+    assert SERVER.install(old, MOVED) == SERVER.install(text, MOVED)
 
 
 @pytest.mark.parametrize(
@@ -127,16 +128,16 @@ def test_a_file_that_nobody_else_touched_comes_back_byte_for_byte(before: str, l
     ],
 )
 def test_we_come_beside_servers_that_stand_in_one_line(text: str) -> None:
-    new = MCP.install(text, HERE)
+    new = SERVER.install(text, HERE)
     check_all(new, OWN)
-    assert MCP.remove(new) == text
+    assert SERVER.remove(new) == text
 
 
 def test_a_mark_that_codex_left_behind_goes_too() -> None:
     """`codex mcp remove recollect` takes our table and leaves the end mark of older versions."""
     text = f"a = 1\n\n[tui]\nx = 1\n{MARKS[1]}\n"
-    assert MCP.status(text, HERE) == "missing"
-    assert MCP.remove(text) == "a = 1\n\n[tui]\nx = 1\n"
+    assert SERVER.status(text, HERE) == "missing"
+    assert SERVER.remove(text) == "a = 1\n\n[tui]\nx = 1\n"
 
 
 @pytest.mark.parametrize(
@@ -144,4 +145,4 @@ def test_a_mark_that_codex_left_behind_goes_too() -> None:
 )
 def test_a_file_that_has_no_place_for_us_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
-        MCP.install(text, HERE)
+        SERVER.install(text, HERE)

@@ -345,7 +345,7 @@ def test_the_way_of_a_hook_imports_nothing_that_costs() -> None:
         "before = set(sys.modules)\n"
         "from recollect.agents import registry as hosts\n"
         "payload = json.loads(sys.argv[1])\n"
-        "module = hosts.hooks(hosts.recognise(payload, {}))\n"
+        "module = hosts.load_hooks(hosts.detect_agent(payload, {}))\n"
         "module.reply(module.parse(payload, {}), 'context', '')\n"
         "print(*sorted(set(sys.modules) - before))\n"
     )

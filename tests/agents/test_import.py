@@ -210,7 +210,7 @@ def test_what_was_skipped_is_said_and_why(mem: recollect.Recollect, tmp_path: Pa
     (read,) = done.transcripts
     assert read.skipped == {"mode": 1}
     assert len(read.damaged) == 1
-    assert "not a transcript" in done.passed_over[str(tmp_path / "readme.txt")]
+    assert "unknown transcript format" in done.passed_over[str(tmp_path / "readme.txt")]
 
 
 def test_secrets_do_not_come_in_with_a_transcript(mem: recollect.Recollect, tmp_path: Path) -> None:
@@ -391,7 +391,7 @@ def test_a_broken_store_of_one_agent_does_not_keep_the_others_out(
     with recollect.open(tmp_path / "work" / "one", environment=environment) as memory:
         done = memory.import_transcripts()
         assert done.messages == 1
-        assert "not an OpenCode store" in done.passed_over["opencode"]
+        assert "unknown OpenCode store" in done.passed_over["opencode"]
         assert memory.agents.init(yes=True).past == 0
 
 

@@ -249,28 +249,28 @@ def test_a_damaged_or_endless_compressed_file_is_refused(
 ) -> None:
     path = tmp_path / "rollout-1.jsonl.zst"
     path.write_bytes(b"packed")
-    with pytest.raises(InvalidInput, match="cannot be unpacked: unknown frame"):
+    with pytest.raises(InvalidInput, match="cannot be decompressed: unknown frame"):
         read("codex", path)
     monkeypatch.setattr(reader_io, "LARGEST_UNPACKED", 3 << 20)
     unpacked.append(bytes(4 << 20))
-    with pytest.raises(InvalidInput, match="when it is unpacked"):
+    with pytest.raises(InvalidInput, match="when decompressed"):
         read("codex", path)
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.zst", "t.md", "t.json"])
 def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
-    with pytest.raises(Unavailable, match="not a file"):
+    with pytest.raises(Unavailable, match="not a regular file"):
         read("codex", tmp_path / name)
     assert list(read_head(str(tmp_path / name))) == []
     if not name.endswith("zst"):
-        with pytest.raises(Unavailable, match="not a file"):
+        with pytest.raises(Unavailable, match="not a regular file"):
             detect_transcript(str(tmp_path / name))
 
 
 def test_a_device_in_place_of_a_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").symlink_to("/dev/zero")
-    with pytest.raises(Unavailable, match="not a file"):
+    with pytest.raises(Unavailable, match="not a regular file"):
         read("claude-code", tmp_path / "t.jsonl")
 
 

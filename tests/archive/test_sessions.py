@@ -58,7 +58,7 @@ def test_slash_commands_go_through_the_same_parser(mem: Mem, tmp_path: Path) -> 
     assert "word3" in run_slash(mem, "/session search word3 --mode plain")
     assert "usage: recollect session trim" in run_slash(mem, "/session trim --help")
     assert "ended s-1" in run_slash(mem, "/session end")
-    assert "nothing is remembered" in run_slash(mem, "/memory list")
+    assert "no memories yet" in run_slash(mem, "/memory list")
     for wrong in ("/session frobnicate", "/", '/session rename "', "/session trim --project /"):
         with pytest.raises(recollect.InvalidInput):
             run_slash(mem, wrong)
@@ -71,12 +71,12 @@ def test_slash_commands_about_memory_say_what_chats_are_used_to(mem: Mem) -> Non
     for word in ("enqueue", "rebuild"):
         assert run_slash(mem, f"/memory {word}") == run_slash(mem, "/consolidate")
     assert "indexed 1 record" in run_slash(mem, "/rebuild")
-    with pytest.raises(recollect.InvalidInput, match="one more word"):
+    with pytest.raises(recollect.InvalidInput, match="needs a subcommand"):
         run_slash(mem, "/memory")
     for word in ("clear", "reset"):
         assert "would be hidden: 1 memory" in run_slash(mem, f"/memory {word}")
         assert "hidden: 1 memory" in run_slash(mem, f"/memory {word} --apply")
-        assert run_slash(mem, "/memory list").startswith("nothing is remembered")
+        assert run_slash(mem, "/memory list").startswith("no memories yet")
         assert run_slash(mem, f"/memory {word} undo") == "back in use: 1"
         assert "Redis on port 6380" in run_slash(mem, "/memory list")
 

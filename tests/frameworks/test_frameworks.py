@@ -258,7 +258,7 @@ def test_processes_that_mirror_one_session_at_once_keep_their_entries_in_order(
     kept = run(at_once())
     for writer in range(4):
         assert [entry for entry in kept if entry["writer"] == writer] == entries(writer)
-    turns = [item.turn for item in FrameworkStorage(mem).below(HOST, ("p", "s"))]
+    turns = [item.turn for item in FrameworkStorage(mem).list_below(HOST, ("p", "s"))]
     assert sorted(turns) == list(range(1, 81))
 
 

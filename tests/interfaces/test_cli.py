@@ -96,7 +96,7 @@ def test_every_result_is_json_when_asked(run: Run) -> None:
     [
         (("learn", ""), "invalid_input"),
         (("learn",), "invalid_input"),
-        (("learn", "two", "words"), "invalid_input"),
+        (("show", "m-1", "m-2"), "invalid_input"),
         (("learn", "x", "--kind", "rumour"), "invalid_input"),
         (("learn", "x", "--confidence", "high"), "invalid_input"),
         (("learn", "x", "--detail", "[1]"), "invalid_input"),
@@ -155,7 +155,7 @@ def test_without_a_command_one_is_told_where_to_begin(run: Run) -> None:
     told = run().stdout
     for command in ("demo", "init", "learn", "recall"):
         assert f"\n  {command} " in told
-    assert told.endswith("recollect --help lists all of them.\n")
+    assert told.endswith("recollect --help lists all commands.\n")
     assert len(told.splitlines()) < 24
 
 
@@ -198,6 +198,18 @@ def test_help_of_memory_lists_what_chats_say(run: Run) -> None:
 def test_help_of_a_command_is_its_help(run: Run) -> None:
     assert run("help", "session", "trim").stdout == run("session", "trim", "--help").stdout
     assert run("help", "mcp").stdout.startswith("usage: recollect mcp")
+
+
+def test_a_free_text_takes_all_remaining_words(run: Run) -> None:
+    run("learn", "Redis", "listens", "on", "6380", "--kind", "reference")
+    assert "Redis listens on 6380" in run("recall", "where", "does", "Redis", "listen").stdout
+    done = run("show", "m-1", "m-2")
+    assert done.returncode == EXIT_STATUS["invalid_input"]
+    assert done.stderr.startswith("recollect: unexpected argument 'm-2'")
+
+
+def test_a_missing_argument_is_named_as_the_usage_shows_it(run: Run) -> None:
+    assert run("learn").stderr.startswith("recollect: missing argument TEXT")
 
 
 def test_help_says_what_may_be_said_without_its_name(run: Run) -> None:
@@ -269,7 +281,7 @@ def test_show_tells_all_that_is_known(run: Run) -> None:
     assert "owner: fix-login" in shown
     assert "citations: src/db.py:42" in shown
     assert "fix: clear the cache" in shown
-    assert "reinforced 1 time," in shown
+    assert "saved 1 time," in shown
 
 
 def test_a_pipe_gets_the_whole_text(run: Run) -> None:
@@ -286,7 +298,7 @@ def test_one_message_is_no_messages(run: Run) -> None:
 
 def test_redacted_types_are_named_once(run: Run) -> None:
     keys = " and ".join("AKIA" + end for end in ("Q3J5K7M2N4P6R7T2", "Q3J5K7M2N4P6R7T3"))
-    assert "kept: aws-key\n" in run("record", "s", keys).stdout
+    assert "redacted: aws-key\n" in run("record", "s", keys).stdout
 
 
 @pytest.mark.parametrize(
@@ -322,8 +334,8 @@ def test_help_says_that_a_text_may_come_from_a_pipe(run: Run) -> None:
 @pytest.mark.parametrize(
     ("shell", "status", "says"),
     [
-        ("list <&-", 0, "nothing is remembered"),
-        ("learn - <&-", 2, "no standard input"),
+        ("list <&-", 0, "no memories yet"),
+        ("learn - <&-", 2, "standard input is closed"),
         ("list > /dev/full", 1, "No space left"),
         ("list --json >&-", 0, ""),
         (
@@ -415,7 +427,7 @@ def test_the_fast_path_imports_the_standard_library_and_apsw_only(run: Run, proj
 def test_an_import_says_when_there_is_nothing_new_or_nothing_at_all(
     run: Run, project: Path
 ) -> None:
-    assert "no transcript was read" in run("import").stdout
+    assert "no transcripts found" in run("import").stdout
     talk = project / "talk.jsonl"
     talk.write_text(json.dumps({"role": "user", "content": "hello"}) + "\n")
     words = ("import", str(talk), "--agent", "messages")
@@ -448,5 +460,5 @@ def test_every_option_that_a_hint_names_is_there() -> None:
 
 def test_who_searches_notes_and_finds_none_is_told_of_recall(run: Run) -> None:
     run("learn", "Integration tests need Redis on port 6380")
-    assert "`recollect recall` searches everything" in run("scratch", "search", "redis").stdout
+    assert "Search everything: recollect recall" in run("scratch", "search", "redis").stdout
     assert "Integration tests need Redis" in run("search", "redis").stdout

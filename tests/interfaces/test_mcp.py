@@ -184,11 +184,11 @@ def test_without_the_full_profile_that_tool_is_not_there(memory: recollect.Recol
 @pytest.mark.parametrize(
     ("name", "arguments", "told"),
     [
-        ("memory_learn", {}, "text is missing"),
+        ("memory_learn", {}, "missing argument text"),
         ("memory_learn", {"text": "x", "kind": "rumour"}, "not a kind"),
         ("memory_learn", {"text": 7}, "text must be a text"),
-        ("memory_learn", {"text": "x", "colour": "red"}, "colour is not a parameter"),
-        ("memory_learn", {"text": "x", "confidence": True}, "confidence is not a parameter"),
+        ("memory_learn", {"text": "x", "colour": "red"}, "unknown parameter colour"),
+        ("memory_learn", {"text": "x", "confidence": True}, "unknown parameter confidence"),
         ("memory_learn", {"text": "x", "tags": {"a": 1}}, "tags must be a list"),
         ("memory_recall", {"query": "x", "kind": [1]}, "list of texts"),
         ("memory_recall", {"query": "x", "limit": "many"}, "limit must be"),

@@ -142,7 +142,7 @@ def test_who_is_refused_at_a_terminal_is_told_why(at_terminal: Run, tmp_path: Pa
     agent = program(tmp_path / "bin" / "codex", f"#!/bin/sh\n{LEARN} --layer user; true\n")
     said = at_terminal(agent)
     assert "only a person writes into the user layer" in said
-    assert "this counts as an agent's command: its parent process" in said
+    assert "this command counts as an agent's: its parent process" in said
     assert "is codex" in said
 
 
@@ -189,7 +189,7 @@ def test_what_persons_work_in_is_no_agent(words: tuple[str, ...]) -> None:
 def test_other_signs_of_a_process() -> None:
     assert "CLAUDECODE" in sign("sh", mark="CLAUDECODE")
     assert "claude" in sign("/opt/versions/2.1.0", name="claude")
-    assert "no terminal" in sign("/usr/bin/script", "-qec", "x", has_terminal=False)
+    assert "without a terminal" in sign("/usr/bin/script", "-qec", "x", has_terminal=False)
     assert not sign("/usr/bin/script", "-qec", "x", has_terminal=True)
 
 

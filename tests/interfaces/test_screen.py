@@ -91,7 +91,7 @@ def test_what_would_be_pruned_is_told_with_its_text(seen: Seen) -> None:
 
 def test_where_there_is_nothing_one_is_told_what_comes_first(seen: Seen) -> None:
     assert "recollect episode build" in seen("consolidate")
-    assert "no memory says anything about files" in seen("verify")
+    assert "no memory makes a claim about files" in seen("verify")
 
 
 def test_blank_lines_of_what_was_said_are_not_shown_among_hits(seen: Seen) -> None:

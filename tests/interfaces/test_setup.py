@@ -134,7 +134,7 @@ def test_doctor_claims_no_plugin_when_the_hooks_were_removed(
         firing = hook_log_io.HookRun("2026-01-01T00:00:00Z", "claude-code", "stop", 40, "ok")
         hook_log_io.append_run(str(project), variables, firing)
         told = {check.name: check.detail for check in memory.store.doctor().checks}
-        assert "connected (hooks, mcp), last seen 2026-01-01" in told["agent claude-code"]
+        assert "connected, last used 2026-01-01" in told["agent claude-code"]
         memory.agents.init(agent=["claude-code"], remove=True, yes=True)
         told = {check.name: check.detail for check in memory.store.doctor().checks}
     assert told["agent claude-code"].startswith("not in its settings")
@@ -295,7 +295,7 @@ def test_doctor_says_which_agents_are_connected(opened: Memory) -> None:
     with opened() as memory:
         memory.agents.init(agent=["codex"], yes=True)
         told = {check.name: check for check in memory.store.doctor().checks}
-    assert "connected (hooks, mcp), no hook was heard yet" in told["agent codex"].detail
+    assert "connected, not used yet" in told["agent codex"].detail
     assert "not connected" in told["agent cursor"].detail
     assert "0 of 6 hooks are approved: run /hooks" in told["agent codex"].detail
     assert told["agent cursor"].ok and not told["agent codex"].ok
@@ -325,7 +325,7 @@ def test_doctor_reads_what_the_user_approved_in_codex(
         memory.agents.init(agent=["codex"], scope=scope, yes=True)
         approve(home, scope, project)
         told = {check.name: check for check in memory.store.doctor().checks}["agent codex"]
-        assert (told.ok, "connected (hooks, mcp), trusted" in told.detail) == (True, True)
+        assert (told.ok, "connected, hooks approved" in told.detail) == (True, True)
         memory.agents.init(agent=["codex"], scope=scope, remove=True, yes=True)
         assert (
             "approved"
@@ -348,7 +348,7 @@ def test_codex_may_rewrite_its_settings_after_we_came(
         checked = memory.agents.init(agent=["codex"], check=True)
         assert (checked.ok, states(checked)) == (True, {"current"})
         told = {check.name: check for check in memory.store.doctor().checks}["agent codex"]
-        assert (told.ok, "connected (hooks, mcp), trusted" in told.detail) == (True, True)
+        assert (told.ok, "connected, hooks approved" in told.detail) == (True, True)
         assert memory.agents.init(agent=["codex"], remove=True, yes=True).ok
     expected = tomllib.loads(text)
     del expected["mcp_servers"]["recollect"]
@@ -401,7 +401,7 @@ def test_doctor_reads_whether_claude_code_trusts_the_folder(
 
     with opened() as memory:
         memory.agents.init(agent=["claude-code"], yes=True)
-        assert said({}) == (True, "connected (hooks, mcp), no hook was heard yet")
+        assert said({}) == (True, "connected, not used yet")
         ok, detail = said({"hasTrustDialogAccepted": False})
         assert not ok and "accept its trust dialog" in detail
         ok, detail = said({"hasTrustDialogAccepted": True})

@@ -43,7 +43,7 @@ def test_each_command_says_what_it_did(say: Say, project: Path) -> None:
     assert "  TypeError: no len()" in say("learnings")
     assert "nothing was changed" in say("consolidate", "--dry-run")
     assert "+ pitfall" in say("consolidate")
-    assert "took back" in say("consolidate", "undo")
+    assert "undid" in say("consolidate", "undo")
     steps = ("--step", "Read the spec", "--step", "Write it")
     assert "proposed" in say("procedure", "learn", "add-endpoint", "Add an endpoint", *steps)
     assert "add-endpoint" in say("procedure", "list")
@@ -72,7 +72,7 @@ def test_each_command_says_what_it_did(say: Say, project: Path) -> None:
 def test_each_command_of_work_memory_says_what_it_did(say: Say) -> None:
     assert "no notes yet" in say("notes", "show")
     assert "Feature X" in say("notes", "set", "Feature X", "--phase", "build")
-    assert "keep all rules" in say("notes", "lint")
+    assert "no problems found" in say("notes", "lint")
     assert "login page" in say("continuity", "the login page")
     assert "no tasks yet" in say("task", "list")
     assert "not begun" in say("task", "start", "Feature X", "--phase", "build")

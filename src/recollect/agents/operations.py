@@ -32,7 +32,7 @@ from ..window import operations as window_operations
 from ..window import steps as window_steps
 from ..window import steps_contexts as window_steps_contexts
 from . import events, operations_import, registry, steps_hooks
-from .session_names import make_session_id
+from .registry import make_session_id
 from .settings import plan_io
 
 if TYPE_CHECKING:
