@@ -328,7 +328,7 @@ def test_what_a_tool_gave_is_a_note_for_thirty_days_and_stays_searchable(
 ) -> None:
     with recollect.open(project, clock=clock, environment=environment, origin="tool") as memory:
         learned = memory.learn("the page says the port is 9090")
-        assert "note for 30 days" in learned.notes[0]
+        assert "by recall only, for 30 days" in learned.notes[0]
         assert "9090" not in memory.briefing(query="which port does the page name").text
         clock.advance(days=29)
         memory.learn("the page says the port is 9090")
