@@ -35,7 +35,7 @@ from .errors import (
     StoreReadOnly,
     Unavailable,
 )
-from .fast_typing import TYPE_CHECKING as _TYPE_CHECKING
+from .fast_typing import TYPE_CHECKING
 from .types.records import (
     Document,
     Hit,
@@ -53,7 +53,7 @@ from .types.records import (
 )
 from .version import __version__
 
-if _TYPE_CHECKING:
+if TYPE_CHECKING:
     from .archive.operations import SessionAbout as SessionAbout
     from .archive.steps_files import ExportedSession as ExportedSession
     from .archive.steps_files import ImportedFile as ImportedFile
@@ -269,7 +269,7 @@ def open(
     return open_memory(place, variables, incognito, origin, clock)
 
 
-if not _TYPE_CHECKING:
+if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         """Load a public type on first use."""

@@ -17,6 +17,7 @@ from ..providers.content_blocks import opaque_block
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
+from ..text import messages
 from ..types.records import Json, Message
 from . import steps_folders
 
@@ -69,17 +70,17 @@ def add_turns(
     there = steps_folders.list_last(tx, host, (thread,), 1)
     place = int(there[0].key) if there else 0
     puts: list[steps_folders.PutValue] = []
-    messages: list[archive_steps.PreparedMessage] = []
+    prepared: list[archive_steps.PreparedMessage] = []
     for item in records:
         place += 1
         puts.append(steps_folders.PutValue((thread,), f"{place:012d}", item.value))
         for at, message in enumerate(item.messages):
             # A turn that is removed and added again at the same place is the same message.
             key = f"{place}.{at}:{messages.text_digest(message.body)[:24]}"
-            messages.append(_drop_known_calls(tx, session.id, message)._replace(key=key))
+            prepared.append(_drop_known_calls(tx, session.id, message)._replace(key=key))
     steps_folders.put_values(tx, host, puts, about.origin, now)
-    if messages:
-        archive_steps.record(tx, session, messages, now)
+    if prepared:
+        archive_steps.record(tx, session, prepared, now)
 
 
 def _drop_known_calls(
