@@ -10,7 +10,8 @@ import pytest
 import recollect
 from recollect.interfaces.screens import memories as screens
 from recollect.memory import sql, steps_lifecycle, steps_revisions
-from recollect.text.dates import format_iso
+from recollect.text.display import format_time
+from tests.builders.records import shown_memory
 from tests.conftest import Clock
 
 Mem = recollect.Recollect
@@ -69,16 +70,19 @@ def test_another_statement_is_another_memory_that_follows_on(mem: Mem) -> None:
         (old.id, 1), (new.id, 2), (new.id, 3),
     ]  # fmt: skip
     assert mem.memories.confirm(old.id).id == new.id
-    assert mem.show(old.id).memory.text == "The project runs on PostgreSQL 14"
+    assert shown_memory(mem, old.id).text == "The project runs on PostgreSQL 14"
 
 
 def test_show_gives_the_current_revision_or_the_one_that_is_named(mem: Mem) -> None:
     id = mem.learn("Redis listens on port 6380").id
     mem.memories.correct(id, "Redis listens on port 6390")
-    assert mem.show(id).memory.text == "Redis listens on port 6390"
+    assert shown_memory(mem, id).text == "Redis listens on port 6390"
     for name in (f"{id}@1", f"memory://{id}@1", f"{id[:9]}@1"):
         shown = mem.show(name)
-        assert (shown.memory.id, shown.memory.text) == (id, "Redis listens on port 6380")
+        assert shown.memory and (shown.memory.id, shown.memory.text) == (
+            id,
+            "Redis listens on port 6380",
+        )
     assert texts(mem.show(id).versions) == [
         "Redis listens on port 6380", "Redis listens on port 6390",
     ]  # fmt: skip
@@ -107,7 +111,7 @@ def test_the_index_finds_the_new_text_and_the_old_one_only_when_asked(mem: Mem) 
         assert [hit.id for hit in mem.recall("engine coolant")] == [id]
         (hit,) = mem.recall("gearbox oil", status=["superseded"])
         assert (hit.id, hit.outdated_by) == (f"{id}@1", f"memory://{id}")
-        assert mem.show(hit.address).memory.text == "The gearbox needs oil"
+        assert shown_memory(mem, hit.address).text == "The gearbox needs oil"
         mem.store.rebuild()
     mem.memories.hide(id)
     assert not mem.recall("gearbox oil"), "hiding leaves earlier revisions as they are"
@@ -116,10 +120,10 @@ def test_the_index_finds_the_new_text_and_the_old_one_only_when_asked(mem: Mem) 
 
 def test_as_of_answers_from_the_revision_that_was_believed(mem: Mem, clock: Clock) -> None:
     id = mem.learn("Redis listens on port 6380").id
-    first = format_iso(clock.now + 1)
+    first = format_time(clock.now + 1)
     clock.advance(days=10)
     mem.memories.correct(id, "Redis listens on port 6390")
-    second = format_iso(clock.now + 1)
+    second = format_time(clock.now + 1)
     clock.advance(days=10)
     mem.memories.correct(id, "Redis listens on port 7000")
     for at, text in ((first, "port 6380"), (second, "port 6390"), ("", "port 7000")):
@@ -185,7 +189,7 @@ def test_a_text_that_another_memory_has_is_refused(mem: Mem) -> None:
     other = mem.learn("The door is green").id
     with pytest.raises(recollect.InvalidInput, match="exactly this text"):
         mem.memories.correct(id, "The door is green")
-    assert [one.revision for one in (mem.show(id).memory, mem.show(other).memory)] == [1, 1]
+    assert [one.revision for one in (shown_memory(mem, id), shown_memory(mem, other))] == [1, 1]
 
 
 def test_writers_at_once_lose_no_revision(project: Path, environment: dict[str, str]) -> None:

@@ -15,6 +15,7 @@ from recollect.storage.database import Tx
 from recollect.text import messages, terms
 from recollect.types.records import FOREVER
 from recollect.undo import sql as undo_sql
+from tests.builders.records import shown_memory
 from tests.conftest import Clock
 
 BEFORE = migrate.MIGRATIONS.index("0010_ids_stay")
@@ -149,9 +150,9 @@ def rows(memory: recollect.Recollect, sql: str) -> list[tuple[object, ...]]:
 def test_every_id_that_was_printed_still_names_its_memory(upgraded: recollect.Recollect) -> None:
     for typed, means in {"m-a": "m-a", "m-b": "m-a", "m-c": "m-a", "m-p": "m-p", "m-q": "m-q",
                          "m-r": "m-q", "m-g": "m-g", "m-h": "m-h"}.items():  # fmt: skip
-        assert upgraded.show(typed).memory.id == means
-        assert upgraded.show(f"memory://{typed}").memory.id == means
-    assert upgraded.show("m-b").memory.text == "Redis listens on port 6390"
+        assert shown_memory(upgraded, typed).id == means
+        assert shown_memory(upgraded, f"memory://{typed}").id == means
+    assert shown_memory(upgraded, "m-b").text == "Redis listens on port 6390"
     assert upgraded.memories.remember("m-b").id == "m-a"
 
 
@@ -180,12 +181,12 @@ def test_versions_are_numbered_revisions_of_the_first_id(upgraded: recollect.Rec
 
 
 def test_earlier_texts_are_found_at_their_time(upgraded: recollect.Recollect, clock: Clock) -> None:
-    from recollect.text.dates import format_iso
+    from recollect.text.display import format_time
 
     for days, text in ((9.5, "port 6380"), (8.5, "port 6380"), (7.5, "port 6390")):
-        at = format_iso(clock.now - int(days * DAY))
+        at = format_time(clock.now - int(days * DAY))
         assert [text in hit.text for hit in upgraded.recall("redis port", as_of=at)] == [True]
-    (one,) = upgraded.recall("postgresql", as_of=format_iso(clock.now - int(9.5 * DAY)))
+    (one,) = upgraded.recall("postgresql", as_of=format_time(clock.now - int(9.5 * DAY)))
     assert (one.id, one.outdated_by) == ("m-p", "memory://m-q")
 
 
@@ -198,7 +199,7 @@ def test_links_claims_and_logs_point_at_the_memory(upgraded: recollect.Recollect
     assert rows(upgraded, "SELECT ref FROM writes WHERE key = 'learn k'") == [("m-a",)]
     upgraded.memories.hide("m-a")
     assert upgraded.memories.undo_clear().returned == 1
-    assert upgraded.show("m-a").memory.status == "active"
+    assert shown_memory(upgraded, "m-a").status == "active"
 
 
 def test_nothing_more_is_found_after_the_index_is_made_again(upgraded: recollect.Recollect) -> None:
@@ -239,4 +240,4 @@ def test_an_upgrade_that_fails_midway_leaves_the_store_as_it_was(
             assert ids == [("m-a",), ("m-b",), ("m-c",)]
             assert rows(old, "SELECT status FROM memories WHERE id = 'm-z'") == [("archived",)]
     with recollect.open(project, environment=environment, origin="user") as memory:
-        assert memory.show("m-b").memory.id == "m-a"
+        assert shown_memory(memory, "m-b").id == "m-a"
