@@ -23,7 +23,7 @@ LEVELS = (
     ("memory",),
     ("capture", "window", "procedures"),
     ("episodes",),
-    ("recall",),
+    ("recall", "review"),
     ("lessons",),
     ("work",),
     ("briefing",),

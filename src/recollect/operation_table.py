@@ -55,17 +55,24 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
     ),
     (
         "Review",
-        _rows(
-            "memory.operations_lifecycle",
-            ("memories.confirm", "confirm", "confirm"),
-            ("memories.correct", "correct", "correct"),
-            ("memories.remember", "remember", "remember"),
-            ("memories.hide", "hide", "hide"),
-            ("memories.restore", "restore", "restore"),
-            ("memories.feedback", "feedback", "feedback"),
-            ("memories.prune", "prune", "prune"),
-            ("memories.clear", "clear", "clear_memories"),
-            ("memories.undo_clear", "clear undo", "undo_clear"),
+        (
+            *_rows(
+                "review.operations",
+                ("memories.review", "review", "review"),
+                ("memories.answer", "review answer", "answer_review"),
+            ),
+            *_rows(
+                "memory.operations_lifecycle",
+                ("memories.confirm", "confirm", "confirm"),
+                ("memories.correct", "correct", "correct"),
+                ("memories.remember", "remember", "remember"),
+                ("memories.hide", "hide", "hide"),
+                ("memories.restore", "restore", "restore"),
+                ("memories.feedback", "feedback", "feedback"),
+                ("memories.prune", "prune", "prune"),
+                ("memories.clear", "clear", "clear_memories"),
+                ("memories.undo_clear", "clear undo", "undo_clear"),
+            ),
         ),
     ),
     (

@@ -158,7 +158,8 @@ def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
     """Archive a memory, or take it back out of the archive: to be confirmed, if it has to be."""
     memory = open_memory(tx, id)
     _check_trust(memory, origin, "ask the user to run the command at a terminal")
-    allowed = ("active", "proposed") if status == "archived" else ("archived",)
+    shown = ("active", "proposed", "quarantined")
+    allowed = shown if status == "archived" else ("archived",)
     if memory.status not in allowed:
         raise InvalidInput(f"the memory is {memory.status}", where=memory.address)
     changes: dict[str, Json] = {"detail": redaction.scrub_json(lifecycle.awake(memory.detail)).text}
