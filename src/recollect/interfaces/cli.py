@@ -122,6 +122,8 @@ def _run(words: list[str], as_json: bool) -> int:
     if given.get("help"):
         print(arguments.help_text(operation))
         return 0
+    if command == "review" and not as_json and _review(given):
+        return 0
     if command == "init" and not as_json:
         from .setup import connect
 
@@ -135,6 +137,25 @@ def _run(words: list[str], as_json: bool) -> int:
 
         print(show(command, result))
     return 0 if getattr(result, "ok", True) else 1
+
+
+def _review(given: dict[str, Any]) -> bool:
+    """Run the review at a terminal; false when no person is there to answer."""
+    from .origin import caller
+    from .screens import review_terminal
+
+    by = caller(os.environ)
+    if by.origin != "user" or not review_terminal.is_attended():
+        return False
+    from ..client import Recollect
+    from ..opening import open_context
+
+    incognito = given.get("incognito", False)
+    context = open_context(given.get("project"), dict(os.environ), incognito, by.origin)
+    names = ("id", "kind", "from_", "reason", "limit")
+    with Recollect(context) as memory:
+        review_terminal.converse(memory, {name: given[name] for name in names if name in given})
+    return True
 
 
 def command_of(words: list[str]) -> tuple[str, list[str]]:
@@ -152,8 +173,14 @@ def command_of(words: list[str]) -> tuple[str, list[str]]:
         command = " ".join(words[:length])
         command = SHORT.get(command, command)
         if len(words) >= length and command in OPERATIONS:
+            if command == "review" and _gives_answer(words[1:3]):
+                command = "review answer"  # `review ID keep`
             return command, rest + words[length:]
     raise _no_command(words)
+
+
+def _gives_answer(words: list[str]) -> bool:
+    return len(words) == 2 and not any(word.startswith("-") for word in words)
 
 
 _CHATS = {

@@ -18,6 +18,10 @@ def show(command: str, result: Any) -> str:
         from .sessions import SHOWN
 
         shown = SHOWN[command]
+    if shown is None and command.startswith("review"):
+        from . import review
+
+        shown = review.SHOWN[command]
     if shown is None:
         from . import memories as screens_memories
 
