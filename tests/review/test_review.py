@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import recollect
 from recollect.review import operations, steps
+from recollect.storage.database import Tx
 from tests.conftest import Clock
 
 Open = Callable[[str], recollect.Recollect]
@@ -31,7 +33,7 @@ def as_origin(
         memory.close()
 
 
-def ids(memory: recollect.Recollect, **filters: str) -> list[str]:
+def ids(memory: recollect.Recollect, **filters: Any) -> list[str]:
     return [item.id for item in memory.memories.review(**filters)]
 
 
@@ -247,7 +249,7 @@ def test_an_item_that_cannot_be_answered_does_not_stop_a_batch(
     [("keep", {}), ("edit", {"text": "x"}), ("scope", {"scope": ["a/**"]}), ("both", {})],
 )
 def test_only_a_person_makes_it_a_rule(
-    mem: recollect.Recollect, as_origin: Open, answer: str, fields: dict[str, object]
+    mem: recollect.Recollect, as_origin: Open, answer: str, fields: dict[str, Any]
 ) -> None:
     agent = as_origin("agent")
     rule = agent.learn("Never merge on Fridays", kind="policy")
@@ -277,7 +279,7 @@ def test_a_wrong_answer_says_what_is_wrong(
     mem: recollect.Recollect,
     as_origin: Open,
     words: tuple[str, str],
-    fields: dict[str, object],
+    fields: dict[str, Any],
     problem: str,
 ) -> None:
     agent = as_origin("agent")
@@ -302,28 +304,46 @@ def test_a_proposed_procedure_waits_too(mem: recollect.Recollect, as_origin: Ope
     assert waiting(mem) == 0
 
 
-def test_counting_costs_three_statements(mem: recollect.Recollect, as_origin: Open) -> None:
-    as_origin("agent").learn("Never merge on Fridays", kind="policy")
-
-    def count(tx: object) -> tuple[int, int]:
-        ran: list[str] = []
-        seen = Counting(tx, ran)
-        return steps.count_waiting(seen), len(ran)  # type: ignore[arg-type]
-
-    assert mem.context.project_space.read(count) == (1, 3)
-
-
 class Counting:
-    """A transaction that counts its statements."""
+    """A transaction that keeps the statements that it runs."""
 
-    def __init__(self, tx: object, ran: list[str]) -> None:
+    def __init__(self, tx: Tx, ran: list[tuple[str, object]]) -> None:
         self._tx, self._ran = tx, ran
 
-    def __getattr__(self, name: str) -> object:
-        method = getattr(self._tx, name)
+    def one(self, statement: str, params: Any = None) -> Any:
+        self._ran.append((statement, params or {}))
+        return self._tx.one(statement, params or {})
 
-        def counted(statement: str, *more: object) -> object:
-            self._ran.append(statement)
-            return method(statement, *more)
+    def run(self, statement: str, params: Any = None) -> Any:
+        self._ran.append((statement, params or {}))
+        return self._tx.run(statement, params or {})
 
-        return counted if name in ("one", "run") else method
+
+def test_counting_costs_three_statements(mem: recollect.Recollect, as_origin: Open) -> None:
+    as_origin("agent").learn("Never merge on Fridays", kind="policy")
+    ran: list[tuple[str, object]] = []
+    count = mem.context.project_space.read(
+        lambda tx: steps.count_waiting(Counting(tx, ran))  # type: ignore[arg-type]
+    )
+    assert (count, len(ran)) == (1, 3)
+
+
+def test_the_count_looks_through_no_table(project: Path, tmp_path: Path, clock: Clock) -> None:
+    variables = {"RECOLLECT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+    with recollect.open(project, clock=clock, environment=variables, origin="user") as memory:
+        memory.learn("The port is 8080")
+
+        def plans(tx: Tx) -> list[str]:
+            ran: list[tuple[str, object]] = []
+            steps.count_waiting(Counting(tx, ran))  # type: ignore[arg-type]
+            return [
+                str(row[-1])
+                for statement, params in ran
+                for row in tx.run(f"EXPLAIN QUERY PLAN {statement}", params)  # type: ignore[arg-type]
+            ]
+
+        found = memory.context.project_space.read(plans)
+    assert not [line for line in found if line.startswith("SCAN") and "CONSTANT" not in line]
+    used = " ".join(found)
+    for index in ("memories_open_kind", "links_contradicting", "claims_stale"):
+        assert index in used

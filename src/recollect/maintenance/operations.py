@@ -14,6 +14,7 @@ from ..lessons import steps as lessons_steps
 from ..project import find_project, mark_project, stores_below
 from ..recall import operations as recall_operations
 from ..recall import steps_reindex as recall_steps_reindex
+from ..review import operations as review_operations
 from ..text import display
 from . import steps, steps_adopt
 
@@ -155,6 +156,7 @@ def doctor(context: Context) -> steps.Diagnosis:
     checks = (*found.checks, *connections.checks(context.project, context.environment))
     checks += _search_checks(context)
     checks += _consolidation_checks(context)
+    checks += _review_checks(context)
     checks += tuple(
         steps.Check("stores below", False, f"not used, as it belongs to this project: {path}")
         for path in stores_below(context.project)
@@ -170,6 +172,16 @@ def _consolidation_checks(context: Context) -> tuple[steps.Check, ...]:
     except StoreError:
         return ()  # the store's own check says why
     return (examined,)
+
+
+def _review_checks(context: Context) -> tuple[steps.Check, ...]:
+    """Return how many items wait for a person: nothing is wrong with that."""
+    try:
+        waiting = review_operations.count_review(context)
+    except StoreError:
+        return ()  # the store's own check says why
+    told = f"{display.counted(waiting, 'item')} waiting; answer: recollect review"
+    return (steps.Check("review", True, told if waiting else "nothing waits"),)
 
 
 def _search_checks(context: Context) -> tuple[steps.Check, ...]:

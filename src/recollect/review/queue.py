@@ -19,9 +19,6 @@ STALE_STATES = ("changed", "moved", "missing")
 """The states of a claim that make a memory stale."""
 
 WAITING_STATUSES = ("proposed", "quarantined")
-LAYERS = ("project", "user")
-"""Memories of a session or task end with it and wait for nobody."""
-
 ANSWERS = ("keep", "edit", "scope", "both", "hide", "later")
 _DOUBT = "doubt"  # set by capture.steps
 _AROUND = 160

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from ..fast_typing import NamedTuple
 from ..storage.database import Row, Tx, batches, placeholders
 from ..types.records import FOREVER, KINDS
-from .queue import LAYERS, STALE_STATES, WAITING_STATUSES, Pair, Side
+from .queue import STALE_STATES, WAITING_STATUSES, Pair, Side
 
 _IN_USE = "status IN ('active', 'proposed')"
-_LAYERS = ", ".join(f"'{one}'" for one in LAYERS)
+_LASTING = "layer NOT IN ('session', 'task')"
+"""Memories of a session or task end with it and wait for nobody. (`layer IN ('project', 'user')`
+would make SQLite look through all memories of these layers.)"""
+
 _STALE = ", ".join(f"'{one}'" for one in STALE_STATES)
 
 
@@ -32,7 +35,7 @@ def _waiting(kinds: Sequence[str]) -> tuple[str, dict[str, str]]:
     having, more = placeholders("status", WAITING_STATUSES)
     condition = (
         f"space = :space AND valid_to = {FOREVER} AND kind IN ({of_kind}) "
-        f"AND status IN ({having}) AND layer IN ({_LAYERS})"
+        f"AND status IN ({having}) AND {_LASTING}"
     )
     return condition, {**params, **more}
 
@@ -77,7 +80,7 @@ def list_stale(tx: Tx) -> dict[str, str]:
     rows = tx.run(
         "SELECT DISTINCT m.id, m.status FROM claims c JOIN memories m ON m.space = c.space "
         f"AND m.id = c.memory AND m.valid_to = {FOREVER} WHERE c.space = :space "
-        f"AND c.state IN ({_STALE}) AND m.{_IN_USE} AND m.layer IN ({_LAYERS})"
+        f"AND c.state IN ({_STALE}) AND m.{_IN_USE} AND m.{_LASTING}"
     )
     return {row[0]: row[1] for row in rows}
 
@@ -92,7 +95,7 @@ def list_contradictions(tx: Tx) -> list[Pair]:
         f"JOIN memories a ON a.space = l.space AND a.id = l.source AND a.valid_to = {FOREVER} "
         f"JOIN memories b ON b.space = l.space AND b.id = l.target AND b.valid_to = {FOREVER} "
         f"WHERE l.space = :space AND l.relation = 'contradicts' AND l.valid_to = {FOREVER} "
-        f"AND a.{_IN_USE} AND b.{_IN_USE} AND a.layer IN ({_LAYERS}) AND b.layer IN ({_LAYERS}) "
+        f"AND a.{_IN_USE} AND b.{_IN_USE} AND a.{_LASTING} AND b.{_LASTING} "
         "ORDER BY l.source, l.target"
     )
     return [_pair(row) for row in rows]
