@@ -276,7 +276,7 @@ def test_an_item_fits_the_terminal(width: int) -> None:
         layer="project", scope=("src/**",), at=0, evidence=(passage,),
     )  # fmt: skip
     lines = review.render_item(item, width)
-    assert max(map(display.columns, lines)) <= width
+    assert max(map(display.cell_width, lines)) <= width
     assert "".join(lines).replace(" ", "").count("请始终使用中文注释") == 20
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.review import operations, steps
+from recollect.review import operations as review_operations
+from recollect.review import steps as review_steps
 from recollect.storage.database import Tx
 from tests.conftest import Clock
 
@@ -38,7 +39,7 @@ def ids(memory: recollect.Recollect, **filters: Any) -> list[str]:
 
 
 def waiting(memory: recollect.Recollect) -> int:
-    return operations.count_review(memory.context)
+    return review_operations.count_review(memory.context)
 
 
 def test_nothing_waits_in_a_new_memory(mem: recollect.Recollect) -> None:
@@ -323,7 +324,7 @@ def test_counting_costs_three_statements(mem: recollect.Recollect, as_origin: Op
     as_origin("agent").learn("Never merge on Fridays", kind="policy")
     ran: list[tuple[str, object]] = []
     count = mem.context.project_space.read(
-        lambda tx: steps.count_waiting(Counting(tx, ran))  # type: ignore[arg-type]
+        lambda tx: review_steps.count_waiting(Counting(tx, ran))  # type: ignore[arg-type]
     )
     assert (count, len(ran)) == (1, 3)
 
@@ -335,7 +336,7 @@ def test_the_count_looks_through_no_table(project: Path, tmp_path: Path, clock: 
 
         def plans(tx: Tx) -> list[str]:
             ran: list[tuple[str, object]] = []
-            steps.count_waiting(Counting(tx, ran))  # type: ignore[arg-type]
+            review_steps.count_waiting(Counting(tx, ran))  # type: ignore[arg-type]
             return [
                 str(row[-1])
                 for statement, params in ran

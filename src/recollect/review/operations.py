@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound, RecollectError, Refused
-from ..freshness import operations as freshness_operations
 from ..freshness import sql as freshness_sql
+from ..freshness import steps as freshness_steps
 from ..freshness.claims import Claim
 from ..memory import operations as memory_operations
-from ..memory import operations_lifecycle as memory_lifecycle
 from ..memory import steps_verify as memory_steps_verify
 from ..procedures import operations as procedures_operations
 from ..storage.database import Database, Tx
@@ -170,9 +169,9 @@ def _answer(
         return _answer_procedure(context, item, answer)
     hidden: tuple[str, ...] = ()
     if answer == "hide":
-        memory = memory_lifecycle.hide(context, item.id)
+        memory = memory_operations.hide(context, item.id)
     elif answer == "edit":
-        memory = memory_lifecycle.correct(context, item.id, text)
+        memory = memory_operations.correct(context, item.id, text)
         _end_links(context, item, memory, every=False)
     elif answer == "scope":
         now, fresh = context.clock(), new_id("m")
@@ -187,7 +186,7 @@ def _answer(
         else:
             hidden = tuple(one.id for one in item.against)
             for other in hidden:
-                memory_lifecycle.hide(context, other)
+                memory_operations.hide(context, other)
     return ReviewAnswer(memory.id, answer, memory.text, memory.status, hidden)
 
 
@@ -201,12 +200,12 @@ def _answer_procedure(context: Context, item: ReviewItem, answer: str) -> Review
 
 def _keep(context: Context, item: ReviewItem) -> Memory:
     """Confirm a memory; claims about what moved follow it, those about what is gone end."""
-    memory = memory_lifecycle.confirm(context, item.id)
+    memory = memory_operations.confirm(context, item.id)
     if "stale" not in item.reasons or memory.layer == "user":
         return memory
     space = context.project_space
-    rows = space.read(lambda tx: memory_steps_verify.claimed(tx, memory.id))
-    tree = freshness_operations.working_tree(context)
+    rows = space.read(lambda tx: memory_steps_verify.load_claims(tx, memory.id))
+    tree = freshness_steps.open_working_tree(context)
     kept = []
     for row in rows:
         if row.state not in queue.STALE_STATES:

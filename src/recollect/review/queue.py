@@ -110,8 +110,8 @@ def explain(memory: Memory, reason: str, details: Sequence[str] = ()) -> str:
 
 def contradict(one: Memory, other: Memory) -> bool:
     """Check whether two memories say the opposite of files that both may apply to."""
-    opposite = similarity.relation((one.subject, one.text), (other.subject, other.text))
-    return opposite == "contradicts" and not globs.apart(one.scope, other.scope)
+    opposite = similarity.find_relation((one.subject, one.text), (other.subject, other.text))
+    return opposite == "contradicts" and not globs.are_disjoint(one.scope, other.scope)
 
 
 def describe_claim(place: str, state: str, moved_to: str = "") -> str:

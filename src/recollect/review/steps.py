@@ -12,13 +12,13 @@ from ..freshness import sql as freshness_sql
 from ..index import sql as index_sql
 from ..links import sql as links_sql
 from ..memory import sql as memory_sql
-from ..memory import steps as memory_steps
 from ..memory import steps_lifecycle as memory_steps_lifecycle
-from ..memory import steps_versions as memory_steps_versions
+from ..memory import steps_neighbours as memory_steps_neighbours
+from ..memory import steps_revisions as memory_steps_revisions
 from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
 from ..secrets import redaction
-from ..storage import rows
+from ..storage import database
 from ..storage.database import Tx
 from ..text import addresses, messages
 from ..types.records import FOREVER, ORIGINS, Memory
@@ -108,12 +108,12 @@ def load_item(tx: Tx, entry: QueueEntry, spaces: Sequence[Tx]) -> ReviewItem | N
     """
     if entry.id.startswith("p-"):
         return _procedure_item(tx, entry)
-    memory = rows.readable(lambda: memory_sql.get(tx, entry.id))
+    memory = database.read_or_none(lambda: memory_sql.get(tx, entry.id))
     if memory is None:
         return None
     claims = [
         queue.describe_claim(f"{row.path} {row.symbol}", row.state, row.moved_to)
-        for row in freshness_sql.of_memories(tx, [memory.id]).get(memory.id, ())
+        for row in freshness_sql.load_claims(tx, [memory.id]).get(memory.id, ())
         if row.state in queue.STALE_STATES
     ]
     details = {"stale": claims, "contradicting": entry.opposed}
@@ -185,11 +185,11 @@ def _evidence(spaces: Sequence[Tx], memory: Memory) -> Iterator[ReviewEvidence]:
 
 def _passage(tx: Tx, place: str, memory: Memory) -> ReviewEvidence | None:
     try:
-        address = addresses.parse(place)
+        address = addresses.parse_address(place)
     except InvalidInput:
         return None  # evidence is free text: a source of another program names no address
     if address.kind == "episode":
-        held = rows.readable(lambda: episodes_sql.sketch(tx, address.name))
+        held = database.read_or_none(lambda: episodes_sql.sketch(tx, address.name))
         return ReviewEvidence(place, at=held.at, quote=held.text) if held else None
     if address.kind not in ("session", "messages"):
         return None
@@ -204,7 +204,7 @@ def _spoken(tx: Tx, session: str, span: tuple[int, int], memory: Memory) -> Revi
     named = span[1] != FOREVER
     roles = ("user", "assistant", "tool", "system", "developer") if named else ("user", "assistant")
     for row in sql.list_spoken(tx, session, roles, span, _MOST_SEARCHED):
-        text = messages.text_of(messages.message_from_body(json.loads(row.body)))
+        text = messages.searchable_text(messages.message_from_body(json.loads(row.body)))
         address = f"{addresses.SCHEME}session/{session}/messages/{row.seq}-{row.seq}"
         if exact := queue.find_exact(text, quote):
             return ReviewEvidence(address, row.role, row.at, *exact)
@@ -224,7 +224,7 @@ def end_contradictions(
     id: the memory's id before it was changed
     """
     for other in others:
-        if every or not queue.contradict(memory, memory_steps_lifecycle.open_memory(tx, other)):
+        if every or not queue.contradict(memory, memory_steps_revisions.open_memory(tx, other)):
             for one in dict.fromkeys((id, memory.id)):
                 links_sql.end(tx, one, "contradicts", other, now)
                 links_sql.end(tx, other, "contradicts", one, now)
@@ -233,30 +233,30 @@ def end_contradictions(
 def replace_claims(tx: Tx, memory: str, claims: Sequence[freshness_sql.ClaimRow], now: int) -> None:
     """Write the claims of a memory anew, numbered from 0."""
     numbered = [row._replace(position=place) for place, row in enumerate(claims)]
-    freshness_sql.replace(tx, memory, numbered, now)
+    freshness_sql.replace_claims(tx, memory, numbered, now)
 
 
 def set_scope(tx: Tx, id: str, scope: Sequence[str], now: int, new_id: str) -> Memory:
     """Make a memory the user's own word for these files, as a new version."""
-    old = memory_steps_lifecycle.open_memory(tx, id)
-    row = memory_steps.row_of(old)._replace(
+    old = memory_steps_revisions.open_memory(tx, id)
+    row = memory_steps_revisions.make_row(old)._replace(
         id=new_id,
-        scope=redaction.scrub_json(sorted(set(scope))).text,
+        scope=redaction.redact_json(sorted(set(scope))).text,
         origin="user",
         label="user",
         status="active",
         last_confirmed=now,
         last_reinforced=now,
-        sources=redaction.scrub_json([*old.sources, old.address]).text,
+        sources=redaction.redact_json([*old.sources, old.address]).text,
     )
     memory = memory_steps_lifecycle.replaced(tx, old, row, now)
-    memory_steps_versions.carry_over(tx, old.id, memory.id, now)
+    memory_steps_neighbours.carry_over(tx, old.id, memory.id, now)
     return memory
 
 
 def hide_procedure(tx: Tx, id: str, origin: str) -> None:
     """Take a procedure out of use; learned again, it is back."""
-    row = procedures_steps.existing(tx, id, hold=True)
+    row = procedures_steps.get_procedure(tx, id, hold=True)
     if ORIGINS.index(origin) > ORIGINS.index(row.label):
         raise Refused(
             f"what comes from the {origin} cannot hide what the {row.label} stated",

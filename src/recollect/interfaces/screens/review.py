@@ -7,7 +7,7 @@ from typing import Any
 
 from ...text import display
 from ...types.review import ReviewAnswer, ReviewEvidence, ReviewItem
-from .results import table
+from .results import render_table
 
 WIDEST = 100
 _LABEL = 10
@@ -40,16 +40,16 @@ PLAIN = Painter(colour=False)
 def wrap(text: str, width: int) -> list[str]:
     """Return lines of at most so many columns; long words and East Asian text are cut anywhere."""
     lines: list[str] = []
-    for paragraph in display.visible(text).splitlines():
+    for paragraph in display.escape_invisible(text).splitlines():
         line = ""
         for word in paragraph.split():
-            while display.columns(word) > width:
-                room = width - display.columns(line) - bool(line)
+            while display.cell_width(word) > width:
+                room = width - display.cell_width(line) - bool(line)
                 cut = _fitting(word, room if room > 0 else width)
                 lines.append(f"{line} {word[:cut]}".strip() if room > 0 else line)
                 word, line = (word[cut:] if room > 0 else word), ""
             joined = f"{line} {word}".strip()
-            if display.columns(joined) > width:
+            if display.cell_width(joined) > width:
                 lines.append(line)
                 joined = word
             line = joined
@@ -61,7 +61,7 @@ def _fitting(word: str, room: int) -> int:
     """Return how many characters of a word fit, at least one."""
     used = 0
     for place, character in enumerate(word):
-        used += display.columns(character)
+        used += display.cell_width(character)
         if used > room:
             return max(place, 1)
     return len(word)
@@ -70,7 +70,7 @@ def _fitting(word: str, room: int) -> int:
 def render_item(item: ReviewItem, width: int, paint: Painter = PLAIN) -> list[str]:
     """Return the lines of one item: what it says, why it waits, where it comes from."""
     trust = f"from {item.trust}" if item.trust != "user" else "yours"
-    about = f"{item.kind}, {', '.join(item.reasons)}, {trust}, {display.moment(item.at)[:10]}"
+    about = f"{item.kind}, {', '.join(item.reasons)}, {trust}, {display.format_time(item.at)[:10]}"
     lines = [paint.dim(f"{about}  {item.id}"), ""]
     lines += [f"  {paint.bold(line)}" for line in wrap(item.text, width - 2)]
     lines.append("")
@@ -78,7 +78,7 @@ def render_item(item: ReviewItem, width: int, paint: Painter = PLAIN) -> list[st
     if item.scope:
         lines += _field("applies to", [", ".join(item.scope)], width)
     for one in item.against:
-        said = f"{one.text} ({one.kind}, {display.moment(one.at)[:10]}, {one.id})"
+        said = f"{one.text} ({one.kind}, {display.format_time(one.at)[:10]}, {one.id})"
         lines += _field("against", [said], width)
     for passage in item.evidence:
         lines += _passage(passage, width, paint)
@@ -95,7 +95,9 @@ def _field(name: str, texts: Sequence[str], width: int) -> list[str]:
 
 def _passage(passage: ReviewEvidence, width: int, paint: Painter) -> list[str]:
     who = {"user": "you", "assistant": "the agent"}.get(passage.role, passage.role or "an episode")
-    lines = _field("from", [f"{who}, {display.moment(passage.at)[:10]}, {passage.address}"], width)
+    lines = _field(
+        "from", [f"{who}, {display.format_time(passage.at)[:10]}, {passage.address}"], width
+    )
     for text, style in (
         (passage.before, paint.dim),
         (passage.quote, paint.bold),
@@ -115,8 +117,8 @@ def render_queue(items: Sequence[ReviewItem]) -> str:
     rows = ((item.id, ", ".join(item.reasons), item.kind, item.text) for item in items)
     return "\n".join(
         [
-            table(("ID", "WAITS AS", "KIND", "TEXT"), rows),
-            f"{display.counted(len(items), 'item')}. Answer them one by one at a terminal: "
+            render_table(("ID", "WAITS AS", "KIND", "TEXT"), rows),
+            f"{display.format_count(len(items), 'item')}. Answer them one by one at a terminal: "
             "recollect review",
             "or one by its id: recollect review ID keep|hide",
         ]
@@ -129,9 +131,9 @@ def render_answers(answers: Sequence[ReviewAnswer]) -> str:
 
 
 def _answered(one: ReviewAnswer) -> str:
-    text = display.one_line(one.text, 100)
+    text = display.format_line(one.text, 100)
     if one.error:
-        return f"not answered {one.id}: {display.one_line(one.error)}"
+        return f"not answered {one.id}: {display.format_line(one.error)}"
     also = f"; hidden: {', '.join(one.hidden)}" if one.hidden else ""
     return f"{DONE[one.answer]} {one.id} ({one.status}): {text}{also}"
 

@@ -17,7 +17,7 @@ from ...errors import RecollectError
 from ...text import display
 from ...types.review import ReviewItem
 from . import review
-from .terminal import colours, columns, draws
+from .results import can_redraw, terminal_width, wants_colour
 
 KEYS = {
     "k": "keep",
@@ -103,17 +103,17 @@ class ReviewScreen:
         items: list[ReviewItem],
         keyboard: Keyboard,
     ) -> None:
-        from ...review import operations
+        from ...review import operations as review_operations
 
         self._memory, self._filters, self._keyboard = memory, filters, keyboard
         self._left = items
-        self._total = max(operations.count_review(memory.context), len(items))
+        self._total = max(review_operations.count_review(memory.context), len(items))
         self._filtered = any(filters.values())
         self._skipped: set[str] = set()
         self._pending = Pending()
         self._counts: dict[str, int] = {}
         self._note = ""
-        self._paint = review.Painter(colours(sys.stdout))
+        self._paint = review.Painter(wants_colour(sys.stdout))
 
     def run(self) -> None:
         """Ask about each item until none is left or the person quits."""
@@ -151,7 +151,7 @@ class ReviewScreen:
 
     def _show(self, item: ReviewItem) -> None:
         self._clear()
-        width = min(columns(), review.WIDEST)
+        width = min(terminal_width(), review.WIDEST)
         at = self._answered() + len(self._skipped) + 1
         of = f" of {max(self._total, at)}" if not self._filtered else f", {len(self._left)} left"
         head = f"Review {at}{of}"
@@ -159,7 +159,11 @@ class ReviewScreen:
             head += f"   {told}"
         print(
             "\n".join(
-                [display.one_line(head, width), *review.render_item(item, width, self._paint), ""]
+                [
+                    display.format_line(head, width),
+                    *review.render_item(item, width, self._paint),
+                    "",
+                ]
             )
         )
         if self._note:
@@ -174,7 +178,7 @@ class ReviewScreen:
             return ""
         item, answer, _, _ = self._pending.answers[0]
         more = len(self._pending.answers) - 1
-        which = f"{more + 1} items" if more else f"“{display.one_line(item.text, 40)}”"
+        which = f"{more + 1} items" if more else f"“{display.format_line(item.text, 40)}”"
         return f"{review.DONE[answer]}: {which} (u undoes)"
 
     def _handle(self, key: str, item: ReviewItem) -> None:
@@ -208,13 +212,13 @@ class ReviewScreen:
     def _answer_group(self, item: ReviewItem, answer: str) -> None:
         """Answer all items that are shown under the same reason and kind."""
         group = [one for one in self._left if (one.reasons, one.kind) == (item.reasons, item.kind)]
-        width = min(columns(), review.WIDEST)
+        width = min(terminal_width(), review.WIDEST)
         self._clear()
         for one in group[:_MOST_LISTED]:
-            print(display.one_line(f"  {one.id}  {one.text}", width))
+            print(display.format_line(f"  {one.id}  {one.text}", width))
         if len(group) > _MOST_LISTED:
             print(f"  and {len(group) - _MOST_LISTED} more")
-        what = f"{display.counted(len(group), 'item')} ({', '.join(item.reasons)} {item.kind})"
+        what = f"{display.format_count(len(group), 'item')} ({', '.join(item.reasons)} {item.kind})"
         print(f"{answer} all {what}? y/N", flush=True)
         if self._keyboard.read_key() in ("y", "Y"):
             self._give([(one, answer, "", ()) for one in group])
@@ -249,13 +253,15 @@ class ReviewScreen:
 
     def summary(self) -> str:
         """Return what was done, and what still waits."""
-        from ...review import operations
+        from ...review import operations as review_operations
 
         done = [f"{number} {review.DONE[answer]}" for answer, number in self._counts.items()]
-        waiting = operations.count_review(self._memory.context)
-        still = f"{display.counted(waiting, 'item')} still waiting" if waiting else "nothing waits"
+        waiting = review_operations.count_review(self._memory.context)
+        still = (
+            f"{display.format_count(waiting, 'item')} still waiting" if waiting else "nothing waits"
+        )
         lines = [", ".join([*done, still])]
-        return "\n".join([*([display.visible(self._note)] if self._note else []), *lines])
+        return "\n".join([*([display.escape_invisible(self._note)] if self._note else []), *lines])
 
     def _help(self, item: ReviewItem) -> str:
         lines = [f"{key}  {_HELP[one]}" for key, one in KEYS.items() if one in item.answers]
@@ -264,8 +270,8 @@ class ReviewScreen:
 
     def _clear(self) -> None:
         print(
-            "\033[2J\033[H" if draws(sys.stdout) else "-" * 20,
-            end="" if draws(sys.stdout) else "\n",
+            "\033[2J\033[H" if can_redraw(sys.stdout) else "-" * 20,
+            end="" if can_redraw(sys.stdout) else "\n",
         )
 
 
