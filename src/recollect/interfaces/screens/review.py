@@ -138,4 +138,4 @@ def _answered(one: ReviewAnswer) -> str:
     return f"{DONE[one.answer]} {one.id} ({one.status}): {text}{also}"
 
 
-SHOWN: dict[str, Callable[[Any], str]] = {"review": render_queue, "review answer": render_answers}
+SCREENS: dict[str, Callable[[Any], str]] = {"review": render_queue, "review answer": render_answers}
