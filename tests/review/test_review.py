@@ -263,7 +263,7 @@ def test_only_a_person_makes_it_a_rule(
 @pytest.mark.parametrize(
     ("words", "fields", "problem"),
     [
-        (("m-0", "keep"), {}, "nothing with this id"),
+        (("m-unknown", "keep"), {}, "nothing with this id"),
         (("ID", "perhaps"), {}, "is not an answer"),
         (("ID", "edit"), {}, "edit needs text"),
         (("ID", "scope"), {}, "scope needs scope"),
