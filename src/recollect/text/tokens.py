@@ -47,6 +47,11 @@ def count_text(text: str, measure: Measure = START) -> int:
     return measure(text) if callable(measure) else estimate(len(text), measure)
 
 
+def count_tokens(text: str) -> int:
+    """Return at least the tokens that any of the usual tokenizers makes of a text."""
+    return estimate(len(text))
+
+
 def count_message(message: Message, measure: Measure = START) -> int:
     """The tokens of one message in a prompt, with its overhead."""
     overhead = (

@@ -38,7 +38,8 @@ HOOKS = json_setting(
         {
             "SessionStart": group(10, "startup|resume|clear|compact|fork"),
             "UserPromptSubmit": group(5),
-            "PostToolUse": group(5, "Edit|MultiEdit|NotebookEdit|Write"),
+            "PreToolUse": group(5, "Bash|Edit|MultiEdit|NotebookEdit|Write"),
+            "PostToolUseFailure": group(5),
             "PreCompact": group(10),
             "Stop": group(60, beside=True),
             "SessionEnd": group(5),

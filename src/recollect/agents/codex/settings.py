@@ -32,7 +32,8 @@ HOOKS = json_setting(
         {
             "SessionStart": group(10, "startup|resume|clear|compact"),
             "UserPromptSubmit": group(5),
-            "PostToolUse": group(5, "apply_patch|Edit|Write"),
+            "PreToolUse": group(5, "Bash|apply_patch|Edit|Write"),
+            "PostToolUse": group(5, "Bash"),
             "PreCompact": group(10),
             "Stop": group(60, beside=True),
             "SessionEnd": group(3),
