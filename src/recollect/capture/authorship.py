@@ -65,12 +65,13 @@ def doubts(text: str, masked: str) -> Callable[[Span], str]:
     about_message = _of_message(lines)
 
     def of_sentence(span: Span) -> str:
-        return (
+        reason = (
             _of_content(text[slice(*span)])
             or about_message
             or _of_frame(lines, span)
             or _of_voice(lines, span)
         )
+        return "" if reason in (DOCUMENT, FOREIGN) and _is_casual(lines, span) else reason
 
     return of_sentence
 
@@ -183,6 +184,19 @@ def _is_wrapped(lines: Sequence[Line]) -> bool:
         if pairs > 1 or (runs_on and sign("open end").search(line.words)):
             return True
     return False
+
+
+def _is_casual(lines: Sequence[Line], span: Span) -> bool:
+    """Check whether a sentence begins in lower case after the end of another one: people type so,
+    documents do not. A line that runs on from the one before begins in lower case as well."""
+    at = next(number for number, line in enumerate(lines) if span[1] <= line.end)
+    line = lines[at]
+    if sign("item").match(line.words) or not line.words[span[0] - line.start :][:1].islower():
+        return False
+    if span[0] > line.start:
+        return True
+    above = lines[at - 1].words if at else ""
+    return line.opens or not above or above[-1] in ".!?:;"
 
 
 def _of_frame(lines: Sequence[Line], span: Span) -> str:

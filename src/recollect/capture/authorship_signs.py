@@ -1,7 +1,7 @@
 """The signs of pasted text that `authorship` looks for, by name.
 
 Those of content and layout hold in any language; those of lead-ins and voices are English first,
-with the plainest words of the languages that `statement_forms` knows.
+with the plainest words of the languages that `statements` knows.
 """
 
 from __future__ import annotations
