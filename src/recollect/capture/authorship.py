@@ -187,16 +187,19 @@ def _is_wrapped(lines: Sequence[Line]) -> bool:
 
 
 def _is_casual(lines: Sequence[Line], span: Span) -> bool:
-    """Check whether a sentence begins in lower case after the end of another one: people type so,
-    documents do not. A line that runs on from the one before begins in lower case as well."""
-    at = next(number for number, line in enumerate(lines) if span[1] <= line.end)
-    line = lines[at]
-    if sign("item").match(line.words) or not line.words[span[0] - line.start :][:1].islower():
-        return False
-    if span[0] > line.start:
-        return True
-    above = lines[at - 1].words if at else ""
-    return line.opens or not above or above[-1] in ".!?:;"
+    """Check whether a sentence stands in a last paragraph of lines in lower case.
+
+    People type so below what they pasted; documents do not end so.
+    """
+    first = len(lines) - 1
+    while first and not lines[first].opens:
+        first -= 1
+    last = lines[first:]
+    return span[0] >= last[0].start and all(
+        line.words[:1].islower() and not any(map(_is_full, _sentences(line, span)))
+        for line in last
+        if line.words
+    )
 
 
 def _of_frame(lines: Sequence[Line], span: Span) -> str:
@@ -243,7 +246,7 @@ def _of_voice(lines: Sequence[Line], span: Span) -> str:
     beside = list(_sentences(typed[at], span))
     asked = sum(map(_asks, beside))
     if len(typed) == 1:
-        stated = sum(1 + (len(piece) >= LONG_SENTENCE) for piece in beside if _states(piece))
+        stated = sum(map(_states, beside))
         return FOREIGN if stated > max(1, 2 * asked) else ""
     if sum(map(_weight, beside)) > asked:
         return FOREIGN

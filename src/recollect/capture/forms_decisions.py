@@ -85,6 +85,13 @@ FORMS = (
         r"favou?r of|on purpose|because|for|by)\b|\bwe forked \S",
         hedged=True,
     ),
+    # How something behaves without exception.
+    Form(
+        "fact",
+        "always|never|every ",
+        rf"{LEAD}(?:the|our|an?|every|\w+s) (?!(?:user|client|bug|error)\b)[^,;:?]{{2,60}} (?:will|should|"
+        r"does|do|is|are) (?:always|never) (?!(?:be able|have been)\b)\w+[^?]{5,}$",
+    ),
     # What is better, and what makes sense.
     Form(
         "decision",
@@ -176,7 +183,7 @@ FORMS = (
     Form(
         "decision",
         "prio",
-        r"\b(?:top|first|highest|lowest|low|lower|higher|not a|not top) prio(?:rity)?\b[^?]{3,}$",
+        r"\b(?:top|first|highest|lowest|low|lower|higher|not a|not top) prio(?:rity)?\b",
     ),
     # Work that is to be saved every time.
     Form(
@@ -212,9 +219,13 @@ FORMS = (
     ),
     Form(
         "reference",
-        f"{_PLACES}|can be done|can be &with|lives in|lives under|live in|reachable".replace(
-            "|documented", "|documented"
-        ),
+        "project|team|label|board|epic|milestone",
+        r"\b(?:file|create|open|log|add) (?:an? |the )?(?:new )?(?:issue|ticket|bug|task|story)s?\b"
+        r"[^?]{0,60}\b(?:project|team|label|board|epic|milestone)(?: ?[:=] ?| )[`'\"]?\w",
+    ),
+    Form(
+        "reference",
+        f"{_PLACES}|can be done|can be &with|lives in|lives under|live in|reachable",
         r"\b(?:the|our|all|every|\w+s|[\w-]+) (?:is|are) (?:also |always |only )?"
         rf"(?:{_PLACES}) (?:here|at|in|on|under|via|by|with|behind|through)\b(?! (?:{POINTERS}|the "
         r"(?:moment|branch|pr))\b)|"

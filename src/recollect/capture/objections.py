@@ -28,9 +28,11 @@ SOFTENED = r"\b(?:i (?:think|believe|feel)|probably|(?<!if it )seems?)\b"
 
 # What is meant for this moment, or for something that stands elsewhere, is no lasting rule.
 PASSING = (
-    r"\bfor this[.!]*$|\b(?:do|did|does|like) (?:this|that|it)\b|\bmake sure (?:this|it)\b|"
+    r"\bfor this[.!]*$|\b(?:in|for|on|within) this (?:pr|pull request|branch|commit|session|chat|"
+    r"conversation|turn|round|run|task|ticket|issue|phase|iteration|sprint|review|case)\b|\bthis once\b|"
+    r"\b(?:for )?today\b|\bfor the time being\b|\buntil (?:tomorrow|later|then)\b|\b(?:do|did|does|like) (?:this|that|it)\b|\bmake sure (?:this|it)\b|"
     r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|.\bagain\b|\bplease check\b|"
-    r"\b(?:for|right|just) now\b|\bnow(?:,|[.!]*$)|\b(?:at|for) the moment\b|\btemporarily\b|"
+    r"\b(?:for|right|just) now\b|^(?!.*\bshould be \S*[/_.]\S* now\b).*\bnow(?:,|[.!]*$)|\b(?:at|for) the moment\b|\btemporarily\b|"
     r"\b(?:bugs?|errors?|crash(?:es|ed)?|broken) (?:is|are|was|where|when|because)\b|"
     r"\bthere (?:is|are) (?:\w+ ){1,2}(?:bugs?|errors?|issues?|problems?)\b|^if (?:not|so)\b|"
     r"\b(?:rule|description|instructions?) (?:that|which) (?:says?|states?)\b|\bnot the one\b|"
