@@ -49,6 +49,20 @@ FORMS = (
         r"\b(in|on|with|by|from|at|as|via|using|through) (?:[^\s,;(]+ ){0,5}[^\s,;(]+(?:,| [-–]) *"
         r"not (?:just )?\1 \w",
     ),
+    # "It is just X not Y", of names and quotes.
+    Form(
+        "correction",
+        " not ",
+        r"\b(?:is|are|should be|called|named)(?: just| only| actually| now)? (?=\S*[_/.-])[\w./:`-]+,? not "
+        r"(?:just )?(?=\S*[_/.-])[\w./:`-]+(?=[\s,.!;]|$)",
+    ),
+    Form(
+        "correction",
+        "why &not |why &instead|why &rather",
+        r"^why (?:\w+ing|are you|did you|would you|do you)\b[^?]{3,100}\b(?:and not (?:just )?|instead of |"
+        r"rather than )(?:the |an? |just )?\w{3,}[^?]{3,}\?*$",
+        asked=True,
+    ),
     Form(
         "remember",
         "remember|forget|reminder|in mind|note that|memori|future reference|take note|make a note",

@@ -56,7 +56,8 @@ FORMS = (
         r"\b(?:we|i) (?:do not|don'?t) (?:use|support|need|maintain) "
         rf"(?!(?:{POINTERS}|to|you|your|any)\b)[^,;:?]{{2,60}}\b(?:any ?more|here|at all|"
         r"in this \w+)\b|\b(?:we|i)(?:'ve| have)? stopped using \w|"
-        r"\b(?:is|are) (?:now )?(?:deprecated|obsolete)\b(?!.*\bwarning)",
+        r"\b(?:is|are) (?:now )?(?:deprecated|obsolete)\b(?!.*\bwarning)|"
+        r"^no longer (?:need|use|want|support) \w",
     ),
     Form(
         "decision",
@@ -74,7 +75,7 @@ FORMS = (
         "habit",
         "we ",
         r"(?:^|[,;:(–—-] *|\b(?:and|but|so|because|since|as|that|here|ok|yes) +)"
-        r"we (?:always |usually |only |normally |generally |typically |never |all )?"
+        r"(?:now )?we (?:always |usually |only |normally |generally |typically |never |all )?"
         rf"(?:{_HABITS})\b(?! (?:{POINTERS}|to)\b)(?! \w+ly (?:{POINTERS})\b) \S",
     ),
     Form(
@@ -105,6 +106,7 @@ FORMS = (
     Form(
         "preference",
         "want|like",
+        r"(?<!if )\bwe want (?!(?:to|you|it|this|that|these|those|an?|the|more|some)\b)\w+ \w|"
         r"\b(?:i|we)(?:'d| would| do)?(?: really| still| also)? (?:want|like) "
         r"(?:to (?:use|keep|stick|standardi[sz]e|support|commit|stay|rely)\b|"
         r"(?:all|every|each|our|these|those|the)\b(?: (?!you\b|to\b)[^\s,;:?]+){1,9} "
@@ -129,9 +131,14 @@ FORMS = (
         "should",
         r"(?:^|[,;:–—-] *|\b(?:and|but|so) )only (?:the |our |an? )?(?!(?:then|now|if)\b)"
         r"[^,;:?]{2,60} (?:should|may|can) \w|"
-        rf"{IN_GENERAL}{PLURAL} should(?:n't| not)? (?:be|use|"
+        rf"(?:{IN_GENERAL}|\bthat (?:currently )?(?!(?:{PARTICULAR})\b)(?:\w+ ){{0,2}}?){PLURAL}"
+        r"(?: (?:of|for|in|on|to|from|with) [^,;:?]{1,40}?)? should(?:n't| not)? (?:be|use|"
         r"have|go|live|follow|align|match|stay|come|return|include|contain|only|start|end)\b"
         r"(?! able\b)|"
+        r"(?:^|[,;:] |\b(?:the|and|that|so) )[\w-]*\w[_/.][\w./-]*\w should(?:n't| not)? (?:be|live|go|"
+        r"use|only|support)\b|\bshould(?:n't| not)? be (?:the )?default\b|"
+        r"\bshould be in (?:the )?[`_\w.-]*[/_]|^(?!(?:it|this|that|there|we|i|you|they)\b)[\w-]+ should "
+        r"support \w|"
         r"\bshould(?: \w+)? (?:align|conform|comply|be consistent|be in (?:line|sync)) with \w|"
         r"\bshould(?:n't| not| never) (?:ever )?(?:be a thing|happen|occur|be possible|be allowed)"
         r"\b|\bshould(?:n't| not) be in (?:[^\s,;:?]+ ){1,6}?(?:it|they|but) (?:\w+ )?should be\b|"
@@ -147,8 +154,8 @@ FORMS = (
     Form(
         "constraint",
         "ensure|make sure|be sure|ensuring",
-        rf"{LEAD}(?:let's |we (?:need|want|have) to |you (?:need|have) to |please )?(?:ensure|make "
-        r"sure|be sure)(?: that)? (?:each|every|all (?!the|these|those|of)|any|no|our)\b[^?]{8,}$|"
+        rf"(?:{LEAD}|[,;:] |\band )(?:let's |we (?:need|want|have) to |you (?:need|have) to |please )?"
+        r"(?:ensure|make sure|be sure)(?: that)? (?:each|every|all (?!the|these|those|of)|any|no|our)\b[^?]{8,}$|"
         r"\bwe (?:need|have) to (?:be|make) sure(?: that)? (?:our|all|every|each|the) \w|"
         rf"\b(?:make sure|ensure)(?: that)? (?:you|we|to) (?!(?:{POINTERS})\b)[^?]{{3,100}}"
         r"\bbefore (?:you |we )?\w+ing\b",
@@ -169,7 +176,10 @@ FORMS = (
     # A choice with its reason.
     Form(
         "decision",
-        "since|because|given |due to|so that|otherwise",
+        "since|because|given |due to|so that|so we|otherwise|consisten",
+        r"\bso (?:that )?we (?:don'?t|do not|no longer) (?:need|have) (?!(?:to|it|that|this)\b)\w|"
+        r"\bwe should\b[^?]{3,80}\b(?:to (?:be|stay|keep (?:it|them|things)) consistent|for "
+        r"consistency)\b|"
         rf"\bwe (?:should|can|could|don'?t need|do not need|want|need|have to)\b[^?]{{5,120}}"
         rf"\b{_BECAUSE}|"
         r"\b(?:i|we) (?:don'?t|do not|never|can'?t|cannot) (?!(?:know|think|see|understand|get|"
@@ -211,9 +221,10 @@ FORMS = (
     # Names, places and what is what.
     Form(
         "fact",
-        "called|named|is our|are our|source of truth|is the name|it's called|its called",
+        "called|named|not the |n't the |is our|are our|source of truth|is the name|it's called|its called",
         rf"\b(?:it'?s|is|are|that'?s) (?:called|named) [`\"']?[\w-]+[/._-][\w./-]+|"
-        r"\bis the (?:new |right |correct |real )?name\b|"
+        r"\bis the (?:new |right |correct |real )?name\b|\b(?:is|are)(?: not|n't) the (?:right|appropriate|"
+        r"correct) (?!(?:branch|one|place)\b)\w+|"
         r"\b(?:is|are) our (?!(?:main )?(?:problem|issue|bug|fault|options?|best)\b)(?:\w+ ){0,4}"
         r"\w+[.!]*$|\bsource of truth\b",
     ),

@@ -72,6 +72,12 @@ FORMS = (
     ),
     Form(
         "constraint",
+        "directly|by hand|manually|blindly|on the server|in prod",
+        rf"{ORDER}(?:don'?t|do not|never) (?:just |simply |ever )?(?!(?:know|think|see|have|need|get)\b)"
+        r"\w+ [^,;:?]{2,80}\b(?:directly|by hand|manually|blindly|on the server|in prod\w*)\b",
+    ),
+    Form(
+        "constraint",
         " me &before",
         r"\b(?:ask|confirm with|check with|consult) me (?:\w+ ){0,2}before\b",
     ),

@@ -52,7 +52,7 @@ PASSING = (
 _TURN = (
     r"\b(?:this|that|the|your) (?:pr|pull request|branch|commit|diff|change|comment|todo|task|phase|"
     r"plan|session|review)\b|\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|updated|"
-    r"done|deleted|renamed)\b|\b(?:just|already|still|currently|yet|tried|trying|broke\w*|fail\w*|"
+    r"done|deleted|renamed)\b|\b(?:just|still|yet|tried|trying|broke\w*|fail\w*|"
     r"crash\w*|missing|wrong|issue|problem|bug|error)\b|^(?:if|when|why|how|what|where)\b|"
     r"\bwhat if\b|\b(?:can|could|would|will) you\b"
 )

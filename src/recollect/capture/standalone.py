@@ -20,10 +20,12 @@ _LANGUAGES = (
 )
 
 _SOURCES = {
-    "lead": r"(?:(?:and|but|so|also|ok|okay|yes|yeah|yep|hmm+|um+|oh|well|btw|however|then|plus|"
-    r"actually|no|nope|right|great|cool|nice|perfect|thanks|sorry|wait)\b[,;:.!… –—-]+)+(?=\S)",
+    "lead": r"(?:(?:(?:and|but|so|also|ok|okay|yes|yeah|yep|hmm+|um+|oh|btw|actually)\b[,;:.!… –—-]+"
+    r"|(?:no|nope|right|great|cool|nice|perfect|thanks|sorry|wait|well|however|then|plus)\b"
+    r" ?[,;:.!…–—-]+ *))+(?=\S)",
     # A request with which the sentence begins, before what it states.
-    "request": r"(?:can|could|would|will) you\b[^,;:?]{1,100}?(?:,| and| but) (?=(?:i|we|let's|lets) )",
+    "request": r"(?:can|could|would|will|should) (?:you|we|i)\b[^;:?]{1,100}?(?:,| and| but) (?=(?:i|"
+    r"we|let's|lets|don'?t|do not|never|always|no) )",
     "pronoun": r"(?P<one>it|this|that)(?:(?P<is>'s)|(?= (?!is (?:our|the)\b)\w))|(?P<many>they|these|"
     r"those)(?:(?P<are>'re)|(?= \w))",
     # What may follow a pronoun that is a subject: a verb, not the noun that it belongs to.
