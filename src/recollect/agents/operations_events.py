@@ -42,7 +42,11 @@ def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
     heard = _ACTIONS if event.subagent else (*_SPOKEN, *_ACTIONS)
     if event.name not in heard:
         return steps_hooks.Answer()
-    if not all(space.current() for space in context.present_spaces()):
+    if event.name == "before_tool" and not context.project_space.current():
+        return steps_hooks.Answer()
+    if event.name != "before_tool" and not all(
+        space.current() for space in context.present_spaces()
+    ):
         # Upgrading a store takes its time: the agent goes on without memory meanwhile.
         return _catch_up_later(context, _sweep(event), steps_hooks.Answer())
     if event.name in _ACTIONS:

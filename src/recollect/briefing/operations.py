@@ -9,8 +9,9 @@ from ..context import Context, new_id
 from ..errors import StoreError
 from ..fast_typing import NamedTuple
 from ..freshness import operations as freshness_operations
-from ..secrets import names
-from ..text.tokens import count_tokens
+from ..secrets import names, redaction
+from ..storage.database import Tx
+from ..text import tokens as text_tokens
 from ..types.records import Json
 from ..window import steps_contexts as window_steps_contexts
 from . import budget as briefing_budget
@@ -21,6 +22,7 @@ from . import (
     selection,
     steps,
     steps_action,
+    steps_command,
     steps_turn,
 )
 
@@ -140,15 +142,16 @@ def _log_start(
     now, session, is_fresh = context.clock(), ask.session, ask.context == "fresh"
     refs = tuple(ref for item in briefing.items for ref in steps.refs_of(item))
     block = window_steps_contexts.Frozen(
-        briefing.stable, refs, count_tokens(briefing.stable) if briefing.stable else 0
+        briefing.stable, refs, text_tokens.count_tokens(briefing.stable) if briefing.stable else 0
     )
+    watched = context.read_both(lambda txs: steps_action.watched_programs(txs, now))
+
+    def keep(tx: Tx) -> None:
+        window_steps_contexts.freeze(tx, session, block, now, is_fresh)
+        steps_command.put(tx, redaction.safe(watched), now)
+
     try:
-        spaces[0].write(
-            lambda tx: (
-                window_steps_contexts.freeze(tx, session, block, now, is_fresh),
-                steps_action.note_command_rules(tx, now),
-            )
-        )
+        spaces[0].write(keep)
     except StoreError as trouble:
         return trouble
     return _log(context, session, "start", briefing.items)
@@ -174,7 +177,10 @@ def brief_turn(context: Context, ask: steps.Ask) -> Said:
 
 def brief_command(context: Context, session: str, line: str) -> Said:
     """Return the advice on a shell line before it runs; mostly nothing."""
-    if context.settings.mode == "no-ltm":
+    space = context.project_space
+    if context.settings.mode == "no-ltm" or not space.present():
+        return SILENT
+    if not space.read(lambda tx: steps_command.may_speak(tx, line)):
         return SILENT
     now = context.clock()
     items = context.read_both(lambda txs: steps_action.before_command(txs, session, line, now))

@@ -5,22 +5,17 @@ Each is asked for at every call of a tool: with nothing to say it costs one or t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 from ..lessons import steps_observed
 from ..memory import sql as memory_sql
 from ..memory import steps_layers as memory_steps_layers
 from ..memory import steps_scope as memory_steps_scope
-from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import Json, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import command_rules, redundancy, selection, sql, wording
+from . import command_rules, redundancy, selection, sql, steps_command, wording
 from .rendering import Item
-
-COMMAND_RULES = "command rules"
-"""The value in state that maps programs to the ids of rules that name them."""
 
 MOST_RULES = 200
 MOST_SCOPED = 20
@@ -28,49 +23,44 @@ EDIT_KINDS = ("policy", "preference", "architecture", "pitfall", "decision", "pa
 _EDIT_RANK = {kind: place for place, kind in enumerate(EDIT_KINDS)}
 
 
-def note_command_rules(tx: Tx, now: int) -> None:
-    """Keep which programs the user's rules name, so that a command is looked up at once."""
-    from ..secrets import redaction
-
-    found = command_rules.programs_in(
-        (memory.id, memory.text)
-        for kind in selection.BASELINE
-        for memory in memory_sql.strongest(tx, kind, MOST_RULES, ())
-        if memory.label == "user"
-    )
-    text = json.dumps(found, sort_keys=True, ensure_ascii=False)
-    if text != (storage_sql.get(tx, COMMAND_RULES) or "{}"):
-        storage_sql.put(tx, COMMAND_RULES, redaction.safe(text), now)
+def watched_programs(txs: Sequence[Tx], now: int) -> str:
+    """Return the programs that there is something to say about: those of forms that fail and were
+    replaced, and those that the user's rules name. A line each, with the ids of the rules."""
+    watched: dict[str, list[str]] = {}
+    for command in steps_observed.known_commands(txs[0], now=now) if txs else ():
+        for form in command.replaces:
+            watched.setdefault(form.split()[0].casefold(), [])
+    for tx in txs:
+        for kind in selection.BASELINE:
+            for memory in memory_sql.strongest(tx, kind, MOST_RULES, ()):
+                if memory.label == "user":
+                    for program in command_rules.named_programs(memory.text):
+                        watched.setdefault(program, []).append(memory.id)
+    return steps_command.written(watched)
 
 
 def before_command(txs: Sequence[Tx], session: str, line: str, now: int) -> list[Item]:
     """Return the advice on a shell line that was not given in this context before."""
     if not txs:
         return []
-    found = [wording.advice_line(one) for one in steps_observed.advice_for_command(
-        txs[0], line, now=now)]  # fmt: skip
-    found += [item for tx in txs for item in _rules_on(tx, line)]
+    advice = steps_observed.advice_for_command(txs[0], line, now=now)
+    found = [wording.advice_line(one) for one in advice]
+    ids = steps_command.rules_on(txs[0], line)
+    found += [item for tx in txs for item in _rules_on(tx, ids, line)] if ids else []
     if not found:
         return []
-    given = sql.shown_at(txs[0], session, "command", _since(txs, session))
-    return [item for item in found if _key(item) not in given]
+    since = window_steps_contexts.began(txs, session)
+    given = sql.shown_at(txs[0], session, "command", since)
+    return [item for item in found if not given.intersection(_keys(item))]
 
 
-def _key(item: Item) -> str:
-    return wording.command_ref(item.forms[0]) if item.forms else item.id
+def _keys(item: Item) -> list[str]:
+    return [wording.command_ref(item.forms[0])] if item.forms else [item.id]
 
 
-def _rules_on(tx: Tx, line: str) -> list[Item]:
-    kept = storage_sql.get(tx, COMMAND_RULES)
-    if not kept or kept == "{}":
-        return []
-    known: dict[str, list[str]] = json.loads(kept)
-    words = [word for word in line.casefold().replace("/", " ").split() if word in known]
-    if not words:
-        return []
+def _rules_on(tx: Tx, ids: Sequence[str], line: str) -> list[Item]:
     from ..actions import shell
 
-    ids = list(dict.fromkeys(id for word in words for id in known[word]))
     held = memory_sql.get_many(tx, ids)
     commands = [found for found, _ in shell.commands_of(shell.without_heredocs(line[:2_000]))]
     return [
@@ -79,10 +69,6 @@ def _rules_on(tx: Tx, line: str) -> list[Item]:
         if not selection.why_never(memory)
         and any(command_rules.forbids(memory.text, command) for command in commands)
     ]
-
-
-def _since(txs: Sequence[Tx], session: str) -> int:
-    return window_steps_contexts.began(txs, session)
 
 
 def applies_to_files(txs: Sequence[Tx], session: str, files: Sequence[str]) -> bool:

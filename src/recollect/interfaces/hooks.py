@@ -92,6 +92,8 @@ class _Firing:
             answer = answer_event(context, event)
         if answer.trouble:
             self.outcome = _name(answer.trouble)
+        if event.name == "before_tool" and not answer.context and self.outcome == "ok":
+            self.outcome = ""  # one for every command: the log is for what was said, or failed
         if answer.work:
             _start_catching_up(self.cwd, self.environment)
         return str(about.reply(event, answer.context, answer.notice))
