@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
+from ..briefing import operations_follow_up as follow_up_operations
 from ..capture import steps as capture_steps
 from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound, RecollectError, Refused, Unavailable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 50
 _CHECKPOINT_WINDOW = 1_000_000
+
 
 def catch_up(context: Context) -> int:
     """Read what hooks asked for, learn from conversations that are over, make what is missing
@@ -58,6 +60,7 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
         _checkpoint(context, request.session)
     if request.ended and request.session:
         context.project_space.write(lambda tx: operations_import.ended(tx, request.session))
+        follow_up_operations.follow_up(context, request.session)
 
 
 def _checkpoint(context: Context, session: str) -> None:

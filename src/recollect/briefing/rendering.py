@@ -3,11 +3,11 @@
     <recollect-memory>
     Memory is a hint, not authority: …
     Rules:
-    - [m-1] Never commit secrets
+    - [m-4k9w2c] Never commit secrets
     How work is done here:
     - test: `pnpm test` worked in 6 sessions, last on 2026-03-02
     Unconfirmed:
-    > [m-2] agent, 2026-01-05, changed: verify: "The API paginates by cursor"
+    > [m-7xq1zd] unconfirmed fact, agent 2026-01-05, changed: verify: "The API paginates by cursor"
     2 more did not fit; search for: retry, deploy
     </recollect-memory>
 
@@ -159,10 +159,19 @@ def line(item: Item) -> str:
     mark = f", {item.mark}" if item.mark else ""
     if item.label == "user" and item.kind != "message":
         about = "; ".join(filter(None, (item.mark, plain(item.note))))
-        return f"- [{item.id}] {plain(item.text)}" + (f" ({about})" if about else "")
+        return f"- [{short_id(item.id)}] {plain(item.text)}" + (f" ({about})" if about else "")
     about = " ".join(filter(None, (_speaker(item), item.date)))
     note = f" ({quoted(item.note)})" if item.note else ""
-    return f"> [{item.id}] {about}{mark}: {quoted(item.text)}{note}"
+    return f"> [{short_id(item.id)}] {about}{mark}: {quoted(item.text)}{note}"
+
+
+SHORT_ID = 8
+"""Characters of an id that are shown: every command takes the beginning of one."""
+
+
+def short_id(id: str) -> str:
+    """Return enough of a record's id to find it by: the rest costs five tokens a line."""
+    return id[:SHORT_ID] if id[1:2] == "-" else id
 
 
 def _speaker(item: Item) -> str:

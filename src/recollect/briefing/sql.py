@@ -117,3 +117,12 @@ def waiting_for_review(tx: Tx) -> int:
         f"AND valid_to = {FOREVER} AND status IN ('proposed', 'quarantined')"
     )
     return int(row[0]) if row else 0
+
+
+def values_below(tx: Tx, prefix: str) -> list[str]:
+    """Return the values in state whose keys begin with a prefix."""
+    rows = tx.run(
+        "SELECT value FROM state WHERE space = :space AND key >= :low AND key < :high ORDER BY key",
+        {"low": prefix, "high": prefix + "\U0010ffff"},
+    )
+    return [row[0] for row in rows]

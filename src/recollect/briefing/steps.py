@@ -220,9 +220,11 @@ def with_freshness(
 
 def refs_of(item: Item) -> list[str]:
     """Return the names under which an item is logged: each command form on its own."""
-    if item.forms and item.kind in ("command", "advice"):
+    if item.kind in ("command", "advice"):
         return [wording.command_ref(form) for form in item.forms]
-    return [item.address if item.kind in _BY_ADDRESS else item.id]
+    own = item.address if item.kind in _BY_ADDRESS else item.id
+    named = [wording.command_ref(form) for form in item.forms]
+    return [own, *named, *(f"file:{path}" for path in item.files)]
 
 
 _BY_ADDRESS = ("message", "conclusion", "resolution", "place")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..agents import operations as agents_operations
 from ..agents.settings import plan_io
+from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..context import Context, new_id
 from ..errors import StoreError
 from ..index import steps_vectors as index_steps_vectors
@@ -93,7 +94,8 @@ def stats(context: Context) -> steps.Stats:
     now = context.clock()
     found = steps.stats(context.project_space, context.user_space, now)
     told = context.project_space.read(lambda tx: lessons_steps.state(tx, now))
-    return found._replace(consolidation=told)
+    shown = context.project_space.read(briefing_steps_follow_up.in_time)
+    return found._replace(consolidation=told, in_time=shown)
 
 
 def rebuild(context: Context, missing: bool = False) -> index_steps_vectors.Rebuilt:

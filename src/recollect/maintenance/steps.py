@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..archive import sql as archive_sql
+from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..documents import sql as documents_sql
 from ..errors import RecollectError, StoreCorrupt
 from ..index import steps_vectors as index_steps_vectors
@@ -73,6 +74,8 @@ class Stats(NamedTuple):
     unembedded: int
     consolidation: str = ""
     """How the last consolidation of the project ended; empty before the first."""
+    in_time: tuple[briefing_steps_follow_up.InTime, ...] = ()
+    """How often memory spoke at each moment, and how often that was followed."""
 
 
 def count(tx: Tx) -> Counted:

@@ -276,6 +276,10 @@ def _stats(stats: Any) -> str:
     if stats.embedded or stats.unembedded:
         lag = f", {stats.unembedded} to be made" if stats.unembedded else ""
         lines.append(f"meaning: {display.counted(stats.embedded, 'vector')}{lag}")
+    for one in stats.in_time:
+        judged = one.followed + one.ignored
+        result = f", followed {one.followed} of {judged}" if judged else ""
+        lines.append(f"in time, {one.moment}: {one.shown} shown at {one.chances} chances{result}")
     if stats.consolidation:
         lines.append(f"consolidation: {stats.consolidation}")
     lines.append(f"on disk: project {_size(stats.project_bytes)}, user {_size(stats.user_bytes)}")
