@@ -15,10 +15,10 @@ from ..capture import steps as capture_steps
 from ..context import Context, new_id
 from ..errors import StoreError
 from ..fast_typing import TYPE_CHECKING
-from ..project import top_of
+from ..project import worktree_root
 from ..window import steps_contexts as window_steps_contexts
 from . import events, steps_hooks
-from .session_names import session_id
+from .session_names import make_session_id
 
 if TYPE_CHECKING:
     from ..types.records import Learned
@@ -148,7 +148,7 @@ def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
 def _inside(context: Context, name: str, cwd: str) -> str:
     """Return a file's path from the root of its working tree; empty when it is elsewhere."""
     path = os.path.realpath(os.path.join(cwd or ".", name))
-    top = os.path.realpath(top_of(context.project.start) or context.project.root)
+    top = os.path.realpath(worktree_root(context.project.start) or context.project.root)
     return path[len(top) + 1 :] if path.startswith(top + os.sep) else ""
 
 
@@ -163,7 +163,7 @@ def _forget_context(context: Context, event: Event) -> StoreError | None:
     try:
         # Whoever starts afresh after the compaction does without this note.
         for space in [one for one in context.present_spaces() if one.current()]:
-            space.note(lambda tx: window_steps_contexts.forget(tx, session, now))
+            space.note(lambda tx: window_steps_contexts.forget_context(tx, session, now))
     except StoreError as trouble:
         return trouble
     return None
@@ -214,7 +214,7 @@ def _catch_up_later(
 
 def _context_of(event: Event) -> str:
     """Return whose context an event happened in: a subagent has one of its own."""
-    return session_id(event.session, event.subagent) if event.subagent else event.session
+    return make_session_id(event.session, event.subagent) if event.subagent else event.session
 
 
 def _sweep(event: Event) -> Event:

@@ -12,10 +12,10 @@ import json
 import os
 from collections.abc import Callable, Iterator
 
-from ..archive import sql_cursors as archive_sql_cursors
+from ..archive import sql as archive_sql
 from ..briefing import sql as briefing_sql
 from ..fast_typing import TYPE_CHECKING, NamedTuple
-from ..project import make_folder, own_folder, user_directory
+from ..project import make_folder, private_folder, user_directory
 from ..storage import sql as storage_sql
 from ..storage.database import Database, Tx
 from .events import Event
@@ -74,7 +74,7 @@ def is_first(space: Database, event: Event, now: int) -> bool:
     answers: list[bool] = []
 
     def work(tx: Tx) -> None:
-        answers.append(archive_sql_cursors.claim(tx, subject, mark, now, TWICE_WITHIN))
+        answers.append(archive_sql.claim_mark(tx, subject, mark, now, TWICE_WITHIN))
 
     return not space.note(work) or answers[-1]
 
@@ -83,7 +83,7 @@ def was_heard(space: Database, event: Event) -> bool:
     """Check whether an event of this name was answered in the session before."""
     if not space.present():
         return False
-    return space.read(lambda tx: storage_sql.get(tx, _subject(event)) is not None)
+    return space.read(lambda tx: storage_sql.get_value(tx, _subject(event)) is not None)
 
 
 def _subject(event: Event) -> str:
@@ -99,7 +99,7 @@ def review_notice(space: Database, now: int) -> str:
     today = str(now // _DAY)
 
     def look(tx: Tx) -> int:
-        told = storage_sql.get(tx, _REVIEW_NOTICE) == today
+        told = storage_sql.get_value(tx, _REVIEW_NOTICE) == today
         return 0 if told else briefing_sql.waiting_for_review(tx)
 
     count = space.read(look)
@@ -107,7 +107,7 @@ def review_notice(space: Database, now: int) -> str:
         return ""
     from ..secrets import redaction
 
-    space.note(lambda tx: storage_sql.put(tx, _REVIEW_NOTICE, redaction.safe(today), now))
+    space.note(lambda tx: storage_sql.set_value(tx, _REVIEW_NOTICE, redaction.redact(today), now))
     noun = "memory waits" if count == 1 else "memories wait"
     return f"Recollect: {count} {noun} for review. Run: recollect review"
 
@@ -115,7 +115,7 @@ def review_notice(space: Database, now: int) -> str:
 def requests_folder(context: Context) -> str:
     """Return the folder of requests. It is not in the project: what a repository brings along must
     not be read as requests."""
-    folder = own_folder(user_directory(context.environment), context.project.root)
+    folder = private_folder(user_directory(context.environment), context.project.root)
     make_folder(folder)
     return os.path.join(folder, "catch-up")
 

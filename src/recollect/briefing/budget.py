@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..text.terms import query_terms
-from ..text.tokens import Counter, count_tokens
+from ..text.tokens import TokenCounter, count_tokens
 from .rendering import (
     CLOSE,
     LONGEST_WORD,
@@ -51,7 +51,7 @@ class Limits(NamedTuple):
 
 
 def fit_start(
-    wanted: Sequence[Wanted], limits: Limits, count: Counter = count_tokens
+    wanted: Sequence[Wanted], limits: Limits, count: TokenCounter = count_tokens
 ) -> BriefingPlan:
     """Return as many items as fit into a start block, in their order."""
     chosen, reasons = _chosen(wanted, limits, count)
@@ -70,7 +70,7 @@ def fit_start(
 
 
 def fit_lines(
-    wanted: Sequence[Item], budget: int, count: Counter = count_tokens
+    wanted: Sequence[Item], budget: int, count: TokenCounter = count_tokens
 ) -> BriefingPlan:
     """Return as many items as fit into the short block of another moment, in their order."""
     kept: list[Item] = []
@@ -88,7 +88,7 @@ _NO_ROOM = "no room for it in the budget"
 
 
 def _chosen(
-    wanted: Sequence[Wanted], limits: Limits, count: Counter
+    wanted: Sequence[Wanted], limits: Limits, count: TokenCounter
 ) -> tuple[list[Wanted], dict[str, str]]:
     chosen: list[Wanted] = []
     reasons: dict[str, str] = {}
@@ -115,7 +115,7 @@ def _chosen(
     return chosen, reasons
 
 
-def _cost(text: str, count: Counter) -> int:
+def _cost(text: str, count: TokenCounter) -> int:
     return count(f"{text}\n")
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, overload
 
+from ..archive import steps_sessions as archive_steps_sessions
 from ..context import Context, new_id
-from ..errors import StoreError
+from ..errors import InvalidInput, StoreError
 from ..fast_typing import NamedTuple
-from ..freshness import operations as freshness_operations
-from ..secrets import names, redaction
+from ..freshness import steps as freshness_steps
+from ..memory import steps_verify as memory_steps_verify
+from ..recall import operations as recall_operations
+from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import tokens as text_tokens
-from ..types.records import Json
+from ..types.records import Hit, Json
 from ..window import steps_contexts as window_steps_contexts
 from . import budget as briefing_budget
 from . import (
@@ -27,6 +31,7 @@ from . import (
 )
 
 TURN_BUDGET, COMMAND_BUDGET, EDIT_BUDGET, FAILURE_BUDGET = 400, 100, 150, 150
+
 """Tokens of each moment. They are apart, so that none starves another."""
 
 
@@ -62,7 +67,7 @@ def make_briefing(
     Example: recollect briefing
     Example: recollect briefing --session s-1 --query "fix the login test" --explain
     """
-    named = names.checked_name(session, "session")
+    named = redaction.check_name(session, "session")
     ask = steps.Ask(named, query, tuple(files), cwd=context.project.start)
     why_not = steps.why_silent(context.settings.mode, query)
     if why_not:
@@ -100,7 +105,7 @@ def brief_start(
         frozen = loaded.frozen
         return steps.Briefing(frozen.text, "", tokens=frozen.tokens, begins=False), None
     ids = [one.memory.id for one in loaded.material.memories if one.memory.layer != "user"]
-    fresh = freshness_operations.check_freshness(context, ids)
+    fresh = freshness_steps.check_freshness(context, ids)
     material = steps.with_freshness(loaded.material, fresh)
     limit = budget or context.settings.briefing_budget
     withhold = context.settings.stale == "withhold"
@@ -131,9 +136,7 @@ def _since_resumed(
     return briefing, _log(context, ask.session, "start", told.items)
 
 
-def _log_start(
-    context: Context, ask: steps.Ask, briefing: steps.Briefing
-) -> StoreError | None:
+def _log_start(context: Context, ask: steps.Ask, briefing: steps.Briefing) -> StoreError | None:
     """Keep the block while the context lasts. Where the project has no store yet the person's own
     keeps it, so that nothing of theirs is shown again with every prompt."""
     spaces = context.present_spaces() if ask.session else []
@@ -141,14 +144,14 @@ def _log_start(
         return None
     now, session, is_fresh = context.clock(), ask.session, ask.context == "fresh"
     refs = tuple(ref for item in briefing.items for ref in steps.refs_of(item))
-    block = window_steps_contexts.Frozen(
+    block = window_steps_contexts.StableBlock(
         briefing.stable, refs, text_tokens.count_tokens(briefing.stable) if briefing.stable else 0
     )
     watched = context.read_both(lambda txs: steps_action.watched_programs(txs, now))
 
     def keep(tx: Tx) -> None:
-        window_steps_contexts.freeze(tx, session, block, now, is_fresh)
-        steps_command.put(tx, redaction.safe(watched), now)
+        window_steps_contexts.save_block(tx, session, block, now, is_fresh)
+        steps_command.put(tx, redaction.redact(watched), now)
 
     try:
         spaces[0].write(keep)
@@ -168,7 +171,7 @@ def brief_turn(context: Context, ask: steps.Ask) -> Said:
     said = _instructions(context, ask)
     loaded = context.read_both(lambda txs: steps_turn.load_turn(txs, ask, said, now))
     ids = [memory.id for memory, _ in loaded.memories if memory.layer != "user"]
-    fresh = freshness_operations.check_freshness(context, ids) if ids else {}
+    fresh = freshness_steps.check_freshness(context, ids) if ids else {}
     withhold = context.settings.stale == "withhold"
     states = {id: one.state for id, one in fresh.items()}
     items, left_out = steps_turn.items(loaded, states, withhold)
@@ -192,9 +195,7 @@ def brief_edit(context: Context, ask: steps.Ask) -> Said:
     if context.settings.mode == "no-ltm":
         return SILENT
     now = context.clock()
-    places = context.read_both(
-        lambda txs: steps_action.places(txs, ask.session, ask.files, now)
-    )
+    places = context.read_both(lambda txs: steps_action.places(txs, ask.session, ask.files, now))
     # That nothing applies is found out before anything else is loaded.
     applies = context.read_both(
         lambda txs: steps_action.applies_to_files(txs, ask.session, ask.files)
@@ -202,11 +203,9 @@ def brief_edit(context: Context, ask: steps.Ask) -> Said:
     if not applies and not places:
         return SILENT
     said = _instructions(context, ask)
-    found = context.read_both(
-        lambda txs: steps_action.for_files(txs, ask.session, ask.files, said)
-    )
+    found = context.read_both(lambda txs: steps_action.for_files(txs, ask.session, ask.files, said))
     ids = [memory.id for memory in found if memory.layer != "user"]
-    fresh = freshness_operations.check_freshness(context, ids) if ids else {}
+    fresh = freshness_steps.check_freshness(context, ids) if ids else {}
     withhold = context.settings.stale == "withhold"
     items = []
     left_out = []
@@ -279,4 +278,77 @@ def _instructions(context: Context, ask: steps.Ask) -> redundancy.Instructions:
     cwd = os.path.realpath(ask.cwd) if ask.cwd else context.top
     return redundancy.Instructions(
         lambda: instruction_files_io.read(ask.host, context.top, cwd, home)
+    )
+
+
+class TaskBriefing(NamedTuple):
+    """What is worth knowing before a task."""
+
+    phase: str
+    patterns: tuple[Hit, ...]
+    avoid: tuple[Hit, ...]
+    skills: tuple[Hit, ...]
+
+
+def before_task(
+    context: Context, goal: str, phase: str = "", files: Sequence[str] = ()
+) -> TaskBriefing:
+    """Patterns, things to avoid and skills that matter for a task.
+
+    goal: what is to be done
+    phase: exploration, implementation, debugging, review or refactoring; read from the goal
+    files: files it is about (repeat for several)
+
+    Example: recollect before-task "fix the failing login test" --file tests/test_login.py
+    """
+    from ..episodes import phases
+
+    chosen = phases.checked(phase, goal)
+    hits = {hit.id: hit for hit in recall_operations.recall_unprompted(context, goal, 20)}
+    for path in files:
+        for hit in recall_operations.recall_unprompted(context, goal, 10, path):
+            hits.setdefault(hit.id, hit)
+    known = [hit for hit in hits.values() if hit.kind != "message"]
+    source = {"episode": "episodic", "workflow": "skills", "procedure": "skills"}
+    found = [phases.Found(hit.id, source.get(hit.kind, "semantic"), hit.score) for hit in known]
+    ranked = [hits[item.found.id] for item in phases.blend(found, chosen)]
+    avoid = tuple(hit for hit in ranked if hit.kind == "pitfall")[:5]
+    skills = tuple(hit for hit in ranked if hit.kind in ("workflow", "procedure"))[:3]
+    rest = tuple(hit for hit in ranked if hit not in avoid and hit not in skills)[:5]
+    return TaskBriefing(chosen, rest, avoid, skills)
+
+
+@overload
+def verify(
+    context: Context, archive: Literal[False] = False, fix: bool = False
+) -> memory_steps_verify.ClaimReport: ...
+
+
+@overload
+def verify(
+    context: Context, archive: Literal[True], fix: bool = False
+) -> archive_steps_sessions.VerifiedArchive: ...
+
+
+def verify(
+    context: Context, archive: bool = False, fix: bool = False
+) -> memory_steps_verify.ClaimReport | archive_steps_sessions.VerifiedArchive:
+    """Check what memories say about files and functions against the code; or the archive.
+
+    archive: prove that every message is there, unchanged and in its place, instead
+    fix: follow what moved, also in the texts that name it
+
+    Example: recollect verify --fix
+    Example: recollect verify --archive
+    """
+    if archive:
+        if fix:
+            raise InvalidInput("the archive is proven, not fixed", where="verify")
+        return archive_steps_sessions.verify_archive(context.project_space)
+    return memory_steps_verify.check_claims(
+        context.project_space,
+        freshness_steps.open_working_tree(context),
+        fix,
+        context.clock(),
+        new_id,
     )

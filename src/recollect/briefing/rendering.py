@@ -19,13 +19,11 @@ why an item is here, `briefing.budget` what fits.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
-from functools import cache
 
 from ..fast_typing import NamedTuple
-from ..text.messages import MEMORY_TAG, SUMMARY_TAG
+from ..text import display
+from ..text.messages import MEMORY_TAG
 
 RULES = (
     "Memory is a hint, not authority: repository and user win. Verify named files, cite [ids] "
@@ -134,7 +132,7 @@ def after_compaction(session: str) -> str:
 def wrapped(name: str, text: str) -> str:
     """Return a text of ours as a block that is recognised by its tag when it is recorded."""
     opening = f'<{MEMORY_TAG} block="{name}">'
-    return "\n".join((opening, _delimiters().sub("‹", text), CLOSE))
+    return "\n".join((opening, display._own_tags().sub("‹", text), CLOSE))
 
 
 def heading(section: str) -> str:
@@ -161,8 +159,8 @@ def line(item: Item) -> str:
         about = "; ".join(filter(None, (item.mark, plain(item.note))))
         return f"- [{short_id(item.id)}] {plain(item.text)}" + (f" ({about})" if about else "")
     about = " ".join(filter(None, (_speaker(item), item.date)))
-    note = f" ({quoted(item.note)})" if item.note else ""
-    return f"> [{short_id(item.id)}] {about}{mark}: {quoted(item.text)}{note}"
+    note = f" ({display.quote_data(item.note)})" if item.note else ""
+    return f"> [{short_id(item.id)}] {about}{mark}: {display.quote_data(item.text)}{note}"
 
 
 SHORT_ID = 8
@@ -188,38 +186,6 @@ def code(text: str) -> str:
     return f"`{plain(text).replace('`', chr(39))}`"
 
 
-def quoted(text: str) -> str:
-    """Return a text as data: JSON on one line, with nothing that could be taken for ours."""
-    return json.dumps(_harmless(text), ensure_ascii=False)
-
-
 def plain(text: str) -> str:
     """Return a text on one line, without anything invisible."""
-    return " ".join(_harmless(text).split())
-
-
-def _harmless(text: str) -> str:
-    """Text without what steers a terminal or hides from the eye, and with our tags broken."""
-    if not (text.isascii() and text.isprintable()):
-        text = _hidden().sub("", _breaks().sub("\n", text))
-    return _delimiters().sub("‹", text) if "<" in text or "＜" in text else text
-
-
-@cache
-def _breaks() -> re.Pattern[str]:
-    return re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-
-
-@cache
-def _hidden() -> re.Pattern[str]:
-    return re.compile(
-        "\x1b\\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4"
-        "\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
-        "\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
-    )
-
-
-@cache
-def _delimiters() -> re.Pattern[str]:
-    tags = "|".join((MEMORY_TAG, SUMMARY_TAG))
-    return re.compile(rf"[<＜](?=\s*[/／]?\s*(?:{tags}))", re.IGNORECASE)
+    return " ".join(display.neutralise(text).split())

@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..fast_typing import NamedTuple
-from ..freshness.claims import is_stale, mark
-from ..text.display import moment as iso
-from ..text.terms import terms
-from ..text.tokens import Counter, count_tokens
+from ..freshness.claims import describe_state, is_stale
+from ..text.display import format_time as iso
+from ..text.terms import split_terms
+from ..text.tokens import TokenCounter, count_tokens
 from ..types.records import FOREVER, PRIORITIES, Memory
 from . import dangers, redundancy
 from .budget import Limits, Wanted, fit_start
@@ -113,7 +113,7 @@ def plan_start(
     budget: int = BUDGET,
     said: redundancy.Instructions = redundancy.NOTHING,
     withhold: bool = False,
-    count: Counter = count_tokens,
+    count: TokenCounter = count_tokens,
 ) -> BriefingPlan:
     """Return the start block; `withhold` leaves stale memories out, else they are marked.
 
@@ -217,7 +217,7 @@ def _distinct(wanted: Sequence[Wanted]) -> tuple[list[Wanted], list[LeftOut]]:
     seen: list[tuple[str, set[str]]] = []
     alike: list[LeftOut] = []
     for one in wanted:
-        words = set(terms(one.item.text))
+        words = set(split_terms(one.item.text))
         twin = "" if one.item.line else next((id for id, had in seen if _similar(words, had)), "")
         if twin:
             alike.append(LeftOut(one.item.id, one.item.address, f"{twin} says nearly the same"))
@@ -262,7 +262,7 @@ def _of_memory(candidate: Candidate) -> Wanted:
 
 def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "") -> Item:
     """Return a memory as an item of a section."""
-    marked = mark(freshness, moved_to)
+    marked = describe_state(freshness, moved_to)
     return Item(
         id=memory.id,
         address=memory.address,
@@ -305,5 +305,3 @@ def _of_skill(skill: Skill) -> Wanted:
     )
     place = (*_SERVED[SKILLS], 0, -skill.successes, skill.name)
     return Wanted(item, place, skill.name, spare=True)
-
-

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple, Protocol
-from ..lessons import steps_observed
-from ..memory import lifecycle as memory_lifecycle
+from ..lessons import steps_observed as lessons_steps_observed
+from ..memory import lifecycle
 from ..memory import sql as memory_sql
-from ..memory import sql_injections as memory_sql_injections
-from ..memory import steps_layers as memory_steps_layers
-from ..memory import strength
+from ..memory import sql_upkeep as memory_sql_upkeep
+from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
 from ..storage.database import Tx
 from ..types.records import Memory
@@ -62,7 +61,7 @@ class LoadedStart(NamedTuple):
     """What the start block is made of; `frozen` is the block that the context has already."""
 
     material: selection.StartMaterial = selection.StartMaterial()
-    frozen: window_steps_contexts.Frozen | None = None
+    frozen: window_steps_contexts.StableBlock | None = None
     shown: frozenset[str] = frozenset()
 
 
@@ -102,26 +101,24 @@ def why_silent(mode: str, query: str) -> str:
     return ""
 
 
-def load_start(
-    txs: Sequence[Tx], ask: Ask, said: redundancy.Instructions, now: int
-) -> LoadedStart:
+def load_start(txs: Sequence[Tx], ask: Ask, said: redundancy.Instructions, now: int) -> LoadedStart:
     """Return what a start block may hold. The first space is the project's, which has sessions."""
     known = bool(ask.session) and ask.context != "fresh"
-    frozen = window_steps_contexts.frozen(txs, ask.session) if known else None
+    frozen = window_steps_contexts.load_block(txs, ask.session) if known else None
     if frozen and ask.context != "kept":
         return LoadedStart(frozen=frozen)
-    own = memory_steps_layers.owners_of_memories(txs, ask.session)
+    own = memory_steps_visible.find_memory_owners(txs, ask.session)
     memories: list[Memory] = []
     skills: list[selection.Skill] = []
     for tx in txs:
         for kind in (*selection.BASELINE, *REST):
-            memories += memory_sql.strongest(tx, kind, MOST_OF_A_KIND, own)
+            memories += memory_sql.list_strongest(tx, kind, MOST_OF_A_KIND, own)
         skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
     lines, left_out = _lines(txs, ask, said, now)
     material = selection.StartMaterial(
         _judged(txs, memories, now), tuple(lines), tuple(skills), tuple(left_out)
     )
-    shown = frozenset(window_steps_contexts.shown(txs, ask.session)) if frozen else frozenset()
+    shown = frozenset(window_steps_contexts.shown_ids(txs, ask.session)) if frozen else frozenset()
     return LoadedStart(material, frozen, shown)
 
 
@@ -134,7 +131,7 @@ def _lines(
     project = txs[0]
     left_out: list[LeftOut] = []
     commands = []
-    known = steps_observed.known_commands(project, now=now)
+    known = lessons_steps_observed.known_commands(project, now=now)
     refs = [wording.command_ref(one.form) for one in known]
     tried = sql.outcomes(project, refs, "start") if refs else {}
     for one in known:
@@ -152,7 +149,7 @@ def _lines(
             commands.append(one)
     lines = [*steps_state.state_lines(project, ask.session, ask.host)]
     lines += wording.command_lines(commands)
-    concluded = steps_observed.conclusions(project, now=now)[:MOST_CONCLUSIONS]
+    concluded = lessons_steps_observed.conclusions(project, now=now)[:MOST_CONCLUSIONS]
     lines += [wording.conclusion_line(one) for one in concluded]
     return lines, left_out
 
@@ -171,19 +168,19 @@ def _judged(
     verdicts: dict[str, dict[str, int]] = {}
     tried: dict[str, list[str]] = {}
     for tx in txs if unique else ():
-        verdicts.update(memory_sql_injections.verdicts(tx, rated) if rated else {})
+        verdicts.update(memory_sql_upkeep.count_verdicts(tx, rated) if rated else {})
     for tx in txs[:1] if unique else ():
         tried = sql.outcomes(tx, list(unique), "start")
     found = []
     for memory in unique.values():
         counts = verdicts.get(memory.id, {})
-        factor = memory_lifecycle.usefulness(
+        factor = lifecycle.rate_usefulness(
             counts.get("helped", 0), counts.get("wrong", 0), counts.get("stale", 0)
         ) if counts else 1.0  # fmt: skip
         found.append(
             selection.Candidate(
                 memory,
-                strength.strength(memory, now),
+                lifecycle.compute_strength(memory, now),
                 usefulness=factor,
                 is_idle=is_idle(tried.get(memory.id, ())),
             )

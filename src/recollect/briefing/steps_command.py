@@ -24,13 +24,13 @@ _BREAKS = str.maketrans("/;&|()'\"`\n\t=", " " * 12)
 
 def may_speak(tx: Tx, line: str) -> bool:
     """Check whether a shell line names a program that there is something to say about."""
-    watched = storage_sql.get(tx, KEY)
+    watched = storage_sql.get_value(tx, KEY)
     return bool(watched) and bool(_named(str(watched), line))
 
 
 def rules_on(tx: Tx, line: str) -> list[str]:
     """Return the ids of the rules that name a program of a shell line."""
-    watched = str(storage_sql.get(tx, KEY) or "")
+    watched = str(storage_sql.get_value(tx, KEY) or "")
     found: dict[str, None] = {}
     for word in _named(watched, line):
         row = watched.partition(f"\n{word} ")[2].partition("\n")[0]
@@ -50,5 +50,5 @@ def written(watched: Mapping[str, Sequence[str]]) -> str:
 
 def put(tx: Tx, watched: SafeText, now: int) -> None:
     """Keep the value, if it is another one than before."""
-    if watched != (storage_sql.get(tx, KEY) or ""):
-        storage_sql.put(tx, KEY, watched, now)
+    if watched != (storage_sql.get_value(tx, KEY) or ""):
+        storage_sql.set_value(tx, KEY, watched, now)

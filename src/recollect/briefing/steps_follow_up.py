@@ -42,8 +42,8 @@ def judge_session(tx: Tx, session: str, root: str, now: int) -> int:
     outcomes = follow_up.judge(shown, acts)
     if outcomes:
         sql.judge(tx, outcomes)
-    chances = redaction.scrub_json(dict(acts.chances)).text
-    storage_sql.put(tx, f"{_KEY}{session}", chances, now)
+    chances = redaction.redact_json(dict(acts.chances)).text
+    storage_sql.set_value(tx, f"{_KEY}{session}", chances, now)
     return len(outcomes)
 
 
@@ -70,7 +70,7 @@ def _acts(tx: Tx, session: str, root: str) -> follow_up.SessionActs:
     count["start"] = 1
     count["turn"] = sum(one.message.role == "user" and bool(one.message.content) for one in placed)
     edited: set[str] = set()
-    for attempt in call_results.attempts(placed):
+    for attempt in call_results.list_attempts(placed):
         if attempt.script:
             count["command"] += 1
             forms += [(attempt.at, one.key) for one in command_forms.forms_of(attempt.script)]
@@ -92,7 +92,7 @@ def _keyed(ref: str) -> str:
     return f"{follow_up.COMMAND}{forms[0].key if forms else line}"
 
 
-def _messages(tx: Tx, session: str) -> Iterator[messages.Numbered]:
+def _messages(tx: Tx, session: str) -> Iterator[messages.NumberedMessage]:
     for row in archive_sql.messages(tx, session, 0, 2**62, MOST_MESSAGES):
         message = messages.message_from_body(json.loads(row.body))
-        yield messages.Numbered(row.seq, message._replace(at=row.at))
+        yield messages.NumberedMessage(row.seq, message._replace(at=row.at))

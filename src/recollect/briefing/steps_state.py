@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..documents import sql as documents_sql
-from ..memory import steps_layers as memory_steps_layers
+from ..memory import steps_visible as memory_steps_visible
 from ..storage.database import Tx
-from ..text.display import moment as iso
+from ..text.display import format_time as iso
+from ..text.display import quote_data
 from ..types.records import Document
-from .rendering import STATE, Item, code, plain, quoted
+from .rendering import STATE, Item, code, plain
 
 NOTES = "memory://notes"
 MOST_HANDOFFS = 50
@@ -20,14 +21,14 @@ _TRUSTED = ("user", "agent", "system")
 def state_lines(tx: Tx, session: str, host: str) -> list[Item]:
     """Return the lines of the first section; none when no work is noted."""
     lines: list[Item] = []
-    notes = documents_sql.get(tx, NOTES)
+    notes = documents_sql.get_document(tx, NOTES)
     if notes is not None and notes.label in _TRUSTED:
         lines += _notes(tx, notes)
-    task = memory_steps_layers.running_task(tx, session)
-    document = documents_sql.get(tx, f"memory://task/{task}") if task else None
+    task = memory_steps_visible.running_task(tx, session)
+    document = documents_sql.get_document(tx, f"memory://task/{task}") if task else None
     if document is not None and document.label in _TRUSTED:
         lines += _task(document)
-    for handoff in documents_sql.listing(tx, "handoff", MOST_HANDOFFS):
+    for handoff in documents_sql.list_documents(tx, "handoff", MOST_HANDOFFS):
         if handoff.label in _TRUSTED and not handoff.fields.get("accepted_at"):
             lines.append(_handoff(handoff))
             break
@@ -39,7 +40,7 @@ def _notes(tx: Tx, document: Document) -> Iterator[Item]:
     from ..work import steps as work_steps
 
     notes = work_notes.parse_notes(document.text)
-    if work_steps.is_done(tx, notes):
+    if work_steps.is_objective_complete(tx, notes):
         return
     for name, said in (
         ("Objective", notes.objective),
@@ -52,9 +53,9 @@ def _notes(tx: Tx, document: Document) -> Iterator[Item]:
 
 
 def _task(document: Document) -> Iterator[Item]:
-    from ..work import tasks as work_tasks
+    from ..work import tasks
 
-    task = work_tasks.from_json(document.fields)
+    task = tasks.task_from_json(document.fields)
     waiting = [one.name for one in task.phases if one.state not in ("done", "active", "blocked")]
     step = f", phase {task.phase}" if task.phase else ""
     after = f", next: {waiting[0]}" if waiting else ""
@@ -83,5 +84,5 @@ def _item(document: Document, name: str, said: str, why: str) -> Item:
         text=f"{name} {text}",
         label=document.label,
         why=why,
-        line=f"{name}{when}: {text if own else quoted(text)}",
+        line=f"{name}{when}: {text if own else quote_data(text)}",
     )

@@ -15,12 +15,12 @@ from ..archive import sql as archive_sql
 from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
 from ..memory import sql as memory_sql
-from ..memory import steps_layers as memory_steps_layers
+from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
-from ..storage import rows as storage_rows
-from ..storage.database import Matched, Tx
+from ..storage import database
+from ..storage.database import IndexMatch, Tx
 from ..text import messages, terms
-from ..text.display import moment as iso
+from ..text.display import format_time as iso
 from ..types.records import Memory
 from ..window import steps_contexts as window_steps_contexts
 from . import prompt_names, redundancy, selection, sql, wording
@@ -48,15 +48,13 @@ class LoadedTurn(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
 
 
-def load_turn(
-    txs: Sequence[Tx], ask: Ask, said: redundancy.Instructions, now: int
-) -> LoadedTurn:
+def load_turn(txs: Sequence[Tx], ask: Ask, said: redundancy.Instructions, now: int) -> LoadedTurn:
     """Return what fits a prompt and was not shown in this context before."""
     words = prompt_names.words_of(ask.query)
     if words.is_empty or not txs:
         return LoadedTurn()
-    shown = window_steps_contexts.shown(txs, ask.session) if ask.session else set()
-    own = memory_steps_layers.owners_of_memories(txs, ask.session)
+    shown = window_steps_contexts.shown_ids(txs, ask.session) if ask.session else set()
+    own = memory_steps_visible.find_memory_owners(txs, ask.session)
     memories: list[tuple[Memory, prompt_names.Passage]] = []
     lines: list[tuple[float, Item]] = []
     left_out: list[LeftOut] = []
@@ -106,7 +104,7 @@ def _memories(
     prompt of a session, also lessons that hold most of what it asks for."""
     stems = [*rare, *words.stems] if ask.first else rare
     filters = {"status": ("active",), "source": ("memory",), "label": _TRUSTED, "seen": own}
-    found = index_sql.candidates(tx, list(dict.fromkeys(stems)), MOST_MATCHES, filters)
+    found = index_sql.find_candidates(tx, list(dict.fromkeys(stems)), MOST_MATCHES, filters)
     held = memory_sql.get_many(tx, [match.ref for match in found])
     for match in found:
         memory = held.get(match.ref)
@@ -119,7 +117,7 @@ def _memories(
             yield memory, passage
 
 
-def _task_match(match: Matched, words: prompt_names.PromptWords) -> prompt_names.Passage | None:
+def _task_match(match: IndexMatch, words: prompt_names.PromptWords) -> prompt_names.Passage | None:
     """Return a passage when a lesson holds two words and most of what a task asks for."""
     held = frozenset(match.stems.split())
     shared = [one for one in words.stems if one in held]
@@ -133,23 +131,23 @@ def _messages(
 ) -> Iterator[tuple[float, Item]]:
     """What the user typed in earlier sessions, the sentence that fits."""
     filters = {"source": ("message",), "kind": ("user",), "label": ("user",)}
-    for match in index_sql.candidates(tx, list(rare), MOST_MATCHES, filters):
+    for match in index_sql.find_candidates(tx, list(rare), MOST_MATCHES, filters):
         if match.ref == ask.session:
             continue
         row = archive_sql.message(tx, match.ref, match.seq)
         if row is None or row.label != "user":
             continue
-        text = messages.typed(messages.message_from_body(json.loads(row.body)))
+        text = messages.typed_text(messages.message_from_body(json.loads(row.body)))
         passage = best(text) if len(text) <= LONGEST_TYPED else None
         if passage is not None:
             yield passage.score, _passage(match, row.at, passage)
 
 
-def _passage(match: Matched, at: int, passage: prompt_names.Passage) -> Item:
+def _passage(match: IndexMatch, at: int, passage: prompt_names.Passage) -> Item:
     short = wording.short_session(match.ref).rpartition(".")[2]
     return Item(
         id=f"{short}:{match.seq}",
-        address=messages.address_of(match.ref, match.seq, match.seq),
+        address=messages.range_address(match.ref, match.seq, match.seq),
         layer="D",
         section="",
         kind="message",
@@ -190,8 +188,8 @@ def skills(tx: Tx, words: prompt_names.PromptWords, first: bool) -> list[Item]:
         return []
     found = []
     filters = {"status": ("active",), "source": ("procedure",), "label": _TRUSTED}
-    for match in index_sql.candidates(tx, list(words.stems), MOST_MATCHES, filters):
-        row = storage_rows.readable(partial(procedures_sql.get, tx, match.ref))
+    for match in index_sql.find_candidates(tx, list(words.stems), MOST_MATCHES, filters):
+        row = database.read_or_none(partial(procedures_sql.get, tx, match.ref))
         passage = _task_match(match, words)
         if row is not None and passage is not None and row.successes:
             found.append(

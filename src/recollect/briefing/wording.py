@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..fast_typing import TYPE_CHECKING
-from ..text.display import moment as iso
+from ..text.display import format_time as iso
 from .rendering import COMMANDS, UNCONFIRMED, Item, code
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .form_words import POINTERS, LEAD, CLAUSE_STARTS, STATES, NAMED, Form
+from .form_words import CLAUSE_STARTS, LEAD, NAMED, POINTERS, STATES, Form
 
 FORMS = (
     Form(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from .form_words import (
-    VERBS,
-    POINTERS,
-    POINTED,
-    ORDER,
-    LEAD,
-    PLURAL,
     IN_GENERAL,
+    LEAD,
+    ORDER,
+    PLURAL,
+    POINTED,
+    POINTERS,
     PRACTICES,
     STEP,
+    VERBS,
     Form,
 )
 

@@ -9,13 +9,7 @@ from collections.abc import Mapping
 
 from ..storage.database import Tx
 from ..types.records import Json
-from .observations import (
-    CommandAdvice,
-    Conclusion,
-    KnownCommand,
-    KnownPlace,
-    KnownResolution,
-)
+from .observations import CommandAdvice, Conclusion, KnownCommand, KnownPlace, KnownResolution
 
 
 def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:

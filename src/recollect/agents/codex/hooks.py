@@ -11,9 +11,20 @@ from collections.abc import Mapping
 
 from ...types.records import Json
 from ..events import Event, claude_reply, event_from
-from .typed_text import parted
+
+_ASKED = "## My request for Codex:"
+
+
+def split_prompt(text: str) -> tuple[str, str]:
+    """What was typed, and what the program put before it. The last mark counts: what is selected
+    or attached may hold one too."""
+    added, mark, typed = text.rpartition(_ASKED)
+    starts_a_line = not added or added.endswith("\n")
+    return (typed.strip(), added.strip()) if mark and starts_a_line else (text, "")
+
 
 HOST = "codex"
+
 EVENTS = {
     "SessionStart": "session_start",
     "UserPromptSubmit": "user_prompt",
@@ -24,7 +35,9 @@ EVENTS = {
     "SubagentStop": "stop",
     "SessionEnd": "session_end",
 }
+
 _TAKES_CONTEXT = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse")
+
 _TAKES_NOTICE = (*_TAKES_CONTEXT, "Stop")
 
 
@@ -33,7 +46,9 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
     event = event_from(payload, HOST, EVENTS)
     if event.prompt:
         asked_by = "thread" if not event.subagent and _is_spawned(event.transcript) else ""
-        return event._replace(prompt=parted(event.prompt)[0], subagent=event.subagent or asked_by)
+        return event._replace(
+            prompt=split_prompt(event.prompt)[0], subagent=event.subagent or asked_by
+        )
     if event.name == "tool_use" and event.tool == "Bash":
         return event._replace(tool_failed=_ends_badly(event.tool_output))
     path = payload.get("agent_transcript_path")
@@ -46,9 +61,9 @@ def _ends_badly(output: Json) -> bool:
     """Check whether a command's output looks like a failure: Codex does not tell its status."""
     if not isinstance(output, str) or not output.strip():
         return False
-    from ...actions import error_signatures
+    from ...actions import command_output
 
-    return error_signatures.ends_badly(output[-4_000:])
+    return command_output.reports_failure(output[-4_000:])
 
 
 _BEGINNING = 4096
