@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from ..archive import sql as archive_sql
 from ..briefing import steps_follow_up as briefing_steps_follow_up
