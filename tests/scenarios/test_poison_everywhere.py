@@ -15,7 +15,7 @@ from mcp import Client
 import recollect
 from recollect.agents import registry
 from recollect.agents.events import Event
-from recollect.agents.operations import answer_event
+from recollect.agents.operations_events import answer_event
 from recollect.frameworks.anthropic_memory import MemoryTool
 from recollect.frameworks.claude_sessions import MemorySessionStore
 from recollect.frameworks.langgraph_store import MemoryStore

@@ -9,7 +9,8 @@ import pytest
 
 import recollect
 from recollect.agents.events import Event
-from recollect.agents.operations import answer_event, catch_up
+from recollect.agents.operations import catch_up
+from recollect.agents.operations_events import answer_event
 from recollect.agents.operations_import import Progress
 from recollect.agents.steps_hooks import Answer
 from recollect.recall.steps import words_missing

@@ -65,12 +65,13 @@ def doubts(text: str, masked: str) -> Callable[[Span], str]:
     about_message = _of_message(lines)
 
     def of_sentence(span: Span) -> str:
-        return (
+        reason = (
             _of_content(text[slice(*span)])
             or about_message
             or _of_frame(lines, span)
             or _of_voice(lines, span)
         )
+        return "" if reason in (DOCUMENT, FOREIGN) and _is_casual(lines, span) else reason
 
     return of_sentence
 
@@ -185,6 +186,22 @@ def _is_wrapped(lines: Sequence[Line]) -> bool:
     return False
 
 
+def _is_casual(lines: Sequence[Line], span: Span) -> bool:
+    """Check whether a sentence stands in a last paragraph of lines in lower case.
+
+    People type so below what they pasted; documents do not end so.
+    """
+    first = len(lines) - 1
+    while first and not lines[first].opens:
+        first -= 1
+    last = lines[first:]
+    return span[0] >= last[0].start and all(
+        line.words[:1].islower() and not any(map(_is_full, _sentences(line, span)))
+        for line in last
+        if line.words
+    )
+
+
 def _of_frame(lines: Sequence[Line], span: Span) -> str:
     """Return whether other words of the message present the sentence as a text to work on."""
     at = next(number for number, line in enumerate(lines) if span[1] <= line.end)
@@ -229,7 +246,7 @@ def _of_voice(lines: Sequence[Line], span: Span) -> str:
     beside = list(_sentences(typed[at], span))
     asked = sum(map(_asks, beside))
     if len(typed) == 1:
-        stated = sum(1 + (len(piece) >= LONG_SENTENCE) for piece in beside if _states(piece))
+        stated = sum(map(_states, beside))
         return FOREIGN if stated > max(1, 2 * asked) else ""
     if sum(map(_weight, beside)) > asked:
         return FOREIGN

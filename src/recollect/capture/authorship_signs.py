@@ -1,7 +1,7 @@
 """The signs of pasted text that `authorship` looks for, by name.
 
 Those of content and layout hold in any language; those of lead-ins and voices are English first,
-with the plainest words of the languages that `statement_forms` knows.
+with the plainest words of the languages that `statements` knows.
 """
 
 from __future__ import annotations
@@ -119,7 +119,12 @@ _SOURCES = {
     "answer": r"(?:yes|no|sure|of course)[,.!]",
     # A text that speaks of itself.
     "of itself": r"\b(?:in|of|by|to|on|with) this (?:tutorial|article|guide|document|post|section|"
-    r"chapter|policy|agreement|letter|video|manual|handbook|notice|newsletter|email|episode)\b",
+    r"chapter|policy|agreement|letter|video|manual|handbook|notice|newsletter|email|episode)\b|"
+    r"\b(?:dependabot|renovate|end of thread|unpopular opinion|hot take|change my mind)\b|"
+    # Headings that reports have and people do not type.
+    r"^(?:release notes|lessons learned|root cause|next steps|key (?:messages|takeaways)|action "
+    r"items|acceptance criteria|test plan|things to remember|breaking changes|what's new|see also|"
+    r"further reading|contributing factors|do|don'?ts?|dos|why\?|rationale)\W*$",
     "label": r"(?!https?:)@?([^\W\d_][^\W\d]*\d*(?:[ '-][^\W\d_(][^\W\d]*){0,3}\)?) ?[:：>] ?\S",
     "own": r"\b(?:rules?|conventions?|requirements?|constraints?|guidelines?|preferences?|"
     r"instructions?|important|critical|warning|note|nb|remember|reminder|please|also|ps|todos?|"

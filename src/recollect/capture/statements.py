@@ -13,14 +13,26 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from .statement_forms import FORMS, Form
+from . import forms_abroad, forms_corrections, forms_decisions, forms_rules, objections
+from .form_words import Form
+
+FORMS = (
+    *forms_rules.FORMS,
+    *forms_corrections.FORMS,
+    *forms_decisions.FORMS,
+    *forms_abroad.FORMS,
+)
 
 # What a statement becomes, in the order in which they are asked for: what binds most comes first.
 RULES = {
     "constraint": ("policy", "critical"),
     "preference": ("preference", "medium"),
+    "decision": ("decision", "medium"),
+    "habit": ("fact", "normal"),
     "correction": ("fact", "high"),
     "remember": ("fact", "high"),
+    "fact": ("fact", "normal"),
+    "reference": ("reference", "normal"),
 }
 
 
@@ -46,117 +58,28 @@ def _cues() -> list[tuple[str, list[str], int]]:
 
 
 def rule_of(sentence: str, forms: list[Form]) -> str:
-    """The rule that the sentence states, or an empty string."""
+    """Return the rule that the sentence states, or an empty string."""
+    sentence = _compiled(objections.TAG).sub("", sentence)
     for form in forms:
         if _compiled(form.pattern).search(sentence):
-            if sentence.endswith(("?", "？")) or _compiled(_QUESTION).match(sentence):
-                return ""
-            if _compiled(_HEDGE).search(sentence) or _compiled(_PASSING).search(sentence):
-                return ""
-            if not _compiled(_UNLESS[form.rule]).search(sentence):
-                return form.rule
+            if _is_objected(sentence, form):
+                continue
+            return form.rule
     return ""
+
+
+def _is_objected(sentence: str, form: Form) -> bool:
+    """Check whether the sentence asks, guesses, or speaks of this moment only."""
+    asks = sentence.endswith(("?", "？")) or _compiled(objections.QUESTION).match(sentence)
+    return bool(
+        (asks and not form.asked)
+        or (_compiled(objections.SOFTENED).search(sentence) and not form.hedged)
+        or (_compiled(objections.HEDGE).search(sentence) and not form.asked)
+        or _compiled(objections.PASSING).search(sentence)
+        or _compiled(objections.UNLESS[form.rule]).search(sentence)
+    )
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
-
-
-_FEELINGS = (
-    r"an?|some|so|such|really|very|quite|that|because|the|something|why|how|\w+ing|\w*ful|nice|"
-    "hard|tough|great|fun|wrong|awesome|incredible|proud|happy|excited|thrilled|tired|stoked|"
-    r"broken|missing|ready|elsewhere|\d+"
-)
-
-_QUESTION = (
-    r"(?:(?:and|but|so|ok|okay|also|hmm+)[, ]+)*"
-    r"(?:(?:can|could|would|will|should|do|does|did|is|are|was|were|must|may|shall)\s+"
-    r"(?:i|you|we|it|they|he|she|there|this|that|the|these|those|my|our)\b"
-    r"|(?:what|why|how|where|which|who|whose)\b)|¿|.*(?:[吗嗎]|か)[。]?$"
-)
-
-_HEDGE = (
-    r"\b(?:i (?:think|guess|wonder|suppose|assume)|maybe|perhaps|probably|possibly|might|"
-    r"not sure|unsure|wondering|i'm thinking|(?<!if it )seems?|looks like|if you prefer|"
-    r"theoretically|in theory)\b|^for (?:example|instance)\b"
-)
-
-# What is meant for this moment, or for something that stands elsewhere, is no lasting rule.
-_PASSING = (
-    r"\bfor this[.!]*$|\b(?:do|did|does|like) (?:this|that|it)\b|\bmake sure (?:this|it)\b|"
-    r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|.\bagain\b|\bplease check\b|"
-    r"\b(?:for|right|just) now\b|\bnow(?:,|[.!]*$)|\b(?:at|for) the moment\b|\btemporarily\b|"
-    r"\b(?:bugs?|errors?|crash(?:es|ed)?|broken) (?:is|are|was|where|when|because)\b|"
-    r"\bthere (?:is|are) (?:\w+ ){1,2}(?:bugs?|errors?|issues?|problems?)\b|^if (?:not|so)\b|"
-    r"\b(?:rule|description|instructions?) (?:that|which) (?:says?|states?)\b|\bnot the one\b|"
-    r"\bwhen i (?:go|click|open|press|run|try)\b|"
-    # A place in a file, and the text of an error.
-    r"\.\w{1,6}:\d|\blines? \d|(?-i:\b[A-Z]\w*(?:Error|Exception)\b)|\berror: |\bblocked by\b|"
-    # Data.
-    r"^[{\[]|\w- [A-Z].*\w- [A-Z]|_: ?[_\[{]|_,_|\",\"|\":\"|\\\"|"
-    # Bold at the start is how an answer or a document begins its lines, a number in brackets how
-    # it ends them, not how people type.
-    r"^\*\*(?!important|note|rule)|\w\[\d+\][.!]*$|"
-    # What is announced stands elsewhere too.
-    r":$|\b(?:siguientes|suivante?s|seguintes)\b"
-)
-
-# What speaks against a rule although one of its forms is there.
-_UNLESS = {
-    # "must" that infers or admits, and requirements that are denied or only mentioned.
-    "constraint": r"\bmust(?:'ve| (?:never |not )?have (?:been|some|had|lost|gotten|run|gone|"
-    rf"worked)| have \w+ed\b(?! \w+s[.!]*$)| feel| love| really| currently| be (?:{_FEELINGS}))\b|"
-    r"\b(?:there|it|that|this|i|he|she|something|\w+ else) must\b|^must (?:be|feel)\b|"
-    r"\byou must be\b|\bmust be (?:somewhere|somehow|connected|due|using|one)\b|\bwhy must\b|"
-    r"^there should be\b|"
-    # What a user can do, what stands on one page, and how a program refuses what it was given.
-    r"\bmust be able\b|\b(?:on|in) this (?:page|screen|form|view|component)\b|"
-    r"\bmust (?:not )?(?:be|have|contain) (?:of type|between|at (?:least|most)|empty|positive|"
-    r"greater|less|exactly|equal|set|text|non-|unique[.!]*$|(?:an? )?(?:valid\b|(?:string|number|"
-    r"integer|object|list|array|boolean)s?\b))|\bsubclass\w* must\b|\bmust implement\b|"
-    r"\b(?:what|which|who|how) (?:\w+ ){0,4}must\b|"
-    r"\b(?:a|the|if \w+) must\b|\bmust-\w|\bmust (?:get to|fix|find)\b|\bmust[.!]*$|\bmust my\b|"
-    r"\byou must \w+ (?:\w+ )?(?:it|this|that|those|these|them)(?: up| out)?[.!]*$|"
-    r"\b(?:if|as|when|where|not|isn't|aren't|no longer|no \w+(?: \w+)?) "
-    r"(?:is |are |be )?(?:required|mandatory)\b|"
-    r"\brequired (?:fields?|sections?|tokens?|changes?)\b|"
-    r"\bever (?:forget|quit|give up)\b|\bdo(?:n't|es not|esn't| not) (?:need|have) to\b|"
-    r"\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|updated|done|deleted|"
-    r"renamed)\b|"
-    # What somebody or something else says.
-    r"\bsays\b|\b(?:he|she|it|they) said\b|\bdocs say\b|\bwants that\b|"
-    r"\bto my understanding\b|\bas it should\b|^(?:so |and )?if you\b",
-    "preference": r"\b(?:from now on|going forward),? (?:i|we)(?:'m|'ll| am| will)\b|"
-    r"\bthat (?:\w+ )?(?:format|style|pattern|approach)\b|"
-    r"\b(?:i|we)(?:'m|'ll| am| will)\b.*\b(?:from now on|going forward)\b|"
-    r"^(?:they|it|he|she|his|her|their|this|that|these|those)\b.*"
-    r"\b(?:and|so|but|should) (?:always|never)\b|"
-    r"\b(?:i|we)(?:'ve| have|'d| had)? never (?:knew|heard|thought|seen|saw|got|been|tried|had|"
-    r"did|really|use (?:this|that|these|those))\b|\bused to prefer\b|"
-    r"\bcurrently (?:always|never)\b|"
-    r"\b(?:caus(?:es?|ing)|appears?|tends?) (?:\S+ ){0,4}to (?:always|never)\b|"
-    r"(?:n't|not) (?:\w+ )?(?:need|have|want) to (?:always|never)\b|"
-    r"\bcomme ça\b|\b(?:next|every|each) time,? (?:i|we)\b|"
-    r"\bwhenever\b.*\b(?:i get|errors?|fails?|crash\w*)\b|\b(?:plan|steps?|path|roadmap) going "
-    r"forward\b|"
-    r"\bnever ?mind\b|\bbreak character\b|\bbe able to\b|"
-    r"\b(?:not|n't)\b.{0,30}\bthe same every time\b",
-    # A statement whose subject stands in another sentence says nothing by itself.
-    "correction": r"^(?:(?:the|one|my|our|another) (?:\w+ )?(?:problem|issue|bug|error)\b)|"
-    r"^(?:(?:but|and|so) )?(?:not|it|they|these|those|the key|for|"
-    r"(?:this|that) (?!is |project|repo|code|app|package|module|service|library|team|file|filter)"
-    r"\w+)\b|"
-    r"\b(?:it is|it's|it was|i was)\b|"
-    r"\bnot (?:only|just (?!an?|the)|sure|bad|great|perfect|ideal|working|too|very|yet|related|"
-    r"really|that|so|many|much|long|seeing|getting|able|a priority|there|"
-    r"here)\b|\b(?:why|if|or) not\b|"
-    r"\bactually,? i(?:'\w+)?\b(?! (?:meant|mean|said|prefer))|"
-    r"\bactually,? (?:can|could|what|how|why)\b|\bstill\b|\bfail\w*|\bno good\b|\bbroken\b|\bthe "
-    r"(?:issue|problem|bug|error) is\b|"
-    r"\byou(?:'re| are|'ve| have)? (?:still )?not\b",
-    # Advice to somebody is not a fact for later.
-    "remember": r"\bremember(?: that)? +\w+ing\b|\byour\b|\bdon't hesitate\b|"
-    r"\bto keep in mind[.!]*$|\bshould keep in mind\b|\bremember(?: that| it)?[.!]*$|"
-    r"\bthis (?:file|branch)\b|\bremember (?:that|the) (?:time|day|first)\b",
-}

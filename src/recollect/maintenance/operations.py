@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from ..agents import operations as agents_operations
+from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..context import Context, new_id
 from ..errors import StoreError
 from ..index import steps as index_steps
@@ -97,7 +98,8 @@ def stats(context: Context) -> steps.Stats:
     now = context.clock()
     found = steps.collect_stats(context.project_space, context.user_space, now)
     told = context.project_space.read(lambda tx: lessons_steps.state(tx, now))
-    return found._replace(consolidation=told)
+    shown = context.project_space.read(briefing_steps_follow_up.in_time)
+    return found._replace(consolidation=told, in_time=shown)
 
 
 def rebuild(context: Context, missing: bool = False) -> steps.RebuildResult:

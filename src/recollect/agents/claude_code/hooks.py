@@ -1,6 +1,6 @@
 """Claude Code's hook payloads and replies; VS Code sends the same with other spellings.
 
-Context may be added where a turn begins or a tool has run. A stop is never prevented: that
+Context may be added where a turn begins, before a tool runs and after it. A stop is never prevented: that
 would make the model go on. Before a compaction no context can be added, but plain text is taken
 as instructions for the summary; the session start that follows it (source `compact`) is the place
 for memory.
@@ -17,6 +17,7 @@ HOST = "claude-code"
 EVENTS = {
     "SessionStart": "session_start",
     "UserPromptSubmit": "user_prompt",
+    "PreToolUse": "before_tool",
     "PostToolUse": "tool_use",
     "PostToolUseFailure": "tool_use",
     "PreCompact": "before_compact",
@@ -24,7 +25,7 @@ EVENTS = {
     "SubagentStop": "stop",
     "SessionEnd": "session_end",
 }
-_TAKES_CONTEXT = ("session_start", "user_prompt", "tool_use")
+_TAKES_CONTEXT = ("session_start", "user_prompt", "before_tool", "tool_use")
 _SILENT = ("before_compact", "session_end", "other")
 
 

@@ -46,7 +46,8 @@ HOOKS = make_json_editor(
         {
             "SessionStart": make_group(10, "startup|resume|clear|compact|fork"),
             "UserPromptSubmit": make_group(5),
-            "PostToolUse": make_group(5, "Edit|MultiEdit|NotebookEdit|Write"),
+            "PreToolUse": make_group(5, "Bash|Edit|MultiEdit|NotebookEdit|Write"),
+            "PostToolUseFailure": make_group(5),
             "PreCompact": make_group(10),
             "Stop": make_group(60, beside=True),
             "SessionEnd": make_group(5),

@@ -28,6 +28,7 @@ HOST = "codex"
 EVENTS = {
     "SessionStart": "session_start",
     "UserPromptSubmit": "user_prompt",
+    "PreToolUse": "before_tool",
     "PostToolUse": "tool_use",
     "PreCompact": "before_compact",
     "Stop": "stop",
@@ -35,7 +36,7 @@ EVENTS = {
     "SessionEnd": "session_end",
 }
 
-_TAKES_CONTEXT = ("SessionStart", "UserPromptSubmit", "PostToolUse")
+_TAKES_CONTEXT = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse")
 
 _TAKES_NOTICE = (*_TAKES_CONTEXT, "Stop")
 
@@ -48,10 +49,21 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
         return event._replace(
             prompt=split_prompt(event.prompt)[0], subagent=event.subagent or asked_by
         )
+    if event.name == "tool_use" and event.tool == "Bash":
+        return event._replace(tool_failed=_ends_badly(event.tool_output))
     path = payload.get("agent_transcript_path")
     if event.host_event == "SubagentStop" and isinstance(path, str):
         return event._replace(transcript=path)
     return event
+
+
+def _ends_badly(output: Json) -> bool:
+    """Check whether a command's output looks like a failure: Codex does not tell its status."""
+    if not isinstance(output, str) or not output.strip():
+        return False
+    from ...actions import command_output
+
+    return command_output.reports_failure(output[-4_000:])
 
 
 _BEGINNING = 4096

@@ -32,7 +32,8 @@ HOOKS = make_json_editor(
         {
             "SessionStart": make_group(10, "startup|resume|clear|compact"),
             "UserPromptSubmit": make_group(5),
-            "PostToolUse": make_group(5, "apply_patch|Edit|Write"),
+            "PreToolUse": make_group(5, "Bash|apply_patch|Edit|Write"),
+            "PostToolUse": make_group(5, "Bash"),
             "PreCompact": make_group(10),
             "Stop": make_group(60, beside=True),
             "SessionEnd": make_group(3),

@@ -38,7 +38,8 @@ SETTINGS = make_json_editor(
         {
             "SessionStart": _group(10_000),
             "BeforeAgent": _group(5_000),
-            "AfterTool": _group(5_000, "write_file|replace"),
+            # What is said before a tool does not reach the model: a file's first read is the place.
+            "AfterTool": _group(5_000, "read_file|write_file|replace|run_shell_command"),
             "PreCompress": _group(10_000),
             "AfterAgent": _group(30_000),
             "SessionEnd": _group(5_000),

@@ -12,7 +12,7 @@ from ...types.records import Json
 from ..events import NAMES, Event, event_from, fitted
 
 HOST = "opencode"
-_TAKES_CONTEXT = ("session_start", "user_prompt", "tool_use", "before_compact")
+_TAKES_CONTEXT = ("session_start", "user_prompt", "before_tool", "tool_use", "before_compact")
 
 
 def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:

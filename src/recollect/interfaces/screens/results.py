@@ -103,8 +103,7 @@ def render_hit(hit: Hit) -> str:
     mark += f", newer: {hit.outdated_by}" if hit.outdated_by else ""
     against = hit.why.partition("contradicts ")[2]
     mark += f", contradicted by {against}" if against else ""
-    day = display.format_time(hit.at)[:10]
-    head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({origin}{day}{mark})"
+    head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({origin}{display.format_time(hit.at)[:10]}{mark})"
     lines = [line for line in display.escape_invisible(hit.text).splitlines() if line.strip()]
     lines += [f"beside, {said.role}: {display.format_line(said.text, 200)}" for said in hit.around]
     # Only who asks for them is told the signs, each with what it added.
@@ -195,16 +194,14 @@ def _session_line(session: Session) -> str:
 def _message_line(stored: Stored) -> str:
     message = stored.message
     calls = "".join(f" [{call.name}]" for call in message.calls)
-    text = display.format_line(render_content(message), 300)
-    return f"{stored.seq:>5}  {message.role}{calls}: {text}"
+    return f"{stored.seq:>5}  {message.role}{calls}: {display.format_line(render_content(message), 300)}"
 
 
 def _whole_message(stored: Stored) -> str:
     message = stored.message
     calls = "".join(f" [{call.name}]" for call in message.calls)
     said = display.escape_invisible(render_content(message)).replace("\n", "\n       ")
-    time = display.format_time(message.at)[:16]
-    return f"{stored.seq:>5}  {message.role}{calls}, {time}:\n       {said}"
+    return f"{stored.seq:>5}  {message.role}{calls}, {display.format_time(message.at)[:16]}:\n       {said}"
 
 
 def render_content(message: Any) -> str:
@@ -301,6 +298,10 @@ def _stats(stats: Any) -> str:
     if stats.embedded or stats.unembedded:
         lag = f", {stats.unembedded} to be made" if stats.unembedded else ""
         lines.append(f"meaning: {display.format_count(stats.embedded, 'vector')}{lag}")
+    for one in stats.in_time:
+        judged = one.followed + one.ignored
+        result = f", followed {one.followed} of {judged}" if judged else ""
+        lines.append(f"in time, {one.moment}: {one.shown} shown at {one.chances} chances{result}")
     if stats.consolidation:
         lines.append(f"consolidation: {stats.consolidation}")
     lines.append(f"on disk: project {_size(stats.project_bytes)}, user {_size(stats.user_bytes)}")

@@ -1,0 +1,153 @@
+"""Find what a prompt names, and which sentence of an earlier text speaks of the same.
+
+Words in common are no reason to speak: thirteen of thirteen word matches were false when every
+shared word counted. A name (path, symbol, error, ticket, quoted phrase) that stands in both texts
+exactly is one, and so are two words that are rare in this project and stand in one sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+
+from ..fast_typing import NamedTuple
+from ..text.terms import query_terms, stem
+
+MOST_WORDS = 60
+"""So many words of a prompt are looked up; a longer prompt is pasted text for the most part."""
+
+SHORTEST_SENTENCE, LONGEST_SENTENCE = 20, 320
+RARE_SHARE, RARE_IN_FEW = 0.01, 3
+"""A word is rare when it stands in at most 1 % of all passages, or in at most 3."""
+
+LEAST_RARE = 2
+
+
+class PromptWords(NamedTuple):
+    """What can be looked up of a prompt: exact names, and the stems of its content words."""
+
+    names: tuple[str, ...]
+    stems: tuple[str, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.names and len(self.stems) < LEAST_RARE
+
+
+class Passage(NamedTuple):
+    """A sentence that speaks of what the prompt names."""
+
+    text: str
+    why: str
+    score: float
+
+
+def words_of(prompt: str) -> PromptWords:
+    """Return what a prompt names. “ok” and “go on” name nothing."""
+    names = tuple(dict.fromkeys(_names(prompt)))[:MOST_WORDS]
+    stems = tuple(dict.fromkeys(stem(term) for term in query_terms(prompt) if len(term) > 2))
+    return PromptWords(names, stems[:MOST_WORDS])
+
+
+def _names(prompt: str) -> Iterable[str]:
+    for found in _name().finditer(prompt):
+        text = (found["quoted"] or found["code"] or found[0]).strip("\"'`“”.,:;()[]")
+        if found["quoted"] and len(text.split()) < 2:
+            continue
+        if 3 <= len(text) <= 120 and not text.isdigit():
+            yield text.casefold()
+
+
+@cache
+def _name() -> re.Pattern[str]:
+    return re.compile(
+        r"""`(?P<code>[^`\n]{3,120})`
+        |["“](?P<quoted>[^"“”\n]{8,120})["”]
+        |(?<![\w/])(?:[\w.@+-]+/)+[\w.@+-]+          # a path
+        |\b[\w-]+\.(?:py|go|ts|tsx|js|jsx|mjs|rs|java|kt|rb|c|cc|cpp|h|hpp|cs|swift|sh|sql|md|ya?ml
+           |toml|json|css|html|vue|svelte|tf|proto|gradle|lock)\b
+        |\b[a-z]+(?:[A-Z][a-z0-9]+)+\b               # camelCase
+        |\b(?:[A-Z][a-z0-9]+){2,}\b                  # PascalCase
+        |\b[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+\b          # snake_case
+        |(?<!\w)--[a-z][a-z-]{2,}\b                  # a flag
+        |\b[A-Z]{2,6}-?\d{2,6}\b                     # a ticket, an error code
+        |\bE[A-Z]{4,}\b""",
+        re.VERBOSE,
+    )
+
+
+def is_rare(holding: int, passages: int) -> bool:
+    """Check whether a word that so many passages hold is rare."""
+    return 0 < holding <= max(RARE_IN_FEW, int(passages * RARE_SHARE))
+
+
+def best_passage(
+    text: str, words: PromptWords, holding: Mapping[str, int], passages: int
+) -> Passage | None:
+    """Return the sentence of a text that names what the prompt names, or None."""
+    found = [
+        passage
+        for sentence in sentences(text)
+        if (passage := matched(sentence, words, holding, passages))
+    ]
+    return max(found, key=lambda one: (one.score, -len(one.text), one.text)) if found else None
+
+
+def matched(
+    sentence: str, words: PromptWords, holding: Mapping[str, int], passages: int
+) -> Passage | None:
+    """Return the sentence as a passage when it shares a name or two rare words."""
+    small = sentence.casefold()
+    named = [name for name in words.names if _stands_in(name, small)]
+    held = {stem(term) for term in query_terms(sentence)}
+    shared = [one for one in words.stems if one in held]
+    rare = [one for one in shared if is_rare(holding.get(one, 0), passages)]
+    telling = [name for name in named if _is_telling(name, holding, passages)]
+    if telling:
+        return Passage(sentence, f"names {telling[0]}", 10.0 * len(telling) + len(shared))
+    if len(rare) >= LEAST_RARE:
+        return Passage(sentence, f"shares the rare words {', '.join(rare[:3])}", float(len(shared)))
+    return None
+
+
+def _is_telling(name: str, holding: Mapping[str, int], passages: int) -> bool:
+    """Check whether any word of a name is rare: `README.md` and `main` are names of everything."""
+    parts = {stem(term) for term in query_terms(name)}
+    return any(is_rare(holding.get(part, 0), passages) for part in parts)
+
+
+def _stands_in(name: str, text: str) -> bool:
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
+        if not (before.isalnum() or before == "_") and not (after.isalnum() or after == "_"):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text that can be read alone."""
+    found = []
+    for line in text.splitlines():
+        for part in _ends().split(line.strip().lstrip("-*•> ")):
+            part = " ".join(part.split())
+            if SHORTEST_SENTENCE <= len(part) <= LONGEST_SENTENCE:
+                found.append(part)
+    return found
+
+
+@cache
+def _ends() -> re.Pattern[str]:
+    return re.compile(r"(?<=[.!?。！？])\s+(?=[\w`\"'(])")
+
+
+def is_alike(one: str, others: Sequence[str]) -> bool:
+    """Check whether a text says nearly the same as one of the others."""
+    words = set(query_terms(one))
+    for other in others:
+        held = set(query_terms(other))
+        if words and len(words & held) >= 0.7 * min(len(words), len(held) or 1):
+            return True
+    return False
