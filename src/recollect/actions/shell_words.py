@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from ..fast_typing import NamedTuple
-from .shell import LONGEST, without_heredocs
+from .shell import LONGEST_SCRIPT, strip_heredocs
 
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "fish"))
 _RESERVED = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "time"))
@@ -52,7 +52,7 @@ def _tokens() -> re.Pattern[str]:
 def simple_commands(line: str) -> list[SimpleCommand]:
     """Return the simple commands of a shell line in their order, `bash -c` unwrapped."""
     found: list[SimpleCommand] = []
-    for command in _split(without_heredocs(line[:LONGEST])):
+    for command in _split(strip_heredocs(line[:LONGEST_SCRIPT])):
         inner = _inner_script(command.words)
         found += simple_commands(inner) if inner else [command]
     return found

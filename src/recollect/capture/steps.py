@@ -18,7 +18,7 @@ from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Tx
-from ..text import addresses, digests, display
+from ..text import addresses, display, messages
 from ..types.records import Learned, Memory, Message
 from . import sentences
 
@@ -40,21 +40,21 @@ def written_in(message: Message, session: str, at: int) -> Said:
     return Said(sentences.without_attachments(message), session, at)
 
 
-def prepare(said: Said, new_id: Callable[[str], str]) -> list[memory_steps.Prepared]:
+def prepare(said: Said, new_id: Callable[[str], str]) -> list[memory_steps.PreparedMemory]:
     """The statements in a message that are worth keeping, ready to be written."""
     stated = sentences.capture(said.text)
     if not stated:
         return []
     # Secrets and private spans go first: what is cut out of the middle of one looks like none.
-    clean = redaction.safe(said.text)
+    clean = redaction.redact(said.text)
     if clean != said.text:
         stated = sentences.capture(clean)
     ready = []
     for found in stated:
-        if hygiene.refusal(found.text, found.kind, "project"):
+        if hygiene.find_refusal(found.text, found.kind, "project"):
             continue
         detail = {MARK: found.rule, "quote": found.text}
-        key = f"capture:{said.session}:{digests.text_digest(found.text)[:16]}"
+        key = f"capture:{said.session}:{messages.text_digest(found.text)[:16]}"
         draft = memory_steps.Draft(
             text=found.text,
             kind=found.kind,
@@ -72,7 +72,7 @@ def prepare(said: Said, new_id: Callable[[str], str]) -> list[memory_steps.Prepa
     return ready
 
 
-def keep(tx: Tx, ready: list[memory_steps.Prepared], now: int) -> list[Learned]:
+def keep(tx: Tx, ready: list[memory_steps.PreparedMemory], now: int) -> list[Learned]:
     """Learn them; those of an earlier look at the same message are not learned again."""
     done = [memory_steps.learn(tx, item, now) for item in ready]
     return [learned for learned in done if learned.action != "unchanged"]
@@ -83,7 +83,7 @@ def listing(tx: Tx, limit: int) -> list[Memory]:
     found = [
         memory
         for origin, status in (("user", "active"), ("tool", "proposed"))
-        for memory in memory_sql.listing(tx, {"origin": origin, "status": status}, 10_000)
+        for memory in memory_sql.list_open(tx, {"origin": origin, "status": status}, 10_000)
         if MARK in memory.detail
     ]
     return sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit]
@@ -93,7 +93,9 @@ def undo(tx: Tx, id: str) -> Memory:
     """Take a captured memory out of use. It stays searchable, and said again it is back."""
     memory = memory_sql.get(tx, id)
     if memory is None:
-        memory = memory_sql.get(tx, addresses.only(id, memory_sql.starting_with(tx, id)))
+        memory = memory_sql.get(
+            tx, addresses.pick_unique_id(id, memory_sql.find_ids_starting_with(tx, id))
+        )
     if memory is None or MARK not in memory.detail:
         raise NotFound(
             "there is no captured memory with this id",
@@ -110,7 +112,7 @@ def notice(captured: Sequence[Learned]) -> str:
     lines = []
     for item in captured:
         memory = item.memory
-        said = f"a {memory.kind}: “{display.one_line(memory.text, 200)}”"
+        said = f"a {memory.kind}: “{display.format_line(memory.text, 200)}”"
         if memory.status == "proposed":
             doubt = memory.detail.get(DOUBT, "")
             lines.append(

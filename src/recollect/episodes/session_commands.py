@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ..actions.call_results import Attempt
+from ..actions.call_results import CallAttempt
 from ..actions.command_forms import CommandForm, Run, purpose_of, runs_of
 from ..types.records import Json
 from .observations import Observation
@@ -27,7 +27,7 @@ _RUNNERS = frozenset(
 
 
 def commands_of_session(
-    tried: Sequence[Attempt], cwd: str, scripts: Mapping[str, str]
+    tried: Sequence[CallAttempt], cwd: str, scripts: Mapping[str, str]
 ) -> list[Observation]:
     """Return an observation for each canonical form that was run; `scripts` are those that the
     project's manifests name, with what they run."""
@@ -95,7 +95,7 @@ def script_in(key: str, scripts: Mapping[str, str]) -> str:
     return words[-1] if len(words) > 1 and words[-1] in scripts else ""
 
 
-def _is_wrong_call(attempt: Attempt, form: CommandForm) -> bool:
+def _is_wrong_call(attempt: CallAttempt, form: CommandForm) -> bool:
     kind = attempt.trouble.type if attempt.trouble else ""
     return form.purpose not in CHECKS or kind in _WRONG_CALL
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..actions.call_results import Attempt
+from ..actions.call_results import CallAttempt
 from ..actions.command_forms import form_of, is_dangerous, is_lasting, is_quiet, outline
-from ..actions.error_signatures import PASSING, SLIPS, signatures
+from ..actions.command_output import TOOL_MISUSE, TRANSIENT, signatures
 from ..actions.shell_words import SimpleCommand, simple_commands
 from .observations import Observation, Remedy
 
@@ -32,7 +32,7 @@ _REMOTE = frozenset(("ssh", "scp", "curl", "wget"))
 _STASHES = ("git stash", "git checkout", "git restore", "git reset")
 
 
-def errors_of_session(tried: Sequence[Attempt], cwd: str) -> list[Observation]:
+def errors_of_session(tried: Sequence[CallAttempt], cwd: str) -> list[Observation]:
     """Return an observation for each signature whose last occurrence was resolved."""
     last: dict[str, int] = {}
     for place, attempt in enumerate(tried):
@@ -55,10 +55,12 @@ def errors_of_session(tried: Sequence[Attempt], cwd: str) -> list[Observation]:
     return found
 
 
-def _signatures(attempt: Attempt) -> tuple[str, ...]:
+def _signatures(attempt: CallAttempt) -> tuple[str, ...]:
     if attempt.state != "failed" or not attempt.script or attempt.trouble is None:
         return ()
-    if attempt.trouble.type in (*PASSING, *SLIPS) or _REMOTE.intersection(attempt.script.split()):
+    if attempt.trouble.type in (*TRANSIENT, *TOOL_MISUSE) or _REMOTE.intersection(
+        attempt.script.split()
+    ):
         return ()
     return signatures(attempt.output)
 
@@ -75,11 +77,11 @@ def programs_of(script: str) -> list[str]:
     return list(found)
 
 
-def _resolved(tried: Sequence[Attempt], place: int, cwd: str) -> tuple[int, Remedy] | None:
+def _resolved(tried: Sequence[CallAttempt], place: int, cwd: str) -> tuple[int, Remedy] | None:
     """Return when the same call passed and what was done for it."""
     broken = tried[place]
     goal = _goal(broken.script)
-    between: list[Attempt] = []
+    between: list[CallAttempt] = []
     for later in tried[place + 1 : place + 1 + AHEAD]:
         if later.state != "ok" or later.asked <= broken.answered:
             continue
@@ -107,7 +109,7 @@ def _name(command: SimpleCommand) -> str:
 
 
 def _remedy(
-    broken: Attempt, worked: Attempt, between: Sequence[Attempt], cwd: str
+    broken: CallAttempt, worked: CallAttempt, between: Sequence[CallAttempt], cwd: str
 ) -> Remedy | None:
     kind = broken.trouble.type if broken.trouble else ""
     files = _edited(between, broken.output, cwd)
@@ -144,7 +146,7 @@ def _place(script: str, cwd: str) -> str:
     return target if is_lasting(target) and not target.startswith("..") else ""
 
 
-def _edited(between: Sequence[Attempt], output: str, cwd: str) -> tuple[str, ...]:
+def _edited(between: Sequence[CallAttempt], output: str, cwd: str) -> tuple[str, ...]:
     """Return the files that were edited, those that the output names first."""
     root = f"{cwd.rstrip('/')}/"
     paths = (path.removeprefix(root) for one in between for path in one.writes if not one.script)
@@ -175,7 +177,7 @@ def _told(script: str, cwd: str) -> Iterator[str]:
         piped = command.after in ("|", "|&")
 
 
-def _step(broken: Attempt, worked: Attempt, between: Sequence[Attempt]) -> str:
+def _step(broken: CallAttempt, worked: CallAttempt, between: Sequence[CallAttempt]) -> str:
     """Return a command that was run as well this time: in the same line, or in a call before."""
     known = set(map(_name, simple_commands(broken.script)))
     steps = [

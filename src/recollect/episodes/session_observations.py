@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..actions.call_results import Attempt, attempts
+from ..actions.call_results import CallAttempt, list_attempts
 from ..actions.command_forms import is_lasting
 from ..actions.echo import is_own_call
 from ..types.records import Stored
@@ -23,7 +23,7 @@ MOST_TOGETHER = 8
 def observe(messages: Sequence[Stored], cwd: str, scripts: Mapping[str, str]) -> list[Observation]:
     """Return everything that a session says; the same messages say the same."""
     ours = [one for one in messages if one.origin != "import"]
-    tried = [one for one in attempts(ours) if not is_own_call(one.call)]
+    tried = [one for one in list_attempts(ours) if not is_own_call(one.call)]
     return [
         *commands_of_session(tried, cwd, scripts),
         *errors_of_session(tried, cwd),
@@ -31,7 +31,7 @@ def observe(messages: Sequence[Stored], cwd: str, scripts: Mapping[str, str]) ->
     ]
 
 
-def _places(tried: Sequence[Attempt], cwd: str) -> list[Observation]:
+def _places(tried: Sequence[CallAttempt], cwd: str) -> list[Observation]:
     """Return for each edited file which others were edited in the same session."""
     root = f"{cwd.rstrip('/')}/"
     edited: dict[str, int] = {}

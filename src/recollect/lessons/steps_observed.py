@@ -9,21 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from ..actions import command_forms, error_signatures, tool_calls
+from ..actions import command_forms, command_output, tool_calls
 from ..episodes import session_errors
 from ..episodes.observations import Observation
-from ..secrets import names as secrets_names
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..types.records import Json
 from . import findings, sql
-from .observations import (
-    CommandAdvice,
-    Conclusion,
-    KnownCommand,
-    KnownPlace,
-    KnownResolution,
-)
+from .observations import CommandAdvice, Conclusion, KnownCommand, KnownPlace, KnownResolution
 
 MOST_SESSIONS = 50
 """So many sessions, the newest, are merged into a finding."""
@@ -40,10 +33,10 @@ SCRIPTS = ("manifest", "scripts")
 def prepare(session: str, found: Sequence[Observation], at: int) -> list[sql.ObservationRow]:
     """Return the rows of a session, scrubbed; `at` dates what has no time of its own."""
     rows: dict[tuple[str, str], sql.ObservationRow] = {}
-    name = secrets_names.known_as(session)
+    name = redaction.redact_name(session)
     for one in found:
-        subject = redaction.safe(one.subject)
-        body = redaction.scrub_json(dict(one.body)).text
+        subject = redaction.redact(one.subject)
+        body = redaction.redact_json(dict(one.body)).text
         rows[one.kind, subject] = sql.ObservationRow(one.kind, subject, name, one.at or at, body)
     return list(rows.values())
 
@@ -59,16 +52,16 @@ def store(tx: Tx, session: str, rows: Sequence[sql.ObservationRow]) -> None:
         if merged is None:
             sql.remove_finding(tx, kind, subject)
             continue
-        body = redaction.scrub_json(merged.body).text
-        name = redaction.safe(subject)
+        body = redaction.redact_json(merged.body).text
+        name = redaction.redact(subject)
         sql.put_finding(tx, sql.FindingRow(kind, name, merged.sessions, merged.at, body))
 
 
 def store_scripts(tx: Tx, scripts: Sequence[str], now: int) -> None:
     """Write which scripts the project's manifests name."""
-    body = redaction.scrub_json({"scripts": sorted(scripts)}).text
+    body = redaction.redact_json({"scripts": sorted(scripts)}).text
     kind, subject = SCRIPTS
-    sql.put_finding(tx, sql.FindingRow(kind, redaction.safe(subject), 0, now, body))
+    sql.put_finding(tx, sql.FindingRow(kind, redaction.redact(subject), 0, now, body))
 
 
 # ---------------------------------------------------------------- reading
@@ -120,8 +113,8 @@ def resolutions_for_failure(
     tx: Tx, tool: str, arguments: Mapping[str, Json], output: str, *, now: int
 ) -> list[KnownResolution]:
     """Return what resolved the same error before, confirmed resolutions first."""
-    script = tool_calls.script_of(arguments)
-    lines = error_signatures.signatures(output) if script else ()
+    script = tool_calls.find_script(arguments)
+    lines = command_output.signatures(output) if script else ()
     if not lines:
         return []
     known = sql.findings(tx, "error", [line.lower() for line in lines])
