@@ -50,8 +50,7 @@ def put(tx: Tx, row: EpisodeRow) -> None:
     """Write an episode; one with the same id is replaced."""
     sets = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
     tx.run(
-        f"INSERT INTO episodes (space, {list_columns(_COLUMNS)}) "
-        f"VALUES (:space, {list_parameters(_COLUMNS)}) "
+        f"INSERT INTO episodes (space, {list_columns(_COLUMNS)}) VALUES (:space, {list_parameters(_COLUMNS)}) "
         f"ON CONFLICT (space, id) DO UPDATE SET {sets}",
         row._asdict(),
     )
@@ -148,6 +147,20 @@ def bodies(tx: Tx, since: int) -> list[Row]:
         "ORDER BY at DESC, id",
         {"since": since},
     )
+
+
+def grown_sessions(tx: Tx, cursor: str, quiet_since: int) -> list[str]:
+    """Return the sessions with messages beyond their cursor, the newest first: those that ended,
+    and those in which nobody spoke since a time."""
+    rows = tx.run(
+        "SELECT s.id FROM sessions s LEFT JOIN cursors c "
+        "ON c.space = s.space AND c.source = :cursor || s.id WHERE s.space = :space "
+        "AND s.next_seq > 1 AND (s.status = 'ended' OR s.last_active < :quiet_since) "
+        "AND (c.position IS NULL OR c.position <> CAST(s.next_seq - 1 AS TEXT)) "
+        "ORDER BY s.last_active DESC, s.id",
+        {"cursor": cursor, "quiet_since": quiet_since},
+    )
+    return [row[0] for row in rows]
 
 
 def count(tx: Tx) -> int:
