@@ -21,7 +21,7 @@ from ..storage.database import Tx
 from ..text.display import format_time, quote_data
 from ..types.records import Document, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import matching, selection, sql, wording
+from . import command_rules, matching, selection, sql, wording
 from .rendering import STATE, Item, LeftOut, code, plain
 
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
@@ -139,7 +139,9 @@ def _lines(
     tried = sql.outcomes(project, refs, "start") if refs else {}
     for one in known:
         ref = wording.command_ref(one.form)
-        reason = one.retired or ("only the user may suggest it" if one.is_dangerous else "")
+        reason = one.retired or ""
+        if not reason and command_rules.is_dangerous(one.form):
+            reason = "only the user may suggest it"
         if not reason and (place := said.where_command(one.form)):
             reason = f"{place} says it already"
         if not reason and is_idle(tried.get(ref, ())):
