@@ -79,7 +79,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         "Context for the model",
         (
             *_rows("briefing.operations", ("briefing", "briefing", "make_briefing")),
-            *_rows("briefing.operations", ("tasks.before", "before-task", "before_task")),
+            *_rows("briefing.operations_task", ("tasks.before", "before-task", "before_task")),
         ),
     ),
     (
@@ -210,7 +210,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         "The store",
         (
             *_rows("maintenance.operations", ("store.stats", "stats", "stats")),
-            *_rows("briefing.operations", ("verify", "verify", "verify")),
+            *_rows("briefing.operations_task", ("verify", "verify", "verify")),
             *_rows("recall.operations", ("store.evaluate", "eval", "evaluate")),
             *_rows(
                 "maintenance.operations",

@@ -218,6 +218,8 @@ def early(tmp_path: Path) -> dict[str, str]:
     for statement in (
         "DROP INDEX memories_scoped",
         "DROP TABLE facets",
+        "DROP TABLE observations",
+        "DROP TABLE findings",
         "DROP TABLE words",
         "DROP TABLE unembedded",
         "DROP TABLE vectors",

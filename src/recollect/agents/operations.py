@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 
 from .. import context as context_module
-from ..briefing import operations_follow_up as briefing_operations_follow_up
+from ..briefing import operations_task as briefing_operations_task
 from ..capture import steps as capture_steps
 from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound, RecollectError, Refused, Unavailable
@@ -61,7 +61,7 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
         _checkpoint(context, request.session)
     if request.ended and request.session:
         context.project_space.write(lambda tx: operations_import.mark_ended(tx, request.session))
-        briefing_operations_follow_up.follow_up(context, request.session)
+        briefing_operations_task.follow_up(context, request.session)
 
 
 def _checkpoint(context: Context, session: str) -> None:

@@ -1,13 +1,16 @@
-"""Find the rules of the user that name a shell command.
+"""Decide what may be said about a shell command: rules of the user that name it, and commands that
+only the user may suggest.
 
 A rule that forbids a command is shown when the command is about to run. A rule that only mentions a
-program is not: it would be said before every call of it.
+program is not: it would be said before every call of it. A hook asks before every command, and the
+answer is nearly always no: the programs that there is something to say about are one text, and
+nothing is parsed for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 LONGEST_RULE = 400
@@ -56,13 +59,57 @@ _PROSE = frozenset(
 )  # fmt: skip
 
 
-def programs_in(rules: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the ids of rules by the programs that they name; rules are (id, text)."""
-    found: dict[str, list[str]] = {}
-    for id, text in rules:
-        for program in named_programs(text):
-            found.setdefault(program, []).append(id)
-    return found
+# ---------------------------------------------------------------- before every command
+
+LONGEST_LINE = 20_000
+_BREAKS = str.maketrans("/;&|()'\"`\n\t=", " " * 12)
+
+
+def write_watched(watched: Mapping[str, Sequence[str]]) -> str:
+    """Return programs with the ids of the rules that name them as one text, a line each."""
+    return "".join(f"\n{name} {' '.join(ids)}" for name, ids in sorted(watched.items()))
+
+
+def find_watched(watched: str, line: str) -> list[str]:
+    """Return the watched programs that a shell line names."""
+    words = dict.fromkeys(line[:LONGEST_LINE].casefold().translate(_BREAKS).split())
+    return [word for word in words if f"\n{word} " in watched]
+
+
+def rules_on(watched: str, line: str) -> list[str]:
+    """Return the ids of the rules that name a program of a shell line."""
+    found: dict[str, None] = {}
+    for word in find_watched(watched, line):
+        row = watched.partition(f"\n{word} ")[2].partition("\n")[0]
+        found.update(dict.fromkeys(row.split()))
+    return list(found)
+
+
+# ---------------------------------------------------------------- only from the user
+
+
+def is_dangerous(text: str) -> bool:
+    """Check whether a text names a command that fetches code, touches credentials or permissions,
+    pushes or deploys."""
+    return _dangerous().search(text) is not None
+
+
+@cache
+def _dangerous() -> re.Pattern[str]:
+    return re.compile(
+        r"""\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b
+        |\b(?:ba|z)?sh\s+-c\s+["']?\$\((?:curl|wget)|\beval\b[^\n]*\b(?:curl|wget)\b
+        |\bsudo\b|\bch(?:mod|own)\s+(?:-\w+\s+)*(?:[0-7]{3,4}|\+?[a-z]*s|\w+:)
+        |\bgit\s+push\b|--force\b|--no-verify\b|--dangerously
+        |\b(?:npm|pnpm|yarn|cargo|twine|poetry|gem)\s+(?:publish|upload)\b
+        |\b(?:kubectl|helm)\s+(?:apply|delete|upgrade|install)\b|\bterraform\s+(?:apply|destroy)\b
+        |\b(?:vercel|netlify|fly|flyctl|heroku|wrangler|gcloud|aws|az|ansible-playbook)\s+\w
+        |\bdeploy\b|\b(?:gh|glab)\s+(?:pr\s+merge|release|secret)\b
+        |\bssh(?:-\w+)?\s|\bscp\s|\brsync\s|\bid_(?:rsa|ed25519)\b|\.env\b
+        |\b(?:password|passwd|secret|credential|api[_ -]?key|access[_ -]?token)s?\b
+        |\b(?:login|logout|authenticate)\b|\brm\s+-\w*[rf]""",
+        re.IGNORECASE | re.VERBOSE,
+    )
 
 
 @cache

@@ -91,7 +91,7 @@ def _take(found: dict[str, str], path: str, top: str) -> None:
     if "@" not in text:
         return
     for word in text.split():
-        if word.startswith("@") and "/" in word or word.endswith(".md") and word[:1] == "@":
+        if word.startswith("@") and ("/" in word or word.endswith(".md")):
             target = os.path.normpath(os.path.join(os.path.dirname(path), word[1:]))
             if _is_below(target, top):
                 _take(found, target, top)

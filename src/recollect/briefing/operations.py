@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, overload
 
-from ..archive import steps_sessions as archive_steps_sessions
 from ..context import Context, new_id
-from ..errors import InvalidInput, StoreError
+from ..errors import StoreError
 from ..fast_typing import NamedTuple
 from ..freshness import steps as freshness_steps
-from ..memory import steps_verify as memory_steps_verify
-from ..recall import operations as recall_operations
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import tokens as text_tokens
-from ..types.records import Hit, Json
+from ..types.records import Json
 from ..window import steps_contexts as window_steps_contexts
 from . import budget as briefing_budget
 from . import (
+    command_rules,
     instruction_files_io,
-    redundancy,
+    matching,
     rendering,
     selection,
+    sql,
     steps,
     steps_action,
-    steps_command,
     steps_turn,
 )
 
@@ -151,7 +148,7 @@ def _log_start(context: Context, ask: steps.Ask, briefing: steps.Briefing) -> St
 
     def keep(tx: Tx) -> None:
         window_steps_contexts.save_block(tx, session, block, now, is_fresh)
-        steps_command.put(tx, redaction.redact(watched), now)
+        sql.put_watched(tx, redaction.redact(watched), now)
 
     try:
         spaces[0].write(keep)
@@ -183,10 +180,13 @@ def brief_command(context: Context, session: str, line: str) -> Said:
     space = context.project_space
     if context.settings.mode == "no-ltm" or not space.present():
         return SILENT
-    if not space.read(lambda tx: steps_command.may_speak(tx, line)):
+    watched = space.read(sql.get_watched)
+    if not command_rules.find_watched(watched, line):
         return SILENT
     now = context.clock()
-    items = context.read_both(lambda txs: steps_action.before_command(txs, session, line, now))
+    items = context.read_both(
+        lambda txs: steps_action.before_command(txs, session, line, watched, now)
+    )
     return _spoken(context, session, "command", items[:2], COMMAND_BUDGET)
 
 
@@ -272,83 +272,10 @@ def _log(
     return None
 
 
-def _instructions(context: Context, ask: steps.Ask) -> redundancy.Instructions:
+def _instructions(context: Context, ask: steps.Ask) -> matching.Instructions:
     """Return the instruction files that the agent loads by itself."""
     home = context.environment.get("HOME") or os.path.expanduser("~")
     cwd = os.path.realpath(ask.cwd) if ask.cwd else context.top
-    return redundancy.Instructions(
+    return matching.Instructions(
         lambda: instruction_files_io.read(ask.host, context.top, cwd, home)
-    )
-
-
-class TaskBriefing(NamedTuple):
-    """What is worth knowing before a task."""
-
-    phase: str
-    patterns: tuple[Hit, ...]
-    avoid: tuple[Hit, ...]
-    skills: tuple[Hit, ...]
-
-
-def before_task(
-    context: Context, goal: str, phase: str = "", files: Sequence[str] = ()
-) -> TaskBriefing:
-    """Patterns, things to avoid and skills that matter for a task.
-
-    goal: what is to be done
-    phase: exploration, implementation, debugging, review or refactoring; read from the goal
-    files: files it is about (repeat for several)
-
-    Example: recollect before-task "fix the failing login test" --file tests/test_login.py
-    """
-    from ..episodes import phases
-
-    chosen = phases.checked(phase, goal)
-    hits = {hit.id: hit for hit in recall_operations.recall_unprompted(context, goal, 20)}
-    for path in files:
-        for hit in recall_operations.recall_unprompted(context, goal, 10, path):
-            hits.setdefault(hit.id, hit)
-    known = [hit for hit in hits.values() if hit.kind != "message"]
-    source = {"episode": "episodic", "workflow": "skills", "procedure": "skills"}
-    found = [phases.Found(hit.id, source.get(hit.kind, "semantic"), hit.score) for hit in known]
-    ranked = [hits[item.found.id] for item in phases.blend(found, chosen)]
-    avoid = tuple(hit for hit in ranked if hit.kind == "pitfall")[:5]
-    skills = tuple(hit for hit in ranked if hit.kind in ("workflow", "procedure"))[:3]
-    rest = tuple(hit for hit in ranked if hit not in avoid and hit not in skills)[:5]
-    return TaskBriefing(chosen, rest, avoid, skills)
-
-
-@overload
-def verify(
-    context: Context, archive: Literal[False] = False, fix: bool = False
-) -> memory_steps_verify.ClaimReport: ...
-
-
-@overload
-def verify(
-    context: Context, archive: Literal[True], fix: bool = False
-) -> archive_steps_sessions.VerifiedArchive: ...
-
-
-def verify(
-    context: Context, archive: bool = False, fix: bool = False
-) -> memory_steps_verify.ClaimReport | archive_steps_sessions.VerifiedArchive:
-    """Check what memories say about files and functions against the code; or the archive.
-
-    archive: prove that every message is there, unchanged and in its place, instead
-    fix: follow what moved, also in the texts that name it
-
-    Example: recollect verify --fix
-    Example: recollect verify --archive
-    """
-    if archive:
-        if fix:
-            raise InvalidInput("the archive is proven, not fixed", where="verify")
-        return archive_steps_sessions.verify_archive(context.project_space)
-    return memory_steps_verify.check_claims(
-        context.project_space,
-        freshness_steps.open_working_tree(context),
-        fix,
-        context.clock(),
-        new_id,
     )

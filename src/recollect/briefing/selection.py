@@ -23,7 +23,7 @@ from ..text.display import format_time as iso
 from ..text.terms import split_terms
 from ..text.tokens import TokenCounter, count_tokens
 from ..types.records import FOREVER, PRIORITIES, Memory
-from . import dangers, redundancy
+from . import command_rules, matching
 from .budget import Limits, Wanted, fit_start
 from .rendering import (
     COMMANDS,
@@ -111,7 +111,7 @@ class StartMaterial(NamedTuple):
 def plan_start(
     material: StartMaterial,
     budget: int = BUDGET,
-    said: redundancy.Instructions = redundancy.NOTHING,
+    said: matching.Instructions = matching.NOTHING,
     withhold: bool = False,
     count: TokenCounter = count_tokens,
 ) -> BriefingPlan:
@@ -159,7 +159,7 @@ _SERVED: Mapping[str, tuple[int]] = {
 """In which order the sections are served when the budget runs out."""
 
 
-def why_never(memory: Memory, said: redundancy.Instructions = redundancy.NOTHING) -> str:
+def why_never(memory: Memory, said: matching.Instructions = matching.NOTHING) -> str:
     """Say why a memory is never shown by itself; empty when it may be."""
     if memory.status != "active":
         return f"it is {memory.status}"
@@ -167,7 +167,7 @@ def why_never(memory: Memory, said: redundancy.Instructions = redundancy.NOTHING
         return "a newer version took its place"
     if memory.label in UNTRUSTED:
         return f"it came from {memory.label}: only on explicit recall"
-    if memory.label != "user" and dangers.is_dangerous(memory.text):
+    if memory.label != "user" and command_rules.is_dangerous(memory.text):
         return "it names a command that only the user may suggest"
     if place := said.where(memory.text):
         return f"{place} says it already"

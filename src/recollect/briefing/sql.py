@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..fast_typing import NamedTuple
+from ..storage import sql as storage_sql
 from ..storage.database import Tx, batches
-from ..types.records import FOREVER
+from ..types.records import FOREVER, SafeText
 
 FOLLOWED, IGNORED = "followed", "ignored"
 
@@ -60,7 +61,7 @@ def judge(tx: Tx, outcomes: Iterable[tuple[str, str]]) -> None:
 
 
 def outcomes(tx: Tx, refs: Sequence[str], moment: str) -> dict[str, list[str]]:
-    """Return the outcomes of showing these at a moment, newest first; the undecided are left out."""
+    """Return the outcomes of showing these at a moment, newest first, without the undecided."""
     found: dict[str, list[str]] = {}
     for names, params in batches("ref", refs):
         rows = tx.run(
@@ -126,3 +127,18 @@ def values_below(tx: Tx, prefix: str) -> list[str]:
         {"low": prefix, "high": prefix + "\U0010ffff"},
     )
     return [row[0] for row in rows]
+
+
+_WATCHED = "watched programs"
+"""The value in state: the programs that there is something to say about before they run."""
+
+
+def get_watched(tx: Tx) -> str:
+    """Return the programs that there is something to say about, as `command_rules` writes them."""
+    return storage_sql.get_value(tx, _WATCHED) or ""
+
+
+def put_watched(tx: Tx, watched: SafeText, now: int) -> None:
+    """Keep the watched programs, if they are others than before."""
+    if watched != get_watched(tx):
+        storage_sql.set_value(tx, _WATCHED, watched, now)

@@ -6,20 +6,23 @@ the working tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ..documents import sql as documents_sql
 from ..fast_typing import NamedTuple, Protocol
 from ..lessons import steps_observed as lessons_steps_observed
+from ..lessons.observations import KnownCommand
 from ..memory import lifecycle
 from ..memory import sql as memory_sql
 from ..memory import sql_upkeep as memory_sql_upkeep
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
 from ..storage.database import Tx
-from ..types.records import Memory
+from ..text.display import format_time, quote_data
+from ..types.records import Document, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import redundancy, selection, sql, steps_state, wording
-from .rendering import Item, LeftOut
+from . import command_rules, matching, selection, sql, wording
+from .rendering import STATE, Item, LeftOut, code, plain
 
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
 MOST_OF_A_KIND = 60
@@ -101,7 +104,7 @@ def why_silent(mode: str, query: str) -> str:
     return ""
 
 
-def load_start(txs: Sequence[Tx], ask: Ask, said: redundancy.Instructions, now: int) -> LoadedStart:
+def load_start(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int) -> LoadedStart:
     """Return what a start block may hold. The first space is the project's, which has sessions."""
     known = bool(ask.session) and ask.context != "fresh"
     frozen = window_steps_contexts.load_block(txs, ask.session) if known else None
@@ -123,20 +126,22 @@ def load_start(txs: Sequence[Tx], ask: Ask, said: redundancy.Instructions, now: 
 
 
 def _lines(
-    txs: Sequence[Tx], ask: Ask, said: redundancy.Instructions, now: int
+    txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int
 ) -> tuple[list[Item], list[LeftOut]]:
     """Return where things stand, the commands that worked and what agents concluded."""
     if not txs:
         return [], []
     project = txs[0]
     left_out: list[LeftOut] = []
-    commands = []
+    commands: list[KnownCommand] = []
     known = lessons_steps_observed.known_commands(project, now=now)
     refs = [wording.command_ref(one.form) for one in known]
     tried = sql.outcomes(project, refs, "start") if refs else {}
     for one in known:
         ref = wording.command_ref(one.form)
-        reason = one.retired or ("only the user may suggest it" if one.is_dangerous else "")
+        reason = one.retired or ""
+        if not reason and command_rules.is_dangerous(one.form):
+            reason = "only the user may suggest it"
         if not reason and (place := said.where_command(one.form)):
             reason = f"{place} says it already"
         if not reason and is_idle(tried.get(ref, ())):
@@ -147,7 +152,7 @@ def _lines(
             left_out.append(LeftOut(one.form, ref, reason))
         else:
             commands.append(one)
-    lines = [*steps_state.state_lines(project, ask.session, ask.host)]
+    lines = [*state_lines(project, ask.session, ask.host)]
     lines += wording.command_lines(commands)
     concluded = lessons_steps_observed.conclusions(project, now=now)[:MOST_CONCLUSIONS]
     lines += [wording.conclusion_line(one) for one in concluded]
@@ -236,3 +241,82 @@ def log(
         for id, ref, item in items
     ]
     sql.add(tx, rows, now)
+
+
+# ---------------------------------------------------------------- where things stand
+
+NOTES = "memory://notes"
+MOST_HANDOFFS = 50
+LONGEST = 240
+_TRUSTED = ("user", "agent", "system")
+
+
+def state_lines(tx: Tx, session: str, host: str) -> list[Item]:
+    """Return the lines of the first section; none when no work is noted."""
+    lines: list[Item] = []
+    notes = documents_sql.get_document(tx, NOTES)
+    if notes is not None and notes.label in _TRUSTED:
+        lines += _note_lines(tx, notes)
+    task = memory_steps_visible.running_task(tx, session)
+    document = documents_sql.get_document(tx, f"memory://task/{task}") if task else None
+    if document is not None and document.label in _TRUSTED:
+        lines += _task_lines(document)
+    for handoff in documents_sql.list_documents(tx, "handoff", MOST_HANDOFFS):
+        if handoff.label in _TRUSTED and not handoff.fields.get("accepted_at"):
+            lines.append(_handoff_line(handoff))
+            break
+    return lines
+
+
+def _note_lines(tx: Tx, document: Document) -> Iterator[Item]:
+    from ..work import notes as work_notes
+    from ..work import steps as work_steps
+
+    notes = work_notes.parse_notes(document.text)
+    if work_steps.is_objective_complete(tx, notes):
+        return
+    for name, said in (
+        ("Objective", notes.objective),
+        ("Phase", notes.phase),
+        ("Blockers", "; ".join(notes.blockers)),
+        ("Pending", "; ".join(notes.pending)),
+    ):
+        if said:
+            yield _state_item(document, name, said, "the notes say so")
+
+
+def _task_lines(document: Document) -> Iterator[Item]:
+    from ..work import tasks
+
+    task = tasks.task_from_json(document.fields)
+    waiting = [one.name for one in task.phases if one.state not in ("done", "active", "blocked")]
+    step = f", phase {task.phase}" if task.phase else ""
+    after = f", next: {waiting[0]}" if waiting else ""
+    yield _state_item(document, "Running task", f"{task.title}{step}{after}", "it is not complete")
+    for phase in task.phases:
+        if phase.state == "blocked":
+            said = f"{phase.name}: {phase.report}"
+            yield _state_item(document, "Blocked", said, "a phase is blocked")
+
+
+def _handoff_line(document: Document) -> Item:
+    name = document.address.removeprefix("memory://handoff/")
+    item = _state_item(document, "A handoff waits", document.title, "nobody accepted it yet")
+    return item._replace(line=f"{item.line}; {code(f'recollect handoff accept {name}')}")
+
+
+def _state_item(document: Document, name: str, said: str, why: str) -> Item:
+    text = plain(said)[:LONGEST]
+    own = document.label == "user"
+    when = "" if own else f", {document.label} {format_time(document.valid_from)[:10]}"
+    return Item(
+        id=f"{document.address}#{name}",
+        address=f"{document.address}#{name}",
+        layer="A",
+        section=STATE,
+        kind="state",
+        text=f"{name} {text}",
+        label=document.label,
+        why=why,
+        line=f"{name}{when}: {text if own else quote_data(text)}",
+    )

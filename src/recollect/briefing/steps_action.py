@@ -13,7 +13,7 @@ from ..memory import steps_visible as memory_steps_visible
 from ..storage.database import Tx
 from ..types.records import Json, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import command_rules, redundancy, selection, sql, steps_command, wording
+from . import command_rules, matching, selection, sql, wording
 from .rendering import Item
 
 MOST_RULES = 200
@@ -35,16 +35,18 @@ def watched_programs(txs: Sequence[Tx], now: int) -> str:
                 if memory.label == "user":
                     for program in command_rules.named_programs(memory.text):
                         watched.setdefault(program, []).append(memory.id)
-    return steps_command.written(watched)
+    return command_rules.write_watched(watched)
 
 
-def before_command(txs: Sequence[Tx], session: str, line: str, now: int) -> list[Item]:
+def before_command(
+    txs: Sequence[Tx], session: str, line: str, watched: str, now: int
+) -> list[Item]:
     """Return the advice on a shell line that was not given in this context before."""
     if not txs:
         return []
     advice = lessons_steps_observed.advice_for_command(txs[0], line, now=now)
     found = [wording.advice_line(one) for one in advice]
-    ids = steps_command.rules_on(txs[0], line)
+    ids = command_rules.rules_on(watched, line)
     found += [item for tx in txs for item in _rules_on(tx, ids, line)] if ids else []
     if not found:
         return []
@@ -77,7 +79,7 @@ def applies_to_files(txs: Sequence[Tx], session: str, files: Sequence[str]) -> b
 
 
 def for_files(
-    txs: Sequence[Tx], session: str, files: Sequence[str], said: redundancy.Instructions
+    txs: Sequence[Tx], session: str, files: Sequence[str], said: matching.Instructions
 ) -> list[Memory]:
     """Return the rules, pitfalls and decisions that apply to files, not shown in this context."""
     own = memory_steps_visible.find_memory_owners(txs, session)

@@ -1,9 +1,15 @@
-"""Follow up what was shown in a session, once its calls are in the archive."""
+"""Judge what came of what was shown: the command was run, the file was opened, the failing form was
+avoided.
+
+Only what can be seen in the calls of the session is judged. That an error did not come back proves
+nothing by itself: a warning must not confirm itself. A rule that names no command and no file is
+never judged by silence.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..actions import call_results, command_forms
 from ..archive import sql as archive_sql
@@ -12,11 +18,30 @@ from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import messages
-from . import follow_up, sql
+from . import sql
 
+COMMAND, FILE = "command:", "file:"
 MOST_MESSAGES = 5_000
 MOMENTS = ("start", "turn", "command", "edit", "failure")
 _KEY = "moments:"
+
+
+class SessionActs(NamedTuple):
+    """What an agent did in a session: forms of commands and files by time, and how many chances to
+    speak there were at each moment."""
+
+    forms: tuple[tuple[int, str], ...] = ()
+    files: tuple[tuple[int, str], ...] = ()
+    chances: tuple[tuple[str, int], ...] = ()
+
+
+class ShownRef(NamedTuple):
+    """One thing that was shown: the row's id, the moment, what it names, when."""
+
+    id: str
+    moment: str
+    ref: str
+    at: int
 
 
 class InTime(NamedTuple):
@@ -36,10 +61,9 @@ def judge_session(tx: Tx, session: str, root: str, now: int) -> int:
     """
     acts = _acts(tx, session, root)
     shown = [
-        follow_up.ShownRef(id, moment, _keyed(ref), at)
-        for id, moment, ref, at in sql.unjudged(tx, session)
+        ShownRef(id, moment, _keyed(ref), at) for id, moment, ref, at in sql.unjudged(tx, session)
     ]
-    outcomes = follow_up.judge(shown, acts)
+    outcomes = judge(shown, acts)
     if outcomes:
         sql.judge(tx, outcomes)
     chances = redaction.redact_json(dict(acts.chances)).text
@@ -62,7 +86,7 @@ def in_time(tx: Tx) -> tuple[InTime, ...]:
     )
 
 
-def _acts(tx: Tx, session: str, root: str) -> follow_up.SessionActs:
+def _acts(tx: Tx, session: str, root: str) -> SessionActs:
     placed = list(_messages(tx, session))
     forms: list[tuple[int, str]] = []
     files: list[tuple[int, str]] = []
@@ -80,19 +104,45 @@ def _acts(tx: Tx, session: str, root: str) -> follow_up.SessionActs:
         count["failure"] += attempt.state == "failed"
         named = (*attempt.reads, *attempt.writes)
         files += [(attempt.at, path.removeprefix(f"{root}/")) for path in named]
-    return follow_up.SessionActs(tuple(forms), tuple(files), tuple(count.items()))
+    return SessionActs(tuple(forms), tuple(files), tuple(count.items()))
 
 
 def _keyed(ref: str) -> str:
     """Return a logged name with the key of its command: wordings of one command are the same."""
-    if not ref.startswith(follow_up.COMMAND):
+    if not ref.startswith(COMMAND):
         return ref
-    line = ref.removeprefix(follow_up.COMMAND)
+    line = ref.removeprefix(COMMAND)
     forms = command_forms.forms_of(line)
-    return f"{follow_up.COMMAND}{forms[0].key if forms else line}"
+    return f"{COMMAND}{forms[0].key if forms else line}"
 
 
 def _messages(tx: Tx, session: str) -> Iterator[messages.NumberedMessage]:
     for row in archive_sql.messages(tx, session, 0, 2**62, MOST_MESSAGES):
         message = messages.message_from_body(json.loads(row.body))
         yield messages.NumberedMessage(row.seq, message._replace(at=row.at))
+
+
+def judge(shown: Sequence[ShownRef], acts: SessionActs) -> list[tuple[str, str]]:
+    """Return the outcome of each row that can be judged."""
+    judged = ((one.id, _outcome(one, acts)) for one in shown)
+    return [(id, outcome) for id, outcome in judged if outcome]
+
+
+def _outcome(one: ShownRef, acts: SessionActs) -> str:
+    if one.ref.startswith(COMMAND):
+        return _of_command(one, acts.forms)
+    if one.ref.startswith(FILE):
+        path = one.ref.removeprefix(FILE)
+        after = [name for at, name in acts.files if one.moment == "start" or at >= one.at]
+        return sql.FOLLOWED if path in after else sql.IGNORED if after else ""
+    return ""
+
+
+def _of_command(one: ShownRef, forms: Iterable[tuple[int, str]]) -> str:
+    """A shown command was run; where other commands were run in its place it was ignored. Before a
+    command the failing form is named first: running it again ignores the advice."""
+    form = one.ref.removeprefix(COMMAND)
+    ran = [name for at, name in forms if one.moment == "start" or at > one.at]
+    if form in ran:
+        return sql.FOLLOWED
+    return sql.IGNORED if ran else ""

@@ -23,7 +23,7 @@ from ..text import messages, terms
 from ..text.display import format_time as iso
 from ..types.records import Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import prompt_names, redundancy, selection, sql, wording
+from . import matching, selection, sql, wording
 from .rendering import Item, LeftOut
 from .steps import Ask
 
@@ -43,33 +43,31 @@ _TRUSTED = ("user", "system", "agent")
 class LoadedTurn(NamedTuple):
     """What fits a prompt, best first: memories still have to be checked against the code."""
 
-    memories: tuple[tuple[Memory, prompt_names.Passage], ...] = ()
+    memories: tuple[tuple[Memory, matching.Passage], ...] = ()
     lines: tuple[Item, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
 
-def load_turn(txs: Sequence[Tx], ask: Ask, said: redundancy.Instructions, now: int) -> LoadedTurn:
+def load_turn(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int) -> LoadedTurn:
     """Return what fits a prompt and was not shown in this context before."""
-    words = prompt_names.words_of(ask.query)
+    words = matching.words_of(ask.query)
     if words.is_empty or not txs:
         return LoadedTurn()
     shown = window_steps_contexts.shown_ids(txs, ask.session) if ask.session else set()
     own = memory_steps_visible.find_memory_owners(txs, ask.session)
-    memories: list[tuple[Memory, prompt_names.Passage]] = []
+    memories: list[tuple[Memory, matching.Passage]] = []
     lines: list[tuple[float, Item]] = []
     left_out: list[LeftOut] = []
     for tx in txs:
         looked_up = _looked_up(words)
         known = tx.frequencies(looked_up)
-        rule = partial(
-            prompt_names.matched, words=words, holding=known.holding, passages=known.entries
-        )
-        rare = [one for one in looked_up if prompt_names.is_rare(known.holding[one], known.entries)]
+        rule = partial(matching.matched, words=words, holding=known.holding, passages=known.entries)
+        rare = [one for one in looked_up if matching.is_rare(known.holding[one], known.entries)]
         if not rare:
             continue
         memories += _memories(tx, rare, words, ask, own, rule)
         best = partial(
-            prompt_names.best_passage, words=words, holding=known.holding, passages=known.entries
+            matching.best_passage, words=words, holding=known.holding, passages=known.entries
         )
         lines += _messages(tx, rare, ask, best)
     for memory, _ in list(memories):
@@ -86,7 +84,7 @@ def load_turn(txs: Sequence[Tx], ask: Ask, said: redundancy.Instructions, now: i
 _RANK = {"user": 0, "system": 1, "agent": 2}
 
 
-def _looked_up(words: prompt_names.PromptWords) -> list[str]:
+def _looked_up(words: matching.PromptWords) -> list[str]:
     """The stems to look up: those of the prompt's words and of the parts of its names."""
     named = (terms.stem(term) for name in words.names for term in terms.query_terms(name))
     return list(dict.fromkeys((*words.stems, *named)))
@@ -95,11 +93,11 @@ def _looked_up(words: prompt_names.PromptWords) -> list[str]:
 def _memories(
     tx: Tx,
     rare: Sequence[str],
-    words: prompt_names.PromptWords,
+    words: matching.PromptWords,
     ask: Ask,
     own: Sequence[str],
-    rule: partial[prompt_names.Passage | None],
-) -> Iterator[tuple[Memory, prompt_names.Passage]]:
+    rule: partial[matching.Passage | None],
+) -> Iterator[tuple[Memory, matching.Passage]]:
     """Memories and skills that share a name or two rare words with the prompt; with the first
     prompt of a session, also lessons that hold most of what it asks for."""
     stems = [*rare, *words.stems] if ask.first else rare
@@ -117,17 +115,17 @@ def _memories(
             yield memory, passage
 
 
-def _task_match(match: IndexMatch, words: prompt_names.PromptWords) -> prompt_names.Passage | None:
+def _task_match(match: IndexMatch, words: matching.PromptWords) -> matching.Passage | None:
     """Return a passage when a lesson holds two words and most of what a task asks for."""
     held = frozenset(match.stems.split())
     shared = [one for one in words.stems if one in held]
     if len(shared) < 2 or 3 * len(shared) < 2 * len(words.stems):
         return None
-    return prompt_names.Passage("", f"shares most of the task: {', '.join(shared[:4])}", 1.0)
+    return matching.Passage("", f"shares most of the task: {', '.join(shared[:4])}", 1.0)
 
 
 def _messages(
-    tx: Tx, rare: Sequence[str], ask: Ask, best: partial[prompt_names.Passage | None]
+    tx: Tx, rare: Sequence[str], ask: Ask, best: partial[matching.Passage | None]
 ) -> Iterator[tuple[float, Item]]:
     """What the user typed in earlier sessions, the sentence that fits."""
     filters = {"source": ("message",), "kind": ("user",), "label": ("user",)}
@@ -143,7 +141,7 @@ def _messages(
             yield passage.score, _passage(match, row.at, passage)
 
 
-def _passage(match: IndexMatch, at: int, passage: prompt_names.Passage) -> Item:
+def _passage(match: IndexMatch, at: int, passage: matching.Passage) -> Item:
     short = wording.short_session(match.ref).rpartition(".")[2]
     return Item(
         id=f"{short}:{match.seq}",
@@ -158,7 +156,7 @@ def _passage(match: IndexMatch, at: int, passage: prompt_names.Passage) -> Item:
     )
 
 
-def _why_not(memory: Memory, shown: set[str], said: redundancy.Instructions) -> str:
+def _why_not(memory: Memory, shown: set[str], said: matching.Instructions) -> str:
     if memory.id in shown:
         return "shown in this context already"
     return selection.why_never(memory, said)
@@ -182,7 +180,7 @@ def _rested(
     return kept, left
 
 
-def skills(tx: Tx, words: prompt_names.PromptWords, first: bool) -> list[Item]:
+def skills(tx: Tx, words: matching.PromptWords, first: bool) -> list[Item]:
     """Return the skill that fits the task of a session's first prompt."""
     if not first:
         return []
@@ -243,7 +241,7 @@ def items(
     for item in loaded.lines:
         if len(chosen) >= MOST_PASSAGES:
             left.append(LeftOut(item.id, item.address, f"{MOST_PASSAGES} others fit better"))
-        elif prompt_names.is_alike(item.text, said):
+        elif matching.is_alike(item.text, said):
             left.append(LeftOut(item.id, item.address, "another line says nearly the same"))
         else:
             said.append(item.text)

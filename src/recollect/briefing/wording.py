@@ -1,6 +1,6 @@
 """Word what earlier sessions found out: past tense, with counts and dates, commands in code marks.
 
-    test: `pnpm test` worked in 6 sessions, last on 2026-03-02; `pnpm e2e` worked once, on 2026-02-11
+    test: `pnpm test` worked in 6 sessions, last on 2026-03-02; `pnpm e2e` once, on 2026-02-11
     `npm test` failed in 3 sessions; `pnpm test` worked since, in 6 sessions, last on 2026-03-02
     Resolved before, in 2 sessions, last on 2026-03-02: …
 

@@ -6,7 +6,8 @@ agent. `lessons.steps_observed` reads them; the briefing decides when to show th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ..episodes.observations import Remedy as Remedy
+from ..fast_typing import NamedTuple
 
 
 class KnownCommand(NamedTuple):
@@ -24,8 +25,10 @@ class KnownCommand(NamedTuple):
     """Forms that fail and that this one replaced."""
     retired: str | None = None
     """Why it is not to be shown at the start of a session; None when it may be shown."""
-    is_dangerous: bool = False
-    """Whether it fetches and runs code, or touches credentials, permissions or a remote."""
+    folder: str = ""
+    """The folder below the project's root that it was always run in."""
+    script: str = ""
+    """The script of a manifest that it runs."""
 
 
 class CommandAdvice(NamedTuple):
@@ -36,22 +39,6 @@ class CommandAdvice(NamedTuple):
     sessions_failed: int
     sessions_succeeded: int
     last: int
-
-
-class Remedy(NamedTuple):
-    """The difference that made a failed call pass; at least one field is filled."""
-
-    gained: tuple[str, ...] = ()
-    """Words that the command gained."""
-    lost: tuple[str, ...] = ()
-    """Words that the command lost."""
-    step_before: str = ""
-    """A command that was run before."""
-    other_form: str = ""
-    """The command that was run in place of the failed one."""
-    files: tuple[str, ...] = ()
-    """Files that were edited in between, as paths from the project."""
-    symbol: str = ""
 
 
 class KnownResolution(NamedTuple):

@@ -21,6 +21,7 @@ MIGRATIONS = (
     "0007_text_by_scope",
     "0008_what_is_new",
     "0009_facets",
+    "0011_findings",
     "0012_moments",
     "0014_review",
 )

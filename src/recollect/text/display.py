@@ -149,7 +149,7 @@ def to_plain_json(value: Any, name: str = "") -> Any:
 
 
 def quote_data(text: str) -> str:
-    """Return a text as data: JSON on one line, with nothing that could be taken for ours."""
+    """A text as data: JSON on one line, with nothing in it that could be taken for ours."""
     return json.dumps(neutralise(text), ensure_ascii=False)
 
 

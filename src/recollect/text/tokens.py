@@ -94,7 +94,7 @@ def _word_tokens(word: str, is_english: bool) -> float:
 
 
 def _is_english(line: str) -> bool:
-    """Check whether a line is English prose: other languages in Latin letters cost twice as much."""
+    """Check whether a line is English: other languages in Latin letters cost twice as much."""
     words = _letters().findall(line)
     common = sum(word.lower() in _ENGLISH for word in words)
     foreign = 0 if line.isascii() else sum(c.isalpha() and not c.isascii() for c in line)
@@ -110,11 +110,12 @@ def _weight(char: str) -> float:
     return 4.0
 
 
-_ENGLISH = frozenset(
-    "a all and any are as at be before but by can do does each every for from has have if in into "
-    "is it its must never no not of on one only or out own so than that the their them then there "
-    "they this to use was we were what when where which who will with without you your".split()
-)
+_WORDS = """
+a all and any are as at be before but by can do does each every for from has have if in into is it
+its must never no not of on one only or out own so than that the their them then there they this to
+use was we were what when where which who will with without you your
+"""
+_ENGLISH = frozenset(_WORDS.split())
 _SCRIPTS = (
     (0x250, 1.5),  # Latin letters with marks
     (0x370, 2.0),

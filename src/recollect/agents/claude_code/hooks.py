@@ -1,9 +1,9 @@
 """Claude Code's hook payloads and replies; VS Code sends the same with other spellings.
 
-Context may be added where a turn begins, before a tool runs and after it. A stop is never prevented: that
-would make the model go on. Before a compaction no context can be added, but plain text is taken
-as instructions for the summary; the session start that follows it (source `compact`) is the place
-for memory.
+Context may be added where a turn begins, before a tool runs and after it. A stop is never
+prevented: that would make the model go on. Before a compaction no context can be added, but plain
+text is taken as instructions for the summary; the session start that follows it (source `compact`)
+is the place for memory.
 """
 
 from __future__ import annotations
