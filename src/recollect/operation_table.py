@@ -32,7 +32,10 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         "Start",
         (
             *_rows("maintenance.operations", ("agents.init", "init", "initialise")),
-            *_rows("agents.operations", ("import_transcripts", "import", "import_transcripts")),
+            *_rows(
+                "agents.operations_transcripts",
+                ("import_transcripts", "import", "import_transcripts"),
+            ),
             *_rows("maintenance.operations", ("store.doctor", "doctor", "doctor")),
         ),
     ),

@@ -260,6 +260,7 @@ class _TranscriptImport:
             dict(self._damaged),
             self._saved.captured,
             self.refusal,
+            self._is_foreign,
         )
 
     def _learn_about(self, found: SessionDetails) -> None:
@@ -268,8 +269,13 @@ class _TranscriptImport:
         self._about[found.session] = known._replace(**news)
         self._news[found.session] = self._about[found.session]
 
+    @property
+    def _is_foreign(self) -> bool:
+        return self.transcript.path in self._how.foreign
+
     def _hold(self, entry: TranscriptEntry) -> None:
-        if self.transcript.path in self._how.foreign:
+        typed = entry.origin == "user" and entry.message.role == "user"
+        if self._is_foreign:
             entry = entry._replace(origin="import")
         try:
             prepared = archive_steps.prepare(
@@ -280,9 +286,11 @@ class _TranscriptImport:
             self._damaged[error.message] += 1
             return
         statements: list[memory_steps.PreparedMemory] = []
-        if self._how.capture and entry.origin == "user" and entry.message.role == "user":
+        if self._how.capture and typed:
             said = capture_steps.written_in(entry.message, entry.session, prepared.at)
             statements = capture_steps.prepare(said, self._how.new_id)
+            if self._is_foreign:
+                statements = list(map(_quarantined, statements))
         self.held.append(_PendingMessage(entry.session, prepared, statements))
         self._spoken[entry.session] = None
         self._batch.add(self, 1, len(prepared.body))
@@ -352,6 +360,15 @@ class _TranscriptImport:
         times = [item.at for item in prepared]
         archive_sql.create(tx, new, min(times))
         return archive_steps.append(tx, new, prepared, max(times))[1]
+
+
+def _quarantined(statement: memory_steps.PreparedMemory) -> memory_steps.PreparedMemory:
+    """Return a statement of a file that anybody could have written: for a person to accept, in this
+    project only. Found in the agent's own folder later, it is another statement."""
+    row = statement.row._replace(
+        origin="import", label="import", status="quarantined", layer="project", owner=""
+    )
+    return statement._replace(row=row, key=f"{statement.key}:import")
 
 
 def _session_columns(found: SessionDetails) -> dict[str, SafeText]:

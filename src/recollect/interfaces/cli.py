@@ -124,10 +124,11 @@ def _run(words: list[str], as_json: bool) -> int:
         return 0
     if command == "review" and not as_json and _review(given):
         return 0
-    if command == "init" and not as_json:
-        from .screens.agents import run_init
+    if command in ("init", "import") and not as_json:
+        from .screens.agents import run_import, run_init
 
-        result = run_init(given, lambda more: run_command(operation, {**given, **more}))
+        ask = run_init if command == "init" else run_import
+        result = ask(given, lambda more: run_command(operation, {**given, **more}))
     else:
         result = run_command(operation, given)
     if as_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ..agents import operations as agents_operations
+from ..agents import operations_transcripts as agents_operations_transcripts
 from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..context import Context, new_id
 from ..errors import StoreError
@@ -62,8 +62,8 @@ def initialise(
         )
     imported, past = None, 0
     if not (check or print or remove):
-        imported = agents_operations.import_transcripts(context) if import_ else None
-        past = 0 if import_ else agents_operations.unread(context)
+        imported = agents_operations_transcripts.import_transcripts(context) if import_ else None
+        past = 0 if import_ else agents_operations_transcripts.unread(context)
     return agents.Initialised(
         context.project.root,
         context.project.database,

@@ -16,18 +16,7 @@ _MOST_LISTED = 20
 
 def _imported(done: Any) -> str:
     read = [item for item in done.transcripts if not item.error]
-    told = _number(len(read), "transcript")
-    if done.messages or done.known:
-        before = f" ({done.known} were there before)" if done.known else ""
-        said = f"{_number(done.messages, 'new message')}{before} in "
-        lines = [f"{said}{_number(done.sessions, 'session')} from {told}"]
-    elif read:
-        lines = [f"nothing new in {told}"]
-    else:
-        lines = [
-            "no transcript was read; `recollect import --all` looks for those of every project,",
-            "`recollect import PATH` reads a file or a folder",
-        ]
+    lines = [_results(done, len(read))]
     lines += _counted("bookkeeping", [item.skipped for item in read])
     lines += _counted("DAMAGED", [item.damaged for item in read])
     problems = {item.path: item.error for item in done.transcripts if item.error}
@@ -37,20 +26,105 @@ def _imported(done: Any) -> str:
     if len(problems) > _MOST_LISTED:
         lines.append(f"  and {len(problems) - _MOST_LISTED} more; --json shows all")
     if done.captured:
-        lines.append(f"captured from your messages ({len(done.captured)}):")
+        lines.append(f"Stated in your messages ({len(done.captured)}):")
         for learned in done.captured[:_MOST_LISTED]:
             memory = learned.memory
-            status = "proposed " if memory.status == "proposed" else ""
+            status = f"{memory.status} " if memory.status != "active" else ""
             text = display.format_line(memory.text, 120)
             lines.append(f"  {learned.id}  {status}{memory.kind}: {text}")
-        lines.append(
-            "  `recollect capture list` shows them, `recollect capture undo ID` undoes one"
-        )
-        if any(learned.memory.status == "proposed" for learned in done.captured):
-            lines.append(
-                "  what may be pasted text is proposed: `recollect confirm ID` makes it a rule"
-            )
+        if len(done.captured) > _MOST_LISTED:
+            lines.append(f"  and {len(done.captured) - _MOST_LISTED} more: recollect capture list")
+    lines += _foreign_files(done)
+    lines += _other_projects(done.others)
+    lines += _next_steps(done)
     return "\n".join(lines)
+
+
+def _results(done: Any, read: int) -> str:
+    """Return what an import taught, in one line."""
+    results = done.results
+    if not read:
+        return (
+            "No transcript was read. `recollect import --all` looks for those of every project,\n"
+            "`recollect import PATH` reads a file or a folder."
+        )
+    if not done.messages:
+        return f"Nothing new in {_number(read, 'transcript')}."
+    found = [
+        (results.rules, "rule of yours", "rules of yours"),
+        (results.decisions, "decision", "decisions"),
+        (results.facts, "fact of yours", "facts of yours"),
+        (results.commands, "command", "commands"),
+        (results.fixes, "fix", "fixes"),
+        (results.episodes, "episode", "episodes"),
+        (results.waiting, "item to review", "items to review"),
+    ]
+    told = ", ".join(display.format_count(number, *nouns) for number, *nouns in found if number)
+    before = f", {done.known} known before" if done.known else ""
+    messages = f"{_number(done.messages, 'new message')}{before}"
+    conversations = f"Read {_number(results.conversations, 'conversation')} ({messages})"
+    return f"{conversations}: {told}." if told else f"{conversations}. Nothing was learned from it."
+
+
+def _foreign_files(done: Any) -> list[str]:
+    """Say which files count as imports, and how to accept what they say."""
+    foreign = [item for item in done.transcripts if item.foreign and item.messages]
+    if not foreign:
+        return []
+    paths = ", ".join(display.format_line(item.path) for item in foreign[:3])
+    more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
+    lines = [
+        f"Not in an agent's own folder, so anybody could have written it: {paths}{more}",
+        "  It is searched only when you ask for it, and teaches nothing by itself.",
+    ]
+    if done.results.quarantined:
+        number = _number(done.results.quarantined, "statement")
+        lines.append(
+            f"  {number} in it wait in quarantine. Accept them: "
+            "recollect review --reason quarantined"
+        )
+    return lines
+
+
+def _other_projects(others: Mapping[str, int]) -> list[str]:
+    if not others:
+        return []
+    total = _number(sum(others.values()), "conversation")
+    where = "another project" if len(others) == 1 else f"{len(others)} other projects"
+    lines = [f"{total} of {where} were not read:"]
+    for root, number in list(others.items())[:_MOST_LISTED]:
+        lines.append(f"  {number:>4}  {display.format_line(root)}")
+    if len(others) > _MOST_LISTED:
+        lines.append(f"  and {len(others) - _MOST_LISTED} more; --json shows all")
+    lines.append("  recollect import --all reads each into its own project's memory")
+    return lines
+
+
+def _next_steps(done: Any) -> list[str]:
+    if not done.messages:
+        return []
+    lines = ["Next: recollect briefing shows what your agents see"]
+    if done.results.waiting:
+        lines.append("      recollect review asks you about what waits")
+    if done.captured:
+        lines.append("      recollect capture undo ID takes a statement back")
+    return lines
+
+
+def run_import(given: Mapping[str, Any], run: Callable[[dict[str, Any]], Any]) -> Any:
+    """Import, then ask a person about conversations of other projects.
+
+    run: does it with some arguments changed
+    """
+    done = run({})
+    if given.get("path") or not done.others or not _is_attended():
+        return done
+    print("\n".join(_other_projects(done.others)[:-1]))
+    done = done._replace(others={})  # they are named and asked about
+    if not _agrees("Import them too, each into its own project's memory? [y/N] "):
+        return done
+    print(_imported(done))
+    return run({"all": True})
 
 
 def _counted(title: str, counts: Sequence[Any]) -> list[str]:
