@@ -291,6 +291,7 @@ class _TranscriptImport:
             statements = capture_steps.prepare(said, self._how.new_id)
             if self._is_foreign:
                 statements = list(map(_quarantined, statements))
+            statements = [_asked_from(one, self._how.clock()) for one in statements]
         self.held.append(_PendingMessage(entry.session, prepared, statements))
         self._spoken[entry.session] = None
         self._batch.add(self, 1, len(prepared.body))
@@ -360,6 +361,15 @@ class _TranscriptImport:
         times = [item.at for item in prepared]
         archive_sql.create(tx, new, min(times))
         return archive_steps.append(tx, new, prepared, max(times))[1]
+
+
+def _asked_from(statement: memory_steps.PreparedMemory, now: int) -> memory_steps.PreparedMemory:
+    """Return a statement that waits for a person from now on: however old the conversation is, its
+    time to be reviewed begins when it is imported."""
+    if statement.row.status != "proposed":
+        return statement
+    row = statement.row._replace(first_seen=now, last_reinforced=now, last_confirmed=now)
+    return statement._replace(row=row)
 
 
 def _quarantined(statement: memory_steps.PreparedMemory) -> memory_steps.PreparedMemory:
