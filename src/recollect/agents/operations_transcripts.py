@@ -114,7 +114,8 @@ def _import_into(
     except Unavailable:
         pass  # words find everything, and `doctor` says what is wrong with the embedder
     after = _load_lessons(context)
-    captured = [learned for item in done for learned in item.captured]
+    # What several conversations state is one memory.
+    captured = list({one.id: one for item in done for one in item.captured}.values())
     results = agents.ImportResults(
         conversations=_count_conversations(done),
         rules=_count_kinds(captured, _RULES),
@@ -139,7 +140,7 @@ def _load_lessons(context: Context) -> _KnownLessons:
         since = now - lessons_steps_observed.KNOWN_FOR
         errors = lessons_sql.latest_findings(tx, "error", since, _MOST_FIXES)
         return _KnownLessons(
-            frozenset(one.form for one in commands if not one.retired and one.sessions_succeeded),
+            frozenset(one.form for one in commands if one.sessions_succeeded),
             frozenset(one.subject for one in errors if json.loads(one.body)["remedies"]),
         )
 

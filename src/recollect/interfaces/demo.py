@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from .. import open as open_memory
 from ..client import Recollect
+from ..lessons.steps_observed import known_commands
 from ..text import display
 from ..text.messages import plain_text
 from .screens.results import terminal_width, wants_colour
@@ -276,9 +277,16 @@ def _show_event(heard: ReplayedEvent, page: DemoPage) -> None:
 def _show_kept(memory: Recollect, page: DemoPage) -> list[Any]:
     captured = list(memory.list())[::-1]
     for item in captured:
-        page.say(f"{item.kind}:", item.text)
+        waits = (
+            "" if item.status == "active" else f" ({item.status}: not in use before you keep it)"
+        )
+        page.say(f"{item.kind}:", item.text + waits)
     if not captured:
         page.note("No memory was captured.")
+    now = memory.context.clock()
+    for known in memory.context.project_space.read(lambda tx: known_commands(tx, now=now)):
+        if not known.retired:
+            page.say("command:", f"{known.form} worked")
     for episode in reversed(memory.episodes.list()):
         actions = display.format_count(len(episode.episode.get("action_log", ())), "action")
         page.say(

@@ -25,15 +25,16 @@ def _imported(done: Any) -> str:
         lines.append(f"  not read: {display.format_line(path)}: {display.format_line(reason)}")
     if len(problems) > _MOST_LISTED:
         lines.append(f"  and {len(problems) - _MOST_LISTED} more; --json shows all")
-    if done.captured:
-        lines.append(f"Stated in your messages ({len(done.captured)}):")
-        for learned in done.captured[:_MOST_LISTED]:
+    captured = list({one.id: one for one in done.captured}.values())
+    if captured:
+        lines.append(f"Stated in your messages ({len(captured)}):")
+        for learned in captured[:_MOST_LISTED]:
             memory = learned.memory
             status = f"{memory.status} " if memory.status != "active" else ""
             text = display.format_line(memory.text, 120)
             lines.append(f"  {learned.id}  {status}{memory.kind}: {text}")
-        if len(done.captured) > _MOST_LISTED:
-            lines.append(f"  and {len(done.captured) - _MOST_LISTED} more: recollect capture list")
+        if len(captured) > _MOST_LISTED:
+            lines.append(f"  and {len(captured) - _MOST_LISTED} more: recollect capture list")
     lines += _foreign_files(done)
     lines += _other_projects(done.others)
     lines += _next_steps(done)
