@@ -10,6 +10,7 @@ from itertools import islice
 from ..briefing import operations as briefing_operations
 from ..briefing import rendering
 from ..briefing import steps as briefing_steps
+from ..capture import operations as capture_operations
 from ..capture import sentences
 from ..capture import steps as capture_steps
 from ..context import Context, new_id
@@ -18,7 +19,7 @@ from ..fast_typing import TYPE_CHECKING
 from ..lessons import operations as lessons_operations
 from ..project import find_project, first_line, make_folder, own_folder, top_of, user_directory
 from ..recall import operations as recall_operations
-from ..types.records import Learned, Memory
+from ..types.records import Learned
 from ..window import operations as window_operations
 from ..window import steps as window_steps
 from ..window import steps_compact as window_steps_compact
@@ -124,11 +125,10 @@ def _capture(context: Context, event: Event, now: int) -> list[Learned]:
         return []  # whoever reads the transcript has the time
     if not sentences.capture(event.prompt):
         return []
-    said = capture_steps.Said(event.prompt, event.session, now)
-    ready = capture_steps.prepare(said, new_id)
     space = context.project_space
     new = not space.present()
-    captured = space.write(lambda tx: capture_steps.keep(tx, ready, now))
+    said = capture_steps.Said(event.prompt, event.session, now)
+    captured = capture_operations.capture_message(context, said)
     if new:
         # Before there was a store nobody could say that this event is answered.
         steps_hooks.is_first(space, event, now)
@@ -261,26 +261,6 @@ def unread(context: Context) -> int:
     return context.project_space.read(lambda tx: operations_import.unread(tx, found))
 
 
-def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:
-    """What was captured from the user's messages and is in force or proposed, newest first.
-
-    limit: at most so many
-
-    Example: recollect capture list
-    """
-    return tuple(context.project_space.read(lambda tx: capture_steps.listing(tx, limit)))
-
-
-def undo_capture(context: Context, memory: str) -> Memory:
-    """Take a captured memory out of use.
-
-    memory: its id, or the beginning of it
-
-    Example: recollect capture undo m-4k9w2c
-    """
-    return context.project_space.write(lambda tx: capture_steps.undo(tx, memory))
-
-
 def write_plugin(context: Context, path: str) -> plan_io.Packaged:
     """Write a Claude Code plugin with our hooks, MCP server and Agent Skills.
 
@@ -314,7 +294,12 @@ def _read(
     context: Context, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
 ) -> list[operations_import.Read]:
     how = operations_import.Reading(
-        context.settings.capture, new_id, context.clock, context.progress, foreign
+        context.settings.capture,
+        new_id,
+        context.clock,
+        context.progress,
+        foreign,
+        partial(capture_operations.keep, context),
     )
     return operations_import.read(context.project_space, found, how)
 

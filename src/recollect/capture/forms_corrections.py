@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .form_words import POINTERS, LEAD, CLAUSE_STARTS, STATES, NAMED, Form
+from .form_words import CLAUSE_STARTS, LEAD, NAMED, POINTERS, STATES, Form
 
 FORMS = (
     Form(
@@ -53,13 +53,15 @@ FORMS = (
     Form(
         "correction",
         " not ",
-        r"\b(?:is|are|should be|called|named)(?: just| only| actually| now)? (?=\S*[_/.-])[\w./:`-]+,? not "
+        r"\b(?:is|are|should be|called|named)(?: just| only| actually| now)? "
+        r"(?=\S*[_/.-])[\w./:`-]+,? not "
         r"(?:just )?(?=\S*[_/.-])[\w./:`-]+(?=[\s,.!;]|$)",
     ),
     Form(
         "correction",
         "why &not |why &instead|why &rather",
-        r"^why (?:\w+ing|are you|did you|would you|do you)\b[^?]{3,100}\b(?:and not (?:just )?|instead of |"
+        r"^why (?:\w+ing|are you|did you|would you|do you)\b[^?]{3,100}\b(?:and not (?:just )?|"
+        r"instead of |"
         r"rather than )(?:the |an? |just )?\w{3,}[^?]{3,}\?*$",
         asked=True,
     ),

@@ -29,10 +29,13 @@ SOFTENED = r"\b(?:i (?:think|believe|feel)|probably|(?<!if it )seems?)\b"
 # What is meant for this moment, or for something that stands elsewhere, is no lasting rule.
 PASSING = (
     r"\bfor this[.!]*$|\b(?:in|for|on|within) this (?:pr|pull request|branch|commit|session|chat|"
-    r"conversation|turn|round|run|task|ticket|issue|phase|iteration|sprint|review|case)\b|\bthis once\b|"
-    r"\b(?:for )?today\b|\bfor the time being\b|\buntil (?:tomorrow|later|then)\b|\b(?:do|did|does|like) (?:this|that|it)\b|\bmake sure (?:this|it)\b|"
+    r"conversation|turn|round|run|task|ticket|issue|phase|iteration|sprint|review|case)\b|\bthis "
+    r"once\b|"
+    r"\b(?:for )?today\b|\bfor the time being\b|\buntil (?:tomorrow|later|then)\b|\b(?:do|did|"
+    r"does|like) (?:this|that|it)\b|\bmake sure (?:this|it)\b|"
     r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|.\bagain\b|\bplease check\b|"
-    r"\b(?:for|right|just) now\b|^(?!.*\bshould be \S*[/_.]\S* now\b).*\bnow(?:,|[.!]*$)|\b(?:at|for) the moment\b|\btemporarily\b|"
+    r"\b(?:for|right|just) now\b|^(?!.*\bshould be \S*[/_.]\S* now\b).*\bnow(?:,|[.!]*$)|\b(?:at|"
+    r"for) the moment\b|\btemporarily\b|"
     r"\b(?:bugs?|errors?|crash(?:es|ed)?|broken) (?:is|are|was|where|when|because)\b|"
     r"\bthere (?:is|are) (?:\w+ ){1,2}(?:bugs?|errors?|issues?|problems?)\b|^if (?:not|so)\b|"
     r"\b(?:rule|description|instructions?) (?:that|which) (?:says?|states?)\b|\bnot the one\b|"
@@ -50,8 +53,10 @@ PASSING = (
 
 # Work on what lies before them: this change, this branch, what was just done or is broken.
 _TURN = (
-    r"\b(?:this|that|the|your) (?:pr|pull request|branch|commit|diff|change|comment|todo|task|phase|"
-    r"plan|session|review)\b|\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|updated|"
+    r"\b(?:this|that|the|your) (?:pr|pull request|branch|commit|diff|change|comment|todo|task|"
+    r"phase|"
+    r"plan|session|review)\b|\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|"
+    r"updated|"
     r"done|deleted|renamed)\b|\b(?:just|still|yet|tried|trying|broke\w*|fail\w*|"
     r"crash\w*|missing|wrong|issue|problem|bug|error)\b|^(?:if|when|why|how|what|where)\b|"
     r"\bwhat if\b|\b(?:can|could|would|will) you\b"
