@@ -191,7 +191,10 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
     found = [Transcript(request.host, request.path)]
     if not os.path.isfile(request.path):
         found = [item for item in _discover(context, request.host, {}) if _is_ours(context, item)]
-    _read(context, found)
+    done = _read(context, found)
+    if request.ended or not request.path:
+        over = (session for one in done for session in one.sessions)
+        capture_operations.learn_from_sessions(context, {request.session, *over} - {""})
     if request.checkpoint and request.session:
         _checkpoint(context, request.session)
     if request.ended and request.session:
@@ -283,6 +286,9 @@ def _read_all(
     """Read transcripts, then make the vectors of what was new: there are too many for whoever
     recalls first."""
     done = _read(context, found, foreign)
+    capture_operations.learn_from_sessions(
+        context, dict.fromkeys(session for one in done for session in one.sessions)
+    )
     try:
         recall_operations.make_vectors(context)
     except Unavailable:

@@ -67,11 +67,17 @@ FORMS = (
     ),
     Form(
         "remember",
-        "remember|forget|reminder|in mind|note that|memori|future reference|take note|make a note",
+        "remember|forget|reminder|in mind|note that|future reference|take note|make a note",
         rf"{LEAD}(?:remember|(?:don'?t|do not) forget|reminder) *(?:: *| +(?:that|to|also) +"
         r"|,? +(?=(?:the|our|we|you|all(?! the)|every)\b))\w|\b(?:keep|bear) in mind\b *[,:]? *\w|"
         r"^(?:\w+ )?note that (?:as a rule|this is|we|our|the|all|every)\b|"
-        r"\bmemori[sz]e (?!(?:it|this|that)[.!]*$)\w|\bfor (?:your |the )?future reference\b|"
+        r"\bfor (?:your |the )?future reference\b|"
         r"\b(?:take|make a) note (?:that|of)\b",
+    ),
+    Form(
+        "remember",
+        "memori",
+        r"\bmemori[sz]e (?!(?:it|this|that)[.!]*$)\w",
+        asked=True,
     ),
 )

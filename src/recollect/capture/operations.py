@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+from itertools import pairwise
+
+from ..archive import sql_cursors as archive_sql_cursors
 from ..context import Context, new_id
 from ..errors import NotFound
 from ..memory import steps as memory_steps
+from ..secrets import redaction
+from ..storage.database import Tx
 from ..types.records import Learned, Memory
-from . import steps
+from . import sql, steps
+
+MOST_MESSAGES = 500
+"""Typed messages that are read of one session at a time."""
+
+_CURSOR = "capture repetition"
 
 
 def capture_message(context: Context, said: steps.Said) -> list[Learned]:
@@ -22,6 +34,44 @@ def keep(context: Context, ready: list[memory_steps.Prepared], now: int) -> list
     if own:
         learned += context.user_space.write(lambda tx: steps.keep(tx, own, now))
     return learned
+
+
+def learn_from_sessions(context: Context, sessions: Iterable[str]) -> list[Learned]:
+    """Learn what the user asked for in these sessions and in earlier ones.
+
+    It runs in the background when a session is over, or after an import: it looks up each new
+    instruction among earlier ones.
+    """
+    space, learned = context.project_space, list[Learned]()
+    if not context.settings.capture or not space.present():
+        return learned
+    for session in sessions:
+        found, last = space.read(partial(_found_in, session))
+        if last:
+            ready = [memory_steps.prepare(draft, "user", at, new_id("m")) for at, draft in found]
+            now = context.clock()
+            learned += space.write(partial(_write_found, session, last, now, ready))
+    return learned
+
+
+def _found_in(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]], int]:
+    """Return what a session teaches beyond what was read of it, and the last message read."""
+    first = int(archive_sql_cursors.get(tx, f"{_CURSOR} {session}") or 0) + 1
+    rows = sql.typed(tx, session, first, MOST_MESSAGES)
+    found = [(row.at, draft) for row in rows for draft in steps.repeated(tx, session, row)]
+    for before, row in pairwise(rows):
+        if meant := steps.meant_before(session, before, row):
+            found.append((row.at, meant))
+    return found, rows[-1].seq if rows else 0
+
+
+def _write_found(
+    session: str, last: int, now: int, ready: list[memory_steps.Prepared], tx: Tx
+) -> list[Learned]:
+    done = [memory_steps.learn(tx, item, item.row.first_seen) for item in ready]
+    source, place = redaction.safe(f"{_CURSOR} {session}"), redaction.safe(str(last))
+    archive_sql_cursors.put(tx, source, place, now)
+    return [learned for learned in done if learned.action != "unchanged"]
 
 
 def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:

@@ -8,22 +8,30 @@ once, whether the hook saw it first or the transcript.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from ..archive import sql as archive_sql
 from ..index import sql as index_sql
 from ..memory import hygiene, steps_versions
 from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Tx
-from ..text import addresses, digests, display
+from ..text import addresses, digests, display, messages
 from ..types.records import Json, Learned, Memory, Message
-from . import sentences
+from . import repetition, sentences, sql
 
 MARK = "captured"
 DOUBT = "doubt"
 """The detail that says why a captured sentence is only proposed."""
+
+MOST_EARLIER = 12
+"""Earlier messages, and memories, that an instruction is compared with."""
+
+MOST_QUOTES = 6
+"""Quotes that a repeated instruction keeps."""
 
 
 class Said(NamedTuple):
@@ -99,6 +107,137 @@ def keep(tx: Tx, ready: list[memory_steps.Prepared], now: int) -> list[Learned]:
             around = steps_versions.neighbours(tx, item.row)
         done.append(memory_steps.learn(tx, item, now, around))
     return [learned for learned in done if learned.action != "unchanged"]
+
+
+def repeated(tx: Tx, session: str, row: sql.TypedRow) -> list[memory_steps.Draft]:
+    """Return the instructions of a typed message that the user gave in an earlier session too.
+
+    One that is a memory already gains this session as evidence; one that no rule of capture heard
+    is captured now, with both quotes.
+    """
+    found = []
+    for unit in repetition.units(_typed_text(row)):
+        if len(unit.words) < 2:
+            continue
+        if memory := _known_as(tx, unit):
+            draft = _said_again(memory, session, unit)
+        else:
+            draft = _habit(session, unit, _said_before(tx, session, row.at, unit))
+        if draft is not None:
+            found.append(draft)
+    return found
+
+
+def _typed_text(row: sql.TypedRow) -> str:
+    return sentences.without_attachments(messages.message_from_body(json.loads(row.body)))
+
+
+def _known_as(tx: Tx, unit: repetition.Unit) -> Memory | None:
+    """Return the captured memory that states this instruction, in use or taken back."""
+    filters = {"source": ["memory"], "label": ["user"], "status": ["active", "archived"]}
+    for match in index_sql.candidates(tx, sorted(unit.words), MOST_EARLIER, filters):
+        memory = memory_sql.get(tx, match.ref)
+        if memory is None or MARK not in memory.detail:
+            continue
+        if repetition.is_repeated(unit.words, repetition.words_of(memory.text)):
+            return memory
+    return None
+
+
+def _said_again(memory: Memory, session: str, unit: repetition.Unit) -> memory_steps.Draft | None:
+    """Return the memory with a new quote; None when the session counts already, or when the user
+    took the memory back: asking for something is not asking for a rule."""
+    place = f"memory://session/{session}"
+    if memory.status != "active" or place in memory.evidence:
+        return None
+    quotes = _quotes(memory.detail.get("quotes", ()), session, unit.text)
+    return memory_steps.Draft(
+        text=memory.text,
+        kind=memory.kind,
+        detail={**memory.detail, "quotes": quotes},
+        scope=memory.scope,
+        evidence=(place,),
+        priority=memory.priority,
+        key=_repetition_key(session, memory.text),
+    )
+
+
+def _said_before(
+    tx: Tx, session: str, at: int, unit: repetition.Unit
+) -> list[tuple[str, repetition.Unit]]:
+    """Return what the user asked for in earlier sessions that is the same, with its session."""
+    filters: dict[str, list[str] | list[int]] = {
+        "source": ["message"],
+        "kind": ["user"],
+        "label": ["user"],
+        "until": [at],
+    }
+    found = []
+    same = False
+    for match in index_sql.candidates(tx, sorted(unit.words), MOST_EARLIER, filters):
+        row = archive_sql.message(tx, match.ref, match.seq) if match.ref != session else None
+        if row is None:
+            continue
+        for one in repetition.units(_typed_text(sql.TypedRow(row.seq, row.body, row.at))):
+            same = same or repetition.is_repeated(unit.words, one.words)
+            found.append((match.ref, one))
+    return found if same else []
+
+
+def _habit(
+    session: str, unit: repetition.Unit, earlier: list[tuple[str, repetition.Unit]]
+) -> memory_steps.Draft | None:
+    """Return what to learn of an instruction that was given before; None when it was not."""
+    if not earlier:
+        return None
+    best = repetition.fullest(unit, (one for _, one in earlier))
+    text = repetition.standing(best)
+    if hygiene.refusal(text, "preference", "project"):
+        return None
+    same = [(place, one) for place, one in earlier if repetition.is_repeated(unit.words, one.words)]
+    quotes: list[Json] = []
+    for place, one in (*same, (session, unit)):
+        quotes = _quotes(quotes, place, one.text)
+    return memory_steps.Draft(
+        text=text,
+        kind="preference",
+        detail={MARK: "repetition", "quote": best.text, "quotes": quotes},
+        evidence=tuple(dict.fromkeys(f"memory://session/{quote['session']}" for quote in quotes)),
+        priority="normal",
+        key=_repetition_key(session, text),
+    )
+
+
+def _quotes(quotes: Iterable[Json], session: str, text: str) -> list[Json]:
+    """Add what was said in a session, once a session; the first and the newest are kept."""
+    kept = [quote for quote in quotes if quote["session"] != session]
+    kept.append({"session": session, "text": text})
+    return kept if len(kept) <= MOST_QUOTES else [kept[0], *kept[-MOST_QUOTES + 1 :]]
+
+
+def _repetition_key(session: str, text: str) -> str:
+    return f"repetition:{session}:{digests.text_digest(text)[:16]}"
+
+
+def meant_before(
+    session: str, before: sql.TypedRow, row: sql.TypedRow
+) -> memory_steps.Draft | None:
+    """Return the message before, when this one only asks to remember it."""
+    if not repetition.means_message_before(_typed_text(row)):
+        return None
+    meant = _typed_text(before).strip()
+    if len(meant) > sentences.LONGEST_TOGETHER or sentences.pasted(meant):
+        return None
+    if hygiene.refusal(meant, "fact", "project"):
+        return None
+    return memory_steps.Draft(
+        text=meant,
+        kind="fact",
+        detail={MARK: "remember", "quote": meant},
+        evidence=(f"memory://session/{session}",),
+        priority="high",
+        key=f"capture:{session}:{digests.text_digest(meant)[:16]}",
+    )
 
 
 def listing(tx: Tx, limit: int) -> list[Memory]:
