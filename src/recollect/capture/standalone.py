@@ -46,7 +46,8 @@ _SOURCES = {
     "question": r", (?:(?:why|where|what|how|which|who)\b|(?:can|could|would|will|do|does|did|is|"
     r"are)"
     r" (?:you|we|i|it|there|the|this|that)\b)[^,]*\?+$",
-    "follows": r"(?:(?:fix|solve|address) the (?:actual|real|root|underlying)\b|(?:mark|keep|make|put|use|treat|leave|store|call|name|write|run|add) (?:them|"
+    "follows": r"(?:(?:fix|solve|address) the (?:actual|real|root|underlying)\b|(?:mark|keep|"
+    r"make|put|use|treat|leave|store|call|name|write|run|add) (?:them|"
     r"it|"
     r"these|those)\b|(?:that|this|it|they) (?:still |always |also )?(?:remains?|stays?|should|must|"
     r"belongs?|means)\b|(?:otherwise|instead),? )",
