@@ -26,11 +26,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from recollect.agents import registry
-from recollect.agents.transcripts.reader_io import Entry
+from recollect.agents.transcripts.reader_io import TranscriptEntry
 from recollect.capture.sentences import capture
 from recollect.errors import RecollectError
 from recollect.memory import hygiene
-from recollect.text.messages import said
+from recollect.text.messages import plain_text
 
 ENDINGS = (".jsonl", ".json", ".md", ".zst", ".db")
 LEAST_PRECISION = 0.9
@@ -62,7 +62,7 @@ def main() -> int:
             different.add(text)
             for found in capture(text):
                 shown = " ".join(found.text.split())
-                if shown in lines or hygiene.refusal(found.text, found.kind, "project"):
+                if shown in lines or hygiene.find_refusal(found.text, found.kind, "project"):
                     continue
                 mark = marks.get(shown, "?")
                 lines[shown] = Line(mark, found.rule, found.kind, source, shown)
@@ -106,15 +106,15 @@ def user_messages(path: str) -> Iterator[tuple[str, str]]:
             yield from with_turns
             continue
         try:
-            host = registry.sniff(file)
-            for item in registry.transcripts(host).read(file):
+            host = registry.detect_transcript(file)
+            for item in registry.load_transcripts(host).read(file):
                 # What a repository brings is not captured in use; here it is ground to test on.
                 if (
-                    isinstance(item, Entry)
+                    isinstance(item, TranscriptEntry)
                     and item.message.role == "user"
                     and item.origin in ("user", "import")
                 ):
-                    yield host, said(item.message)
+                    yield host, plain_text(item.message)
         except RecollectError as error:
             print(f"{file}: {error}", file=sys.stderr)
 

@@ -33,6 +33,7 @@ from recollect.lessons import plan
 from recollect.lessons import steps_unseen as lessons_steps_unseen
 from recollect.memory import sql as memory_sql
 from recollect.memory import steps as memory_steps
+from recollect.memory import steps_revisions as memory_steps_revisions
 from recollect.storage.database import Tx
 from recollect.types.records import KINDS
 
@@ -190,8 +191,8 @@ def _fill(
             except recollect.Refused:
                 continue  # among so many words in any order there is a passing state of a task
             if memory_sql.insert(tx, ready.row):
-                entries.append((memory_steps.entry_of(ready.row), ready.words))
-        index_sql.put_all(tx, entries)
+                entries.append((memory_steps_revisions.make_entry(ready.row), ready.words))
+        index_sql.insert_entries(tx, entries)
 
     def happened(tx: Tx, numbers: range) -> None:
         for number in numbers:

@@ -18,41 +18,41 @@ from math import log2
 from random import Random
 from time import perf_counter
 
-from recollect.actions.call_results import attempts
+from recollect.actions.call_results import list_attempts
 from recollect.agents import registry
-from recollect.agents.transcripts.reader_io import Entry, Found
+from recollect.agents.transcripts.reader_io import SessionDetails, TranscriptEntry
 from recollect.episodes.records import Episode, ErrorSeen, build
 from recollect.episodes.resolutions import fixes
 from recollect.episodes.task_spans import task_spans
 from recollect.errors import RecollectError
-from recollect.index.clusters import clusters, features_of
+from recollect.index.clusters import extract_features, find_clusters
 from recollect.lessons.plan import plan, validate
-from recollect.text.messages import Numbered, said
+from recollect.text.messages import NumberedMessage, plain_text
 
 from .yardstick import Notes, Ratio, line, wall
 
 NOW = 1_790_000_000_000_000
 
 
-def sessions(root: str) -> Iterator[tuple[str, str, str, list[Numbered]]]:
+def sessions(root: str) -> Iterator[tuple[str, str, str, list[NumberedMessage]]]:
     """Every session below a folder: its agent, id, working directory and messages."""
     for folder, _, names in sorted(os.walk(root)):
         for name in sorted(names):
             path = os.path.join(folder, name)
             try:
-                host = registry.sniff(path)
-                items = list(registry.transcripts(host).read(path))
+                host = registry.detect_transcript(path)
+                items = list(registry.load_transcripts(host).read(path))
             except RecollectError as error:
                 print(f"not read: {name}: {error.message}", file=sys.stderr)
                 continue
-            told: dict[str, list[Numbered]] = {}
+            told: dict[str, list[NumberedMessage]] = {}
             places: dict[str, str] = {}
             for item in items:
-                if isinstance(item, Found) and item.cwd:
+                if isinstance(item, SessionDetails) and item.cwd:
                     places[item.session] = item.cwd
-                elif isinstance(item, Entry):
+                elif isinstance(item, TranscriptEntry):
                     messages = told.setdefault(item.session, [])
-                    messages.append(Numbered(len(messages) + 1, item.message))
+                    messages.append(NumberedMessage(len(messages) + 1, item.message))
             for session, messages in told.items():
                 yield host, session, places.get(session, ""), messages
 
@@ -62,7 +62,7 @@ def pairs(root: str) -> int:
     count = 0
     for host, session, _, messages in sessions(root):
         for span in task_spans(messages):
-            for fix in fixes(attempts(span.messages)):
+            for fix in fixes(list_attempts(span.messages)):
                 count += 1
                 print(
                     f"{count} {host} {session} #{fix.failed.asked} -> #{fix.worked.asked} "
@@ -83,7 +83,7 @@ def survey(root: str) -> int:
         calls = sum(len(placed.message.calls) for placed in messages)
         told = sum(len(episode.actions) for episode in built)
         counts["sessions"] += 1
-        asked = any(said(placed.message).strip() for placed in messages if _users(placed))
+        asked = any(plain_text(placed.message).strip() for placed in messages if _users(placed))
         counts["sessions in which the user said something"] += asked
         counts["sessions with an episode"] += bool(built)
         lost += asked and not built
@@ -92,7 +92,7 @@ def survey(root: str) -> int:
         counts["calls in no episode"] += max(calls - told, 0)
         lost += max(calls - told, 0)
         counts["episodes"] += len(built)
-        for attempt in attempts(messages):
+        for attempt in list_attempts(messages):
             counts[f"calls that ended as {attempt.state}"] += 1
         for episode in built:
             counts[f"outcome {episode.outcome}"] += 1
@@ -104,7 +104,7 @@ def survey(root: str) -> int:
     return 1 if lost else 0
 
 
-def _users(placed: Numbered) -> bool:
+def _users(placed: NumberedMessage) -> bool:
     return placed.message.role == "user"
 
 
@@ -149,12 +149,12 @@ def growth(count: int, times: int = 10) -> Ratio:
 
 def memory_of_clusters(count: int) -> Ratio:
     """The most memory that clustering holds, against the size of what it is given."""
-    features = [features_of(one.goal, one.artifacts) for one in made_up(count)]
+    features = [extract_features(one.goal, one.artifacts) for one in made_up(count)]
     tracemalloc.start()
-    again = [features_of(one.goal, one.artifacts) for one in made_up(count)]
+    again = [extract_features(one.goal, one.artifacts) for one in made_up(count)]
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.reset_peak()
-    clusters(features)
+    find_clusters(features)
     peak = tracemalloc.get_traced_memory()[1] - held
     tracemalloc.stop()
     del again

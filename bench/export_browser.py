@@ -14,7 +14,7 @@ import sys
 from tempfile import TemporaryDirectory
 
 import recollect
-from recollect.archive import export_html
+from recollect.archive import export_formats
 from recollect.types.records import Message, ToolCall
 
 from .foundation import opened
@@ -70,7 +70,7 @@ def main() -> int:
     [script] = re.findall("<script>(.*?)</script>", text[-5_000:], re.S)
     typed = script + "find.value='needle';search();"
     found = text.replace(script, typed)
-    found = found.replace(export_html._allowed(script), export_html._allowed(typed))
+    found = found.replace(export_formats._csp_hash(script), export_formats._csp_hash(typed))
     with open(f"{folder}/found.html", "w", encoding="utf-8") as file:
         file.write(found)
     searched = browse(browser, f"file://{os.path.abspath(folder)}/found.html", "--dump-dom")

@@ -22,7 +22,7 @@ from recollect.archive import steps as archive_steps
 from recollect.archive.sql import NewSession
 from recollect.context import new_id
 from recollect.memory import steps as memory_steps
-from recollect.memory import steps_versions as memory_steps_versions
+from recollect.memory import steps_neighbours as memory_steps_neighbours
 from recollect.recall import steps as recall_steps
 from recollect.storage.database import Tx
 from recollect.storage.sqlite import _PRAGMAS, SqliteDatabase
@@ -156,7 +156,7 @@ def run(connection: apsw.Connection, statements: Statements) -> None:
 def _looked_up(tx: Tx, question: str, by_meaning: bool) -> list[str]:
     stems = terms.query_stems(question)
     known = tx.frequencies(stems)
-    return recall_steps.rarer(stems, known.entries, known.holding, by_meaning)
+    return recall_steps.choose_stems(stems, known.entries, known.holding, by_meaning)
 
 
 def recall(count: int, embedder: str, bound: float) -> Ratio:
@@ -251,7 +251,7 @@ def learned(count: int, bound: float) -> Ratio:
             def theirs() -> float:
                 held = [terms.query_stems(notes.note()) for _ in range(30)]
                 asked = [
-                    database.read(partial(memory_steps_versions.rarest, stems=stems))
+                    database.read(partial(memory_steps_neighbours.pick_rarest, stems=stems))
                     for stems in held
                 ]
                 return _median(raw, list(zip(held, asked, strict=True)))
@@ -278,7 +278,7 @@ def recalls() -> Iterator[Ratio]:
     yield recall(100_000, "static", 3.0)
 
 
-def _record(tx: Tx, session: NewSession, ready: Sequence[archive_steps.Prepared]) -> None:
+def _record(tx: Tx, session: NewSession, ready: Sequence[archive_steps.PreparedMessage]) -> None:
     archive_steps.record(tx, session, ready, 1)
 
 
@@ -288,7 +288,7 @@ def million(count: int = 1_000_000) -> Iterator[Ratio]:
     notes = EnglishNotes()
     with TemporaryDirectory() as folder, opened(folder, "static") as memory:
         for start in range(0, count, 1000):
-            session = archive_steps.new_session(
+            session = archive_steps.build_session(
                 f"s-{start}", "", agent="", cwd="", branch="", origin="user"
             )
             said = [recollect.Message("user", notes.note()) for _ in range(1000)]

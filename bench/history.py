@@ -25,8 +25,8 @@ from tempfile import TemporaryDirectory
 
 import recollect
 from recollect.freshness import sql as freshness_sql
-from recollect.freshness.claims import Claim, Known
-from recollect.freshness.operations import check_freshness
+from recollect.freshness.claims import Claim, PinnedClaim
+from recollect.freshness.steps import check_freshness
 from recollect.freshness.working_tree_io import WorkTree
 
 from .yardstick import Ratio, line, own_time, paired, table
@@ -62,7 +62,7 @@ def followed(folder: str, commit: str, path: str, target: str) -> bool:
 
 
 def judged(
-    folder: str, steps: list[str], known: list[Known], thorough: bool
+    folder: str, steps: list[str], known: list[PinnedClaim], thorough: bool
 ) -> tuple[Counter[str], Counter[tuple[str, str]]]:
     """How many claims are judged right by their state, and wrong by the true and the told one."""
     right: Counter[str] = Counter()
@@ -108,7 +108,7 @@ def cost(folder: str, base: str, files: int) -> Ratio:
     store = os.path.join(folder, ".recollect")
     with recollect.open(folder, environment=variables) as memory:
         ids = [memory.learn(text).id for text in anchored(folder, files)]
-        rows = memory.context.project_space.read(lambda tx: freshness_sql.last_looks(tx, ids))
+        rows = memory.context.project_space.read(lambda tx: freshness_sql.load_checks(tx, ids))
         paths = [os.path.join(folder, path) for path in {row[0] for row in rows}]
         verdicts = check_freshness(memory.context, ids)
         assert set(verdicts) == set(ids) and {item.state for item in verdicts.values()} == {"fresh"}

@@ -72,14 +72,14 @@ def _fill(memory: recollect.Recollect, notes: Notes) -> None:
         scope = (f"src/part{number % 7}/**",) if number % 100 == 7 else ()
         kind = "preference" if number % 50 == 0 else "fact"
         draft = memory_steps.Draft(notes.note(), kind=kind, scope=scope)
-        if not hygiene.refusal(draft.text, draft.kind, draft.layer):
+        if not hygiene.find_refusal(draft.text, draft.kind, draft.layer):
             ready.append(memory_steps.prepare(draft, "user", 1_790_000_000_000_000, f"m-{number}"))
     for start in range(0, len(ready), 1_000):
         part = ready[start : start + 1_000]
         memory.context.project_space.write(lambda tx, part=part: _write(tx, part))  # type: ignore[misc]
 
 
-def _write(tx: Tx, ready: Sequence[memory_steps.Prepared]) -> None:
+def _write(tx: Tx, ready: Sequence[memory_steps.PreparedMemory]) -> None:
     for item in ready:
         memory_steps.learn(tx, item, 1_790_000_000_000_000)
 

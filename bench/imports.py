@@ -26,9 +26,9 @@ import apsw
 
 import recollect
 from recollect.agents import registry
-from recollect.agents.operations_import import Read
-from recollect.agents.transcripts.reader_io import Entry
+from recollect.agents.transcripts.reader_io import TranscriptEntry
 from recollect.text import messages as text_messages
+from recollect.types.agents import ImportedTranscript
 
 from .yardstick import Ratio, line, own_time, paired, table
 
@@ -96,16 +96,16 @@ def _texts(folder: str) -> list[list[str]]:
             f"transcripts, {first.known} known; twice more: the same",
             file=sys.stderr,
         )
-        return [[text_messages.text_of(stored.message) for stored in one] for one in kept]
+        return [[text_messages.searchable_text(stored.message) for stored in one] for one in kept]
 
 
-def _told(transcripts: Iterable[Read]) -> set[str]:
+def _told(transcripts: Iterable[ImportedTranscript]) -> set[str]:
     """The keys of all messages that the readers tell of."""
     return {
         item.message.key
         for transcript in transcripts
-        for item in registry.transcripts(transcript.host).read(transcript.path)
-        if isinstance(item, Entry)
+        for item in registry.load_transcripts(transcript.host).read(transcript.path)
+        if isinstance(item, TranscriptEntry)
     }
 
 

@@ -77,7 +77,7 @@ def served(folder: str) -> Iterator[str]:
     variables = {"RECOLLECT_HOME": os.path.join(folder, "home"), "HOME": folder}
     with recollect.open(folder, environment=variables, origin="agent") as memory:
         memory.learn("Integration tests need Redis on port 6380")
-        inner = http.application(mcp.make_server(memory), TOKEN)
+        inner = http.make_application(mcp.make_server(memory), TOKEN)
 
         async def with_token(scope: http.Scope, receive: Any, send: Any) -> None:
             if scope["type"] == "http":

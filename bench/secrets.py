@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import recollect
-from recollect.secrets.redaction import scrub
-from recollect.secrets.search import spans
+from recollect.secrets.redaction import redact_and_report
+from recollect.secrets.search import find_secrets
 
 from .yardstick import Notes, Ratio, line, paired, table, wall
 
@@ -48,7 +48,7 @@ def recall(corpus: list[dict[str, Any]]) -> None:
         if row["label"] == 1:
             holds_one = not NO_SECRETS.match(row["rule"]) and not MASKED.search(row["text"])
             family = re.split(r"[.\-]\d|[.:-](?=[^.]*$)", row["rule"])[0]
-            hit = bool(scrub(row["text"]).found)
+            hit = bool(redact_and_report(row["text"]).found)
             for group in (family, "all", *(["with a secret"] if holds_one else [])):
                 total[group] += 1
                 found[group] += hit
@@ -62,7 +62,7 @@ def recall(corpus: list[dict[str, Any]]) -> None:
 
 def false_positives(corpus: list[dict[str, Any]]) -> None:
     harmless = [row for row in corpus if row["label"] == 0]
-    changed = [(row, scrub(row["text"])) for row in harmless]
+    changed = [(row, redact_and_report(row["text"])) for row in harmless]
     changed = [(row, clean) for row, clean in changed if clean.found]
     print(f"\nlabel 0, and something taken out: {len(changed)} of {len(harmless)}; to be judged:")
     for row, clean in changed:
@@ -71,7 +71,7 @@ def false_positives(corpus: list[dict[str, Any]]) -> None:
 
 def ordinary(path: str) -> None:
     text = Path(path).read_text(errors="replace")
-    taken = spans(text)
+    taken = find_secrets(text)
     per = 10_000 * len(taken) / (text.count("\n") + 1)
     print(f"\n{path}: {len(taken)} taken out, {per:.2f} in 10,000 lines")
     for start, end, type_ in taken:
@@ -96,7 +96,7 @@ def speed() -> list[Ratio]:
     lines = []
     for name, text in texts.items():
         ours, theirs = paired(
-            timed(lambda text=text: scrub(text), len(text)),  # type: ignore[misc]
+            timed(lambda text=text: redact_and_report(text), len(text)),  # type: ignore[misc]
             timed(lambda text=text: word.findall(text), len(text)),  # type: ignore[misc]
             pairs=7,
         )
@@ -109,8 +109,8 @@ def growth() -> None:
     for piece in HOSTILE:
         short, long = ((piece * (size // len(piece))) for size in (100_000, 400_000))
         few, many = paired(
-            lambda text=short: wall(lambda: scrub(text)),  # type: ignore[misc]
-            lambda text=long: wall(lambda: scrub(text)),  # type: ignore[misc]
+            lambda text=short: wall(lambda: redact_and_report(text)),  # type: ignore[misc]
+            lambda text=long: wall(lambda: redact_and_report(text)),  # type: ignore[misc]
             pairs=3,
         )
         print(f"{piece[:24]!r:28} x4 takes {many / few:5.1f} times as long")

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 import recollect
 from recollect.archive import steps as archive_steps
-from recollect.archive.operations import new_session
+from recollect.archive.operations import build_session
 from recollect.types.records import Message, ToolCall
 
 from .foundation import opened
@@ -50,7 +50,7 @@ def grow(memory: recollect.Recollect, notes: Notes, first: int, last: int) -> No
         batch = [message for at in turns for message in turn(notes, at)]
         now = memory.context.clock()
         ready = [archive_steps.prepare(archive_steps.Incoming(message), now) for message in batch]
-        new = new_session(memory.context, SESSION)
+        new = build_session(memory.context, SESSION)
         memory.context.project_space.write(
             lambda tx, new=new, ready=ready, now=now: archive_steps.record(tx, new, ready, now)  # type: ignore[misc]
         )

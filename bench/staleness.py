@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from recollect.freshness.claims import Claim, Known, extract
+from recollect.freshness.claims import Claim, PinnedClaim, extract_claims
 from recollect.freshness.working_tree_io import WorkTree
 
 from .yardstick import wall
@@ -36,11 +36,11 @@ def git(folder: str, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def learned(folder: str, claims: list[dict[str, Any]]) -> list[Known | None]:
+def learned(folder: str, claims: list[dict[str, Any]]) -> list[PinnedClaim | None]:
     """What a memory with each text would keep: the claim about the labelled symbol."""
-    found: list[Known | None] = []
+    found: list[PinnedClaim | None] = []
     for claim in claims:
-        pinned = WorkTree(folder).pin(extract(claim["claim"]))
+        pinned = WorkTree(folder).pin(extract_claims(claim["claim"]))
         own = [
             item for item in pinned if (item.path, item.symbol) == (claim["path"], claim["symbol"])
         ]
@@ -94,7 +94,7 @@ def timed(folder: str) -> None:
     newest = git(folder, "rev-parse", "HEAD")
     git(folder, "checkout", "--quiet", f"HEAD~{COMMITS_BACK}")
     claims = every_definition(folder)
-    known: list[Known] = []
+    known: list[PinnedClaim] = []
     seconds = wall(lambda: known.extend(WorkTree(folder).pin(claims)))
     print(f"pin {len(claims)} claims: {seconds:.3f} s")
     git(folder, "checkout", "--quiet", newest)

@@ -15,7 +15,12 @@ from collections.abc import Iterator
 from time import process_time
 
 from recollect.agents import registry
-from recollect.agents.transcripts.reader_io import Entry, Item, Mark, Skipped
+from recollect.agents.transcripts.reader_io import (
+    CursorMark,
+    SkippedRecord,
+    TranscriptEntry,
+    TranscriptItem,
+)
 from recollect.errors import RecollectError
 
 _COLUMNS = "{:<12}{:>9}{:>7}{:>8}{:>9}{:>9}{:>8}  {}"
@@ -45,16 +50,16 @@ _COUNTED = ("messages", "calls", "results", "skipped", "damaged")
 
 
 def _line(path: str, totals: Counter[str]) -> bool:
-    host = registry.sniff(path)
+    host = registry.detect_transcript(path)
     start = process_time()
-    items = list(registry.transcripts(host).read(path))
+    items = list(registry.load_transcripts(host).read(path))
     took = process_time() - start
     told = Counter(_kinds(items))
     totals.update(told)
     ratio = f"{took / yard:.2f}" if (yard := _parsing(path)) else "-"
     name = os.path.basename(path)
     print(_COLUMNS.format(host, *(told[one] for one in _COUNTED), ratio, name[-60:]))
-    again = list(registry.transcripts(host).read(path))
+    again = list(registry.load_transcripts(host).read(path))
     same = items == again and _keys(items) == _keys(_in_pieces(host, path))
     if not same:
         print(f"{path}: a second reading tells something else", file=sys.stderr)
@@ -64,29 +69,29 @@ def _line(path: str, totals: Counter[str]) -> bool:
     return same
 
 
-def _kinds(items: list[Item]) -> Iterator[str]:
+def _kinds(items: list[TranscriptItem]) -> Iterator[str]:
     for item in items:
-        if isinstance(item, Entry):
+        if isinstance(item, TranscriptEntry):
             yield "messages"
             yield from ["calls"] * len(item.message.calls)
             if item.message.role == "tool":
                 yield "results"
-        elif isinstance(item, Skipped):
+        elif isinstance(item, SkippedRecord):
             yield "skipped" if item.expected else "damaged"
 
 
-def _keys(items: list[Item]) -> list[str]:
-    return [item.message.key for item in items if isinstance(item, Entry)]
+def _keys(items: list[TranscriptItem]) -> list[str]:
+    return [item.message.key for item in items if isinstance(item, TranscriptEntry)]
 
 
-def _in_pieces(host: str, path: str) -> list[Item]:
+def _in_pieces(host: str, path: str) -> list[TranscriptItem]:
     """The items read up to each mark, and on from there as if for the first time."""
-    told: list[Item] = []
+    told: list[TranscriptItem] = []
     cursor = None
     while True:
-        piece: list[Item] = []
-        for item in registry.transcripts(host).read(path, cursor):
-            if isinstance(item, Mark):
+        piece: list[TranscriptItem] = []
+        for item in registry.load_transcripts(host).read(path, cursor):
+            if isinstance(item, CursorMark):
                 cursor = json.loads(json.dumps(item.cursor))
                 break
             piece.append(item)

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 
 import recollect
 from recollect.agents import registry
-from recollect.agents.transcripts.reader_io import Entry
+from recollect.agents.transcripts.reader_io import TranscriptEntry
 from recollect.archive import steps as archive_steps
-from recollect.archive.operations import new_session
+from recollect.archive.operations import build_session
 from recollect.errors import RecollectError
 from recollect.types.records import Message
 
@@ -33,8 +33,10 @@ def main() -> int:
     totals = {context: Counter[str]() for context in CONTEXTS}
     for path in files(sys.argv[1]):
         try:
-            host = registry.transcripts(registry.sniff(path))
-            messages = [item.message for item in host.read(path) if isinstance(item, Entry)]
+            host = registry.load_transcripts(registry.detect_transcript(path))
+            messages = [
+                item.message for item in host.read(path) if isinstance(item, TranscriptEntry)
+            ]
         except RecollectError as error:
             print(f"{path}: {error}", file=sys.stderr)
             continue
@@ -52,7 +54,7 @@ def replay(messages: Sequence[Message], context: int) -> Iterator[str]:
     with recollect.open(incognito=True, environment={}) as memory:
         for message in messages:
             ready = [archive_steps.prepare(archive_steps.Incoming(message), 1)]
-            new = new_session(memory.context, SESSION)
+            new = build_session(memory.context, SESSION)
             memory.context.project_space.write(
                 lambda tx, new=new, ready=ready: archive_steps.record(tx, new, ready, 1)  # type: ignore[misc]
             )

@@ -52,7 +52,7 @@ MAY_CALL = {
 }
 """Which kinds of module a kind may import."""
 
-BASE = {"context", "config", "project", "storage.database", "storage.rows"}
+BASE = {"context", "config", "project", "storage.database"}
 """What operations stand on: the context and the seam to the engines."""
 
 EDGES = {"storage", "interfaces", "frameworks", "opening", "client", "operation_table",

@@ -58,8 +58,8 @@ def _nobody_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _no_hurry(_nobody_at_home: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is given up because the machine is busy: not git, an embedder, nor another writer."""
-    monkeypatch.setattr("recollect.freshness.git_state_io.PATIENCE", PATIENCE)
-    monkeypatch.setattr("recollect.freshness.git_io.SECONDS", PATIENCE)
+    monkeypatch.setattr("recollect.freshness.git_io.STATE_TIMEOUT", PATIENCE)
+    monkeypatch.setattr("recollect.freshness.git_io.TIMEOUT", PATIENCE)
     slowly = {**(HttpEmbedder.__init__.__kwdefaults__ or {}), "wait": PATIENCE}
     monkeypatch.setattr(HttpEmbedder.__init__, "__kwdefaults__", slowly)
     monkeypatch.setenv("RECOLLECT_LOCK_WAIT", str(PATIENCE))

@@ -15,11 +15,11 @@ def load(tmp_path: Path, project: str = "", user: str = "", **variables: str) ->
     for folder, name, text in (("p", "recollect.toml", project), ("u", "config.toml", user)):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / name).write_text(text, encoding="utf-8")
-    return config.load(str(tmp_path / "p"), str(tmp_path / "u"), variables)
+    return config.load_settings(str(tmp_path / "p"), str(tmp_path / "u"), variables)
 
 
 def test_without_files_the_defaults_hold(tmp_path: Path) -> None:
-    assert config.load(str(tmp_path), str(tmp_path), {}) == config.Settings()
+    assert config.load_settings(str(tmp_path), str(tmp_path), {}) == config.Settings()
     defaults = {setting.name: setting.default for setting in config.SETTINGS}
     assert config.Settings()._asdict() == defaults
     assert len(config.SETTINGS) <= 25
@@ -75,7 +75,7 @@ def test_a_malformed_file_is_an_error_that_names_the_place(
 def test_a_file_that_is_not_text_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "recollect.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(recollect.ConfigError, match="not valid TOML"):
-        config.load(str(tmp_path), str(tmp_path), {})
+        config.load_settings(str(tmp_path), str(tmp_path), {})
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_file_that_never_ends_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "folder" / "recollect.toml").mkdir(parents=True)
     for name in ("endless", "pipe", "large", "folder"):
         with pytest.raises(recollect.ConfigError, match="is not a file of at most") as caught:
-            config.load(str(tmp_path / name), str(tmp_path), {})
+            config.load_settings(str(tmp_path / name), str(tmp_path), {})
         assert caught.value.where == str(tmp_path / name / "recollect.toml")
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import EXIT_STATUS
-from recollect.interfaces import arguments, cli, schema
-from recollect.operation_table import OPERATIONS, SHORT
+from recollect.interfaces import cli
+from recollect.interfaces import commands as interfaces_commands
+from recollect.operation_table import OPERATIONS, SHORT_COMMANDS
 from recollect.types.records import KINDS
 
 ROOT = Path(__file__).parent.parent
@@ -53,8 +54,8 @@ def test_a_shown_command_can_be_parsed(line: str) -> None:
 
     words = shlex.split(line)[1:]
     if words != ["demo"]:
-        command, rest = cli.command_of(words)
-        arguments.parse(schema.operation(command), rest)
+        command, rest = cli.find_command(words)
+        interfaces_commands.parse_arguments(interfaces_commands.load_command(command), rest)
 
 
 def test_the_concept_map_names_every_module_and_none_that_is_gone() -> None:
@@ -88,7 +89,7 @@ def test_the_command_reference_is_the_commands_own_help() -> None:
     from tests.command_reference import page
 
     assert (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8") == page()
-    assert set(SHORT.values()) <= set(OPERATIONS)
+    assert set(SHORT_COMMANDS.values()) <= set(OPERATIONS)
 
 
 def test_the_changelog_and_licence_are_there() -> None:

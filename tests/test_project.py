@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.project import branch_of, find_project, own_folder, user_directory
+from recollect.project import current_branch, find_project, private_folder, user_directory
 
 
 def git(place: Path, *arguments: str) -> None:
@@ -48,8 +48,8 @@ def test_worktrees_share_the_project_of_their_repository(repository: Path, tmp_p
     git(repository, "worktree", "add", str(tmp_path / "elsewhere" / "tree"))
     (tmp_path / "elsewhere" / "tree" / "sub").mkdir()
     assert root(tmp_path / "elsewhere" / "tree" / "sub") == repository
-    assert branch_of(str(tmp_path / "elsewhere" / "tree")) == "tree"
-    assert branch_of(str(repository)) == "main"
+    assert current_branch(str(tmp_path / "elsewhere" / "tree")) == "tree"
+    assert current_branch(str(repository)) == "main"
 
 
 def test_a_clone_is_a_project_of_its_own(repository: Path, tmp_path: Path) -> None:
@@ -347,7 +347,7 @@ def test_incognito_writes_nothing_and_behaves_the_same(project: Path, tmp_path: 
 
 @given(st.lists(st.text(st.sampled_from("ab/%:\\2F5C"), max_size=300), min_size=2, unique=True))
 def test_no_two_projects_have_the_same_place_in_the_users_directory(roots: list[str]) -> None:
-    places = {own_folder("/home/u", root) for root in roots}
+    places = {private_folder("/home/u", root) for root in roots}
     assert len(places) == len(roots)
     assert all(os.path.dirname(place) == "/home/u/projects" for place in places)
     assert all(len(os.path.basename(place)) <= 255 for place in places)
@@ -372,6 +372,6 @@ def test_a_pipe_where_git_keeps_a_file_is_not_waited_for(tmp_path: Path) -> None
     for place in (root / ".git" / "HEAD", root / ".git" / "config", linked / "gitdir"):
         os.mkfifo(place)
     assert find_project(str(root)).root == str(root)
-    assert branch_of(str(root)) == ""
+    assert current_branch(str(root)) == ""
     with recollect.open(root, environment={"RECOLLECT_HOME": str(tmp_path / "h")}) as memory:
         assert memory.import_transcripts().messages == 0

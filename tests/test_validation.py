@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.interfaces import schema
+from recollect.interfaces import commands
 from recollect.operation_table import OPERATIONS
 
 Mem = recollect.Recollect
@@ -81,7 +81,7 @@ def test_every_operation_checks_what_it_is_called_with(mem: Mem) -> None:
 def test_a_wrong_value_of_any_parameter_is_refused(mem: Mem) -> None:
     wrong = object()
     for words in OPERATIONS:
-        operation = schema.operation(words)
+        operation = commands.load_command(words)
         for parameter in operation.parameters:
             given = {item.name: "1" for item in operation.parameters if item.required}
             with pytest.raises(recollect.InvalidInput):

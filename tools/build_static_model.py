@@ -38,8 +38,8 @@ from zlib import crc32
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
-from recollect.index.model.pieces import pieces, words
-from recollect.index.model.static_model_io import HEADER, MAGIC, VERSION
+from recollect.index.embedders_io import MODEL_HEADER, MODEL_MAGIC, MODEL_VERSION
+from recollect.index.model.words import split_pieces, split_words
 
 DIMS = 256
 FIRST_WORD = 1996  # the vocabulary: unused, then single characters, then words by frequency
@@ -211,7 +211,9 @@ def write(path: Path, vocabulary: list[str], vectors: np.ndarray[Any, Any]) -> N
     order = np.argsort(keys)
     common = ranks(vocabulary)[named].astype(np.uint16)
     body = keys[order].tobytes() + common[order].tobytes() + rows[order].tobytes()
-    path.write_bytes(HEADER.pack(MAGIC, VERSION, len(named), DIMS, crc32(body)) + body)
+    path.write_bytes(
+        MODEL_HEADER.pack(MODEL_MAGIC, MODEL_VERSION, len(named), DIMS, crc32(body)) + body
+    )
     print(f"{path}: {len(named)} pieces, {path.stat().st_size:,} bytes, checksum {crc32(body):08x}")
 
 
@@ -231,9 +233,9 @@ def main() -> None:
 
         def bag(text: str) -> list[int]:
             found: list[int] = []
-            for word in words(text):
+            for word in split_words(text):
                 if word not in known:
-                    known[word] = pieces(word, lambda piece: numbers.get(piece, -1))
+                    known[word] = split_pieces(word, lambda piece: numbers.get(piece, -1))
                 found += known[word]
             return found[:MOST_PIECES_TAUGHT]
 

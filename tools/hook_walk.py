@@ -57,11 +57,11 @@ def main() -> int:
         def hook() -> None:
             # The same event within some seconds is answered once.
             payload["prompt"] = f"{PROMPT} ({len(payload['prompt'])})"
-            host = registry.recognise(payload, environment)
-            event = registry.hooks(host).parse(json.loads(json.dumps(payload)), environment)
+            host = registry.detect_agent(payload, environment)
+            event = registry.load_hooks(host).parse(json.loads(json.dumps(payload)), environment)
             with recollect.open(folder, environment=environment, origin="user") as memory:
                 answer = answer_event(memory.context, event)
-            registry.hooks(host).reply(event, answer.context, answer.notice)
+            registry.load_hooks(host).reply(event, answer.context, answer.notice)
 
         def learn() -> None:
             with recollect.open(folder, environment=environment, origin="user") as memory:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import apsw
 
-from recollect.index import nearest
+from recollect.index import vectors
 from recollect.index.embedders_io import StaticEmbedder
 
 from .datasets import Item
@@ -90,7 +90,7 @@ class Vectors(Retriever):
 
     def search(self, question: str, count: int) -> list[str]:
         held = [EMBEDDER.vector(item.text) for item in self._items]
-        found = nearest.similarities(EMBEDDER.vector(question), held)
+        found = vectors.cosine_similarities(EMBEDDER.vector(question), held)
         order = sorted(range(len(found)), key=lambda place: -found[place])
         return [self._items[place].id for place in order[:count]]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from heapq import nlargest
 
-from recollect.index import nearest
+from recollect.index import vectors as index_vectors
 from recollect.recall import ranking
 from recollect.text import dates, terms
 
@@ -33,7 +33,7 @@ class InMemory(Retriever):
     def add(self, items: Sequence[Item]) -> None:
         place_in: Counter[str] = Counter(item.session for item in self._items)
         for item in items:
-            found = terms.stems(terms.terms(item.text))
+            found = terms.stem_all(terms.split_terms(item.text))
             number = len(self._items)
             for term, count in Counter(found).items():
                 self._holding.setdefault(term, {})[number] = count
@@ -42,58 +42,72 @@ class InMemory(Retriever):
             self._places.append(place_in[item.session])
             self._vectors.append(EMBEDDER.vector(item.text))
             place_in[item.session] += 1
-        self._planes = nearest.pack(self._vectors)
+        self._planes = index_vectors.pack_signs(self._vectors)
 
     def search(self, question: str, count: int) -> list[str]:
-        asked = {terms.stem(word): word for word in reversed(ranking.subject(question))}
+        asked = {terms.stem(word): word for word in reversed(ranking.subject_terms(question))}
         searched = [term for term in reversed(asked) if term in self._holding]
         total, vector = len(self._items), EMBEDDER.vector(question)
-        asking = ranking.Question(
+        asking = ranking.RankingQuestion(
             tuple(
-                ranking.weight(total, len(self._holding[term]), EMBEDDER.static.rarity(asked[term]))
+                ranking.term_weight(
+                    total, len(self._holding[term]), EMBEDDER.static.rarity(asked[term])
+                )
                 for term in searched
             ),
             sum(self._lengths) / total,
-            ranking.speaker_of(question),
-            dates.period(question, max(item.at for item in self._items)),
-            ranking.names_among(searched),
+            ranking.asked_speaker(question),
+            dates.find_period(question, max(item.at for item in self._items)),
+            ranking.find_names(searched),
         )
         by_words = self._by_words(searched)
         vectors = [self._vectors[number] for number in by_words]
-        cosines = dict(zip(by_words, nearest.similarities(vector, vectors), strict=True))
+        cosines = dict(
+            zip(by_words, index_vectors.cosine_similarities(vector, vectors), strict=True)
+        )
         candidates = [self._candidate(n, searched, cosine) for n, cosine in cosines.items()]
         if ranking.needs_meaning(asking, candidates, total):
             for number, cosine in self._by_meaning(vector):
                 if number not in cosines:
                     candidates.append(self._candidate(number, searched, cosine))
         candidates = [candidate for candidate in candidates if ranking.is_near(candidate)]
-        found = ranking.newest_first(asking, candidates, ranking.scores(asking, candidates))
+        found = ranking.lift_newest(
+            asking, candidates, ranking.score_candidates(asking, candidates)
+        )
         ranked = zip(found, candidates, strict=True)
         best = sorted(ranked, key=lambda one: (-one[0], -one[1].at))[:count]
         return [self._items[candidate.entry].id for _, candidate in best]
 
     def _by_words(self, searched: Sequence[str]) -> list[int]:
         """What an engine's own bm25 would give."""
-        plain = ranking.Question(
-            tuple(ranking.weight(len(self._items), len(self._holding[t]), 1.0) for t in searched),
+        plain = ranking.RankingQuestion(
+            tuple(
+                ranking.term_weight(len(self._items), len(self._holding[t]), 1.0) for t in searched
+            ),
             sum(self._lengths) / len(self._items),
         )
         holding = {number for term in searched for number in self._holding[term]}
         found = {
-            number: sum(ranking.gains(plain, self._candidate(number, searched, 0.0)))
+            number: sum(ranking.bm25_gains(plain, self._candidate(number, searched, 0.0)))
             for number in holding
         }
         return nlargest(ranking.BY_WORDS, sorted(found), key=lambda number: found[number])
 
     def _by_meaning(self, asked: bytes) -> list[tuple[int, float]]:
-        looked_at = nearest.best(nearest.scan(asked, [self._planes]), ranking.LOOKED_AT)
-        found = nearest.similarities(asked, [self._vectors[number] for number in looked_at])
+        looked_at = index_vectors.pick_best(
+            index_vectors.score_blocks(asked, [self._planes]), ranking.LOOKED_AT
+        )
+        found = index_vectors.cosine_similarities(
+            asked, [self._vectors[number] for number in looked_at]
+        )
         ranked = sorted(zip(looked_at, found, strict=True), key=lambda one: -one[1])
         return ranked[: ranking.BY_MEANING]
 
-    def _candidate(self, number: int, searched: Sequence[str], cosine: float) -> ranking.Candidate:
+    def _candidate(
+        self, number: int, searched: Sequence[str], cosine: float
+    ) -> ranking.RankingCandidate:
         item = self._items[number]
-        return ranking.Candidate(
+        return ranking.RankingCandidate(
             number,
             tuple(self._holding[term].get(number, 0) for term in searched),
             self._lengths[number],

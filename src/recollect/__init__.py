@@ -15,7 +15,7 @@ from __future__ import annotations
 import os as _os
 from collections.abc import Callable as _Callable
 
-from . import lazy as _lazy  # noqa: F401 - it makes all others load when they are used
+from . import lazy  # noqa: F401 - it makes all others load when they are used
 from .errors import (
     ConfigError,
     Conflict,

@@ -27,7 +27,7 @@ class Recollect:
 
     def __getattr__(self, name: str) -> Any:
         if operation := operation_table.BY_NAME.get(_ALIASES.get(name, name)):
-            return validation.bind(operation_table.load_function(operation), self.context)
+            return validation.bind_operation(operation_table.load_function(operation), self.context)
         if any(known.startswith(f"{name}.") for known in operation_table.BY_NAME):
             return Group(self.context, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -67,7 +67,7 @@ class Recollect:
     def close(self) -> None:
         """Release this thread's connections; the next operation opens them again."""
         if self.context.recalls:  # most hooks recall nothing, and need not load it
-            from .recall.operations import write_recalls
+            from .memory.operations import write_recalls
 
             write_recalls(self.context)
         self.context.project_space.close()
@@ -94,7 +94,9 @@ class Group:
 
     def __getattr__(self, name: str) -> Any:
         if operation := operation_table.BY_NAME.get(f"{self._name}.{name}"):
-            return validation.bind(operation_table.load_function(operation), self._context)
+            return validation.bind_operation(
+                operation_table.load_function(operation), self._context
+            )
         raise AttributeError(f"{self._name!r} has no operation {name!r}")
 
     def __dir__(self) -> list[str]:
@@ -106,4 +108,4 @@ class Group:
 def call_operation(memory: Recollect, name: str, values: dict[str, Any]) -> Any:
     """Call an operation by its dotted name."""
     function = operation_table.load_function(operation_table.BY_NAME[name])
-    return validation.bind(function, memory.context)(**values)
+    return validation.bind_operation(function, memory.context)(**values)

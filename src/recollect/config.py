@@ -94,7 +94,9 @@ class Settings(NamedTuple):
     lock_wait: float = 30.0
 
 
-def load(project_root: str, user_directory: str, environment: Mapping[str, str]) -> Settings:
+def load_settings(
+    project_root: str, user_directory: str, environment: Mapping[str, str]
+) -> Settings:
     """The settings for a project, as this user on this machine sees them."""
     values: dict[str, Any] = {}
     project_file = os.path.join(project_root, PROJECT_FILE)

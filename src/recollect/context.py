@@ -8,16 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from .config import Settings
 from .fast_typing import TYPE_CHECKING, Any, NamedTuple
-from .project import Project, top_of
+from .project import Project, worktree_root
 from .storage.database import Database, Result, Tx
+from .text import tokens
 from .types.trust import check_layer
 
 if TYPE_CHECKING:
-    from .index.steps_vectors import Embedder
-    from .window.steps import Sent
+    from .types.records import Embedder
 
 _ALPHABET = b"0123456789abcdefghjkmnpqrstvwxyz" * 8
 
@@ -67,7 +68,7 @@ class Context:
         """Is called with the progress of long work."""
         self.counter: Callable[[str], int] | None = None
         """An exact tokenizer, if there is one; prompts are then counted with it."""
-        self.sent: dict[str, Sent] = {}
+        self.sent: dict[str, SentPrompt] = {}
         """The last prompt that was prepared for each session."""
         self.recalls: dict[str, tuple[int, int]] = {}
         """Recalls that are not written yet: count and time by memory id."""
@@ -78,7 +79,7 @@ class Context:
     @cached_property
     def top(self) -> str:
         """The top of the working tree that this memory was opened from."""
-        return os.path.realpath(top_of(self.project.start) or self.project.root)
+        return os.path.realpath(worktree_root(self.project.start) or self.project.root)
 
     def embedder(self) -> Embedder | None:
         """Return the embedder; None when search by meaning is switched off."""
@@ -132,3 +133,25 @@ class Context:
     def _report_upgrade(self, part: int) -> None:
         if advance := self.progress_of("upgrading the store", 1):
             advance(part)
+
+
+class PromptRequest(NamedTuple):
+    """What is sent beside the conversation, and what the model takes. `tools` is the text of
+    their definitions, or their tokens; `counter` counts exactly in place of the estimate."""
+
+    context: int
+    largest: int = 0
+    output: int = 0
+    tools: str | int = 0
+    system: str = ""
+    model: str = ""
+    counter: tokens.TokenCounter | None = None
+
+
+class SentPrompt(NamedTuple):
+    """What is remembered of the last prompt until its answer comes: how long it was, and by our
+    count what the provider refused first."""
+
+    request: PromptRequest
+    chars: int
+    refused: int = 0

@@ -17,11 +17,11 @@ from .errors import InvalidInput, Refused
 from .fast_typing import TYPE_CHECKING
 from .project import (
     Project,
-    Stores,
+    StoreRegistry,
     check_folder,
     find_project,
     make_folder,
-    own_folder,
+    private_folder,
     user_directory,
     write_once,
 )
@@ -70,10 +70,10 @@ def open_context(
             "RECOLLECT_TRUST=1 where everything is yours",
         )
     user = user_directory(variables)
-    settings = config.load(project.root, user, variables)
+    settings = config.load_settings(project.root, user, variables)
     if incognito:
         settings = settings._replace(mode="incognito")
-    spaces = open_spaces(project, Stores(user, _trusts(variables)), user, settings)
+    spaces = open_spaces(project, StoreRegistry(user, _trusts(variables)), user, settings)
     context = Context(project, settings, spaces, clock or _microseconds, origin)
     context.environment = variables
     context.make_embedder = _embedder
@@ -84,7 +84,7 @@ def open_context(
 def _embedder(settings: Settings) -> StaticEmbedder | HttpEmbedder | None:
     from .index import embedders_io
 
-    return embedders_io.chosen(
+    return embedders_io.make_embedder(
         settings.embedder,
         settings.embedder_model,
         settings.embedder_dims,
@@ -102,7 +102,7 @@ def _microseconds() -> int:
 
 
 def open_spaces(
-    project: Project, stores: Stores, user: str, settings: Settings
+    project: Project, stores: StoreRegistry, user: str, settings: Settings
 ) -> tuple[Database, Database]:
     """The project's space and the user's."""
     if not settings.enabled:
@@ -128,7 +128,7 @@ def _on_server(project: Project, user: str, settings: Settings) -> tuple[Databas
 
     url, wait = settings.database, settings.lock_wait
     # Not in the project's own directory: a repository could name somebody else's space.
-    shared = settings.space or _own_name(own_folder(user, project.root), "project")
+    shared = settings.space or _own_name(private_folder(user, project.root), "project")
     mine = _own_name(user, "user")
     return (
         PostgresDatabase(url, shared, "project", wait=wait),

@@ -47,7 +47,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
             ),
             *_rows("memory.operations", ("list", "list", "list_memories")),
             *_rows(
-                "memory.operations_lifecycle",
+                "memory.operations",
                 ("memories.for_file", "for-file", "for_file"),
                 ("memories.history", "history", "memory_history"),
             ),
@@ -56,7 +56,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
     (
         "Review",
         _rows(
-            "memory.operations_lifecycle",
+            "memory.operations",
             ("memories.confirm", "confirm", "confirm"),
             ("memories.correct", "correct", "correct"),
             ("memories.remember", "remember", "remember"),
@@ -72,13 +72,13 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         "Context for the model",
         (
             *_rows("briefing.operations", ("briefing", "briefing", "make_briefing")),
-            *_rows("briefing.operations_task", ("tasks.before", "before-task", "before_task")),
+            *_rows("briefing.operations", ("tasks.before", "before-task", "before_task")),
         ),
     ),
     (
         "Short forms of learn",
         _rows(
-            "memory.operations_lifecycle",
+            "memory.operations",
             ("memories.add_discovery", "add-discovery", "add_discovery"),
             ("memories.add_solution", "add-solution", "add_solution"),
             ("memories.add_pattern", "add-pattern", "add_pattern"),
@@ -182,7 +182,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
     (
         "Scratch notes",
         _rows(
-            "work.operations_scratch",
+            "work.operations",
             ("scratch.store", "scratch store", "store_scratch"),
             ("scratch.retrieve", "scratch retrieve", "retrieve_scratch"),
             ("scratch.search", "scratch search", "search_scratch"),
@@ -205,8 +205,8 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         "The store",
         (
             *_rows("maintenance.operations", ("store.stats", "stats", "stats")),
-            *_rows("briefing.operations_task", ("verify", "verify", "verify")),
-            *_rows("recall.operations_evaluate", ("store.evaluate", "eval", "evaluate")),
+            *_rows("briefing.operations", ("verify", "verify", "verify")),
+            *_rows("recall.operations", ("store.evaluate", "eval", "evaluate")),
             *_rows(
                 "maintenance.operations",
                 ("store.rebuild", "rebuild", "rebuild"),
@@ -225,7 +225,7 @@ OPERATIONS: Mapping[str, Operation] = {
 
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS.values()}
 
-SHORT: Mapping[str, str] = {
+SHORT_COMMANDS: Mapping[str, str] = {
     "search": "recall",
     "store": "scratch store",
     "retrieve": "scratch retrieve",

@@ -165,7 +165,7 @@ def _upwards(start: str) -> list[str]:
     return found
 
 
-def top_of(start: str) -> str:
+def worktree_root(start: str) -> str:
     """The top directory of the working tree at a path; empty outside git."""
     for directory in _upwards(os.path.realpath(start)):
         if os.path.exists(os.path.join(directory, ".git")):
@@ -173,7 +173,7 @@ def top_of(start: str) -> str:
     return ""
 
 
-def branch_of(start: str) -> str:
+def current_branch(start: str) -> str:
     """The branch that is checked out at a path; empty when detached or outside git."""
     for directory in _upwards(os.path.realpath(start)):
         entry = os.path.join(directory, ".git")
@@ -257,7 +257,7 @@ def _make_directories(path: str) -> None:
             raise
 
 
-class Stores:
+class StoreRegistry:
     """Which stores this user made or adopted: for each a file in the user's directory, named by
     the store's secret id and holding its path.
 
@@ -300,7 +300,7 @@ class Stores:
         return any(first_line(os.path.join(self._folder, id)) == path for id in ids)
 
 
-def own_folder(user: str, root: str) -> str:
+def private_folder(user: str, root: str) -> str:
     """The place in the user's directory for what belongs to a project but must not come with it.
     No two projects have the same."""
     name = root.replace("%", "%25")
@@ -353,11 +353,11 @@ def write_once(path: str, text: str) -> None:
 
 def write_private(path: str, text: str) -> None:
     """Write a file that only its owner can read, whole or not at all."""
-    with private_file(path) as file:
+    with PrivateFile(path) as file:
         file.write(text)
 
 
-class private_file:  # noqa: N801
+class PrivateFile:  # noqa: N801
     """A new file that only its owner can read; it takes its place when it is whole."""
 
     def __init__(self, path: str) -> None:

@@ -25,7 +25,7 @@ _WANTED = {
 }
 
 
-def bind(function: Any, context: Any) -> Any:
+def bind_operation(function: Any, context: Any) -> Any:
     """Return an operation bound to a context, which checks its arguments when it is called."""
 
     @wraps(function)
@@ -86,14 +86,14 @@ def _signature(
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     required = places[: len(places) - len(function.__defaults__ or ())]
     annotations = {name: function.__annotations__[name] for name in names}
-    fields = fields_of(function)
+    fields = keyword_fields(function)
     if fields is not None:
         annotations.update(fields.__annotations__)
     known = {name: _kinds(annotation_text(kind)) for name, kind in annotations.items()}
     return places, required, known
 
 
-def fields_of(function: Any) -> Any:
+def keyword_fields(function: Any) -> Any:
     """Return the TypedDict of an operation's `**fields: Unpack[…]`; None without one."""
     code = function.__code__
     if not code.co_flags & _VARIABLE_KEYWORDS:

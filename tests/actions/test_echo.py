@@ -21,7 +21,7 @@ def shell(line: Any, name: str = "Bash", key: str = "command") -> ToolCall:
 
 
 def test_the_names_of_our_tools_are_those_that_are_offered() -> None:
-    assert set(mcp_tools.names(full=True)) == echo.TOOLS
+    assert set(mcp_tools.list_names(full=True)) == echo.OWN_TOOLS
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_resources_skills_and_pages_of_ours_are_ours(made: ToolCall, ours: bool)
     ],
 )
 def test_a_command_that_the_user_types(text: str, ours: bool) -> None:
-    assert echo.part_of(Message("user", text)).command is ours
-    assert not echo.part_of(Message("assistant", text)).command
+    assert echo.trace_message(Message("user", text)).command is ours
+    assert not echo.trace_message(Message("assistant", text)).command
 
 
 def test_what_follows_a_command_is_an_echo_until_the_work_goes_on() -> None:
-    listener = echo.Listener(lambda call: False, lambda: False)
+    listener = echo.EchoDetector(lambda call: False, lambda: False)
     heard = [
-        listener.is_echo(echo.part_of(message))
+        listener.is_echo(echo.trace_message(message))
         for message in (
             Message("assistant", "Good morning"),
             Message("user", "/memory list"),

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.actions.git_output import Commit, commits_in
-from recollect.actions.shell import read_script
+from recollect.actions.command_output import GitCommit, find_commits
+from recollect.actions.shell import parse_script
 from recollect.actions.tool_calls import (
-    Todo,
-    failed,
-    output_of,
-    question_of,
-    signs_of,
-    target_of,
-    todos_in,
+    TodoEntry,
+    describe_target,
+    is_failed,
+    read_effects,
+    read_question,
+    read_todos,
+    unwrap_output,
 )
 from recollect.types.records import Message, ToolCall
-from recollect.window.thread_facts import extract
+from recollect.window.thread_facts import extract_facts
 from tests.builders.sessions import number
 
 PATCH = """*** Begin Patch
@@ -89,8 +89,8 @@ def call(name: str, **arguments: Any) -> ToolCall:
     ],
 )
 def test_files_that_were_written_are_found(made: ToolCall, written: list[str]) -> None:
-    assert list(signs_of(made).writes) == written
-    assert signs_of(made).reads == ()
+    assert list(read_effects(made).writes) == written
+    assert read_effects(made).reads == ()
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_files_that_were_written_are_found(made: ToolCall, written: list[str]) -
     ],
 )
 def test_files_that_were_read_are_found(made: ToolCall, read: list[str]) -> None:
-    assert list(signs_of(made).reads) == read
-    assert signs_of(made).writes == ()
+    assert list(read_effects(made).reads) == read
+    assert read_effects(made).writes == ()
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_files_that_were_read_are_found(made: ToolCall, read: list[str]) -> None
     ],
 )
 def test_what_touches_no_file_shows_none(made: ToolCall) -> None:
-    assert (signs_of(made).reads, signs_of(made).writes) == ((), ())
+    assert (read_effects(made).reads, read_effects(made).writes) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -149,47 +149,52 @@ def test_what_touches_no_file_shows_none(made: ToolCall) -> None:
 def test_git_is_recognised_only_where_it_is_run(
     script: str, commands: list[tuple[str, ...]]
 ) -> None:
-    assert list(read_script(script).git) == commands
+    assert list(parse_script(script).git) == commands
 
 
 def test_commits_are_read_from_what_git_says_when_it_commits() -> None:
     output = (
         "[main abc1234] Fix the parser\n 2 files changed\n[topic (root-commit) 0123abcd] First\n"
     )
-    assert commits_in([("commit", "-m", "x")], output) == [
-        Commit("0123abcd", "First", True),
-        Commit("abc1234", "Fix the parser", True),
+    assert find_commits([("commit", "-m", "x")], output) == [
+        GitCommit("0123abcd", "First", True),
+        GitCommit("abc1234", "Fix the parser", True),
     ]
 
 
 def test_commits_are_read_from_logs() -> None:
     short = "* abc1234 (HEAD -> main) Fix the parser\n| * def5678 Add a test\n"
-    assert commits_in([("log", "--oneline", "--graph")], short) == [
-        Commit("abc1234", "Fix the parser", False),
-        Commit("def5678", "Add a test", False),
+    assert find_commits([("log", "--oneline", "--graph")], short) == [
+        GitCommit("abc1234", "Fix the parser", False),
+        GitCommit("def5678", "Add a test", False),
     ]
     long = (
         f"commit {'a' * 40} (HEAD)\nAuthor: A <a@b>\nDate:   Mon\n\n    Fix it\n\n    deadbeef more\n"
         f"\ncommit {'b' * 40}\nAuthor: A <a@b>\nDate:   Mon\n\n    Begin\n"
     )
-    assert [c.subject for c in commits_in([("log", "-2")], long)] == ["Fix it", "Begin"]
+    assert [c.subject for c in find_commits([("log", "-2")], long)] == ["Fix it", "Begin"]
 
 
 def test_a_line_that_merely_starts_with_hex_digits_is_not_a_commit() -> None:
     output = "deadbeef is a word\nabc1234 0x10 register dump\n[info 1234567] not git\n"
-    assert commits_in([("status",)], output) == []
-    assert commits_in([("log", "-2")], output) == []
-    assert commits_in([], output) == []
-    assert signs_of(call("Bash", command="cat hashes.txt")).git == ()
+    assert find_commits([("status",)], output) == []
+    assert find_commits([("log", "-2")], output) == []
+    assert find_commits([], output) == []
+    assert read_effects(call("Bash", command="cat hashes.txt")).git == ()
 
 
 def test_a_version_control_tool_is_git() -> None:
-    assert signs_of(call("version_control", operation="commit", message="x")).git[0][0] == "commit"
-    assert signs_of(call("mcp__git__git_log", repo_path=".")).git[0][0] == "log"
+    assert (
+        read_effects(call("version_control", operation="commit", message="x")).git[0][0] == "commit"
+    )
+    assert read_effects(call("mcp__git__git_log", repo_path=".")).git[0][0] == "log"
 
 
 def test_todo_lists_are_read_in_every_shape() -> None:
-    expected = (Todo("fix it", "Fix it", "in progress"), Todo("test it", "Test it", "pending"))
+    expected = (
+        TodoEntry("fix it", "Fix it", "in progress"),
+        TodoEntry("test it", "Test it", "pending"),
+    )
     shapes = [
         call(
             "TodoWrite",
@@ -221,29 +226,31 @@ def test_todo_lists_are_read_in_every_shape() -> None:
         ),
     ]
     for shape in shapes:
-        assert todos_in(shape) == (True, expected)
+        assert read_todos(shape) == (True, expected)
 
 
 def test_changes_of_single_todos_are_read_too() -> None:
-    updated = todos_in(
+    updated = read_todos(
         call("todo_operations", operation="update", todoUpdates=[{"id": 2, "status": "completed"}])
     )
-    assert updated == (False, (Todo("2", "", "done"),))
-    blocked = todos_in(
+    assert updated == (False, (TodoEntry("2", "", "done"),))
+    blocked = read_todos(
         call(
             "todo_operations",
             operation="write",
             todoList=[{"id": 1, "title": "A", "status": "blocked", "blockedReason": "no key"}],
         )
     )
-    assert blocked == (True, (Todo("1", "A", "blocked: no key"),))
-    created = todos_in(call("TaskCreate", subject="Fix it"), "Task #3 created successfully: Fix it")
-    assert created == (False, (Todo("3", "Fix it", ""),))
-    assert todos_in(call("TaskUpdate", taskId="3", status="completed")) == (
-        False,
-        (Todo("3", "", "done"),),
+    assert blocked == (True, (TodoEntry("1", "A", "blocked: no key"),))
+    created = read_todos(
+        call("TaskCreate", subject="Fix it"), "Task #3 created successfully: Fix it"
     )
-    assert todos_in(call("Task", prompt="x")) is None
+    assert created == (False, (TodoEntry("3", "Fix it", ""),))
+    assert read_todos(call("TaskUpdate", taskId="3", status="completed")) == (
+        False,
+        (TodoEntry("3", "", "done"),),
+    )
+    assert read_todos(call("Task", prompt="x")) is None
 
 
 @pytest.mark.parametrize(
@@ -256,26 +263,26 @@ def test_changes_of_single_todos_are_read_too() -> None:
     ],
 )
 def test_questions_to_the_user_are_recognised(made: ToolCall) -> None:
-    assert question_of(made) == "Which one?"
-    assert question_of(call("Bash", command="ask")) == ""
+    assert read_question(made) == "Which one?"
+    assert read_question(call("Bash", command="ask")) == ""
 
 
 def test_wrapped_output_is_unwrapped_and_failures_are_seen() -> None:
     assert (
-        output_of(Message("tool", json.dumps({"output": "a\nb", "metadata": {"exit_code": 0}})))
+        unwrap_output(Message("tool", json.dumps({"output": "a\nb", "metadata": {"exit_code": 0}})))
         == "a\nb"
     )
-    assert output_of(Message("tool", "{not json")) == "{not json"
-    assert failed(Message("tool", "x", is_error=True))
-    assert failed(Message("tool", "Wall time: 1\nProcess exited with code 2\nOutput:\n"))
-    assert failed(Message("tool", json.dumps({"output": "x", "metadata": {"exit_code": 1}})))
-    assert not failed(Message("tool", "Process exited with code 0"))
+    assert unwrap_output(Message("tool", "{not json")) == "{not json"
+    assert is_failed(Message("tool", "x", is_error=True))
+    assert is_failed(Message("tool", "Wall time: 1\nProcess exited with code 2\nOutput:\n"))
+    assert is_failed(Message("tool", json.dumps({"output": "x", "metadata": {"exit_code": 1}})))
+    assert not is_failed(Message("tool", "Process exited with code 0"))
 
 
 def test_the_target_of_a_call_is_its_file_or_the_start_of_its_command() -> None:
-    assert target_of(call("Edit", file_path="a.py")) == "a.py"
-    assert target_of(call("Bash", command="pytest -q tests/x.py")) == "pytest -q"
-    assert target_of(call("mcp__x__y", n=1)) == ""
+    assert describe_target(call("Edit", file_path="a.py")) == "a.py"
+    assert describe_target(call("Bash", command="pytest -q tests/x.py")) == "pytest -q"
+    assert describe_target(call("mcp__x__y", n=1)) == ""
 
 
 anything = st.recursive(
@@ -314,14 +321,14 @@ tools = st.sampled_from(
 @given(tools, anything, st.text(max_size=200))
 def test_no_call_and_no_output_breaks_the_reading(name: str, value: Any, output: str) -> None:
     made = ToolCall("c", name, json.dumps(value))
-    facts = extract(
+    facts = extract_facts(
         number([Message("assistant", "", (made,)), Message("tool", output, call_id="c")])
     )
     assert dict(facts.tools) == {name: 1}
-    assert all(isinstance(path, str) for path in signs_of(made).writes)
-    assert isinstance(target_of(made) + question_of(made), str)
+    assert all(isinstance(path, str) for path in read_effects(made).writes)
+    assert isinstance(describe_target(made) + read_question(made), str)
     for commands in ([("log", "--oneline")], [("commit",)]):
-        for commit in commits_in(commands, output):
+        for commit in find_commits(commands, output):
             assert commit.subject
 
 
@@ -342,4 +349,4 @@ def test_no_call_and_no_output_breaks_the_reading(name: str, value: Any, output:
     ],
 )
 def test_every_agents_way_to_tell_an_exit_status_is_understood(text: str, wrong: bool) -> None:
-    assert failed(Message("tool", text, call_id="c")) is wrong
+    assert is_failed(Message("tool", text, call_id="c")) is wrong

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.agents import registry
-from recollect.agents.transcripts.reader_io import Entry, Found, Item, Mark, Skipped
+from recollect.agents.transcripts.reader_io import (
+    CursorMark,
+    SessionDetails,
+    SkippedRecord,
+    TranscriptEntry,
+    TranscriptItem,
+)
 from recollect.types.records import Json, Message
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
@@ -17,9 +23,9 @@ SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
 class Told(NamedTuple):
     """A transcript, sorted into what it told."""
 
-    found: list[Found]
-    entries: list[Entry]
-    skipped: list[Skipped]
+    found: list[SessionDetails]
+    entries: list[TranscriptEntry]
+    skipped: list[SkippedRecord]
     cursor: Mapping[str, Json]
 
     @property
@@ -35,9 +41,9 @@ class Told(NamedTuple):
     def damage(self) -> list[str]:
         return [skipped.reason for skipped in self.skipped if not skipped.expected]
 
-    def about(self, session: str = "") -> Found:
+    def about(self, session: str = "") -> SessionDetails:
         """All that was said about a session, the later word winning; the first by default."""
-        known = Found(session or self.found[0].session)
+        known = SessionDetails(session or self.found[0].session)
         for found in self.found:
             if found.session == known.session:
                 known = known._replace(**{k: v for k, v in found._asdict().items() if v})
@@ -57,17 +63,17 @@ def words(message: Message) -> str:
     return " ".join(str(block.get("text", block["type"])) for block in message.content)
 
 
-def sorted_items(items: Iterable[Item]) -> Told:
+def sorted_items(items: Iterable[TranscriptItem]) -> Told:
     told = Told([], [], [], {})
     for item in items:
-        if isinstance(item, Found):
+        if isinstance(item, SessionDetails):
             told.found.append(item)
-        elif isinstance(item, Entry):
+        elif isinstance(item, TranscriptEntry):
             told.entries.append(item)
-        elif isinstance(item, Skipped):
+        elif isinstance(item, SkippedRecord):
             told.skipped.append(item)
         else:
-            assert isinstance(item, Mark)
+            assert isinstance(item, CursorMark)
             told = told._replace(cursor=json.loads(json.dumps(item.cursor)))
     return told
 
@@ -75,7 +81,7 @@ def sorted_items(items: Iterable[Item]) -> Told:
 def read(
     host: str, path: Path | str, cursor: Mapping[str, Json] | None = None, session: str = ""
 ) -> Told:
-    return sorted_items(registry.transcripts(host).read(str(path), cursor, session))
+    return sorted_items(registry.load_transcripts(host).read(str(path), cursor, session))
 
 
 def write(path: Path, records: Iterable[Json]) -> Path:

@@ -50,7 +50,7 @@ def test_claude_codes_folders_are_named_as_javascript_names_them(home: Path) -> 
     record = {"type": "user", "uuid": "u", "sessionId": "s", "cwd": "/w/é 🚀p"}
     write(home / ".claude" / "projects" / "-w-----p" / "e.jsonl", [record])
     write(home / ".claude" / "projects" / "mine" / "m.jsonl", [record])
-    find = registry.transcripts("claude-code").discover
+    find = registry.load_transcripts("claude-code").discover
     chosen = {"CLAUDE_CODE_PROJECT_DIR_NAME": "mine"}
     assert names(find(str(home), ("/w/é 🚀p",), {})) == ["e.jsonl"]
     assert sorted(names(find(str(home), ("/w/é 🚀p",), chosen))) == ["e.jsonl", "m.jsonl"]
@@ -74,7 +74,7 @@ def names(found: list[Transcript]) -> list[str]:
 def test_a_projects_transcripts_are_found_and_no_others(
     home: Path, host: str, of_project: list[str], of_all: int
 ) -> None:
-    find = registry.transcripts(host).discover
+    find = registry.load_transcripts(host).discover
     found = find(str(home), ("/w/p",), {})
     assert sorted(names(found)) == sorted(of_project)
     assert all(one.host == host and one.size for one in found)
@@ -88,14 +88,14 @@ def test_transcripts_inside_the_project_are_found(tmp_path: Path) -> None:
     (tmp_path / ".specstory" / "history").mkdir(parents=True)
     (tmp_path / ".specstory" / "history" / "a.md").write_text(SPECSTORY)
     for host in ("aider", "clio", "specstory"):
-        (found,) = registry.transcripts(host).discover("/nobody", (str(tmp_path),), {})
+        (found,) = registry.load_transcripts(host).discover("/nobody", (str(tmp_path),), {})
         assert found.cwd == str(tmp_path)
 
 
 def test_agents_kept_elsewhere_are_found_there(home: Path) -> None:
     env = {"CLAUDE_CONFIG_DIR": str(home / ".claude"), "CODEX_HOME": str(home / ".codex")}
     for host in ("claude-code", "codex"):
-        assert registry.transcripts(host).discover("/nobody", ("/w/p",), env)
+        assert registry.load_transcripts(host).discover("/nobody", ("/w/p",), env)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_transcript_is_known_by_its_looks(
 ) -> None:
     path = tmp_path / name
     path.write_text(text)
-    assert registry.sniff(str(path)) == host
+    assert registry.detect_transcript(str(path)) == host
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.md", "# Readme"), ("a.json", "1"), ("a.txt", "hi")])
@@ -134,6 +134,6 @@ def test_a_file_that_is_no_transcript_is_refused(tmp_path: Path, name: str, text
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(InvalidInput):
-        registry.sniff(str(path))
+        registry.detect_transcript(str(path))
     with pytest.raises(NotFound):
-        registry.sniff(str(tmp_path / "none"))
+        registry.detect_transcript(str(tmp_path / "none"))

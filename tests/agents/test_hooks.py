@@ -72,8 +72,8 @@ ALL = [
 
 
 def event(payload: dict[str, Json]) -> Event:
-    host = registry.recognise(payload, {})
-    parsed = registry.hooks(host).parse(payload, {})
+    host = registry.detect_agent(payload, {})
+    parsed = registry.load_hooks(host).parse(payload, {})
     assert isinstance(parsed, Event)
     return parsed
 
@@ -174,13 +174,13 @@ def test_vs_code_sends_claude_hooks_in_its_own_spelling() -> None:
 
 def test_what_a_payload_says_beats_the_environment_it_runs_in() -> None:
     inherited = {"CURSOR_VERSION": "1", "GEMINI_PROJECT_DIR": "/w", "CLAUDECODE": "1"}
-    assert registry.recognise(CODEX[1], inherited) == "codex"
-    assert registry.recognise(CLAUDE[1], inherited) == "claude-code"
+    assert registry.detect_agent(CODEX[1], inherited) == "codex"
+    assert registry.detect_agent(CLAUDE[1], inherited) == "claude-code"
     bare = {"session_id": "s", "hook_event_name": "SessionStart", "cwd": "/w"}
-    assert registry.recognise(bare, {"GEMINI_PROJECT_DIR": "/w"}) == "gemini"
-    assert registry.recognise(bare, {}, hint="codex") == "codex"
+    assert registry.detect_agent(bare, {"GEMINI_PROJECT_DIR": "/w"}) == "gemini"
+    assert registry.detect_agent(bare, {}, hint="codex") == "codex"
     codex_without_path = {**CODEX[0], "transcript_path": None}
-    assert registry.recognise(codex_without_path, {}) == "codex"
+    assert registry.detect_agent(codex_without_path, {}) == "codex"
 
 
 # ---------------------------------------------------------------- replies
@@ -192,7 +192,7 @@ CODEX_SPECIFIC = {"SessionStart", "UserPromptSubmit", "PostToolUse"}
 
 def test_where_nothing_can_be_shown_to_the_user_alone_the_model_is_told() -> None:
     parsed = event(cursor("beforeSubmitPrompt", prompt="fix it"))
-    reply = json.loads(registry.hooks("cursor").reply(parsed, CONTEXT, "1 memory kept"))
+    reply = json.loads(registry.load_hooks("cursor").reply(parsed, CONTEXT, "1 memory kept"))
     told = '<recollect-memory block="notice">\n1 memory kept\n</recollect-memory>'
     assert reply["additional_context"] == f"{CONTEXT}\n{told}"
 
@@ -204,7 +204,7 @@ def test_every_reply_is_what_its_agent_takes(
     host: str, payload: dict[str, Json], context: str, notice: str
 ) -> None:
     parsed = event(payload)
-    text = registry.hooks(host).reply(parsed, context, notice)
+    text = registry.load_hooks(host).reply(parsed, context, notice)
     if not text:
         assert host != "cursor"
         return
@@ -245,7 +245,7 @@ def test_context_reaches_the_model_where_a_turn_begins(
     payload: dict[str, Json], place: tuple[str, ...]
 ) -> None:
     parsed = event(payload)
-    reply = json.loads(registry.hooks(parsed.host).reply(parsed, CONTEXT, ""))
+    reply = json.loads(registry.load_hooks(parsed.host).reply(parsed, CONTEXT, ""))
     for key in place:
         reply = reply[key]
     assert reply == CONTEXT
@@ -256,7 +256,7 @@ def test_context_is_never_given_where_it_would_make_the_agent_go_on(
     payload: dict[str, Json],
 ) -> None:
     parsed = event(payload)
-    assert "make" not in registry.hooks(parsed.host).reply(parsed, CONTEXT, "")
+    assert "make" not in registry.load_hooks(parsed.host).reply(parsed, CONTEXT, "")
 
 
 @settings(deadline=None)
@@ -268,7 +268,7 @@ def test_a_reply_is_never_too_long_and_its_block_stays_closed(
     context = f"<recollect-memory>\n{body}\n</recollect-memory>"
     for payload in (CLAUDE[1], CODEX[1], GEMINI[1], CURSOR[1], OPENCODE[1]):
         parsed = event(payload)
-        text = registry.hooks(parsed.host).reply(parsed, context, notice)
+        text = registry.load_hooks(parsed.host).reply(parsed, context, notice)
         assert len(text) <= LONGEST_REPLY
         reply = json.loads(text)
         given_ = reply.get("hookSpecificOutput", reply)
@@ -284,16 +284,19 @@ def test_a_reply_is_never_too_long_and_its_block_stays_closed(
 def test_before_a_compaction_plain_words_go_to_claude_code_and_to_nobody_else() -> None:
     asked = event(CLAUDE[10])
     assert (asked.name, asked.plain) == ("before_compact", True)
-    assert registry.hooks("claude-code").reply(asked, "Keep the task.", "noted") == "Keep the task."
+    assert (
+        registry.load_hooks("claude-code").reply(asked, "Keep the task.", "noted")
+        == "Keep the task."
+    )
     vs_code = {
         "hookEventName": "PreCompact",
         "sessionId": "s",
         "cwd": "/w",
         "transcript_path": "/t",
     }
-    assert registry.hooks("claude-code").reply(event(vs_code), "Keep the task.", "noted") == ""
+    assert registry.load_hooks("claude-code").reply(event(vs_code), "Keep the task.", "noted") == ""
     told = {"host": "opencode", "hook_event_name": "before_compact", "session_id": "s"}
-    assert json.loads(registry.hooks("opencode").reply(event(told), "Keep it.", "")) == {
+    assert json.loads(registry.load_hooks("opencode").reply(event(told), "Keep it.", "")) == {
         "context": "Keep it."
     }
 
@@ -331,7 +334,7 @@ def test_a_long_context_is_cut_at_a_line() -> None:
 
 def test_an_unknown_agent_is_refused_by_name() -> None:
     with pytest.raises(InvalidInput, match="emacs"):
-        registry.hooks("emacs")
+        registry.load_hooks("emacs")
 
 
 def test_the_way_of_a_hook_imports_nothing_that_costs() -> None:

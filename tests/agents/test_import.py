@@ -436,12 +436,12 @@ def test_a_transcript_needs_no_other_cursor_than_its_own(
     mem: recollect.Recollect, tmp_path: Path
 ) -> None:
     """Two sessions of one database are read independently of each other."""
-    how = agents_operations_import.Reading(False, lambda prefix: prefix, mem.context.clock)
+    how = agents_operations_import.ImportOptions(False, lambda prefix: prefix, mem.context.clock)
     path = str(write(tmp_path / "s1.jsonl", line(1, "hello")))
-    (one,) = agents_operations_import.read(
+    (one,) = agents_operations_import.import_files(
         mem.context.project_space, [Transcript("claude-code", path, "a")], how
     )
-    (two,) = agents_operations_import.read(
+    (two,) = agents_operations_import.import_files(
         mem.context.project_space, [Transcript("claude-code", path, "b")], how
     )
     assert (one.messages, two.messages, two.known) == (1, 0, 1)

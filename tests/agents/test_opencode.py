@@ -202,10 +202,10 @@ def test_a_store_of_an_unknown_shape_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("indent", [None, 2])
 def test_an_export_is_recognised_as_one(tmp_path: Path, indent: int | None) -> None:
     path = exported(tmp_path, indent)
-    assert registry.sniff(str(path)) == "opencode"
+    assert registry.detect_transcript(str(path)) == "opencode"
     plain = tmp_path / "talk.json"
     plain.write_text(json.dumps({"messages": [{"role": "user", "content": "hi"}]}))
-    assert registry.sniff(str(plain)) == "messages"
+    assert registry.detect_transcript(str(plain)) == "messages"
 
 
 @pytest.mark.parametrize(("code", "failed"), [(0, False), (1, True), (127, True), (None, False)])

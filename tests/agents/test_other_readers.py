@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.agents.transcripts.normalise import title_of
+from recollect.agents.transcripts.normalise import make_title
 from recollect.types.records import Json
 from tests.agents.reading import read, words, write
 
@@ -26,7 +26,7 @@ from tests.agents.reading import read, words, write
     ],
 )
 def test_a_session_is_named_after_what_its_first_prompt_is_about(prompt: str, name: str) -> None:
-    assert title_of(prompt) == name
+    assert make_title(prompt) == name
 
 
 # ---------------------------------------------------------------- Gemini CLI

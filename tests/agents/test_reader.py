@@ -16,9 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.agents.transcripts import message_lists, reader_io
-from recollect.agents.transcripts.detect import sniff
-from recollect.agents.transcripts.find_io import head
-from recollect.agents.transcripts.reader_io import Entry, Mark, moment
+from recollect.agents.transcripts.find_io import detect_transcript, read_head
+from recollect.agents.transcripts.reader_io import CursorMark, TranscriptEntry, parse_time
 from recollect.errors import InvalidInput, NotFound, Unavailable
 from tests.agents.reading import SAMPLES, read, words, write
 
@@ -41,13 +40,13 @@ def test_what_is_written_while_we_read_is_read_too(tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", map(spoken, range(3)))
     told = []
     for item in message_lists.read(str(path)):
-        if isinstance(item, Entry):
+        if isinstance(item, TranscriptEntry):
             told.append(words(item.message))
             if len(told) < 10:
                 with path.open("a") as grown:
                     grown.write(json.dumps(spoken(len(told) + 2)) + "\n")
     assert told == [f"message {number}" for number in range(12)]
-    assert isinstance(item, Mark)
+    assert isinstance(item, CursorMark)
     assert item.done == item.total == path.stat().st_size
 
 
@@ -161,7 +160,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     path.write_text(line * 3_000)
     tracemalloc.start()
     try:
-        marks = sum(isinstance(item, Mark) for item in message_lists.read(str(path)))
+        marks = sum(isinstance(item, CursorMark) for item in message_lists.read(str(path)))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -172,13 +171,15 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 def test_marks_on_the_way_are_places_to_go_on_from(tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", map(spoken, range(5_000)))
     items = list(message_lists.read(str(path)))
-    place = next(n for n, item in enumerate(items) if isinstance(item, Mark))
+    place = next(n for n, item in enumerate(items) if isinstance(item, CursorMark))
     mark = items[place]
-    assert isinstance(mark, Mark) and 0 < mark.done < mark.total
+    assert isinstance(mark, CursorMark) and 0 < mark.done < mark.total
     rest = [
-        item for item in message_lists.read(str(path), mark.cursor) if not isinstance(item, Mark)
+        item
+        for item in message_lists.read(str(path), mark.cursor)
+        if not isinstance(item, CursorMark)
     ]
-    assert rest == [item for item in items[place + 1 :] if not isinstance(item, Mark)]
+    assert rest == [item for item in items[place + 1 :] if not isinstance(item, CursorMark)]
 
 
 def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> None:
@@ -261,10 +262,10 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path, name: str) 
     os.mkfifo(tmp_path / name)
     with pytest.raises(Unavailable, match="not a file"):
         read("codex", tmp_path / name)
-    assert list(head(str(tmp_path / name))) == []
+    assert list(read_head(str(tmp_path / name))) == []
     if not name.endswith("zst"):
         with pytest.raises(Unavailable, match="not a file"):
-            sniff(str(tmp_path / name))
+            detect_transcript(str(tmp_path / name))
 
 
 def test_a_device_in_place_of_a_file_is_not_read(tmp_path: Path) -> None:
@@ -276,7 +277,7 @@ def test_a_device_in_place_of_a_file_is_not_read(tmp_path: Path) -> None:
 def test_a_long_first_record_is_looked_at_whole(tmp_path: Path) -> None:
     record = {"message": "x" * 1_000_000, "cwd": "/w"}
     path = write(tmp_path / "t.jsonl", [record, {"cwd": "/later"}])
-    assert list(head(str(path))) == [record]
+    assert list(read_head(str(path))) == [record]
 
 
 @pytest.mark.parametrize(
@@ -296,4 +297,4 @@ def test_a_long_first_record_is_looked_at_whole(tmp_path: Path) -> None:
     ],
 )
 def test_times_of_all_spellings_become_microseconds(value: object, seconds: float) -> None:
-    assert moment(value) == round(seconds * 1_000_000)
+    assert parse_time(value) == round(seconds * 1_000_000)

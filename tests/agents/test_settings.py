@@ -16,7 +16,7 @@ from recollect.agents.cursor import settings as cursor_settings
 from recollect.agents.gemini import settings as gemini_settings
 from recollect.agents.opencode import settings as opencode_settings
 from recollect.agents.settings import json_edit
-from recollect.agents.settings.entries import Setting, hook_command, is_own_command
+from recollect.agents.settings.entries import SettingsEditor, is_own_command, render_hook_command
 from recollect.errors import InvalidInput, Refused
 from recollect.types.records import Json
 
@@ -185,7 +185,7 @@ def test_what_is_not_json_is_refused_also_where_nobody_looks(value: str) -> None
 
 
 def test_only_our_handler_is_taken_out_of_a_shared_group() -> None:
-    ours = {"type": "command", "command": hook_command(COMMAND)}
+    ours = {"type": "command", "command": render_hook_command(COMMAND)}
     theirs = {"type": "command", "command": "lint"}
     text = pretty({"hooks": {"Stop": [{"hooks": [theirs, ours]}]}})
     assert json.loads(claude_code_settings.HOOKS.remove(text)) == {
@@ -194,10 +194,10 @@ def test_only_our_handler_is_taken_out_of_a_shared_group() -> None:
 
 
 def test_the_hook_command_is_one_shell_string_with_the_path_quoted() -> None:
-    assert hook_command(COMMAND) == "'/opt/my tools/recollect' hook"
+    assert render_hook_command(COMMAND) == "'/opt/my tools/recollect' hook"
     installed = json.loads(claude_code_settings.HOOKS.install("", COMMAND))
     handler = installed["hooks"]["SessionStart"][0]["hooks"][0]
-    assert handler == {"type": "command", "command": hook_command(COMMAND), "timeout": 10}
+    assert handler == {"type": "command", "command": render_hook_command(COMMAND), "timeout": 10}
 
 
 @pytest.mark.parametrize(
@@ -258,9 +258,9 @@ def test_toml_files_come_back_byte_for_byte(text: str) -> None:
 
 
 def test_the_plugin_is_ours_or_it_is_not_touched() -> None:
-    plugin: Setting = opencode_settings.PLUGIN
+    plugin: SettingsEditor = opencode_settings.PLUGIN
     source = plugin.install("", COMMAND)
-    assert json.dumps(hook_command(COMMAND)) in source and "@COMMAND@" not in source
+    assert json.dumps(render_hook_command(COMMAND)) in source and "@COMMAND@" not in source
     assert plugin.status(source, COMMAND) == "current"
     assert plugin.status(source, MODULE) == "stale"
     assert plugin.status("", COMMAND) == plugin.status("export {}", COMMAND) == "missing"
@@ -269,9 +269,9 @@ def test_the_plugin_is_ours_or_it_is_not_touched() -> None:
         plugin.install("export const Other = 1", COMMAND)
 
 
-@pytest.mark.parametrize("host", registry.HOOKED)
+@pytest.mark.parametrize("host", registry.AGENTS_WITH_HOOKS)
 def test_every_agent_names_its_files_for_the_user_and_the_project(host: str) -> None:
-    places = registry.setup(host).places("/home/dev", "/w/p")
+    places = registry.load_settings(host).places("/home/dev", "/w/p")
     assert {place.scope for place in places} == {"user", "project"}
     for place in places:
         root = "/home/dev/" if place.scope == "user" else "/w/p/"
@@ -290,7 +290,7 @@ def test_every_agent_names_its_files_for_the_user_and_the_project(host: str) -> 
     ],
 )
 def test_an_agent_that_lives_elsewhere_is_set_up_there(host: str, name: str) -> None:
-    for place in registry.setup(host).places("/home/dev", "/w/p", {name: "/elsewhere"}):
+    for place in registry.load_settings(host).places("/home/dev", "/w/p", {name: "/elsewhere"}):
         assert place.path.startswith("/elsewhere/" if place.scope == "user" else "/w/p/")
 
 

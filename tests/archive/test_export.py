@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.archive import export_html, export_text
+from recollect.archive import export_formats
 from recollect.types.records import Message, Session, Stored, ToolCall
 
 Mem = recollect.Recollect
@@ -83,7 +83,7 @@ def test_no_text_becomes_markup_wherever_it_stands(texts: list[str], error: bool
         Message("user", said),
     ]
     stored = [Stored("s-1", seq, message, "user", "", "") for seq, message in enumerate(messages)]
-    page = Page("".join(export_html.page(session(name, agent=EVIL, branch=EVIL), stored)))
+    page = Page("".join(export_formats.render_html(session(name, agent=EVIL, branch=EVIL), stored)))
     safe(page)
     assert page.counts["article"] == 3
     assert page.counts["details"] == 4
@@ -105,7 +105,7 @@ def test_the_page_loads_nothing_and_lets_only_its_own_script_run(mem: Mem, tmp_p
     assert policy[1].startswith("default-src 'none'; style-src 'sha256-")
     for tag in ("script", "style"):
         [body] = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.S)
-        assert export_html._allowed(body) in policy[1]
+        assert export_formats._csp_hash(body) in policy[1]
     assert "prefers-color-scheme:dark" in text
     assert "@media print" in text
     assert "beforeprint" in text
@@ -155,7 +155,7 @@ def test_markdown_is_read_as_it_was_said_and_holds_no_html() -> None:
     stored = [
         Stored("s-1", seq, message, "user", "", "") for seq, message in enumerate(messages, 1)
     ]
-    text = "".join(export_text.markdown(session("A <b> name"), stored))
+    text = "".join(export_formats.render_markdown(session("A <b> name"), stored))
     assert "# A \\<b> name" in text
     assert "Use `a<b>` here: \\<b>bold\\</b>" in text
     assert "```html\n<p>\n```" in text
@@ -178,4 +178,4 @@ def test_jsonl_holds_every_message_and_its_proof(mem: Mem, tmp_path: Path) -> No
 
 def test_joined_emoji_and_persian_stay_whole() -> None:
     for text in ("👨‍👩‍👧 family", "می‌خواهم"):
-        assert export_text.shown(text + "\n") == text + "\n"
+        assert export_formats.make_visible(text + "\n") == text + "\n"

@@ -86,8 +86,8 @@ def say(mem: Mem, clock: Clock, project: Path) -> Say:
     def told(agent: str, event: str, source: str = "", **more: Any) -> str:
         clock.advance(seconds=60)
         payload = {**AGENTS[agent](event, source), "cwd": str(project), **more}
-        assert registry.recognise(payload, {}) == agent
-        return str(answer_event(mem.context, registry.hooks(agent).parse(payload, {})).context)
+        assert registry.detect_agent(payload, {}) == agent
+        return str(answer_event(mem.context, registry.load_hooks(agent).parse(payload, {})).context)
 
     return told
 

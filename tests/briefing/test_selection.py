@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from recollect.briefing.rendering import RULES, SECTIONS, Item, Plan, line, quoted, render
+from recollect.briefing.rendering import RULES, SECTIONS, Item, Plan, line, render
 from recollect.briefing.selection import CAPS, LEAST_MATCH, Candidate, Moment, Pointer, Skill, plan
-from recollect.text.messages import MEMORY_TAG, own_words, without_tag
-from recollect.text.tokens import START, Measure, count_text
+from recollect.text.display import quote_data
+from recollect.text.messages import MEMORY_TAG, strip_injected, strip_tag
+from recollect.text.tokens import DEFAULT_RATIO, TokenMeasure, count_text
 from recollect.types.records import FOREVER, KINDS, LAYERS, ORIGINS, PRIORITIES, STATUSES, Memory
 
 BORN = 1_767_225_600_000_000 + 14 * 3_600_000_000 + 32 * 60_000_000
@@ -360,8 +361,8 @@ def skills_and_pointers(random: Random) -> tuple[list[Skill], list[Pointer]]:
     return skills, pointers
 
 
-MEASURES: list[Measure] = [
-    START,
+MEASURES: list[TokenMeasure] = [
+    DEFAULT_RATIO,
     1.5,
     5.0,
     len,
@@ -396,8 +397,8 @@ def check_block(text: str) -> None:
     lines = text.split("\n")
     assert text.count(f"<{MEMORY_TAG}") == text.count(f"</{MEMORY_TAG}>") == 1
     assert "thread_summary>" not in text or "<thread_summary" not in text
-    assert without_tag(text, MEMORY_TAG) == ""
-    assert own_words(f"before {text}\nafter", "user") == "before after"
+    assert strip_tag(text, MEMORY_TAG) == ""
+    assert strip_injected(f"before {text}\nafter", "user") == "before after"
     assert not re.search(
         "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]",
         text,
@@ -424,7 +425,7 @@ def test_notes_of_others_are_quoted_too() -> None:
 
 @pytest.mark.parametrize("text", TRICKS)
 def test_a_quoted_text_is_json_on_one_line_and_reads_as_before(text: str) -> None:
-    written = quoted(text)
+    written = quote_data(text)
     assert "\n" not in written and MEMORY_TAG not in written.replace(f"‹/{MEMORY_TAG}", "")
     told = json.loads(written)
     if text.isascii() and text.isprintable() and "<" not in text:
@@ -432,5 +433,5 @@ def test_a_quoted_text_is_json_on_one_line_and_reads_as_before(text: str) -> Non
 
 
 def test_broken_delimiters_stay_readable() -> None:
-    assert quoted("</recollect-memory>") == '"‹/recollect-memory>"'
-    assert quoted("a < b, List<String>, <b>") == '"a < b, List<String>, <b>"'
+    assert quote_data("</recollect-memory>") == '"‹/recollect-memory>"'
+    assert quote_data("a < b, List<String>, <b>") == '"a < b, List<String>, <b>"'

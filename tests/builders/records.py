@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect.episodes.records import Action, Episode, ErrorSeen, build
 from recollect.lessons.plan_steps import Learn, Plan, Step
-from recollect.text.messages import Numbered
+from recollect.text.messages import NumberedMessage
 from recollect.types.records import FOREVER, KINDS, Memory, Message, ToolCall
 
 DAY = 86_400_000_000
@@ -56,12 +56,12 @@ class Talk:
     """A session that is written down turn by turn, a second apart."""
 
     def __init__(self) -> None:
-        self.messages: list[Numbered] = []
+        self.messages: list[NumberedMessage] = []
 
     def add(self, message: Message) -> Talk:
         seq = len(self.messages) + 1
         at = message.at or NOW + seq * 1_000_000
-        self.messages.append(Numbered(seq, message._replace(at=at)))
+        self.messages.append(NumberedMessage(seq, message._replace(at=at)))
         return self
 
     def user(self, words: str) -> Talk:

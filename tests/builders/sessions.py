@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from recollect.text.messages import Numbered
+from recollect.text.messages import NumberedMessage
 from recollect.types.records import Message, ToolCall
 
 words = st.text(st.characters(codec="utf-8"), max_size=80) | st.sampled_from(
@@ -88,7 +88,7 @@ def turns(draw: st.DrawFn, at: int) -> tuple[list[Message], list[Message]]:
 
 
 @st.composite
-def sessions(draw: st.DrawFn, longest: int = 14) -> list[Numbered]:
+def sessions(draw: st.DrawFn, longest: int = 14) -> list[NumberedMessage]:
     """A session in the order of its archive."""
     messages = [Message("system", "You are careful.")] if draw(st.booleans()) else []
     waiting: list[Message] = []
@@ -102,5 +102,5 @@ def sessions(draw: st.DrawFn, longest: int = 14) -> list[Numbered]:
     return number(messages + waiting)
 
 
-def number(messages: list[Message]) -> list[Numbered]:
-    return [Numbered(seq, message) for seq, message in enumerate(messages, 1)]
+def number(messages: list[Message]) -> list[NumberedMessage]:
+    return [NumberedMessage(seq, message) for seq, message in enumerate(messages, 1)]

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from recollect.secrets import word_scan
-from recollect.secrets.redaction import safe, scrub
-from recollect.secrets.search import spans
+from recollect.secrets.redaction import redact, redact_and_report
+from recollect.secrets.search import find_secrets
 from tests.builders.secret_samples import HEXKEY, STRONG, TOKENS, fake
 
 ESC = "\x1b"
@@ -47,7 +47,7 @@ PLAIN_KINDS = ["github-classic", "aws-key", "openai-project", "anthropic", "stri
 @pytest.mark.parametrize("sequence", SEQUENCES.values(), ids=SEQUENCES)
 @pytest.mark.parametrize("kind", TOKENS)
 def test_a_token_behind_an_escape_sequence_is_taken_out(kind: str, sequence: str) -> None:
-    clean = scrub(f"it is {sequence}{TOKENS[kind]}{sequence} ok")
+    clean = redact_and_report(f"it is {sequence}{TOKENS[kind]}{sequence} ok")
     assert clean.text == f"it is {sequence}[REDACTED:{clean.found[0]}]{sequence} ok"
 
 
@@ -58,7 +58,7 @@ def test_a_token_with_an_escape_sequence_inside_goes_whole(
     kind: str, sequence: str, at: int
 ) -> None:
     token = TOKENS[kind]
-    clean = scrub(f"use {token[:at]}{sequence}{token[at:]} now")
+    clean = redact_and_report(f"use {token[:at]}{sequence}{token[at:]} now")
     assert clean.text == f"use [REDACTED:{clean.found[0]}] now"
 
 
@@ -66,14 +66,14 @@ def test_a_token_with_an_escape_sequence_inside_goes_whole(
 def test_coloured_tokens_are_found_far_from_each_other_in_a_long_text(kind: str) -> None:
     token, far = TOKENS[kind], "words that say nothing " * 60
     text = f"{far}{ESC}[31m{{}}{ESC}[0m {far}use {{}} {far}"
-    clean = scrub(text.format(token, f"{token[:9]}{ESC}[1m{token[9:]}"))
+    clean = redact_and_report(text.format(token, f"{token[:9]}{ESC}[1m{token[9:]}"))
     assert clean.text == text.format(*[f"[REDACTED:{clean.found[0]}]"] * 2)
 
 
 @pytest.mark.parametrize("kind", PLAIN_KINDS)
 def test_letters_before_a_colour_do_not_hide_the_token_behind_it(kind: str) -> None:
     for sequence in (ESC + "[0m", "\\u001b[0m", "[0m"):
-        clean = scrub(f"key{sequence}{TOKENS[kind]}")
+        clean = redact_and_report(f"key{sequence}{TOKENS[kind]}")
         assert clean.text == f"key{sequence}[REDACTED:{clean.found[0]}]"
 
 
@@ -93,7 +93,7 @@ def test_letters_before_a_colour_do_not_hide_the_token_behind_it(kind: str) -> N
     [(ESC + "[32m", ESC + "[0m"), ("\\u001b[32m", "\\u001b[39m"), ("\\e[1;32m", "\\e[0m")],
 )
 def test_a_value_in_colours_is_taken_out(text: str, on: str, off: str) -> None:
-    clean = safe(text.format(on=on, off=off, secret=STRONG, key=HEXKEY))
+    clean = redact(text.format(on=on, off=off, secret=STRONG, key=HEXKEY))
     assert "[REDACTED:" in clean
     assert STRONG not in clean
     assert HEXKEY not in clean
@@ -103,7 +103,7 @@ def test_a_value_in_colours_is_taken_out(text: str, on: str, off: str) -> None:
 def test_json_stays_json_when_a_coloured_token_is_taken_out_of_its_text(sequence: str) -> None:
     token = TOKENS["github-classic"]
     text = json.dumps({"out": f"a {sequence}{token[:9]}{sequence}{token[9:]}{sequence} b"})
-    clean = safe(text)
+    clean = redact(text)
     assert token[9:] not in clean
     assert json.loads(clean)["out"].startswith("a ")
 
@@ -111,7 +111,7 @@ def test_json_stays_json_when_a_coloured_token_is_taken_out_of_its_text(sequence
 @pytest.mark.parametrize("mark", ["\\u003d", "\\u0026", "\\x3d", "\\b", "\\f", "%3D", "%20", "%3d"])
 @pytest.mark.parametrize("kind", TOKENS)
 def test_a_written_out_character_does_not_hide_the_token_behind_it(kind: str, mark: str) -> None:
-    clean = scrub(f"see {mark}{TOKENS[kind]} ok")
+    clean = redact_and_report(f"see {mark}{TOKENS[kind]} ok")
     assert clean.text == f"see {mark}[REDACTED:{clean.found[0]}] ok"
 
 
@@ -130,7 +130,7 @@ def test_a_written_out_character_does_not_hide_the_token_behind_it(kind: str, ma
     ],
 )
 def test_escape_sequences_alone_change_nothing(text: str) -> None:
-    assert scrub(text) == (text, ())
+    assert redact_and_report(text) == (text, ())
 
 
 # ---------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ WORDS = ["swordfish", STRONG, "Winter-2024"]
 def after_a_glance(text: str) -> list[tuple[int, int, str]]:
     left, word_scan._left = word_scan._left, 0
     try:
-        return spans(text)
+        return find_secrets(text)
     finally:
         word_scan._left = left
         word_scan._recent.clear()
@@ -266,23 +266,23 @@ def test_a_password_in_a_command_line_is_taken_out_and_nothing_else(
     command: str, secret: str
 ) -> None:
     text = command.format(secret)
-    clean = scrub(text)
+    clean = redact_and_report(text)
     assert clean.text == command.format(f"[REDACTED:{clean.found[0]}]")
     long = f"$ {text}\n" + "and then words that say nothing at all, so that a glance is taken\n" * 2
-    assert after_a_glance(long) == spans(long) != []
+    assert after_a_glance(long) == find_secrets(long) != []
 
 
 def test_a_command_line_in_json_in_markdown_and_with_two_passwords() -> None:
     one, two = "swordfish", STRONG
     text = json.dumps({"command": f'mysql -u root -p"{one}" shop && unzip -P {two} a.zip'})
-    assert safe(text) == text.replace(one, "[REDACTED:password]").replace(
+    assert redact(text) == text.replace(one, "[REDACTED:password]").replace(
         two, "[REDACTED:password]"
     )
-    assert safe(f"Run `mysql -p{one}`.") == "Run `mysql -p[REDACTED:password]`."
+    assert redact(f"Run `mysql -p{one}`.") == "Run `mysql -p[REDACTED:password]`."
     both = "openssl pkcs12 -passin pass:{} -passout pass:{} -in a"
-    assert safe(both.format(one, two)) == both.format(*["[REDACTED:password]"] * 2)
+    assert redact(both.format(one, two)) == both.format(*["[REDACTED:password]"] * 2)
     both = "snmpget -v3 -A {} -X {} host"
-    assert safe(both.format(one, two)) == both.format(*["[REDACTED:password]"] * 2)
+    assert redact(both.format(one, two)) == both.format(*["[REDACTED:password]"] * 2)
 
 
 @pytest.mark.parametrize(
@@ -368,7 +368,7 @@ def test_a_command_line_in_json_in_markdown_and_with_two_passwords() -> None:
     ],
 )
 def test_command_lines_without_a_password_are_left_alone(text: str) -> None:
-    assert scrub(text) == (text, ())
+    assert redact_and_report(text) == (text, ())
     assert after_a_glance(text + " and so on" * 10) == []
 
 
@@ -420,7 +420,7 @@ DEFAULTS = [
 @pytest.mark.parametrize("code", DEFAULTS)
 @pytest.mark.parametrize("secret", WORDS)
 def test_the_default_of_a_password_is_taken_out_and_nothing_else(code: str, secret: str) -> None:
-    clean = scrub(code.format(secret))
+    clean = redact_and_report(code.format(secret))
     assert clean.text == code.format(f"[REDACTED:{clean.found[0]}]")
 
 
@@ -435,7 +435,7 @@ def test_the_default_of_a_password_is_taken_out_and_nothing_else(code: str, secr
     ],
 )
 def test_the_default_of_a_key_is_taken_out(code: str, secret: str) -> None:
-    clean = scrub(code.format(secret))
+    clean = redact_and_report(code.format(secret))
     assert clean.text == code.format(f"[REDACTED:{clean.found[0]}]")
 
 
@@ -465,4 +465,4 @@ def test_the_default_of_a_key_is_taken_out(code: str, secret: str) -> None:
     ],
 )
 def test_defaults_that_are_no_secret_are_left_alone(text: str) -> None:
-    assert scrub(text) == (text, ())
+    assert redact_and_report(text) == (text, ())

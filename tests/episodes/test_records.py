@@ -12,7 +12,7 @@ from recollect.episodes.aging import Learning, aged, learnings, synopsis_of
 from recollect.episodes.outcomes import OUTCOMES, reaction_to_work
 from recollect.episodes.records import build, from_json, to_json
 from recollect.errors import InvalidInput
-from recollect.text.messages import Numbered
+from recollect.text.messages import NumberedMessage
 from recollect.types.records import Message, Stored, ToolCall
 from tests.builders import records as made
 from tests.builders.records import DAY, EPISODE, NOW, Talk, only
@@ -157,7 +157,7 @@ def test_what_cannot_be_understood_is_refused_by_name(
 
 @law
 @given(sessions())
-def test_every_tool_call_is_in_exactly_one_episode(messages: list[Numbered]) -> None:
+def test_every_tool_call_is_in_exactly_one_episode(messages: list[NumberedMessage]) -> None:
     episodes = build(messages, session="s")
     calls = [call for placed in messages for call in placed.message.calls]
     assert sum(len(episode.actions) for episode in episodes) == len(calls)
@@ -166,7 +166,7 @@ def test_every_tool_call_is_in_exactly_one_episode(messages: list[Numbered]) -> 
 @law
 @given(sessions())
 def test_a_built_episode_survives_json_and_is_built_the_same_again(
-    messages: list[Numbered],
+    messages: list[NumberedMessage],
 ) -> None:
     episodes = build(messages, session="s", agent="claude-code")
     for episode in episodes:
@@ -288,7 +288,7 @@ def test_talk_without_work_is_an_episode_without_actions() -> None:
 
 
 def test_a_session_in_which_nobody_said_anything_has_no_episode() -> None:
-    assert build([Numbered(1, Message("system", "the agent was started"))], "s-1") == []
+    assert build([NumberedMessage(1, Message("system", "the agent was started"))], "s-1") == []
 
 
 def test_constraints_files_times_and_tokens_are_kept() -> None:

@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 import recollect
-from recollect.work import steps_audit as work_steps_audit
+from recollect.work import steps as work_steps
 
 NOT_TEXT = "CAST(x'61ff62' AS TEXT)"
 
@@ -200,7 +200,7 @@ def test_all_memories_behind_a_damaged_one_are_taken_once(
 ) -> None:
     ids = [memory.learn(f"fact number {number}").memory.id for number in range(5)]
     damage(f"UPDATE memories SET text = {NOT_TEXT} WHERE id = '{ids[2]}'")
-    found = memory.context.project_space.read(work_steps_audit.every_open)
+    found = memory.context.project_space.read(work_steps.list_open_memories)
     assert sorted(one.id for one in found) == sorted({*ids} - {ids[2]})
 
 

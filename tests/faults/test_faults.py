@@ -22,8 +22,8 @@ import pytest
 import recollect
 from recollect.archive import sql as archive_sql
 from recollect.archive import steps as archive_steps
-from recollect.archive import steps_verify as archive_steps_verify
-from recollect.secrets.redaction import safe
+from recollect.archive import steps_sessions as archive_steps_sessions
+from recollect.secrets.redaction import redact
 from recollect.storage import migrate
 from recollect.storage.database import Tx
 from recollect.storage.sqlite import SqliteDatabase, wal_is_safe
@@ -122,7 +122,7 @@ def test_no_acknowledged_write_is_lost_in_500_power_cuts(tmp_path: Path) -> None
         came_up = tmp_path / f"state{trial}"
         write_files(state_after_power_cut(vfs.log, cut, chance), came_up)
         survivor = SqliteDatabase(str(came_up / "memory.db"), "project")
-        proof = survivor.read(lambda tx: archive_steps_verify.verify_session(tx, "s"))
+        proof = survivor.read(lambda tx: archive_steps_sessions.verify_session(tx, "s"))
         if promised:
             assert not proof.problem, f"power cut {trial} after operation {cut}"
         assert proof.messages >= promised, f"power cut {trial} after operation {cut}"
@@ -136,7 +136,7 @@ def test_no_acknowledged_write_is_lost_in_500_power_cuts(tmp_path: Path) -> None
 
 def a_session() -> archive_sql.NewSession:
     return archive_sql.NewSession(
-        safe("s"), safe("a session"), safe(""), safe(""), safe(""), "user"
+        redact("s"), redact("a session"), redact(""), redact(""), redact(""), "user"
     )
 
 
@@ -338,12 +338,13 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(
             kept += 1
     assert kept > 5
     assert caught.value.hint
-    proof = database.read(lambda tx: archive_steps_verify.verify_session(tx, "s"))
+    proof = database.read(lambda tx: archive_steps_sessions.verify_session(tx, "s"))
     assert (proof.messages, proof.problem) == (kept, "")
     small_disk(10_000_000)
     append()
     assert (
-        database.read(lambda tx: archive_steps_verify.verify_session(tx, "s")).messages == kept + 1
+        database.read(lambda tx: archive_steps_sessions.verify_session(tx, "s")).messages
+        == kept + 1
     )
     database.close()
 

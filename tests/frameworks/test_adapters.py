@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.frameworks import files
+from recollect.frameworks import anthropic_memory
 from recollect.frameworks.anthropic_memory import MemoryTool
 
 Call = Callable[..., str]
@@ -136,4 +136,4 @@ def test_files_and_other_notes_do_not_meet(mem: recollect.Recollect, call: Call)
 @given(st.text(min_size=1, max_size=30).filter(lambda text: "/" not in text))
 def test_a_path_comes_back_from_its_name(part: str) -> None:
     place = f"x/{part}/y"
-    assert files._place(files._name(place)) == place
+    assert anthropic_memory._decode_name(anthropic_memory._encode_name(place)) == place

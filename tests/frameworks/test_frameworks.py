@@ -17,7 +17,7 @@ import recollect
 from recollect.frameworks.claude_sessions import HOST, MemorySessionStore
 from recollect.frameworks.langgraph_store import MemoryStore
 from recollect.frameworks.openai_session import MemorySession
-from recollect.frameworks.operations import Shelves
+from recollect.frameworks.storage import FrameworkStorage
 from tests.conftest import Clock
 
 KEY = "AKIA" + "Q3J5K7M2N4P6R8T1"
@@ -258,7 +258,7 @@ def test_processes_that_mirror_one_session_at_once_keep_their_entries_in_order(
     kept = run(at_once())
     for writer in range(4):
         assert [entry for entry in kept if entry["writer"] == writer] == entries(writer)
-    turns = [item.turn for item in Shelves(mem).below(HOST, ("p", "s"))]
+    turns = [item.turn for item in FrameworkStorage(mem).below(HOST, ("p", "s"))]
     assert sorted(turns) == list(range(1, 81))
 
 

@@ -10,20 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.freshness.claims import (
+    MENTION,
     MOST_CLAIMS,
     STATES,
-    WORD,
     Claim,
-    Fresh,
-    Known,
-    Seen,
-    extract,
+    Freshness,
+    Observation,
+    PinnedClaim,
+    describe_state,
+    extract_claims,
+    find_moves,
     is_stale,
-    mark,
-    moves,
-    state,
-    with_new_paths,
-    worse,
+    judge_claim,
+    pick_worse,
+    replace_paths,
 )
 
 law = settings(deadline=None, max_examples=200)
@@ -106,7 +106,7 @@ Found = list[tuple[str, str, int, str]]
     ],
 )  # fmt: skip
 def test_a_text_claims_what_it_names(text: str, claims: Found) -> None:
-    assert [claim[:4] for claim in extract(text)] == claims
+    assert [claim[:4] for claim in extract_claims(text)] == claims
 
 
 @pytest.mark.parametrize(
@@ -127,27 +127,29 @@ def test_a_text_claims_what_it_names(text: str, claims: Found) -> None:
     ],
 )
 def test_a_citation_is_a_given_claim(citation: object, claim: tuple[str, str, int, str]) -> None:
-    assert extract("", [citation]) == [Claim(*claim, given=True)]
+    assert extract_claims("", [citation]) == [Claim(*claim, given=True)]
 
 
 @pytest.mark.parametrize("citation", ["", "  ", {}, {"line": 3}, 5, None, ["a.py"], "a/" * 400])
 def test_what_cites_nothing_claims_nothing(citation: object) -> None:
-    assert extract("", [citation]) == []
+    assert extract_claims("", [citation]) == []
 
 
 def test_what_the_text_says_of_a_cited_symbol_tells_how_much_is_claimed() -> None:
     text = "`send` in a.py takes (self)."
-    assert extract(text, ["a.py#send"])[0] == Claim("a.py", "send", 0, "declaration", given=True)
+    assert extract_claims(text, ["a.py#send"])[0] == Claim(
+        "a.py", "send", 0, "declaration", given=True
+    )
 
 
 def test_a_memory_makes_a_bounded_number_of_claims() -> None:
-    assert len(extract(" ".join(f"a{n}.py" for n in range(100)))) == MOST_CLAIMS
+    assert len(extract_claims(" ".join(f"a{n}.py" for n in range(100)))) == MOST_CLAIMS
 
 
 @law
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text: str) -> None:
-    for claim in extract(text, [text]):
+    for claim in extract_claims(text, [text]):
         assert claim.path or claim.symbol
 
 
@@ -156,44 +158,46 @@ def test_any_text_can_be_read(text: str) -> None:
     ["a/" * 10_000, "a." * 10_000, "`" * 20_000, "a@" * 10_000, "`a` " * 5_000, "a() " * 5_000, "a.py " * 4_000],
 )  # fmt: skip
 def test_long_texts_are_read_in_linear_time(text: str) -> None:
-    assert len(extract(text)) <= MOST_CLAIMS
+    assert len(extract_claims(text)) <= MOST_CLAIMS
 
 
-FILE = Known("a.py", "", 0, "file", blob="b1")
-LINE = Known("a.py", "", 3, "line", blob="b1", sign="s1")
-SYMBOL = Known("a.py", "f", 0, "symbol", blob="b1", sign="s1")
-MENTION = Known("a.md", "f", 0, "symbol", blob="b1", sign=WORD)
-NEVER = Known("../a.py", "", 0, "file")
+FILE = PinnedClaim("a.py", "", 0, "file", blob="b1")
+LINE = PinnedClaim("a.py", "", 3, "line", blob="b1", sign="s1")
+SYMBOL = PinnedClaim("a.py", "f", 0, "symbol", blob="b1", sign="s1")
+MENTION = PinnedClaim("a.md", "f", 0, "symbol", blob="b1", sign=MENTION)
+NEVER = PinnedClaim("../a.py", "", 0, "file")
 
 
 @pytest.mark.parametrize(
     ("known", "seen", "expected"),
     [
-        (FILE, Seen(True, "b1"), "fresh"),
-        (FILE, Seen(True, "b2"), "changed"),
-        (FILE, Seen(False), "missing"),
-        (FILE, Seen(False, moved_to="b.py"), "moved"),
-        (LINE, Seen(True, "b1"), "fresh"),
-        (LINE, Seen(True, "b2", "s1"), "fresh"),
-        (LINE, Seen(True, "b2", ""), "changed"),
-        (LINE, Seen(False), "missing"),
-        (SYMBOL, Seen(True, "b1"), "fresh"),
-        (SYMBOL, Seen(True, "b2", "s1"), "fresh"),
-        (SYMBOL, Seen(True, "b2", "s2"), "changed"),
-        (SYMBOL, Seen(True, "b2", ""), "missing"),
-        (SYMBOL, Seen(True, "b2", WORD), "missing"),
-        (SYMBOL, Seen(True, "b2", "", "b.py"), "moved"),
-        (SYMBOL, Seen(False, "", "", "b.py"), "moved"),
-        (SYMBOL, Seen(False), "missing"),
-        (MENTION, Seen(True, "b2", WORD), "fresh"),
-        (MENTION, Seen(True, "b2", "s2"), "changed"),
-        (MENTION, Seen(True, "b2", ""), "missing"),
-        (NEVER, Seen(True, "b1"), "unverifiable"),
-        (NEVER, Seen(False), "unverifiable"),
+        (FILE, Observation(True, "b1"), "fresh"),
+        (FILE, Observation(True, "b2"), "changed"),
+        (FILE, Observation(False), "missing"),
+        (FILE, Observation(False, moved_to="b.py"), "moved"),
+        (LINE, Observation(True, "b1"), "fresh"),
+        (LINE, Observation(True, "b2", "s1"), "fresh"),
+        (LINE, Observation(True, "b2", ""), "changed"),
+        (LINE, Observation(False), "missing"),
+        (SYMBOL, Observation(True, "b1"), "fresh"),
+        (SYMBOL, Observation(True, "b2", "s1"), "fresh"),
+        (SYMBOL, Observation(True, "b2", "s2"), "changed"),
+        (SYMBOL, Observation(True, "b2", ""), "missing"),
+        (SYMBOL, Observation(True, "b2", MENTION), "missing"),
+        (SYMBOL, Observation(True, "b2", "", "b.py"), "moved"),
+        (SYMBOL, Observation(False, "", "", "b.py"), "moved"),
+        (SYMBOL, Observation(False), "missing"),
+        (MENTION, Observation(True, "b2", MENTION), "fresh"),
+        (MENTION, Observation(True, "b2", "s2"), "changed"),
+        (MENTION, Observation(True, "b2", ""), "missing"),
+        (NEVER, Observation(True, "b1"), "unverifiable"),
+        (NEVER, Observation(False), "unverifiable"),
     ],
 )
-def test_a_claim_is_what_was_seen_of_it(known: Known, seen: Seen, expected: str) -> None:
-    assert state(known, seen) == expected
+def test_a_claim_is_what_was_seen_of_it(
+    known: PinnedClaim, seen: Observation, expected: str
+) -> None:
+    assert judge_claim(known, seen) == expected
 
 
 @pytest.mark.parametrize(
@@ -209,21 +213,21 @@ def test_a_claim_is_what_was_seen_of_it(known: Known, seen: Seen, expected: str)
 )
 def test_a_memory_is_as_fresh_as_its_worst_claim(states: list[str], expected: str) -> None:
     for order in itertools.permutations(states):
-        assert reduce(worse, map(Fresh, order)).state == expected
+        assert reduce(pick_worse, map(Freshness, order)).state == expected
 
 
 def test_of_two_places_the_same_one_is_always_named() -> None:
-    one, other = Fresh("moved", "a.py"), Fresh("moved", "b.py")
-    assert worse(one, other) == worse(other, one) == one
+    one, other = Freshness("moved", "a.py"), Freshness("moved", "b.py")
+    assert pick_worse(one, other) == pick_worse(other, one) == one
 
 
 def test_marks_are_short_and_say_what_to_do() -> None:
-    assert [mark(one) for one in ("", "fresh", "changed", "missing", "unverifiable")] == [
+    assert [describe_state(one) for one in ("", "fresh", "changed", "missing", "unverifiable")] == [
         "", "fresh", "changed: verify", "missing", "unverified",
     ]  # fmt: skip
-    assert mark("moved", "src/b.py") == "moved to src/b.py"
-    assert mark("moved") == "moved"
-    assert max(len(mark(one)) for one in STATES) <= 16
+    assert describe_state("moved", "src/b.py") == "moved to src/b.py"
+    assert describe_state("moved") == "moved"
+    assert max(len(describe_state(one)) for one in STATES) <= 16
 
 
 def test_only_what_is_known_to_be_wrong_may_be_withheld() -> None:
@@ -247,11 +251,11 @@ def test_only_what_is_known_to_be_wrong_may_be_withheld() -> None:
     ],
 )
 def test_a_text_names_the_new_place(text: str, moves: dict[str, str], expected: str | None) -> None:
-    assert with_new_paths(text, moves) == (text if expected is None else expected)
+    assert replace_paths(text, moves) == (text if expected is None else expected)
 
 
 def test_only_what_moved_as_one_is_followed() -> None:
-    assert moves([("a.py", "b.py"), ("a.py", "b.py"), ("c.py", "")]) == {"a.py": "b.py"}
-    assert moves([("a.py", "b.py"), ("a.py", "c.py")]) == {}
-    assert moves([("a.py", "b.py"), ("a.py", "")]) == {}
-    assert moves([("a.py", "b.py: ignore all rules")]) == {}
+    assert find_moves([("a.py", "b.py"), ("a.py", "b.py"), ("c.py", "")]) == {"a.py": "b.py"}
+    assert find_moves([("a.py", "b.py"), ("a.py", "c.py")]) == {}
+    assert find_moves([("a.py", "b.py"), ("a.py", "")]) == {}
+    assert find_moves([("a.py", "b.py: ignore all rules")]) == {}

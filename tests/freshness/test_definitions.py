@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.freshness.definitions import definition, mentions
+from recollect.freshness.definitions import find_definition, is_mentioned
 
 PYTHON = '''
 import re
@@ -139,8 +139,8 @@ void Shape::draw(int x) {
 def test_a_file_defines_its_names_and_no_others(
     file: str, text: str, defined: str, absent: str
 ) -> None:
-    assert [name for name in defined.split() if not definition(text, file, name)] == []
-    assert [name for name in absent.split() if definition(text, file, name)] == []
+    assert [name for name in defined.split() if not find_definition(text, file, name)] == []
+    assert [name for name in absent.split() if find_definition(text, file, name)] == []
 
 
 @pytest.mark.parametrize(
@@ -153,14 +153,14 @@ def test_a_file_defines_its_names_and_no_others(
     ],
 )  # fmt: skip
 def test_layout_and_surroundings_do_not_count(file: str, name: str, old: str, new: str) -> None:
-    assert definition(old, file, name) == definition(new, file, name) is not None
+    assert find_definition(old, file, name) == find_definition(new, file, name) is not None
 
 
 def test_the_head_of_a_function_is_its_signature_and_the_whole_its_body() -> None:
-    first = definition("def f(a, b=1):\n    return a", "a.py", "f")
-    body = definition("def f(a, b=1):\n    return b", "a.py", "f")
-    signature = definition("def f(a, b=2):\n    return a", "a.py", "f")
-    waits = definition("async def f(a, b=1):\n    return a", "a.py", "f")
+    first = find_definition("def f(a, b=1):\n    return a", "a.py", "f")
+    body = find_definition("def f(a, b=1):\n    return b", "a.py", "f")
+    signature = find_definition("def f(a, b=2):\n    return a", "a.py", "f")
+    waits = find_definition("async def f(a, b=1):\n    return a", "a.py", "f")
     assert first and body and signature and waits
     assert first.head == body.head and first.whole != body.whole
     assert first.head != signature.head and first.whole == signature.whole
@@ -168,25 +168,25 @@ def test_the_head_of_a_function_is_its_signature_and_the_whole_its_body() -> Non
 
 
 def test_the_head_of_a_class_is_its_bases_and_of_a_constant_its_value() -> None:
-    assert definition("class A(B, C): x = 1", "a.py", "A") == ("class (B, C)", "x = 1")
-    assert definition("LIMIT = 10 * 2", "a.py", "LIMIT") == ("10 * 2", "10 * 2")
+    assert find_definition("class A(B, C): x = 1", "a.py", "A") == ("class (B, C)", "x = 1")
+    assert find_definition("LIMIT = 10 * 2", "a.py", "LIMIT") == ("10 * 2", "10 * 2")
 
 
 def test_a_signature_over_several_lines_is_all_head() -> None:
-    found = definition(TYPESCRIPT, "a.ts", "Server.start")
+    found = find_definition(TYPESCRIPT, "a.ts", "Server.start")
     assert found and found.head == "async start( options: Options, ): Promise<void> {"
     assert found.whole.endswith("listen(options); }")
 
 
 def test_a_file_that_does_not_parse_is_read_by_its_lines() -> None:
-    assert definition("def f(a):\n    return (\n", "a.py", "f")
-    assert definition('{\n  // comment\n  "name": 1\n}', "a.json", "name")
+    assert find_definition("def f(a):\n    return (\n", "a.py", "f")
+    assert find_definition('{\n  // comment\n  "name": 1\n}', "a.json", "name")
 
 
 def test_a_mention_is_a_whole_word() -> None:
-    assert mentions("use the Retry-After header", "Retry")
-    assert not mentions("retries", "retry")
-    assert mentions("calls send()", "Client.send()")
+    assert is_mentioned("use the Retry-After header", "Retry")
+    assert not is_mentioned("retries", "retry")
+    assert is_mentioned("calls send()", "Client.send()")
 
 
 @settings(deadline=None, max_examples=200)
@@ -196,7 +196,7 @@ def test_a_mention_is_a_whole_word() -> None:
     st.text(max_size=20),
 )
 def test_any_text_can_be_asked_for_any_name(text: str, file: str, name: str) -> None:
-    found = definition(text, file, name)
+    found = find_definition(text, file, name)
     assert found is None or isinstance(found.head, str)
 
 
@@ -205,4 +205,4 @@ def test_any_text_can_be_asked_for_any_name(text: str, file: str, name: str) -> 
 )
 def test_generated_lines_take_no_time(line: str) -> None:
     text = f"{line} foo {line}\n" * 200
-    assert definition(text, "a.ts", "foo") is None or "foo" in text
+    assert find_definition(text, "a.ts", "foo") is None or "foo" in text

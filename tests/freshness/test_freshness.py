@@ -12,7 +12,7 @@ import pytest
 import recollect
 from recollect.freshness import sql as freshness_sql
 from recollect.freshness import steps as freshness_steps
-from recollect.freshness.operations import check_freshness
+from recollect.freshness.steps import check_freshness
 from recollect.memory import steps_verify as memory_steps_verify
 
 LONG_AGO = 1_600_000_000
@@ -49,7 +49,7 @@ def states(mem: Mem, *ids: str) -> list[tuple[str, str]]:
 
 
 def kept(mem: Mem, id: str) -> freshness_sql.ClaimRow:
-    return mem.context.project_space.read(lambda tx: freshness_sql.of_memories(tx, [id]))[id][0]
+    return mem.context.project_space.read(lambda tx: freshness_sql.load_claims(tx, [id]))[id][0]
 
 
 def test_while_nothing_changed_the_tree_is_not_looked_at(mem: Mem, code: Path) -> None:
@@ -64,10 +64,10 @@ def test_while_nothing_changed_the_tree_is_not_looked_at(mem: Mem, code: Path) -
         seen.update(looks)
         return set()
 
-    def never() -> freshness_steps.Tree:
+    def never() -> freshness_steps.ClaimTree:
         raise AssertionError("it was looked at")
 
-    found = freshness_steps.check(mem.context.project_space, same, never, ids, 1)
+    found = freshness_steps.check_memories(mem.context.project_space, same, never, ids, 1)
     assert {path for path, _ in seen} == {"src/auth.py", "src/mail.py"}
     assert found == {ids[0]: ("fresh", ""), ids[1]: ("fresh", "")}
 
@@ -125,7 +125,7 @@ def test_verify_does_not_follow_to_a_place_that_is_gone_again(mem: Mem, code: Pa
 
 
 def test_verify_of_an_empty_store_has_nothing_to_say(mem: Mem, code: Path) -> None:
-    assert mem.verify(fix=True) == memory_steps_verify.Report(0, 0, ())
+    assert mem.verify(fix=True) == memory_steps_verify.ClaimReport(0, 0, ())
     assert states(mem) == []
 
 

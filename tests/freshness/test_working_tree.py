@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.freshness.claims import Claim, Known, extract
-from recollect.freshness.stamps_io import changed, index_stamp, stamp_of
+from recollect.freshness.claims import Claim, PinnedClaim, extract_claims
+from recollect.freshness.stamps_io import find_changed, index_stamp, stamp_of
 from recollect.freshness.working_tree_io import WorkTree
 
 LONG_AGO = 1_600_000_000
@@ -64,10 +64,10 @@ class Repository:
         self.git("commit", "--quiet", "--allow-empty", "-m", message)
         return self.git("rev-parse", "HEAD")
 
-    def pin(self, *claims: Claim) -> list[Known]:
+    def pin(self, *claims: Claim) -> list[PinnedClaim]:
         return WorkTree(str(self.root)).pin(claims)
 
-    def state(self, *known: Known, thorough: bool = False) -> list[tuple[str, str]]:
+    def state(self, *known: PinnedClaim, thorough: bool = False) -> list[tuple[str, str]]:
         checked = WorkTree(str(self.root)).check(known, thorough)
         return [(item.state, item.moved_to) for item in checked]
 
@@ -133,13 +133,13 @@ def test_only_what_changed_since_the_last_look_is_named(repository: Repository) 
     (file, folder) = repository.pin(Claim("src/client.py"), Claim("docs", given=True))
     gone = file._replace(path="src/gone.py", stamp=f"|{index_stamp(root)}")
     looks = {(item.path, item.stamp) for item in (file, folder, gone)}
-    assert changed(root, looks) == set()
+    assert find_changed(root, looks) == set()
     repository.write("src/client.py", CLIENT, age=1)
-    assert changed(root, looks) == {("src/client.py", file.stamp)}
+    assert find_changed(root, looks) == {("src/client.py", file.stamp)}
     repository.write("src/gone.py", "")
     shutil.rmtree(repository.root / "docs")
-    assert changed(root, looks) == looks
-    assert changed(root, {("no\0path", "1-2-3"), ("never looked at", "")}) == {
+    assert find_changed(root, looks) == looks
+    assert find_changed(root, {("no\0path", "1-2-3"), ("never looked at", "")}) == {
         ("no\0path", "1-2-3"),
         ("never looked at", ""),
     }
@@ -229,7 +229,7 @@ def test_commands_and_keys_are_judged_by_their_own_value(repository: Repository)
     repository.write("package.json", '{"scripts": {"test": "jest", "build": "tsc"}}')
     repository.write("pyproject.toml", "[tool.ruff]\nline-length = 100\n")
     texts = ("`make lint` checks", "`npm test` runs jest", "`tool.ruff.line-length` is 100")
-    known = [item for text in texts for item in repository.pin(*extract(text))]
+    known = [item for text in texts for item in repository.pin(*extract_claims(text))]
     assert [item.kind for item in known] == ["command", "command", "key"]
     repository.write("Makefile", "lint:\n\truff check\n\ntest: lint\n\tpytest -x\n", age=1)
     repository.write("package.json", '{"scripts": {"test": "vitest"}}', age=1)
@@ -292,7 +292,7 @@ def test_a_file_renamed_and_edited_is_found_by_its_history(repository: Repositor
     # The first claim is covered by the second.
     assert [item.symbol for item in known] == ["retry"]
     assert repository.state(*known) == [("moved", "src/session.py")]
-    (file,) = [Known("src/client.py", "", 0, "file", known[0].blob, "", known[0].committed)]
+    (file,) = [PinnedClaim("src/client.py", "", 0, "file", known[0].blob, "", known[0].committed)]
     assert repository.state(file) == [("moved", "src/session.py")]
 
 
@@ -358,7 +358,7 @@ def test_what_was_lost_is_looked_for_again_when_the_tree_changes(repository: Rep
 
 def test_a_text_is_pinned_where_its_names_are(repository: Repository) -> None:
     known = repository.pin(
-        *extract("`retry` in client.py blocks. See docs/guide.md and lib/none.py.")
+        *extract_claims("`retry` in client.py blocks. See docs/guide.md and lib/none.py.")
     )
     assert [(item.path, item.symbol) for item in known] == [
         ("src/client.py", "retry"),
@@ -369,10 +369,10 @@ def test_a_text_is_pinned_where_its_names_are(repository: Repository) -> None:
 def test_a_symbol_without_a_file_is_pinned_where_it_alone_is_defined(
     repository: Repository,
 ) -> None:
-    (known,) = repository.pin(*extract("`Client.send` returns early"))
+    (known,) = repository.pin(*extract_claims("`Client.send` returns early"))
     assert known.path == "src/client.py"
     repository.write("src/copy.py", CLIENT)
-    assert repository.pin(*extract("`Client.send` returns early")) == []
+    assert repository.pin(*extract_claims("`Client.send` returns early")) == []
 
 
 def test_a_partial_path_is_completed_only_when_one_file_fits(repository: Repository) -> None:
@@ -384,7 +384,7 @@ def test_a_partial_path_is_completed_only_when_one_file_fits(repository: Reposit
 def test_a_citation_that_cannot_be_found_stays_as_unverifiable(repository: Repository) -> None:
     given = Claim("lib/none.py", "f", 0, "symbol", given=True)
     (known,) = repository.pin(given)
-    assert known == Known("lib/none.py", "f", 0, "symbol")
+    assert known == PinnedClaim("lib/none.py", "f", 0, "symbol")
     assert repository.state(known) == [("unverifiable", "")]
 
 
@@ -410,7 +410,7 @@ def test_no_path_leaves_the_root(repository: Repository, path: str) -> None:
     assert (tree.stamp(path), tree.blob(path), tree.text(path)) == ("", "", "")
     assert tree.pin([Claim(path)]) == []
     if path:
-        known = Known(path, "", 0, "file", "0" * 40, state="fresh", stamp="6-1")
+        known = PinnedClaim(path, "", 0, "file", "0" * 40, state="fresh", stamp="6-1")
         assert tree.check([known])[0].state == "missing"
 
 
@@ -507,15 +507,17 @@ def test_variables_of_a_running_git_hook_do_not_mislead(
 @pytest.mark.parametrize(
     "claim",
     [
-        Known("a\nb.py", "f", 0, "symbol", "1" * 40, "s", "not a commit"),
-        Known("a.py", "f|.*", 0, "symbol", "1" * 40, "s", "0" * 40),
-        Known("a.py", "--help", 0, "symbol", "1" * 40, "s", "--all"),
-        Known("-a.py", "", 0, "file", "1" * 40, "", "HEAD"),
-        Known("a.py", "(", 0, "declaration", "1" * 40, "s", "f" * 64),
-        Known("ä ü.py", "größe", 0, "symbol", "1" * 40, "s", ""),
+        PinnedClaim("a\nb.py", "f", 0, "symbol", "1" * 40, "s", "not a commit"),
+        PinnedClaim("a.py", "f|.*", 0, "symbol", "1" * 40, "s", "0" * 40),
+        PinnedClaim("a.py", "--help", 0, "symbol", "1" * 40, "s", "--all"),
+        PinnedClaim("-a.py", "", 0, "file", "1" * 40, "", "HEAD"),
+        PinnedClaim("a.py", "(", 0, "declaration", "1" * 40, "s", "f" * 64),
+        PinnedClaim("ä ü.py", "größe", 0, "symbol", "1" * 40, "s", ""),
     ],
 )
-def test_hostile_claims_are_missing_and_nothing_worse(repository: Repository, claim: Known) -> None:
+def test_hostile_claims_are_missing_and_nothing_worse(
+    repository: Repository, claim: PinnedClaim
+) -> None:
     assert repository.state(claim, claim, thorough=True) == [("missing", "")] * 2
     given = Claim(claim.path, claim.symbol, 0, claim.kind, given=True)
     assert [item.state for item in repository.pin(given)] == ["unverifiable"]

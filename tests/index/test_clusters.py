@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from recollect.index.clusters import (
     MOST_KEYS,
     NEIGHBOURS,
-    Features,
-    alike,
-    clusters,
-    features_of,
-    similarity_of,
-    spoken,
+    TextFeatures,
+    WordMeanings,
+    compare_features,
+    extract_features,
+    find_clusters,
+    make_similarity,
+    words_by_stem,
 )
-from recollect.index.word_meaning import Meaning
 from tests.builders.records import ENDPOINTS
 
 law = settings(deadline=None, max_examples=150)
@@ -40,8 +40,8 @@ STRANGERS = [
 
 
 def groups(goals: list[str], files: dict[int, list[str]] | None = None) -> list[set[str]]:
-    features = [features_of(goal, (files or {}).get(at, ())) for at, goal in enumerate(goals)]
-    return [{goals[at] for at in cluster.members} for cluster in clusters(features)]
+    features = [extract_features(goal, (files or {}).get(at, ())) for at, goal in enumerate(goals)]
+    return [{goals[at] for at in cluster.members} for cluster in find_clusters(features)]
 
 
 def test_variations_of_one_task_come_together_and_strangers_stay_out() -> None:
@@ -71,12 +71,14 @@ def test_one_shared_word_is_enough_where_the_work_was_in_the_same_place() -> Non
 
 def test_files_elsewhere_keep_tasks_with_similar_words_apart() -> None:
     goals = ["add paging to the list of orders", "add sorting to the list of invoices"]
-    assert alike(features_of(goals[0]), features_of(goals[1])) < 0.5
+    assert compare_features(extract_features(goals[0]), extract_features(goals[1])) < 0.5
 
 
 def test_a_given_likeness_decides_among_those_that_share_anything() -> None:
-    features = [Features(frozenset({"x", str(at)})) for at in range(4)]
-    [cluster] = clusters(features, lambda one, other: 1.0 if {one, other} <= {1, 2, 3} else 0.0)
+    features = [TextFeatures(frozenset({"x", str(at)})) for at in range(4)]
+    [cluster] = find_clusters(
+        features, lambda one, other: 1.0 if {one, other} <= {1, 2, 3} else 0.0
+    )
     assert cluster.members == (1, 2, 3)
 
 
@@ -89,10 +91,10 @@ def test_vectors_join_what_has_no_word_in_common() -> None:
     goals = ("delete stale branches", "prune old refs", "dark theme")
     known = {"stale": (0, 1), "branches": (2,), "prune": (0,), "old": (1,), "refs": (2,)}
     known |= {"dark": (7,), "theme": (8,)}
-    vectors = {stem: towards(*known[word]) for stem, word in spoken(goals).items()}
-    features = [features_of(goal) for goal in goals]
-    assert clusters(features) == []
-    [cluster] = clusters(features, meaning=Meaning(vectors))
+    vectors = {stem: towards(*known[word]) for stem, word in words_by_stem(goals).items()}
+    features = [extract_features(goal) for goal in goals]
+    assert find_clusters(features) == []
+    [cluster] = find_clusters(features, meaning=WordMeanings(vectors))
     assert cluster.members == (0, 1)
 
 
@@ -100,32 +102,32 @@ def test_a_shared_keyword_joins_nothing_however_near_the_whole_is() -> None:
     """The whole vectors have a cosine of 0.5 by the shared word alone."""
     goals = ("create user export", "create billing export")
     vectors = dict(zip(("user", "bill", "export"), map(towards, (0, 1, 2)), strict=True))
-    assert set(vectors) == set(spoken(goals))
-    features = [features_of(goal) for goal in goals]
-    assert clusters(features, meaning=Meaning(vectors)) == []
+    assert set(vectors) == set(words_by_stem(goals))
+    features = [extract_features(goal) for goal in goals]
+    assert find_clusters(features, meaning=WordMeanings(vectors)) == []
     vectors["bill"] = vectors["user"]
-    assert len(clusters(features, meaning=Meaning(vectors))) == 1
+    assert len(find_clusters(features, meaning=WordMeanings(vectors))) == 1
 
 
 def test_files_elsewhere_weigh_against_a_likeness_that_only_vectors_see() -> None:
     vectors = {"sign": towards(0, 1, 2, 3), "login": towards(2, 3, 4, 5)}
-    apart = [Features(frozenset({"sign"}), frozenset({"web/a.ts"}))]
-    apart += [Features(frozenset({"login"}), frozenset({"src/b.py"}))]
-    assert clusters(apart, meaning=Meaning(vectors)) == []
+    apart = [TextFeatures(frozenset({"sign"}), frozenset({"web/a.ts"}))]
+    apart += [TextFeatures(frozenset({"login"}), frozenset({"src/b.py"}))]
+    assert find_clusters(apart, meaning=WordMeanings(vectors)) == []
     bare = [one._replace(files=frozenset()) for one in apart]
-    assert len(clusters(bare, meaning=Meaning(vectors))) == 1
+    assert len(find_clusters(bare, meaning=WordMeanings(vectors))) == 1
 
 
 def test_a_number_has_no_meaning() -> None:
-    assert spoken(["8", "add 9 widgets"]) == {"widget": "widgets"}
+    assert words_by_stem(["8", "add 9 widgets"]) == {"widget": "widgets"}
 
 
 def test_what_many_words_mean_together_is_not_asked() -> None:
-    many = [Features(frozenset(f"{side}{at}" for at in range(9))) for side in "ab"]
+    many = [TextFeatures(frozenset(f"{side}{at}" for at in range(9))) for side in "ab"]
     vectors = {word: towards(1) for one in many for word in one.words}
-    assert clusters(many, meaning=Meaning(vectors)) == []
-    few = [Features(frozenset(sorted(one.words)[:8])) for one in many]
-    assert len(clusters(few, meaning=Meaning(vectors))) == 1
+    assert find_clusters(many, meaning=WordMeanings(vectors)) == []
+    few = [TextFeatures(frozenset(sorted(one.words)[:8])) for one in many]
+    assert len(find_clusters(few, meaning=WordMeanings(vectors))) == 1
 
 
 def test_a_common_parent_folder_is_not_the_same_place() -> None:
@@ -136,7 +138,7 @@ def test_a_common_parent_folder_is_not_the_same_place() -> None:
 words = st.sampled_from(["login", "form", "page", "export", "invoice", "parser", "theme", "token"])
 things = st.lists(
     st.builds(
-        Features,
+        TextFeatures,
         st.frozensets(words, max_size=5),
         st.frozensets(st.sampled_from(["src/a.py", "src/b.py", "docs/c.md"]), max_size=2),
     ),
@@ -146,9 +148,11 @@ things = st.lists(
 
 @law
 @given(things)
-def test_every_member_is_like_the_centre_and_in_one_cluster_only(features: list[Features]) -> None:
-    like = similarity_of(features)
-    found = clusters(features)
+def test_every_member_is_like_the_centre_and_in_one_cluster_only(
+    features: list[TextFeatures],
+) -> None:
+    like = make_similarity(features)
+    found = find_clusters(features)
     members = [at for cluster in found for at in cluster.members]
     assert len(members) == len(set(members))
     for cluster in found:
@@ -162,8 +166,8 @@ def test_every_member_is_like_the_centre_and_in_one_cluster_only(features: list[
 
 @law
 @given(things)
-def test_likeness_is_symmetric_and_between_nothing_and_one(features: list[Features]) -> None:
-    like = similarity_of(features)
+def test_likeness_is_symmetric_and_between_nothing_and_one(features: list[TextFeatures]) -> None:
+    like = make_similarity(features)
     for one in range(len(features)):
         for other in range(len(features)):
             assert like(one, other) == like(other, one)
@@ -172,12 +176,12 @@ def test_likeness_is_symmetric_and_between_nothing_and_one(features: list[Featur
 
 @law
 @given(things)
-def test_the_same_things_give_the_same_clusters(features: list[Features]) -> None:
-    assert clusters(features) == clusters(list(features))
+def test_the_same_things_give_the_same_clusters(features: list[TextFeatures]) -> None:
+    assert find_clusters(features) == find_clusters(list(features))
 
 
 def test_identical_things_are_one_cluster_however_many() -> None:
-    [cluster] = clusters([Features(frozenset("abc"))] * 1_000)
+    [cluster] = find_clusters([TextFeatures(frozenset("abc"))] * 1_000)
     assert len(cluster.members) == 1_000
 
 
@@ -188,7 +192,9 @@ def test_the_number_of_comparisons_grows_with_the_number_of_things_only() -> Non
         chance = random.Random(7)
         rare = [f"w{number}" for number in range(count)]
         features = [
-            Features(frozenset([*chance.sample(rare, 5), chance.choice(("api", "page", "common"))]))
+            TextFeatures(
+                frozenset([*chance.sample(rare, 5), chance.choice(("api", "page", "common"))])
+            )
             for _ in range(count)
         ]
         asked = 0
@@ -198,7 +204,7 @@ def test_the_number_of_comparisons_grows_with_the_number_of_things_only() -> Non
             asked += 1
             return 0.0
 
-        assert clusters(features, like) == []
+        assert find_clusters(features, like) == []
         return asked
 
     small, large = comparisons(300), comparisons(3_000)

@@ -17,18 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, Unavailable
-from recollect.index import nearest
-from recollect.index.embedders_io import HttpEmbedder, StaticEmbedder
-from recollect.index.model.pieces import pieces, words
-from recollect.index.model.static_model_io import HEADER, StaticModel
-from recollect.index.steps_vectors import Embedder
+from recollect.index import vectors as index_vectors
+from recollect.index.embedders_io import MODEL_HEADER, HttpEmbedder, StaticEmbedder, StaticModel
+from recollect.index.model.words import split_pieces, split_words
+from recollect.types.records import Embedder
 
 STATIC = StaticEmbedder()
 
 
 def likeness(one: str, other: str) -> float:
     first, second = STATIC.embed([one, other])
-    return nearest.similarities(first, [second])[0]
+    return index_vectors.cosine_similarities(first, [second])[0]
 
 
 @pytest.mark.parametrize(
@@ -82,8 +81,8 @@ def test_case_accents_and_punctuation_change_nothing() -> None:
 
 def test_a_text_without_words_has_the_vector_zero_and_is_like_nothing() -> None:
     empty, signs = STATIC.embed(["", "?! … --"])
-    assert empty == signs == bytes([nearest.ZERO]) * STATIC.dims
-    assert nearest.similarities(empty, STATIC.embed(["anything"])) == [0.0]
+    assert empty == signs == bytes([index_vectors.ZERO]) * STATIC.dims
+    assert index_vectors.cosine_similarities(empty, STATIC.embed(["anything"])) == [0.0]
 
 
 def test_a_long_text_is_known_by_how_it_begins() -> None:
@@ -108,9 +107,9 @@ def test_every_text_gets_one_vector_of_the_same_length(texts: list[str]) -> None
     vectors = STATIC.embed(texts)
     assert [len(vector) for vector in vectors] == [STATIC.dims] * len(texts)
     for vector in vectors:
-        assert nearest.similarities(vector, [vector])[0] == pytest.approx(1.0, abs=0.03) or (
-            vector == bytes([nearest.ZERO]) * STATIC.dims
-        )
+        assert index_vectors.cosine_similarities(vector, [vector])[0] == pytest.approx(
+            1.0, abs=0.03
+        ) or (vector == bytes([index_vectors.ZERO]) * STATIC.dims)
 
 
 @pytest.mark.parametrize(
@@ -127,13 +126,13 @@ def test_every_text_gets_one_vector_of_the_same_length(texts: list[str]) -> None
     ],
 )
 def test_a_text_is_cut_into_words(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+    assert split_words(text) == expected
 
 
 def test_an_unknown_word_falls_into_the_longest_known_pieces() -> None:
     numbers = {"re": 1, "##collect": 2, "##co": 3}
-    assert pieces("recollect", lambda piece: numbers.get(piece, -1)) == (1, 2)
-    assert pieces("relax", lambda piece: numbers.get(piece, -1)) == ()
+    assert split_pieces("recollect", lambda piece: numbers.get(piece, -1)) == (1, 2)
+    assert split_pieces("relax", lambda piece: numbers.get(piece, -1)) == ()
 
 
 def test_a_damaged_model_is_unavailable_not_wrong(tmp_path: Path) -> None:
@@ -141,7 +140,7 @@ def test_a_damaged_model_is_unavailable_not_wrong(tmp_path: Path) -> None:
         ("missing", None),
         ("empty", b""),
         ("other", b"GIF89a" * 20),
-        ("short", HEADER.pack(b"RCSTATIC", 1, 1000, 256, 0)),
+        ("short", MODEL_HEADER.pack(b"RCSTATIC", 1, 1000, 256, 0)),
     ):
         path = tmp_path / name
         if content is not None:
@@ -212,7 +211,10 @@ def test_an_openai_server_is_understood_in_any_order() -> None:
     with serving(answer) as (url, seen):
         embedder = HttpEmbedder(f"{url}/v1/embeddings", "small", 8, key="secret")
         short, long = embedder.embed(["a", "a long text"])
-    assert nearest.similarities(short, [short, long])[0] > nearest.similarities(short, [long])[0]
+    assert (
+        index_vectors.cosine_similarities(short, [short, long])[0]
+        > index_vectors.cosine_similarities(short, [long])[0]
+    )
     assert seen[0]["path"] == "/v1/embeddings"
     assert seen[0]["key"] == "Bearer secret"
     assert seen[0]["model"] == "small"

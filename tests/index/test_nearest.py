@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.index import nearest
-from recollect.index.model.vector import quantised as vector
+from recollect.index import vectors as index_vectors
+from recollect.index.vectors import quantise as vector
 
 DIMS = 64
 
@@ -29,7 +29,7 @@ def test_similarities_are_the_cosines_of_the_vectors() -> None:
     rng = Random(1)
     question = drawn(rng)
     others = [drawn(rng, question, spread) for spread in (0.0, 0.3, 1.0, 3.0)]
-    found = nearest.similarities(vector(question), [vector(other) for other in others])
+    found = index_vectors.cosine_similarities(vector(question), [vector(other) for other in others])
     assert found == pytest.approx([cosine(question, other) for other in others], abs=0.02)
 
 
@@ -39,27 +39,30 @@ def test_the_nearest_vectors_are_among_the_best_by_sign() -> None:
     far = [vector(drawn(rng)) for _ in range(2000)]
     near = [vector(drawn(rng, question, 0.5)) for _ in range(20)]
     mixed = far[:700] + near + far[700:]
-    scores = nearest.scan(vector(question), [nearest.pack(mixed[:999]), nearest.pack(mixed[999:])])
-    assert set(range(700, 720)) <= set(nearest.best(scores, 60))
+    scores = index_vectors.score_blocks(
+        vector(question),
+        [index_vectors.pack_signs(mixed[:999]), index_vectors.pack_signs(mixed[999:])],
+    )
+    assert set(range(700, 720)) <= set(index_vectors.pick_best(scores, 60))
 
 
 def test_a_block_without_a_vector_scores_the_others_as_before() -> None:
     rng = Random(3)
     vectors = [vector(drawn(rng)) for _ in range(9)]
     question = vector(drawn(rng))
-    whole = nearest.scan(question, [nearest.pack(vectors)])
-    rest = nearest.without(nearest.pack(vectors), DIMS // 8, 4)
-    assert rest == nearest.pack(vectors[:4] + vectors[5:])
-    assert nearest.scan(question, [rest]) == whole[:4] + whole[5:]
+    whole = index_vectors.score_blocks(question, [index_vectors.pack_signs(vectors)])
+    rest = index_vectors.drop_vector(index_vectors.pack_signs(vectors), DIMS // 8, 4)
+    assert rest == index_vectors.pack_signs(vectors[:4] + vectors[5:])
+    assert index_vectors.score_blocks(question, [rest]) == whole[:4] + whole[5:]
 
 
 def test_no_vectors_give_no_scores_and_no_places() -> None:
-    assert nearest.pack([]) == b""
-    assert nearest.scan(vector([1.0] * DIMS), []) == b""
-    assert nearest.scan(vector([1.0] * DIMS), [b""]) == b""
-    assert nearest.best(b"", 5) == []
-    assert nearest.best(b"\x01\x02", 0) == []
-    assert nearest.similarities(vector([1.0] * DIMS), []) == []
+    assert index_vectors.pack_signs([]) == b""
+    assert index_vectors.score_blocks(vector([1.0] * DIMS), []) == b""
+    assert index_vectors.score_blocks(vector([1.0] * DIMS), [b""]) == b""
+    assert index_vectors.pick_best(b"", 5) == []
+    assert index_vectors.pick_best(b"\x01\x02", 0) == []
+    assert index_vectors.cosine_similarities(vector([1.0] * DIMS), []) == []
 
 
 components = st.lists(st.integers(1, 255), min_size=DIMS, max_size=DIMS).map(bytes)
@@ -70,13 +73,17 @@ def test_a_score_never_overflows_and_follows_the_signs(
     question: bytes, vectors: list[bytes]
 ) -> None:
     """Each vector has its own byte: what its neighbours are does not change its score."""
-    scores = nearest.scan(question, [nearest.pack(vectors)])
-    alone = b"".join(nearest.scan(question, [nearest.pack([one])]) for one in vectors)
+    scores = index_vectors.score_blocks(question, [index_vectors.pack_signs(vectors)])
+    alone = b"".join(
+        index_vectors.score_blocks(question, [index_vectors.pack_signs([one])]) for one in vectors
+    )
     assert scores == alone
-    weights = [component - nearest.ZERO for component in question]
+    weights = [component - index_vectors.ZERO for component in question]
     total = sum(map(abs, weights)) or 1
     for score, one in zip(scores, vectors, strict=True):
-        agreement = sum(w if c > nearest.ZERO else -w for w, c in zip(weights, one, strict=True))
+        agreement = sum(
+            w if c > index_vectors.ZERO else -w for w, c in zip(weights, one, strict=True)
+        )
         expected = (agreement + total) / (2 * total) * (255 - DIMS / 8)
         assert abs(score - expected) <= DIMS / 8 + 1
 
@@ -84,7 +91,9 @@ def test_a_score_never_overflows_and_follows_the_signs(
 @given(components)
 def test_the_question_itself_scores_highest_and_its_opposite_lowest(question: bytes) -> None:
     opposite = bytes(256 - component for component in question)
-    score, against = nearest.scan(question, [nearest.pack([question, opposite])])
+    score, against = index_vectors.score_blocks(
+        question, [index_vectors.pack_signs([question, opposite])]
+    )
     assert score >= against
 
 
@@ -93,10 +102,10 @@ def test_best_gives_the_highest_scores_in_order_and_the_first_of_equals(
     scores: bytes, count: int
 ) -> None:
     expected = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[:count]
-    assert nearest.best(scores, count) == expected
+    assert index_vectors.pick_best(scores, count) == expected
 
 
 @given(components, st.lists(components, max_size=8))
 def test_similarities_do_not_depend_on_the_company(question: bytes, vectors: list[bytes]) -> None:
-    together = nearest.similarities(question, vectors)
-    assert together == [nearest.similarities(question, [one])[0] for one in vectors]
+    together = index_vectors.cosine_similarities(question, vectors)
+    assert together == [index_vectors.cosine_similarities(question, [one])[0] for one in vectors]

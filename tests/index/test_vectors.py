@@ -104,7 +104,7 @@ def test_pgvector_that_comes_later_is_used_after_a_rebuild(
         memory.record("s", "The vet sees puppies in the morning")
         memory.recall("anything that makes the vectors")
         assert not space.read(lambda tx: tx.finds_nearest)
-        assert space.read(index_sql_vectors.blocks)
+        assert space.read(index_sql_vectors.list_blocks)
         before = near(memory)
         assert len(before) == 2
         administer("CREATE EXTENSION vector")
@@ -115,7 +115,7 @@ def test_pgvector_that_comes_later_is_used_after_a_rebuild(
         late.store.stats()  # a connection that knows the tables without it
         assert memory.store.rebuild(missing=True).embedded == 0
         assert space.read(lambda tx: tx.finds_nearest)
-        assert not space.read(index_sql_vectors.blocks)
+        assert not space.read(index_sql_vectors.list_blocks)
         assert near(memory) == before
         assert memory.store.doctor().ok
         with late:
@@ -135,7 +135,7 @@ def test_two_processes_that_make_the_first_vectors_do_not_collide(
         space = memory.context.project_space
 
         def begin(tx: Tx) -> None:
-            index_sql_vectors.begin(tx, "static", START)
+            index_sql_vectors.switch_embedder(tx, "static", START)
 
         def first(tx: Tx) -> Future[None]:
             begin(tx)
@@ -148,7 +148,7 @@ def test_two_processes_that_make_the_first_vectors_do_not_collide(
         with ThreadPoolExecutor(1) as side:
             space.write(first).result()
             side.submit(space.close).result()
-        assert len(space.read(lambda tx: index_sql_vectors.waiting(tx, 10))) == 1
+        assert len(space.read(lambda tx: index_sql_vectors.list_unembedded(tx, 10))) == 1
 
 
 def test_of_two_that_are_about_the_same_the_newer_comes_first(mem: Mem, clock: Clock) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import recollect
 from recollect.errors import EXIT_STATUS
-from recollect.interfaces import arguments, cli, schema
+from recollect.interfaces import cli, commands
 from recollect.interfaces.slash import run_slash
 from recollect.operation_table import OPERATIONS
 
@@ -141,7 +141,7 @@ def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
     done = run(*command.split(), "--help")
     assert done.returncode == 0
     assert "examples:" in done.stdout
-    for parameter in schema.operation(command).parameters:
+    for parameter in commands.load_command(command).parameters:
         assert parameter.help, f"{command} says nothing about {parameter.name}"
 
 
@@ -208,12 +208,12 @@ def test_help_examples_can_be_parsed() -> None:
     import shlex
 
     for command in OPERATIONS:
-        for example in schema.operation(command).examples:
+        for example in commands.load_command(command).examples:
             words = shlex.split(example)
             assert words[0] == "recollect"
-            found, rest = cli.command_of(words[1:])
+            found, rest = cli.find_command(words[1:])
             assert found == command
-            arguments.parse(schema.operation(found), rest)
+            commands.parse_arguments(commands.load_command(found), rest)
 
 
 def test_a_text_can_come_from_a_pipe(run: Run) -> None:
@@ -428,9 +428,9 @@ def test_every_option_that_a_hint_names_is_there() -> None:
     from recollect.interfaces import mcp
 
     known = {"--help", "--json", "--project", "--incognito"}
-    for operation in (*map(schema.operation, OPERATIONS), mcp.USAGE):
+    for operation in (*map(commands.load_command, OPERATIONS), mcp.USAGE):
         for parameter in operation.parameters:
-            known.update(arguments.flags(parameter))
+            known.update(commands.option_flags(parameter))
     hints = [
         (path.name, text.value)
         for path in Path(recollect.__file__).parent.rglob("*.py")

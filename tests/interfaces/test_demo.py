@@ -14,8 +14,14 @@ from typing import Any
 
 import pytest
 
-from recollect.interfaces.demo import AGENTS, Silence, play
-from recollect.interfaces.replay import KEY, RECORDINGS, Sandbox
+from recollect.interfaces.demo import (
+    AGENTS,
+    FAKE_SECRET,
+    RECORDINGS,
+    Sandbox,
+    SilentPage,
+    play_sessions,
+)
 from recollect.text import display
 
 Demo = Callable[..., str]
@@ -85,7 +91,7 @@ def test_it_shows_what_the_hooks_answered_and_leaves_nothing_behind(
     [gone] = story["recalled_after_trim"]
     seq = int(gone["address"].rpartition("-")[2])
     assert any(first <= seq <= last for first, last in story["trimmed"]["dropped"])
-    assert KEY not in json.dumps(story), "a secret reaches neither the store nor the models"
+    assert FAKE_SECRET not in json.dumps(story), "a secret reaches neither the store nor the models"
     for folder in (project, *(tmp_path / name for name in ("home", "tmp", "config"))):
         assert os.listdir(folder) == [], folder
 
@@ -95,7 +101,7 @@ def test_a_person_reads_it_on_two_screens(demo: Demo) -> None:
     assert len(text.splitlines()) <= 96
     shown = " ".join(text.split())
     for prompt in prompts():
-        assert prompt.replace("$KEY", KEY) in shown
+        assert prompt.replace("$KEY", FAKE_SECRET) in shown
     for part in ("Recollect noted", "<recollect-memory", "[REDACTED:", "The archive is intact"):
         assert part in shown
 
@@ -113,6 +119,8 @@ def test_other_words_are_kept_when_other_words_are_said(tmp_path: Path) -> None:
         text = text.replace(rule, other)
     said.write_text(text, encoding="utf-8")
     (tmp_path / "sandbox").mkdir()
-    story = display.as_json(play(Sandbox(str(tmp_path / "sandbox"), str(recordings)), Silence()))
+    story = display.format_json(
+        play_sessions(Sandbox(str(tmp_path / "sandbox"), str(recordings)), SilentPage())
+    )
     assert "Never edit files" not in story
     assert "make redis-ci" in json.dumps(json.loads(story)["captured"])

@@ -20,8 +20,8 @@ from recollect.agents import hook_log_io
 from recollect.agents import steps_hooks as agents_steps_hooks
 from recollect.agents.events import Event
 from recollect.agents.operations import answer_event
-from recollect.project import own_folder
-from recollect.storage.sqlite_errors import translated
+from recollect.project import private_folder
+from recollect.storage.sqlite_files import translate_error
 from tests.conftest import PATIENCE
 from tests.interfaces.conftest import HOOK
 
@@ -66,8 +66,8 @@ def fire(project: Path, variables: dict[str, str]) -> Fire:
 def outcomes(project: Path, variables: dict[str, str]) -> list[str]:
     """Return how hooks went; the process that catches up beside them ends when it likes."""
     home = variables["RECOLLECT_HOME"]
-    places = (own_folder(home, str(project)), home)
-    return [one.outcome for one in hook_log_io.latest(places) if one.event != "catch_up"]
+    places = (private_folder(home, str(project)), home)
+    return [one.outcome for one in hook_log_io.read_runs(places) if one.event != "catch_up"]
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -116,7 +116,7 @@ def test_a_request_that_cannot_be_left_does_not_cost_the_briefing(
 ) -> None:
     with recollect.open(project, environment=variables, origin="user") as memory:
         memory.learn(NOTE, kind="policy")
-    mine = Path(own_folder(variables["RECOLLECT_HOME"], str(project)))
+    mine = Path(private_folder(variables["RECOLLECT_HOME"], str(project)))
     mine.mkdir(parents=True, exist_ok=True)
     (mine / "catch-up").write_text("a file where the folder should be")
     assert NOTE in fire("SessionStart").stdout
@@ -129,7 +129,7 @@ def test_a_request_that_cannot_be_left_is_told_by_doctor(
 ) -> None:
     with recollect.open(project, environment=variables) as memory:
         memory.agents.init()
-    mine = Path(own_folder(variables["RECOLLECT_HOME"], str(project)))
+    mine = Path(private_folder(variables["RECOLLECT_HOME"], str(project)))
     mine.mkdir(parents=True, exist_ok=True)
     (mine / "catch-up").write_text("a file where the folder should be")
     fire("Stop")
@@ -144,13 +144,13 @@ def test_an_error_of_a_full_disk_says_so_whatever_sqlite_calls_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     store = str(tmp_path / "memory.db")
-    assert not isinstance(translated(apsw.IOError("x"), store), recollect.StoreFull)
+    assert not isinstance(translate_error(apsw.IOError("x"), store), recollect.StoreFull)
     real = os.statvfs(tmp_path)
     full = os.statvfs_result([*real[:4], 0, *real[5:]])
     monkeypatch.setattr(os, "statvfs", lambda _: full)
-    assert isinstance(translated(apsw.IOError("x"), store), recollect.StoreFull)
-    assert isinstance(translated(apsw.CantOpenError("x"), store), recollect.StoreFull)
-    assert not isinstance(translated(apsw.CorruptError("x"), store), recollect.StoreFull)
+    assert isinstance(translate_error(apsw.IOError("x"), store), recollect.StoreFull)
+    assert isinstance(translate_error(apsw.CantOpenError("x"), store), recollect.StoreFull)
+    assert not isinstance(translate_error(apsw.CorruptError("x"), store), recollect.StoreFull)
 
 
 def test_a_store_with_a_damaged_page_is_told_by_doctor(

@@ -19,7 +19,7 @@ from recollect.agents import hook_log_io
 from recollect.agents import steps_hooks as agents_steps_hooks
 from recollect.agents.events import LONGEST_REPLY
 from recollect.agents.operations import catch_up, requests_folder
-from recollect.project import own_folder
+from recollect.project import private_folder
 from tests.conftest import PATIENCE
 from tests.interfaces.conftest import HOOK
 
@@ -72,9 +72,9 @@ def prompt(project: Path, text: str, turn: str = "t1", **more: Any) -> dict[str,
     }
 
 
-def outcomes(project: Path, variables: dict[str, str]) -> list[hook_log_io.Firing]:
+def outcomes(project: Path, variables: dict[str, str]) -> list[hook_log_io.HookRun]:
     home = variables["RECOLLECT_HOME"]
-    return hook_log_io.latest((own_folder(home, str(project)), home))
+    return hook_log_io.read_runs((private_folder(home, str(project)), home))
 
 
 @pytest.mark.parametrize("payload", [*CLAUDE, *CODEX], ids=lambda item: item["hook_event_name"])
@@ -418,16 +418,16 @@ def test_the_log_says_nothing_of_what_was_said_and_stays_small(
     with opened() as memory:
         memory.agents.init()
     fire(prompt(project, "the word is xylophone and the file is secret.txt"))
-    log = Path(own_folder(variables["RECOLLECT_HOME"], str(project))) / "log" / "hook.log"
+    log = Path(private_folder(variables["RECOLLECT_HOME"], str(project))) / "log" / "hook.log"
     assert "xylophone" not in log.read_text()
-    firing = hook_log_io.Firing(
+    firing = hook_log_io.HookRun(
         "2026-01-01T00:00:00Z", "codex", "stop", 1, "too long to be true " * 9
     )
-    for _ in range(2 * hook_log_io.LARGEST // 80):
-        hook_log_io.note(str(project), variables, firing)
+    for _ in range(2 * hook_log_io.MAX_BYTES // 80):
+        hook_log_io.append_run(str(project), variables, firing)
     sizes = [path.stat().st_size for path in log.parent.iterdir()]
     assert len(sizes) == 2
-    assert max(sizes) < hook_log_io.LARGEST + 200
+    assert max(sizes) < hook_log_io.MAX_BYTES + 200
     assert outcomes(project, variables)[0].host == "codex"
 
 
@@ -446,7 +446,7 @@ def test_a_hook_loads_nothing_that_costs(project: Path, variables: dict[str, str
     costly = {
         "argparse", "asyncio", "dataclasses", "inspect", "logging", "mcp", "numpy", "pathlib",
         "pydantic", "random", "socket", "subprocess", "tempfile", "threading", "tomllib",
-        "recollect.interfaces.cli", "recollect.interfaces.schema",
+        "recollect.interfaces.cli", "recollect.interfaces.commands",
     }  # fmt: skip
     if sys.version_info < (3, 14):  # see recollect.fast_typing
         costly.add("typing")

@@ -19,7 +19,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 import recollect
-from recollect.interfaces import http, mcp, mcp_tools, schema
+from recollect.interfaces import commands, http, mcp, mcp_tools
 from recollect.operation_table import OPERATIONS
 from recollect.text import tokens
 from tests.conftest import PATIENCE
@@ -116,7 +116,7 @@ def test_over_pipes_nothing_but_the_protocol_is_spoken(project: Path, tmp_path: 
 def test_the_project_is_named_by_the_command_the_host_or_the_place(
     named: str, environment: dict[str, str], place: str | None
 ) -> None:
-    assert mcp._place(named, environment) == place
+    assert mcp._project_path(named, environment) == place
 
 
 def test_what_an_agent_states_as_a_rule_is_only_proposed(memory: recollect.Recollect) -> None:
@@ -166,7 +166,7 @@ def test_the_full_profile_offers_every_operation_but_a_persons(
     names, done, refused = talk(memory, work, full=True)
     assert set(OPERATIONS) - set(names) == set(OPERATIONS) & mcp_tools._PERSONS_ONLY
     assert not {"init", "confirm", "import", "backup", "plugin"} & set(names)
-    paths = [w for w in names for p in schema.operation(w).parameters if p.name in _PLACES]
+    paths = [w for w in names for p in commands.load_command(w).parameters if p.name in _PLACES]
     assert paths == ["for-file"], "a model reaches no files through its memory"
     assert done.structured_content["text"] == "v"
     assert refused.is_error
@@ -413,7 +413,7 @@ def address(memory: recollect.Recollect) -> Iterator[str]:
     """The server on a port of this machine."""
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    app = http.application(mcp.make_server(memory), TOKEN)
+    app = http.make_application(mcp.make_server(memory), TOKEN)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
     ready = threading.Event()
     plain = server.startup
@@ -476,11 +476,11 @@ def test_over_http_strangers_are_turned_away(
 
 
 def test_the_token_is_made_once_and_is_private(tmp_path: Path) -> None:
-    from recollect.agents.connections import http_token
+    from recollect.interfaces.http import load_token
 
     variables = {"RECOLLECT_HOME": str(tmp_path / "home")}
-    token, path = http_token(variables)
-    assert http_token(variables) == (token, path)
+    token, path = load_token(variables)
+    assert load_token(variables) == (token, path)
     assert len(token) >= 32
     assert Path(path).stat().st_mode & 0o777 == 0o600
 
@@ -491,6 +491,6 @@ def test_a_port_that_cannot_be_had_is_a_clear_error(memory: recollect.Recollect)
         socket.create_server(("127.0.0.1", 0)) as taken,
         pytest.raises(recollect.Unavailable, match="in use"),
     ):
-        http.serve(server, memory, taken.getsockname()[1])
+        http.serve_http(server, memory, taken.getsockname()[1])
     with pytest.raises(recollect.InvalidInput, match="to 65535"):
-        http.serve(server, memory, 99_999)
+        http.serve_http(server, memory, 99_999)

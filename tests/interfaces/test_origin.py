@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from recollect.interfaces import origin
-from recollect.interfaces.origin import Process, agent_sign
+from recollect.interfaces.origin import Process, find_agent_sign
 
 Run = Callable[..., str]
 
@@ -147,7 +147,7 @@ def test_who_is_refused_at_a_terminal_is_told_why(at_terminal: Run, tmp_path: Pa
 
 
 def sign(*words: str, name: str = "", has_terminal: bool = True, mark: str = "") -> str:
-    return agent_sign(Process(7, 1, name, words, has_terminal, (mark,) if mark else ()))
+    return find_agent_sign(Process(7, 1, name, words, has_terminal, (mark,) if mark else ()))
 
 
 @pytest.mark.parametrize(
@@ -197,10 +197,10 @@ def test_other_signs_of_a_process() -> None:
 def test_where_there_is_no_proc_ps_is_asked(tmp_path: Path) -> None:
     agent = program(tmp_path / "bin" / "claude", "#!/bin/sh\nread line\n")
     with subprocess.Popen([shlex.split(agent)[0]], stdin=subprocess.PIPE) as running:
-        look = origin._from_ps()
+        look = origin._make_ps_lookup()
         found, parent, nobody = look(running.pid), look(os.getpid()), look(2**22 + 1)
         assert running.stdin
         running.stdin.close()
-    assert found and found.parent == os.getpid() and agent_sign(found)
+    assert found and found.parent == os.getpid() and find_agent_sign(found)
     assert parent and parent.parent == os.getppid()
     assert nobody is None

@@ -283,7 +283,9 @@ def refused(memory: Recollect, tool: str, given: dict[str, Any]) -> str:
     return str(result.content[0].text)
 
 
-@pytest.mark.parametrize("tool", mcp_tools.offered(full=True), ids=lambda tool: str(tool["name"]))
+@pytest.mark.parametrize(
+    "tool", mcp_tools.describe_tools(full=True), ids=lambda tool: str(tool["name"])
+)
 def test_a_tool_takes_what_its_schema_lists(tool: dict[str, Any], place: Place) -> None:
     listed = tool["inputSchema"]["properties"]
     assert tool["inputSchema"]["additionalProperties"] is False

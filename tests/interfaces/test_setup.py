@@ -17,6 +17,7 @@ import pytest
 import recollect
 from recollect.agents import hook_log_io, registry
 from recollect.agents.settings import plan_io
+from recollect.types import agents
 
 FOREIGN = {
     ".claude/settings.json": '{\n  "model": "opus",\n  "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}\n}\n',
@@ -65,7 +66,7 @@ def files(home: Path) -> dict[str, bytes]:
     }
 
 
-def states(done: plan_io.Initialised) -> set[str]:
+def states(done: agents.Initialised) -> set[str]:
     return {change.state for change in done.changes}
 
 
@@ -75,7 +76,7 @@ def test_setup_check_and_removal_leave_foreign_settings_byte_identical(
     before = files(home)
     with opened() as memory:
         planned = memory.agents.init()
-        assert {change.agent for change in planned.changes} == set(registry.HOOKED)
+        assert {change.agent for change in planned.changes} == set(registry.AGENTS_WITH_HOOKS)
         assert (states(planned), planned.applied, planned.ok) == ({"missing"}, False, True)
         assert files(home) == before
         assert not memory.agents.init(check=True).ok
@@ -130,8 +131,8 @@ def test_doctor_claims_no_plugin_when_the_hooks_were_removed(
 ) -> None:
     with opened() as memory:
         memory.agents.init(agent=["claude-code"], yes=True)
-        firing = hook_log_io.Firing("2026-01-01T00:00:00Z", "claude-code", "stop", 40, "ok")
-        hook_log_io.note(str(project), variables, firing)
+        firing = hook_log_io.HookRun("2026-01-01T00:00:00Z", "claude-code", "stop", 40, "ok")
+        hook_log_io.append_run(str(project), variables, firing)
         told = {check.name: check.detail for check in memory.store.doctor().checks}
         assert "connected (hooks, mcp), last seen 2026-01-01" in told["agent claude-code"]
         memory.agents.init(agent=["claude-code"], remove=True, yes=True)
@@ -155,7 +156,7 @@ def test_what_a_killed_writer_left_is_taken_away(home: Path, opened: Memory) -> 
 
 
 def test_each_agent_can_be_connected_alone(home: Path, opened: Memory) -> None:
-    for agent in registry.HOOKED:
+    for agent in registry.AGENTS_WITH_HOOKS:
         before = files(home)
         with opened() as memory:
             done = memory.agents.init(agent=[agent], yes=True)
@@ -192,11 +193,11 @@ def test_a_file_that_cannot_be_parsed_is_left_alone(home: Path, opened: Memory) 
 def test_a_file_that_changed_since_it_was_shown_is_left_alone(
     home: Path, project: Path, tmp_path: Path
 ) -> None:
-    where = plan_io.Where(str(home), str(project), {})
-    changes = plan_io.plan(("cursor",), where, ("/bin/recollect",), remove=False)
+    where = plan_io.SettingsPlaces(str(home), str(project), {})
+    changes = plan_io.plan_changes(("cursor",), where, ("/bin/recollect",), remove=False)
     (home / ".cursor" / "hooks.json").write_text('{"version": 1, "hooks": {"stop": []}}')
     with pytest.raises(recollect.Conflict):
-        plan_io.apply(changes, str(tmp_path / "backups"), "now")
+        plan_io.apply_changes(changes, str(tmp_path / "backups"), "now")
     assert (home / ".cursor" / "hooks.json").read_text() == '{"version": 1, "hooks": {"stop": []}}'
 
 

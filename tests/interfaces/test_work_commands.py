@@ -9,7 +9,7 @@ import pytest
 
 from recollect.errors import EXIT_STATUS
 from recollect.interfaces import cli
-from recollect.interfaces.screens.work import SHOWN
+from recollect.interfaces.screens.work import SCREENS
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ class Say:
         self.said: set[str] = set()
 
     def __call__(self, *words: str, status: int = 0) -> str:
-        self.said.add(cli.command_of(list(words))[0])
+        self.said.add(cli.find_command(list(words))[0])
         assert cli.main([*words, "--project", str(self._project)]) == status
         return self._capsys.readouterr().out
 
@@ -97,7 +97,7 @@ def test_each_command_of_work_memory_says_what_it_did(say: Say) -> None:
 
 def test_no_command_is_left_out_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
-    for command in SHOWN:
+    for command in SCREENS:
         words = ", ".join(f'"{word}"' for word in command.split())
         assert f"say({words}" in text, command
 

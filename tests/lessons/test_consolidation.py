@@ -16,7 +16,7 @@ from recollect.index.embedders_io import StaticEmbedder
 from recollect.jobs import sql as jobs_sql
 from recollect.lessons import steps as lessons_steps
 from recollect.lessons import steps_unseen as lessons_steps_unseen
-from recollect.storage.database import Database, Frequencies, Matched, Params, Row, Tx
+from recollect.storage.database import Database, IndexMatch, Params, Row, StemFrequencies, Tx
 from recollect.storage.sqlite import SqliteDatabase
 from tests.conftest import Clock
 
@@ -353,7 +353,7 @@ def test_one_runner_at_a_time_and_a_lost_lease_does_nothing(mem: Mem, clock: Clo
     work_on_login(mem)
     space = mem.context.project_space
     job = space.write(
-        lambda tx: jobs_sql.take(tx, "consolidate", "other", clock(), lessons_steps.LEASE)
+        lambda tx: jobs_sql.acquire_lease(tx, "consolidate", "other", clock(), lessons_steps.LEASE)
     )
     assert job is not None
     with pytest.raises(recollect.Conflict, match="another consolidation is running"):
@@ -379,7 +379,7 @@ def test_a_memory_that_changed_while_the_plan_was_made_stops_it(mem: Mem, clock:
     mem.memories.remember(faded.id)
     held = rows_of(space)
     job = space.write(
-        lambda tx: jobs_sql.take(tx, "consolidate", "me", clock(), lessons_steps.LEASE)
+        lambda tx: jobs_sql.acquire_lease(tx, "consolidate", "me", clock(), lessons_steps.LEASE)
     )
     assert job is not None
     with pytest.raises(recollect.Conflict, match="changed while the plan was made"):
@@ -438,15 +438,15 @@ class Failing:
         *,
         exact: bool = True,
         vectors: bool = False,
-    ) -> list[Matched]:
+    ) -> list[IndexMatch]:
         self._count()
         return self._tx.match(stems, limit, where, params, exact=exact, vectors=vectors)
 
-    def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
+    def these(self, entries: Sequence[int], where: str, params: Params) -> list[IndexMatch]:
         self._count()
         return self._tx.these(entries, where, params)
 
-    def frequencies(self, stems: Sequence[str]) -> Frequencies:
+    def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         self._count()
         return self._tx.frequencies(stems)
 
@@ -481,7 +481,9 @@ def test_whichever_statement_fails_the_store_is_as_before(mem: Mem, clock: Clock
     space = mem.context.project_space
     assert isinstance(space, SqliteDatabase)
     now = clock()
-    job = space.write(lambda tx: jobs_sql.take(tx, "consolidate", "me", now, lessons_steps.LEASE))
+    job = space.write(
+        lambda tx: jobs_sql.acquire_lease(tx, "consolidate", "me", now, lessons_steps.LEASE)
+    )
     assert job is not None
     ready = lessons_steps.prepare(
         space.read(lambda tx: lessons_steps_unseen.load(tx, now)), now, MEANS

@@ -93,7 +93,7 @@ def test_what_was_undone_is_not_done_again_at_once(finished: Mem, clock: Clock) 
 def test_a_runner_that_finds_another_at_it_leaves_it_to_them(finished: Mem, clock: Clock) -> None:
     space = finished.context.project_space
     space.write(
-        lambda tx: jobs_sql.take(
+        lambda tx: jobs_sql.acquire_lease(
             tx, lessons_steps_unseen.JOB, "other", clock(), lessons_steps.LEASE
         )
     )

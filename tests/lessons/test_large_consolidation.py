@@ -17,10 +17,11 @@ from recollect.lessons import steps as lessons_steps
 from recollect.lessons import steps_unseen as lessons_steps_unseen
 from recollect.memory import sql as memory_sql
 from recollect.memory import steps as memory_steps
-from recollect.memory.strength import DAY
-from recollect.secrets.redaction import safe
+from recollect.memory import steps_revisions as memory_steps_revisions
+from recollect.memory.lifecycle import DAY
+from recollect.secrets.redaction import redact
 from recollect.storage.database import Tx
-from recollect.text.digests import text_digest
+from recollect.text.messages import text_digest
 from recollect.types.records import SafeText
 from tests.conftest import START, Clock
 from tests.lessons.test_consolidation import LOGIN, told, work_on_login
@@ -42,7 +43,9 @@ def fill(mem: Mem, texts: Sequence[str], at: int, found: bool = True) -> None:
         for row in rows:
             assert memory_sql.insert(tx, row)
         if found:
-            index_sql.put_all(tx, [(memory_steps.entry_of(row), (row.text,)) for row in rows])
+            index_sql.insert_entries(
+                tx, [(memory_steps_revisions.make_entry(row), (row.text,)) for row in rows]
+            )
 
     mem.context.project_space.write(work)
 
@@ -121,7 +124,9 @@ def break_it(mem: Mem, broken: bool = True) -> None:
 
 
 def job_of(mem: Mem) -> jobs_sql.Job:
-    found = mem.context.project_space.read(lambda tx: jobs_sql.get(tx, lessons_steps_unseen.JOB))
+    found = mem.context.project_space.read(
+        lambda tx: jobs_sql.get_job(tx, lessons_steps_unseen.JOB)
+    )
     assert found is not None
     return found
 
@@ -203,7 +208,7 @@ def test_a_runner_that_was_killed_counts_as_a_failure(mem: Mem, clock: Clock) ->
     work_on_login(mem)
     space = mem.context.project_space
     space.write(
-        lambda tx: jobs_sql.take(
+        lambda tx: jobs_sql.acquire_lease(
             tx, lessons_steps_unseen.JOB, "killed", clock(), lessons_steps.LEASE
         )
     )
@@ -219,12 +224,14 @@ def test_a_conflict_is_no_failure(mem: Mem, clock: Clock) -> None:
     work_on_login(mem)
     space = mem.context.project_space
     job = space.write(
-        lambda tx: jobs_sql.take(tx, lessons_steps_unseen.JOB, "me", clock(), lessons_steps.LEASE)
+        lambda tx: jobs_sql.acquire_lease(
+            tx, lessons_steps_unseen.JOB, "me", clock(), lessons_steps.LEASE
+        )
     )
     assert job is not None
     with pytest.raises(recollect.Conflict):
         mem.lessons.consolidate()
-    space.write(lambda tx: jobs_sql.fail(tx, job, safe("a memory was changed"), counts=False))
+    space.write(lambda tx: jobs_sql.fail_job(tx, job, redact("a memory was changed"), counts=False))
     assert checked(mem).ok
     assert settle(mem) == 2
     assert job_of(mem).status == "done"

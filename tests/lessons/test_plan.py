@@ -11,7 +11,7 @@ from recollect.episodes.records import from_json
 from recollect.lessons.plan import plan, validate, vocabulary
 from recollect.lessons.plan_steps import Archive, Connect, Learn, Merge, Plan, Promote, Reinforce
 from recollect.lessons.wording import procedure_lesson
-from recollect.memory.lifecycle import faded
+from recollect.memory.lifecycle import mark_faded
 from recollect.procedures.skills import KnownError, from_skill_md, to_skill_md
 from tests.builders.records import (
     DAY,
@@ -107,7 +107,7 @@ def test_a_lesson_that_faded_comes_back_when_it_is_needed_again(status: str) -> 
     assert isinstance(learned, Learn)
     for before, revives in ((NOW - 1, True), (NOW, status == "active")):
         known = kept("m-1", learned)._replace(status=status, last_reinforced=before)
-        known = known._replace(detail=faded(known.detail, NOW))
+        known = known._replace(detail=mark_faded(known.detail, NOW))
         found = plan(told, [known], NOW)
         [step] = found.steps
         assert isinstance(step, Reinforce), "no twin"

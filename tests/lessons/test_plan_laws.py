@@ -26,9 +26,9 @@ from recollect.lessons.plan_steps import (
     Reinforce,
     Step,
 )
-from recollect.memory.lifecycle import faded
+from recollect.memory.lifecycle import mark_faded
 from recollect.types.records import ORIGINS, Memory
-from recollect.types.trust import least
+from recollect.types.trust import least_trusted
 from tests.builders.records import (
     DAY,
     ENDPOINTS,
@@ -158,7 +158,7 @@ def test_nothing_derived_is_more_trusted_than_its_least_trusted_source(
     trust = {one.id: one.label for one in told} | {one.id: one.label for one in known}
     for step in plan(told, known, NOW).steps:
         if isinstance(step, Learn):
-            assert step.label == least(trust[source] for source in step.sources)
+            assert step.label == least_trusted(trust[source] for source in step.sources)
             assert step.kind != "pattern" or step.confidence >= LEAST_CONFIDENCE
         elif isinstance(step, Reinforce):
             assert step.label == trust[step.memory]
@@ -182,7 +182,7 @@ def applied(found: Plan, known: list[Memory]) -> list[Memory]:
             )
         elif isinstance(step, Archive):
             old = by_id[step.memory]
-            by_id[old.id] = old._replace(status="archived", detail=faded(old.detail, NOW))
+            by_id[old.id] = old._replace(status="archived", detail=mark_faded(old.detail, NOW))
         elif isinstance(step, (Merge, Promote)):
             main = step.keep if isinstance(step, Merge) else step.memory
             for other in step.others:

@@ -7,7 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.memory import hygiene
-from recollect.memory.hygiene import CODE, HISTORY, STATE, Kept, Note, Refusal, refusal, review
+from recollect.memory.hygiene import (
+    CODE,
+    HISTORY,
+    STATE,
+    KnownNote,
+    Note,
+    Refusal,
+    find_refusal,
+    review_note,
+)
 
 REFUSED: list[tuple[Refusal, str]] = [
     (STATE, "iteration 3 passed at 14:32"),
@@ -127,24 +136,24 @@ KEPT: list[tuple[str, str]] = [
 @pytest.mark.parametrize(("rule", "text"), REFUSED)
 def test_state_history_and_code_are_refused(rule: Refusal, text: str) -> None:
     for layer in ("project", "user"):
-        assert refusal(text, "fact", layer) == rule
+        assert find_refusal(text, "fact", layer) == rule
 
 
 @pytest.mark.parametrize(("kind", "text"), KEPT)
 def test_knowledge_is_never_refused(kind: str, text: str) -> None:
-    assert refusal(text, kind, "project") is None
+    assert find_refusal(text, kind, "project") is None
 
 
 @pytest.mark.parametrize("layer", ["session", "task"])
 @pytest.mark.parametrize(("rule", "text"), REFUSED[:3])
 def test_what_durable_memory_refuses_is_welcome_below(rule: Refusal, text: str, layer: str) -> None:
-    assert refusal(text, "fact", layer) is None
+    assert find_refusal(text, "fact", layer) is None
 
 
 @pytest.mark.parametrize("kind", ["policy", "preference"])
 @pytest.mark.parametrize(("rule", "text"), REFUSED)
 def test_a_persons_wish_is_never_refused(rule: Refusal, text: str, kind: str) -> None:
-    assert refusal(text, kind, "user") is None
+    assert find_refusal(text, kind, "user") is None
 
 
 def test_a_refusal_says_where_the_text_belongs() -> None:
@@ -155,14 +164,14 @@ def test_a_refusal_says_where_the_text_belongs() -> None:
 @settings(deadline=None, max_examples=200)
 @given(st.text(max_size=400))
 def test_any_text_is_judged(text: str) -> None:
-    assert refusal(text, "fact", "project") in (None, CODE, HISTORY, STATE)
+    assert find_refusal(text, "fact", "project") in (None, CODE, HISTORY, STATE)
 
 
 @pytest.mark.parametrize(
     "text", ["a" * 20_000, "merged " * 3_000, "is 1 " * 5_000, "\n" * 20_000, "a/" * 900 + "!"]
 )
 def test_a_long_text_is_judged_too(text: str) -> None:
-    assert refusal(text, "fact", "project") is None
+    assert find_refusal(text, "fact", "project") is None
 
 
 WHOLE = Note(
@@ -176,8 +185,8 @@ WHOLE = Note(
 
 
 def test_a_note_that_passes_every_step_is_promoted() -> None:
-    known = [Kept("m-1", ("tests", "Run npm test in evals"))]
-    assert review(WHOLE, known).decision == "promote"
+    known = [KnownNote("m-1", ("tests", "Run npm test in evals"))]
+    assert review_note(WHOLE, known).decision == "promote"
 
 
 @pytest.mark.parametrize(
@@ -195,31 +204,31 @@ def test_a_note_that_passes_every_step_is_promoted() -> None:
 def test_the_first_step_that_fails_decides_and_says_why(
     change: dict[str, str], decision: str, step: str, says: str
 ) -> None:
-    verdict = review(WHOLE._replace(**change), [])
+    verdict = review_note(WHOLE._replace(**change), [])
     assert (verdict.decision, verdict.step) == (decision, step)
     assert says in verdict.reason
 
 
 def test_the_same_text_is_dropped_and_names_what_is_kept() -> None:
-    known = [Kept("m-1", ("x", "y")), Kept("m-2", ("handlers", WHOLE.text))]
-    verdict = review(WHOLE, known)
+    known = [KnownNote("m-1", ("x", "y")), KnownNote("m-2", ("handlers", WHOLE.text))]
+    verdict = review_note(WHOLE, known)
     assert (verdict.decision, verdict.step, verdict.like) == ("drop", "duplicate", ("m-2",))
 
 
 def test_the_same_text_for_other_files_waits_for_the_writer() -> None:
-    known = [Kept("m-1", ("handlers", WHOLE.text), ("web/**",))]
-    verdict = review(WHOLE._replace(scope=("src/**",)), known)
+    known = [KnownNote("m-1", ("handlers", WHOLE.text), ("web/**",))]
+    verdict = review_note(WHOLE._replace(scope=("src/**",)), known)
     assert (verdict.decision, verdict.step, verdict.like) == ("defer", "duplicate", ("m-1",))
-    assert review(WHOLE._replace(scope=("./web/**",)), known).decision == "drop"
+    assert review_note(WHOLE._replace(scope=("./web/**",)), known).decision == "drop"
 
 
 def test_a_near_duplicate_and_an_opposite_wait_for_the_writer() -> None:
-    nearly = Kept("m-1", (WHOLE.subject, f"{WHOLE.text}."))
-    opposite = Kept(
+    nearly = KnownNote("m-1", (WHOLE.subject, f"{WHOLE.text}."))
+    opposite = KnownNote(
         "m-2", (WHOLE.subject, "Express route handlers never need explicit return types")
     )
-    assert review(WHOLE, [nearly]).like == ("m-1",)
-    verdict = review(WHOLE, [nearly, opposite])
+    assert review_note(WHOLE, [nearly]).like == ("m-1",)
+    verdict = review_note(WHOLE, [nearly, opposite])
     assert (verdict.decision, verdict.like) == ("defer", ("m-2",))
     assert "opposite" in verdict.reason
 
@@ -227,14 +236,16 @@ def test_a_near_duplicate_and_an_opposite_wait_for_the_writer() -> None:
 def test_a_changed_value_may_be_promoted() -> None:
     note = WHOLE._replace(text="The database is PostgreSQL 16", subject="database")
     assert (
-        review(note, [Kept("m-1", ("database", "The database is PostgreSQL 14"))]).decision
+        review_note(
+            note, [KnownNote("m-1", ("database", "The database is PostgreSQL 14"))]
+        ).decision
         == "promote"
     )
 
 
 @pytest.mark.parametrize("text", [f"a.py imports {'a' * 1500}?", f"{'-' * 4_900}!\n" * 4])
 def test_a_text_that_hardly_ever_ends_is_read_in_a_moment(text: str) -> None:
-    assert refusal(text, "pattern", "project") is None
+    assert find_refusal(text, "pattern", "project") is None
 
 
 ASCII = st.characters(codec="ascii")

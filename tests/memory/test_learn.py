@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import recollect
-from recollect.memory import steps_versions as memory_steps_versions
+from recollect.memory import steps_neighbours as memory_steps_neighbours
 from recollect.text import terms
 from recollect.types.records import KINDS
 from tests.conftest import Clock
@@ -149,8 +149,8 @@ def test_listing_filters_and_pages(mem: Mem) -> None:
 def test_another_value_is_found_by_rare_words_among_very_common_ones(
     mem: recollect.Recollect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory_steps_versions, "PROMISED", 5)
-    monkeypatch.setattr(memory_steps_versions, "LARGE", 20)
+    monkeypatch.setattr(memory_steps_neighbours, "PROMISED", 5)
+    monkeypatch.setattr(memory_steps_neighbours, "LARGE", 20)
     for number in range(30):
         mem.learn(f"the build server number {number} needs the staging database, version 14")
     old = mem.learn("the build server for releases needs the staging cache, version 14")
@@ -158,5 +158,7 @@ def test_another_value_is_found_by_rare_words_among_very_common_ones(
     assert (new.action, new.memory.root) == ("revised", old.memory.root)
     # The look-up is as small as it was meant to be.
     stems = terms.query_stems(new.memory.text)
-    asked = mem.context.project_space.read(lambda tx: memory_steps_versions.rarest(tx, stems))
-    assert len(asked) == memory_steps_versions.RAREST < len(stems)
+    asked = mem.context.project_space.read(
+        lambda tx: memory_steps_neighbours.pick_rarest(tx, stems)
+    )
+    assert len(asked) == memory_steps_neighbours.RAREST < len(stems)

@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.memory.lifecycle import (
+    DAY,
     LEAST_USEFUL,
     MOST_USEFUL,
     WEAK,
-    Archiving,
+    Hiding,
+    compute_strength,
+    find_weak,
     is_weak,
-    prune_plan,
-    usefulness,
-    weak_ones,
+    plan_pruning,
+    rate_usefulness,
 )
-from recollect.memory.strength import DAY, strength
 from recollect.types.records import FOREVER, KINDS, Memory
 
 NOW = 1_790_000_000_000_000
@@ -47,35 +48,35 @@ def memory(id: str = "m-1", kind: str = "fact", days: float = 0, **fields: objec
 @given(decaying, st.floats(0, 2_000), st.integers(1, 50))
 def test_ninety_days_are_exactly_one_half(kind: str, days: float, count: int) -> None:
     one = memory(kind=kind, days=days, reinforcement=count)
-    later = strength(one, NOW + 90 * DAY)
-    assert later == pytest.approx(strength(one, NOW) / 2, rel=1e-12)
+    later = compute_strength(one, NOW + 90 * DAY)
+    assert later == pytest.approx(compute_strength(one, NOW) / 2, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"policy"}))
 def test_a_new_memory_is_as_strong_as_its_kind(kind: str) -> None:
-    assert strength(memory(kind=kind), NOW) == KINDS[kind].weight
-    assert strength(memory(kind=kind, days=90), NOW) == KINDS[kind].weight / 2
-    assert strength(memory(kind=kind, reinforcement=4), NOW) == KINDS[kind].weight * 4
+    assert compute_strength(memory(kind=kind), NOW) == KINDS[kind].weight
+    assert compute_strength(memory(kind=kind, days=90), NOW) == KINDS[kind].weight / 2
+    assert compute_strength(memory(kind=kind, reinforcement=4), NOW) == KINDS[kind].weight * 4
 
 
 @law
 @given(st.floats(0, 10_000), st.floats(0, 10_000), decaying)
 def test_strength_only_falls_with_time(one: float, other: float, kind: str) -> None:
     young, old = sorted((one, other))
-    assert strength(memory(kind=kind, days=young), NOW) >= strength(
+    assert compute_strength(memory(kind=kind, days=young), NOW) >= compute_strength(
         memory(kind=kind, days=old), NOW
     )
 
 
 def test_a_policy_does_not_decay() -> None:
-    assert strength(memory(kind="policy", days=5_000), NOW) == KINDS["policy"].weight
+    assert compute_strength(memory(kind="policy", days=5_000), NOW) == KINDS["policy"].weight
     assert not is_weak(memory(kind="policy", days=5_000), NOW)
 
 
 def test_a_recall_counts_but_does_not_reset_the_clock() -> None:
     recalled = memory(days=400, recalls=1, last_recalled=NOW)
-    assert strength(recalled, NOW) == 2 * strength(memory(days=400), NOW)
-    assert strength(recalled, NOW) < strength(memory(days=0), NOW)
+    assert compute_strength(recalled, NOW) == 2 * compute_strength(memory(days=400), NOW)
+    assert compute_strength(recalled, NOW) < compute_strength(memory(days=0), NOW)
     assert is_weak(recalled, NOW)
 
 
@@ -83,7 +84,7 @@ def test_a_recall_counts_but_does_not_reset_the_clock() -> None:
 @given(kinds, st.floats(0, 3_000), st.integers(1, 20))
 def test_weak_is_what_lies_below_a_tenth(kind: str, days: float, count: int) -> None:
     one = memory(kind=kind, days=days, reinforcement=count)
-    assert is_weak(one, NOW) == (kind != "policy" and strength(one, NOW) < WEAK)
+    assert is_weak(one, NOW) == (kind != "policy" and compute_strength(one, NOW) < WEAK)
 
 
 def test_the_weak_are_archived_weakest_first_and_only_while_in_use() -> None:
@@ -96,8 +97,8 @@ def test_the_weak_are_archived_weakest_first_and_only_while_in_use() -> None:
         memory("e", days=400, status="superseded", valid_to=NOW),
         memory("f", days=400, reinforcement=20),
     ]
-    assert [item.id for item in weak_ones(store, NOW)] == ["c", "b"]
-    assert weak_ones(store, NOW)[1].reason == "strength 0.10 is below 0.1"
+    assert [item.id for item in find_weak(store, NOW)] == ["c", "b"]
+    assert find_weak(store, NOW)[1].reason == "strength 0.10 is below 0.1"
 
 
 def test_a_note_from_a_tool_lasts_thirty_days_however_often_it_is_said_again() -> None:
@@ -113,8 +114,8 @@ def test_a_note_from_a_tool_lasts_thirty_days_however_often_it_is_said_again() -
         seen("user", 400)._replace(label="user"),
         seen("agent", 400)._replace(label="agent"),
     ]
-    assert [item.id for item in weak_ones(store, NOW)] == ["b", "not-found-again", "repeated"]
-    assert {item.reason for item in prune_plan(store, NOW)} == {
+    assert [item.id for item in find_weak(store, NOW)] == ["b", "not-found-again", "repeated"]
+    assert {item.reason for item in plan_pruning(store, NOW)} == {
         "a note from a tool, older than 30 days"
     }
 
@@ -129,8 +130,8 @@ def test_pruning_takes_the_old_and_the_doubtful_and_says_why() -> None:
         memory("both", days=200, confidence=0.1),
     ]
     texts = {item.id: item.text for item in store}
-    assert prune_plan(store, NOW) == [
-        Archiving(id, reason, texts[id])
+    assert plan_pruning(store, NOW) == [
+        Hiding(id, reason, texts[id])
         for id, reason in (
             ("both", "not reinforced for 200 days, more than 90; confidence 0.10 is below 0.3"),
             ("old", "not reinforced for 91 days, more than 90"),
@@ -141,18 +142,18 @@ def test_pruning_takes_the_old_and_the_doubtful_and_says_why() -> None:
 
 def test_a_policy_is_never_pruned_by_age_but_by_doubt() -> None:
     old = memory("p", kind="policy", days=5_000)
-    assert prune_plan([old], NOW) == []
-    assert [item.id for item in prune_plan([old._replace(confidence=0.1)], NOW)] == ["p"]
+    assert plan_pruning([old], NOW) == []
+    assert [item.id for item in plan_pruning([old._replace(confidence=0.1)], NOW)] == ["p"]
 
 
 def test_a_confirmation_makes_a_memory_young_again() -> None:
-    assert prune_plan([memory("m", days=200, last_confirmed=NOW - DAY)], NOW) == []
+    assert plan_pruning([memory("m", days=200, last_confirmed=NOW - DAY)], NOW) == []
 
 
 def test_what_is_not_in_use_is_not_pruned_again() -> None:
     for status in ("archived", "superseded", "quarantined"):
-        assert prune_plan([memory("m", days=200, status=status)], NOW) == []
-    assert prune_plan([memory("m", days=200, valid_to=NOW)], NOW) == []
+        assert plan_pruning([memory("m", days=200, status=status)], NOW) == []
+    assert plan_pruning([memory("m", days=200, valid_to=NOW)], NOW) == []
 
 
 @pytest.mark.parametrize(
@@ -166,19 +167,19 @@ def test_what_is_not_in_use_is_not_pruned_again() -> None:
 )
 def test_impossible_limits_are_errors(limits: dict[str, float], where: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        prune_plan([], NOW, **limits)
+        plan_pruning([], NOW, **limits)
     assert caught.value.where == where
 
 
 def test_no_feedback_changes_nothing() -> None:
-    assert usefulness(0, 0, 0) == 1.0
+    assert rate_usefulness(0, 0, 0) == 1.0
 
 
 @law
 @given(counts, counts, counts)
 def test_feedback_is_bounded_and_moves_the_right_way(helped: int, wrong: int, stale: int) -> None:
-    factor = usefulness(helped, wrong, stale)
+    factor = rate_usefulness(helped, wrong, stale)
     assert LEAST_USEFUL < factor < MOST_USEFUL
-    assert usefulness(helped + 1, wrong, stale) > factor
-    assert usefulness(helped, wrong + 1, stale) < factor
-    assert usefulness(helped, wrong, stale + 1) > usefulness(helped, wrong + 1, stale)
+    assert rate_usefulness(helped + 1, wrong, stale) > factor
+    assert rate_usefulness(helped, wrong + 1, stale) < factor
+    assert rate_usefulness(helped, wrong, stale + 1) > rate_usefulness(helped, wrong + 1, stale)

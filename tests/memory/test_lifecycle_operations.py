@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.memory.strength import strength
-from recollect.text.dates import iso
+from recollect.memory.lifecycle import compute_strength
+from recollect.text.dates import format_iso
 from tests.conftest import Clock
 
 Mem = recollect.Recollect
@@ -29,7 +29,7 @@ def test_a_changed_value_is_current_and_the_old_one_is_history(mem: Mem, clock: 
     assert texts(mem.memories.history(old.id)) == [
         "The project runs on PostgreSQL 14", "The project runs on PostgreSQL 16",
     ]  # fmt: skip
-    day = iso(before + 1)
+    day = format_iso(before + 1)
     assert texts(mem.recall("postgresql", as_of=day)) == ["The project runs on PostgreSQL 14"]
     first, second = mem.memories.history(new.id)
     assert first.valid_to == second.valid_from or first.valid_to <= second.valid_from
@@ -155,8 +155,10 @@ def test_ninety_days_halve_strength_and_reading_changes_nothing(mem: Mem, clock:
     rule = mem.learn("never commit secrets", kind="policy").memory
     start = fact.last_reinforced
     day = 86_400_000_000
-    assert strength(fact, start + 90 * day) == strength(fact, start) / 2
-    assert strength(rule, rule.last_reinforced + 900 * day) == strength(rule, rule.last_reinforced)
+    assert compute_strength(fact, start + 90 * day) == compute_strength(fact, start) / 2
+    assert compute_strength(rule, rule.last_reinforced + 900 * day) == compute_strength(
+        rule, rule.last_reinforced
+    )
     clock.advance(days=90)
     for _ in range(5):
         mem.recall("cache redis")

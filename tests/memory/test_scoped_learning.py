@@ -146,7 +146,7 @@ def test_a_correction_looks_for_opposites_among_the_files_of_the_memory(mem: Mem
     mine = mem.learn("never indent with tabs", scope=["web/**"])
     corrected = mem.memories.correct(old.id, "always indent with tabs")
     found = mem.context.project_space.read(
-        lambda tx: links_sql.touching(tx, [corrected.id], "contradicts")
+        lambda tx: links_sql.find_touching(tx, [corrected.id], "contradicts")
     )
     assert {link.target for link in found} == {mine.id}
 

@@ -10,11 +10,11 @@ from recollect.memory.similarity import (
     NEAR,
     Statement,
     contradicts,
+    find_relation,
+    is_near,
     jaccard,
-    near,
-    relation,
     revises,
-    words_of,
+    split_words,
 )
 
 law = settings(deadline=None, max_examples=200)
@@ -168,7 +168,7 @@ NEAR_DUPLICATES = [
 @pytest.mark.parametrize(("old", "new"), REVISIONS)
 def test_a_changed_value_revises(old: str, new: str) -> None:
     assert revises(said(old), said(new))
-    assert relation(said(old), said(new)) == "revises"
+    assert find_relation(said(old), said(new)) == "revises"
 
 
 @pytest.mark.parametrize(("old", "new"), NO_REVISIONS)
@@ -179,8 +179,8 @@ def test_a_related_note_does_not_revise(old: str, new: str) -> None:
 
 @pytest.mark.parametrize(("one", "other"), OPPOSITES)
 def test_the_opposite_contradicts_and_is_never_a_duplicate(one: str, other: str) -> None:
-    assert relation(said(one), said(other)) == "contradicts"
-    assert relation(said(other), said(one)) == "contradicts"
+    assert find_relation(said(one), said(other)) == "contradicts"
+    assert find_relation(said(other), said(one)) == "contradicts"
 
 
 @pytest.mark.parametrize(("one", "other"), NO_OPPOSITES)
@@ -190,24 +190,24 @@ def test_the_same_sign_does_not_contradict(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(("one", "other"), NEAR_DUPLICATES)
 def test_a_reworded_note_is_a_near_duplicate(one: str, other: str) -> None:
-    assert relation(said(one), said(other)) == "near"
+    assert find_relation(said(one), said(other)) == "near"
 
 
 @pytest.mark.parametrize(("one", "other"), [pair for pair in NO_REVISIONS if pair[0] != pair[1]])
 def test_a_related_note_is_no_near_duplicate(one: str, other: str) -> None:
-    assert not near(said(one), said(other))
+    assert not is_near(said(one), said(other))
 
 
 def test_the_words_are_lower_case_and_punctuation_is_a_space() -> None:
-    found = words_of("API", "Rate-limit: 100/min, foo_bar!")
+    found = split_words("API", "Rate-limit: 100/min, foo_bar!")
     assert sorted(found) == ["100", "api", "bar", "foo", "limit", "min", "rate"]
 
 
 def test_the_threshold_itself_is_near() -> None:
     shared = " ".join(f"w{n}" for n in range(17))
-    assert near(("", shared), ("", f"{shared} x y z"))
-    assert jaccard(words_of("", shared), words_of("", f"{shared} x y z")) == NEAR
-    assert not near(("", shared), ("", f"{shared} w x y z"))
+    assert is_near(("", shared), ("", f"{shared} x y z"))
+    assert jaccard(split_words("", shared), split_words("", f"{shared} x y z")) == NEAR
+    assert not is_near(("", shared), ("", f"{shared} w x y z"))
 
 
 @law
@@ -215,18 +215,18 @@ def test_the_threshold_itself_is_near() -> None:
 def test_similarity_and_contradiction_do_not_depend_on_the_order(
     a: Statement, b: Statement
 ) -> None:
-    assert near(a, b) == near(b, a)
+    assert is_near(a, b) == is_near(b, a)
     assert contradicts(a, b) == contradicts(b, a)
 
 
 @law
 @given(statements)
 def test_a_statement_neither_contradicts_nor_revises_itself(a: Statement) -> None:
-    assert relation(a, a) in ("near", "")
-    assert relation(a, a) == ("near" if words_of(*a) else "")
+    assert find_relation(a, a) in ("near", "")
+    assert find_relation(a, a) == ("near" if split_words(*a) else "")
 
 
 @law
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_two_texts_have_a_relation(a: str, b: str) -> None:
-    assert relation(("", a), ("", b)) in ("contradicts", "revises", "near", "")
+    assert find_relation(("", a), ("", b)) in ("contradicts", "revises", "near", "")

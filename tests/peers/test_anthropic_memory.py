@@ -8,8 +8,7 @@ import weakref
 import pytest
 
 import recollect
-from recollect.frameworks.anthropic_memory import AsyncMemoryTool, MemoryTool
-from recollect.frameworks.files import MemoryFiles
+from recollect.frameworks.anthropic_memory import AsyncMemoryTool, MemoryFiles, MemoryTool
 from tests.peers.loading import loaded
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,13 @@ from skills_ref.validator import validate_metadata
 
 from recollect.errors import InvalidInput
 from recollect.procedures.skills import KnownError, Procedure, Section, from_skill_md, to_skill_md
-from recollect.text.frontmatter import Value, quoted, read, split, write
+from recollect.text.frontmatter import (
+    YamlValue,
+    quote_yaml,
+    read_frontmatter,
+    split_frontmatter,
+    write_frontmatter,
+)
 
 law = settings(deadline=None, max_examples=200)
 
@@ -61,7 +67,7 @@ def test_the_example_of_the_format_loads_as_it_is_and_comes_back() -> None:
     assert skill.exit_criteria[-1] == "No TypeScript errors"
     assert skill.sections == ()
     written = to_skill_md(skill)
-    assert split(written).body.lstrip("\n") == EXAMPLE
+    assert split_frontmatter(written).body.lstrip("\n") == EXAMPLE
     assert from_skill_md(written) == skill
 
 
@@ -219,10 +225,10 @@ def test_a_procedure_survives_being_written_and_read(procedure: Procedure) -> No
         st.from_regex(r"[A-Za-z_][\w.-]{0,8}", fullmatch=True).filter(str.isascii), values
     )
 )
-def test_frontmatter_survives_being_written_and_read(fields: dict[str, Value]) -> None:
-    lines, body = split(write(fields) + "\nbody")
+def test_frontmatter_survives_being_written_and_read(fields: dict[str, YamlValue]) -> None:
+    lines, body = split_frontmatter(write_frontmatter(fields) + "\nbody")
     assert lines is not None
-    assert read(lines) == fields
+    assert read_frontmatter(lines) == fields
     assert body == "body"
 
 
@@ -239,8 +245,8 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 @law
 @given(texts)
 def test_a_quoted_value_has_no_line_and_no_fence_in_it(value: str) -> None:
-    assert "\n" not in quoted(value)
-    assert "---" not in quoted(value)
+    assert "\n" not in quote_yaml(value)
+    assert "---" not in quote_yaml(value)
 
 
 # ---------------------------------------------------------------- refusals

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.providers.formats import from_wire, to_request, to_wire
-from recollect.text.messages import body_of, message_from_body, text_of
+from recollect.text.messages import body_from_message, message_from_body, searchable_text
 from recollect.types.records import Message, ToolCall
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="<["), max_size=30)
@@ -233,8 +233,8 @@ def test_whatever_comes_is_understood_or_refused_and_nothing_else(raw: Any, form
     for form in ("chat", "anthropic", "responses"):
         json.dumps(to_request(messages, form))
     for message in messages:
-        json.dumps(body_of(message))
-        text_of(message)
+        json.dumps(body_from_message(message))
+        searchable_text(message)
 
 
 @st.composite
@@ -275,7 +275,7 @@ def test_our_messages_survive_the_responses_format_call_by_call(messages: list[M
 @given(chat_lists() | anthropic_lists() | responses_lists())
 def test_the_stored_body_gives_the_same_message_back(records: list[dict[str, Any]]) -> None:
     for message in from_wire(records):
-        assert message_from_body(json.loads(json.dumps(body_of(message)))) == message
+        assert message_from_body(json.loads(json.dumps(body_from_message(message)))) == message
 
 
 @settings(deadline=None, max_examples=100)

@@ -244,13 +244,15 @@ def earlier(
 
         def index_all(tx: Tx) -> None:
             for seq, said in ((3, f"memory_recall query: {QUESTION}"), (4, ANSWER)):
-                entry = index_sql.Entry(
+                entry = index_sql.IndexEntry(
                     *("message", "claude-code.s-1", "tool", "session", "claude-code.s-1"),
                     *("active", "tool", seq, clock()),
                 )
-                index_sql.put(tx, entry, (said.lower(),))
+                index_sql.insert_entry(tx, entry, (said.lower(),))
             page = ("document", "memory://continuity", "continuity", "project", "", "active")
-            index_sql.put(tx, index_sql.Entry(*page, "user", 0, clock()), (RULE.lower(),))
+            index_sql.insert_entry(
+                tx, index_sql.IndexEntry(*page, "user", 0, clock()), (RULE.lower(),)
+            )
 
         mem.context.project_space.write(index_all)
     if url := environment.get("RECOLLECT_DATABASE"):

@@ -11,6 +11,7 @@ import recollect
 from recollect.index import sql as index_sql
 from recollect.index import steps as index_steps
 from recollect.memory import steps as memory_steps
+from recollect.memory import steps_revisions as memory_steps_revisions
 from recollect.storage.database import Tx
 from tests.conftest import Clock
 
@@ -26,7 +27,7 @@ def fill(mem: Mem, texts: Sequence[str], **fields: tuple[str, ...]) -> None:
     """Memories that are written in one go: learning each looks at its neighbours."""
     draft = memory_steps.Draft("a fact about the shop", **fields)  # type: ignore[arg-type]
     (row, *_) = memory_steps.prepare(draft, "user", mem.context.clock(), "m-0")
-    count = mem.context.project_space.read(lambda tx: index_sql.count(tx, "memory"))
+    count = mem.context.project_space.read(lambda tx: index_sql.count_records(tx, "memory"))
     rows = [
         row._replace(id=f"m-{place:07}", root=f"m-{place:07}", text=text, digest=str(place))  # type: ignore[arg-type]
         for place, text in enumerate(texts, count + 1)
@@ -35,8 +36,12 @@ def fill(mem: Mem, texts: Sequence[str], **fields: tuple[str, ...]) -> None:
 
     def work(tx: Tx) -> None:
         tx.insert("memories", columns, rows)
-        index_sql.put_all(
-            tx, [(memory_steps.entry_of(one), index_steps.words_of(one.text)) for one in rows]
+        index_sql.insert_entries(
+            tx,
+            [
+                (memory_steps_revisions.make_entry(one), index_steps.split_stems(one.text))
+                for one in rows
+            ],
         )
 
     mem.context.project_space.write(work)
@@ -130,7 +135,7 @@ def test_tags_and_scopes_follow_the_memory(mem: Mem) -> None:
     assert [hit.id for hit in mem.recall("deploy", tags=["a", "b"])] == [learned.id]
     mem.store.rebuild()
     assert [hit.id for hit in mem.recall("deploy", tags=["a", "b"])] == [learned.id]
-    mem.context.project_space.write(lambda tx: index_sql.remove(tx, "memory", learned.id))
+    mem.context.project_space.write(lambda tx: index_sql.remove_entry(tx, "memory", learned.id))
     left = mem.context.project_space.read(lambda tx: tx.one("SELECT count(*) FROM facets"))
     assert left == (0,)
 

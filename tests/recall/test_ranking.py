@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.recall import ranking
-from recollect.recall.ranking import Candidate, Question
+from recollect.recall.ranking import RankingCandidate, RankingQuestion
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
-ASKED = Question((3.0, 1.0), 20.0)
+ASKED = RankingQuestion((3.0, 1.0), 20.0)
 
 
-def candidate(entry: int, counts: tuple[int, ...] = (1, 1), **known: object) -> Candidate:
+def candidate(entry: int, counts: tuple[int, ...] = (1, 1), **known: object) -> RankingCandidate:
     """A message of its own session, an ordinary match; the lower its number, the newer it is."""
     held: dict[str, object] = {
         "length": 20,
@@ -24,11 +24,13 @@ def candidate(entry: int, counts: tuple[int, ...] = (1, 1), **known: object) -> 
         "seq": 9,
         "role": "assistant",
     }
-    return Candidate(entry, counts, **{**held, **known})  # type: ignore[arg-type]
+    return RankingCandidate(entry, counts, **{**held, **known})  # type: ignore[arg-type]
 
 
-def order(question: Question, candidates: list[Candidate]) -> list[int]:
-    scores = ranking.newest_first(question, candidates, ranking.scores(question, candidates))
+def order(question: RankingQuestion, candidates: list[RankingCandidate]) -> list[int]:
+    scores = ranking.lift_newest(
+        question, candidates, ranking.score_candidates(question, candidates)
+    )
     ranked = zip(scores, candidates, strict=True)
     best_first = sorted(ranked, key=lambda one: (-one[0], -one[1].at))
     return [item.entry for _, item in best_first]
@@ -63,7 +65,7 @@ def test_a_large_store_is_searched_by_meaning_only_if_words_do_not_suffice() -> 
     assert ranking.needs_meaning(ASKED, [telling], ranking.SMALL)
     assert not ranking.needs_meaning(ASKED, [common, telling], ranking.SMALL + 1)
     assert ranking.needs_meaning(ASKED, [common], ranking.SMALL + 1)
-    assert ranking.needs_meaning(Question((), 0.0), [], ranking.SMALL + 1)
+    assert ranking.needs_meaning(RankingQuestion((), 0.0), [], ranking.SMALL + 1)
 
 
 def test_an_answer_is_found_beside_its_question() -> None:
@@ -76,7 +78,7 @@ def test_an_answer_is_found_beside_its_question() -> None:
 def test_words_that_are_spread_over_a_few_messages_count_together() -> None:
     here = [candidate(1, (1, 0), session="s", seq=4), candidate(2, (0, 1), session="s", seq=7)]
     apart = [candidate(3, (1, 0), session="t", seq=4), candidate(4, (0, 1), session="t", seq=90)]
-    scores = ranking.scores(ASKED, here + apart)
+    scores = ranking.score_candidates(ASKED, here + apart)
     assert scores[0] > scores[2]
     assert scores[1] > scores[3]
 
@@ -97,7 +99,7 @@ def test_what_opens_a_session_comes_first() -> None:
     ],
 )
 def test_a_question_says_whose_words_it_asks_for(question: str, speaker: str) -> None:
-    assert ranking.speaker_of(question) == speaker
+    assert ranking.asked_speaker(question) == speaker
 
 
 def test_the_words_of_the_one_asked_for_come_first() -> None:
@@ -131,10 +133,10 @@ def test_a_newer_statement_about_something_else_does_not() -> None:
 
 
 def test_a_newer_statement_about_another_number_does_not() -> None:
-    asked = Question((4.0, 4.0, 3.0), 20.0)
+    asked = RankingQuestion((4.0, 4.0, 3.0), 20.0)
     seventh, ninth = candidate(1, (1, 1, 1), at=DAY), candidate(2, (1, 1, 0), at=90 * DAY)
     assert order(asked, [seventh, ninth]) == [2, 1]
-    numbered = asked._replace(names=ranking.names_among(["worker", "port", "w7"]))
+    numbered = asked._replace(names=ranking.find_names(["worker", "port", "w7"]))
     assert order(numbered, [seventh, ninth]) == [1, 2]
 
 
@@ -174,24 +176,29 @@ def test_a_text_that_was_said_again_stands_there_once_and_counts_as_new() -> Non
 def test_words_that_only_ask_are_not_searched_if_others_are_left(
     question: str, terms: list[str]
 ) -> None:
-    assert ranking.subject(question) == terms
+    assert ranking.subject_terms(question) == terms
 
 
 def test_a_rare_word_weighs_more_than_a_common_one() -> None:
-    rare, common = ranking.weight(1000, 2, 1.0), ranking.weight(1000, 500, 1.0)
+    rare, common = ranking.term_weight(1000, 2, 1.0), ranking.term_weight(1000, 500, 1.0)
     assert rare > common > 0
-    assert ranking.weight(1000, 2, 0.3) == pytest.approx(0.3 * rare)
-    assert ranking.weight(10, 99, 1.0) >= 0
+    assert ranking.term_weight(1000, 2, 0.3) == pytest.approx(0.3 * rare)
+    assert ranking.term_weight(10, 99, 1.0) >= 0
 
 
 def test_nothing_gives_nothing() -> None:
-    assert ranking.scores(ASKED, []) == []
-    assert ranking.scores(Question((), 0.0), [candidate(1, (), cosine=0.0, length=0)])[0] >= 0
+    assert ranking.score_candidates(ASKED, []) == []
+    assert (
+        ranking.score_candidates(
+            RankingQuestion((), 0.0), [candidate(1, (), cosine=0.0, length=0)]
+        )[0]
+        >= 0
+    )
 
 
 candidates = st.lists(
     st.builds(
-        Candidate,
+        RankingCandidate,
         entry=st.integers(1, 10**6),
         counts=st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)),
         length=st.integers(0, 5000),
@@ -207,7 +214,7 @@ candidates = st.lists(
     unique_by=lambda item: item.entry,
 )
 questions = st.builds(
-    Question,
+    RankingQuestion,
     weights=st.tuples(*[st.floats(0, 12)] * 3),
     average=st.floats(0, 500),
     speaker=st.sampled_from(["", "user", "assistant"]),
@@ -216,34 +223,38 @@ questions = st.builds(
 
 
 @given(questions, candidates)
-def test_a_score_is_bounded(question: Question, held: list[Candidate]) -> None:
-    assert all(0 <= score <= ranking.HIGHEST + 1e-9 for score in ranking.scores(question, held))
+def test_a_score_is_bounded(question: RankingQuestion, held: list[RankingCandidate]) -> None:
+    assert all(
+        0 <= score <= ranking.HIGHEST + 1e-9 for score in ranking.score_candidates(question, held)
+    )
 
 
 @given(questions, candidates, st.randoms(use_true_random=False))
 def test_a_score_does_not_depend_on_the_order_of_the_candidates(
-    question: Question, held: list[Candidate], rng: object
+    question: RankingQuestion, held: list[RankingCandidate], rng: object
 ) -> None:
     mixed = held[:]
     rng.shuffle(mixed)  # type: ignore[attr-defined]
-    one = dict(zip(held, ranking.scores(question, held), strict=True))
-    other = dict(zip(mixed, ranking.scores(question, mixed), strict=True))
+    one = dict(zip(held, ranking.score_candidates(question, held), strict=True))
+    other = dict(zip(mixed, ranking.score_candidates(question, mixed), strict=True))
     assert one == pytest.approx(other)
 
 
 @given(questions, candidates)
 def test_what_is_not_trusted_changes_nothing_for_what_is(
-    question: Question, held: list[Candidate]
+    question: RankingQuestion, held: list[RankingCandidate]
 ) -> None:
     trusted = [item for item in held if item.trusted]
-    among_all = dict(zip(held, ranking.scores(question, held), strict=True))
-    alone = dict(zip(trusted, ranking.scores(question, trusted), strict=True))
+    among_all = dict(zip(held, ranking.score_candidates(question, held), strict=True))
+    alone = dict(zip(trusted, ranking.score_candidates(question, trusted), strict=True))
     assert {item: among_all[item] for item in trusted} == alone
 
 
 @given(questions, candidates)
-def test_a_question_gets_the_same_answer_twice(question: Question, held: list[Candidate]) -> None:
-    assert ranking.scores(question, held) == ranking.scores(question, held)
+def test_a_question_gets_the_same_answer_twice(
+    question: RankingQuestion, held: list[RankingCandidate]
+) -> None:
+    assert ranking.score_candidates(question, held) == ranking.score_candidates(question, held)
 
 
 def test_a_message_that_only_asks_the_question_steps_back_and_is_not_the_newer() -> None:
@@ -264,4 +275,4 @@ def test_a_message_that_only_asks_the_question_steps_back_and_is_not_the_newer()
     ],
 )
 def test_what_is_put_as_a_question(question: str, stems: set[str]) -> None:
-    assert ranking.asked_in(question) == stems
+    assert ranking.question_stems(question) == stems

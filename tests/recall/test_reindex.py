@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import recollect
 from recollect.index import sql_vectors as index_sql_vectors
-from recollect.index import steps_vectors as index_steps_vectors
+from recollect.index import steps as index_steps
 from recollect.interfaces.screens import memories, results, sessions, work
 from recollect.operation_table import OPERATIONS
 
@@ -51,7 +51,10 @@ def test_a_vector_that_was_made_again_stands_in_its_block_once(mem: recollect.Re
         mem.store.rebuild()
     with mem:
         held = mem.context.project_space.read(
-            lambda tx: (index_sql_vectors.blocks(tx), index_steps_vectors.coverage(tx).embedded)
+            lambda tx: (
+                index_sql_vectors.list_blocks(tx),
+                index_steps.measure_coverage(tx).embedded,
+            )
         )
     blocks, made = held
     places = [entry for block in blocks for entry in block.entries]
@@ -60,7 +63,7 @@ def test_a_vector_that_was_made_again_stands_in_its_block_once(mem: recollect.Re
 
 
 def test_every_command_can_be_shown_to_a_person() -> None:
-    known = {*results._SHOWN, *memories.SHOWN, *sessions.SHOWN, *work.SHOWN}
+    known = {*results._OWN_SCREENS, *memories.SCREENS, *sessions.SCREENS, *work.SCREENS}
     assert set(OPERATIONS) <= known
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import recollect
-from recollect.recall import replaced
-from recollect.recall.replaced import Said
+from recollect.recall import outdated
+from recollect.recall.outdated import DatedText
 from tests.conftest import Clock
 
 Mem = recollect.Recollect
@@ -89,7 +89,7 @@ def test_what_the_user_pasted_is_not_theirs(mem: Mem, clock: Clock) -> None:
 
 
 def test_two_memories_are_left_to_what_is_known_of_them() -> None:
-    texts = [Said("The port is 80", 1, True), Said("The port is 81", 2, True)]
-    assert replaced.replaced(texts, {"port"}) == {}
-    assert replaced.replaced([texts[0], texts[1]._replace(settled=False)], {"port"}) == {0: 1}
-    assert replaced.replaced([texts[0], texts[1]._replace(settled=False)], {"redis"}) == {}
+    texts = [DatedText("The port is 80", 1, True), DatedText("The port is 81", 2, True)]
+    assert outdated.find_outdated(texts, {"port"}) == {}
+    assert outdated.find_outdated([texts[0], texts[1]._replace(settled=False)], {"port"}) == {0: 1}
+    assert outdated.find_outdated([texts[0], texts[1]._replace(settled=False)], {"redis"}) == {}

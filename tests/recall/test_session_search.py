@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import recollect
-from recollect.recall.session_scoring import score_seed
-from recollect.text.messages import text_of
+from recollect.recall.steps_session_search import score_message
+from recollect.text.messages import searchable_text
 from tests.conftest import Clock
 from tests.window.test_windows import talk
 
@@ -25,7 +25,7 @@ def test_text_that_was_trimmed_five_times_ago_is_found(mem: Mem, mode: str) -> N
         if trims >= 6:
             break
     assert trims >= 6
-    prompt = " ".join(text_of(m) for m in mem.prepare("s-1", 5_000).messages[1:])
+    prompt = " ".join(searchable_text(m) for m in mem.prepare("s-1", 5_000).messages[1:])
     assert "heron protocol" not in prompt
     [found, *_] = mem.sessions.search("heron protocol nonce", mode=mode)
     assert found.address == "memory://session/s-1/messages/1-1"
@@ -80,10 +80,10 @@ def test_the_plain_mode_is_the_same_as_reading_everything(
         asked = " ".join(query)
         said = {word for word in query if word != "the"} or {"the"}
         every = [
-            score_seed(asked, whole, session.name)
+            score_message(asked, whole, session.name)
             for session in mem.sessions.list()
             for stored in mem.sessions.show(session.id).messages
-            if said & set((whole := text_of(stored.message)).split())
+            if said & set((whole := searchable_text(stored.message)).split())
         ]
         found = mem.sessions.search(asked, max_results=50, mode="plain")
     assert [item.score for item in found] == sorted(every, reverse=True)

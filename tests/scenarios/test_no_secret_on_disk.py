@@ -27,7 +27,7 @@ from recollect.frameworks.anthropic_memory import MemoryTool
 from recollect.frameworks.claude_sessions import MemorySessionStore
 from recollect.frameworks.langgraph_store import MemoryStore
 from recollect.frameworks.openai_session import MemorySession
-from recollect.interfaces import schema
+from recollect.interfaces import commands
 from recollect.operation_table import OPERATIONS
 from tests.scenarios.poison import WRITERS
 
@@ -98,7 +98,7 @@ def ways(secret: str) -> tuple[Callable[[str], str], ...]:
 # ------------------------------------------------------------------------------------- hooks
 
 
-@pytest.mark.parametrize("host", registry.HOOKED)
+@pytest.mark.parametrize("host", registry.AGENTS_WITH_HOOKS)
 def test_no_field_of_a_hooks_payload(
     mem: recollect.Recollect, project: Path, tmp_path: Path, planted: Planted, host: str
 ) -> None:
@@ -107,7 +107,7 @@ def test_no_field_of_a_hooks_payload(
     payloads = {item["hook_event_name"]: item for item in map(json.loads, lines)}
     if host not in HOOKS:
         every = {name: text for item in payloads.values() for name, text in item.items()}
-        names = getattr(registry.hooks(host), "EVENTS", EVENT_NAMES)
+        names = getattr(registry.load_hooks(host), "EVENTS", EVENT_NAMES)
         payloads = {name: {**every, "hook_event_name": name} for name in names}
         payloads |= {f"{name} of a person": _spoken(item) for name, item in payloads.items()}
     edit = {"file_path": str(project / "src" / "a.py")}
@@ -121,7 +121,7 @@ def test_no_field_of_a_hooks_payload(
             for number, way in enumerate(ways(token(name, planted))):
                 new = {**payload, "session_id": f"s{len(planted)}-{number}"}
                 answer_event(
-                    mem.context, registry.hooks(host).parse(with_text(new, place, way), {})
+                    mem.context, registry.load_hooks(host).parse(with_text(new, place, way), {})
                 )
     assert not (found := leaked(tmp_path, planted)), "\n".join(found)
     catch_up(mem.context)
@@ -139,7 +139,7 @@ def test_a_session_whose_id_holds_a_secret_is_the_same_to_a_hook_and_in_its_tran
     mem: recollect.Recollect, tmp_path: Path, planted: Planted
 ) -> None:
     given = {"session_id": token("id", planted), "hook_event_name": "UserPromptSubmit"}
-    heard = registry.hooks("claude-code").parse(given, {}).session
+    heard = registry.load_hooks("claude-code").parse(given, {}).session
     record = {"type": "user", "uuid": "u1", "sessionId": given["session_id"]}
     path = tmp_path / "transcript.jsonl"
     path.write_text(json.dumps({**record, "message": {"role": "user", "content": "hello"}}) + "\n")
@@ -221,7 +221,7 @@ def test_no_argument_of_an_operation(
     monkeypatch.chdir(folder)
     calls = _calls(mem, folder)
     for words in OPERATIONS:
-        operation = schema.operation(words)
+        operation = commands.load_command(words)
         for parameter in operation.parameters:
             if words in NOT_KEPT or parameter.type not in ("str", "list", "json"):
                 continue
@@ -240,7 +240,7 @@ def test_no_argument_of_an_operation(
 
 def _calls(
     memory: recollect.Recollect, folder: Path
-) -> Callable[[schema.Operation], Iterator[dict[str, Any]]]:
+) -> Callable[[commands.Command], Iterator[dict[str, Any]]]:
     """What each operation takes, besides what is planted: there is one of everything."""
     learned = memory.learn("The build uses make", subject="build").id
     other = memory.learn("The tests use pytest", subject="tests").id
@@ -286,7 +286,7 @@ def _calls(
         ],
     }
 
-    def calls(operation: schema.Operation) -> Iterator[dict[str, Any]]:
+    def calls(operation: commands.Command) -> Iterator[dict[str, Any]]:
         required = [item.name for item in operation.parameters if item.required]
         given = {name: fitting.get(name, "some words") for name in required}
         for more in special.get(operation.words, [{}]):
@@ -295,7 +295,7 @@ def _calls(
     return calls
 
 
-def _values(parameter: schema.Parameter, secret: str, folder: Path) -> Iterator[Any]:
+def _values(parameter: commands.Parameter, secret: str, folder: Path) -> Iterator[Any]:
     """The token in all ways that a parameter takes."""
     if parameter.type == "json":
         for path in sorted(FORMATS.glob("*.json")):

@@ -32,7 +32,7 @@ def assert_harmless(memory: recollect.Recollect) -> None:
     bound = [item for item in memory.list() if item.kind in BINDING and item.status == "active"]
     assert bound == []
     assert memory.captures.list() == ()
-    for host in registry.HOOKED:
+    for host in registry.AGENTS_WITH_HOOKS:
         for name, more in (
             ("session_start", {}),
             ("session_start", {"source": "compact"}),
@@ -45,7 +45,7 @@ def assert_harmless(memory: recollect.Recollect) -> None:
 
 
 def test_every_agent_has_its_own_poisoned_transcript() -> None:
-    assert set(WRITERS) == set(registry.HOSTS)
+    assert set(WRITERS) == set(registry.AGENT_NAMES)
 
 
 @pytest.mark.parametrize("host", WRITERS)
@@ -53,7 +53,7 @@ def test_a_poisoned_transcript_stays_data(
     mem: recollect.Recollect, tmp_path: Path, host: str
 ) -> None:
     path = WRITERS[host](tmp_path)
-    assert registry.sniff(str(path)) == host
+    assert registry.detect_transcript(str(path)) == host
     done = mem.import_transcripts(str(path))
     assert (done.captured, done.transcripts[0].error) == ((), "")
     assert done.messages >= 3

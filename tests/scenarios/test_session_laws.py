@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.archive import steps as archive_steps
-from recollect.archive.operations import new_session
-from recollect.text.messages import Numbered, said
+from recollect.archive.operations import build_session
+from recollect.text.messages import NumberedMessage, plain_text
 from recollect.types.records import Message
 from tests.builders.sessions import sessions
 from tests.window.test_trim import orphans
@@ -30,7 +30,7 @@ def store() -> Iterator[Mem]:
 def keep(mem: Mem, session: str, messages: Sequence[Message]) -> None:
     """Record many messages in one transaction."""
     ready = [archive_steps.prepare(archive_steps.Incoming(message), 1) for message in messages]
-    new = new_session(mem.context, session)
+    new = build_session(mem.context, session)
     mem.context.project_space.write(lambda tx: archive_steps.record(tx, new, ready, 1))
 
 
@@ -43,7 +43,7 @@ def always_kept(messages: Sequence[Message]) -> bool:
 @settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 @given(session=sessions(), context=st.integers(700, 12_000))
 def test_every_law_holds_for_a_thousand_sessions(
-    store: Mem, part: int, session: list[Numbered], context: int
+    store: Mem, part: int, session: list[NumberedMessage], context: int
 ) -> None:
     """Four parts of 250, so that they can run side by side."""
     at = next(numbers)
@@ -58,7 +58,7 @@ def test_every_law_holds_for_a_thousand_sessions(
     assert first.messages[0] == Message("system", "Be careful.")
     assert orphans(first.messages) == set()
     if newest:
-        assert said(newest[-1]) in [said(message) for message in first.messages]
+        assert plain_text(newest[-1]) in [plain_text(message) for message in first.messages]
 
     # Again, nothing changes; after another message, only the end does.
     again = store.prepare(id, context, system="Be careful.")
@@ -77,7 +77,7 @@ def test_every_law_holds_for_a_thousand_sessions(
         assert less.tokens < kept.tokens
         assert orphans(less.messages) == set()
         if newest:
-            assert said(newest[-1]) in [said(message) for message in less.messages]
+            assert plain_text(newest[-1]) in [plain_text(message) for message in less.messages]
         kept = less
 
     # The summary says where the rest is, and that is where it is; the archive is whole.

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.secrets.redaction import MAX_DEPTH, safe, scrub, scrub_json
-from recollect.secrets.search import spans
+from recollect.secrets.redaction import MAX_DEPTH, redact, redact_and_report, redact_json
+from recollect.secrets.search import find_secrets
 from tests.builders.secret_samples import (
     ALNUM,
     BREAKS,
@@ -28,7 +28,7 @@ from tests.builders.secret_samples import (
 
 def test_json_is_compact_keeps_its_order_and_its_letters() -> None:
     value = {"b": [1, 2.5, None, True, {"ü": "é"}], "a": ("x", "y")}
-    assert scrub_json(value) == ('{"b":[1,2.5,null,true,{"ü":"é"}],"a":["x","y"]}', ())
+    assert redact_json(value) == ('{"b":[1,2.5,null,true,{"ü":"é"}],"a":["x","y"]}', ())
 
 
 def test_json_is_scrubbed_in_keys_values_and_under_telling_names() -> None:
@@ -43,7 +43,7 @@ def test_json_is_scrubbed_in_keys_values_and_under_telling_names() -> None:
         "total_tokens": 12345678,
         "token_type": "bearer",
     }
-    clean = scrub_json(value)
+    clean = redact_json(value)
     assert json.loads(clean.text) == {
         "[REDACTED:github-token]": 1,
         "text": "use [REDACTED:github-token] now",
@@ -81,14 +81,14 @@ def test_what_goes_on_in_the_next_block_is_taken_out(
     given: tuple[str, ...], kept: tuple[str, ...]
 ) -> None:
     value = {"content": blocks(*given)}
-    clean = scrub_json(value)
+    clean = redact_json(value)
     assert json.loads(clean.text) == {"content": blocks(*kept)}
     assert clean.found == (("npm-token",) if "npm" in kept[0] else ())
 
 
 def test_two_secret_keys_of_an_object_stay_two() -> None:
     value = {"gh" + "p_" + fake(ALNUM, 36, seed): seed for seed in range(3)}
-    clean = json.loads(scrub_json(value).text)
+    clean = json.loads(redact_json(value).text)
     assert list(clean.values()) == [0, 1, 2]
 
 
@@ -108,16 +108,16 @@ def test_two_secret_keys_of_an_object_stay_two() -> None:
 )
 def test_what_json_cannot_say_is_refused(value: object) -> None:
     with pytest.raises(InvalidInput):
-        scrub_json(value)
+        redact_json(value)
 
 
 def test_json_nested_without_end_is_refused() -> None:
     value: list[object] = []
     for _ in range(MAX_DEPTH - 1):
         value = [value]
-    assert scrub_json(value).text == "[" * MAX_DEPTH + "]" * MAX_DEPTH
+    assert redact_json(value).text == "[" * MAX_DEPTH + "]" * MAX_DEPTH
     with pytest.raises(InvalidInput):
-        scrub_json([value])
+        redact_json([value])
 
 
 # ---------------------------------------------------------------------------------------------
@@ -169,14 +169,14 @@ JSON_VALUES = st.recursive(
 @given(RISKY_TEXT)
 @settings(max_examples=400, deadline=None)
 def test_scrubbing_twice_changes_nothing(text: str) -> None:
-    once = scrub(text)
-    assert scrub(once.text) == (once.text, ())
+    once = redact_and_report(text)
+    assert redact_and_report(once.text) == (once.text, ())
 
 
 @given(RISKY_TEXT)
 @settings(max_examples=200, deadline=None)
 def test_scrubbed_text_is_utf8_without_null(text: str) -> None:
-    clean = safe(text)
+    clean = redact(text)
     assert "\0" not in clean
     assert clean.encode().decode() == clean
 
@@ -184,13 +184,13 @@ def test_scrubbed_text_is_utf8_without_null(text: str) -> None:
 @given(ANY_TEXT, st.sampled_from(sorted(TOKENS)), ANY_TEXT)
 @settings(max_examples=200, deadline=None)
 def test_a_token_between_spaces_never_survives(before: str, kind: str, after: str) -> None:
-    assert TOKENS[kind] not in safe(f"{before} {TOKENS[kind]} {after}")
+    assert TOKENS[kind] not in redact(f"{before} {TOKENS[kind]} {after}")
 
 
 @given(JSON_VALUES)
 @settings(max_examples=300, deadline=None)
 def test_json_without_secrets_comes_back_as_it_was(value: object) -> None:
-    clean = scrub_json(value)
+    clean = redact_json(value)
     clean.text.encode()
     assert "\0" not in clean.text
     if not clean.found and "[PRIVATE]" not in clean.text:
@@ -200,8 +200,8 @@ def test_json_without_secrets_comes_back_as_it_was(value: object) -> None:
 @given(st.dictionaries(FRAGMENTS, FRAGMENTS | JSON_VALUES, max_size=5))
 @settings(max_examples=200, deadline=None)
 def test_scrubbing_json_twice_changes_nothing(value: dict[str, object]) -> None:
-    once = scrub_json(value)
-    assert scrub_json(json.loads(once.text)) == (once.text, ())
+    once = redact_json(value)
+    assert redact_json(json.loads(once.text)) == (once.text, ())
 
 
 def _joined(value: object) -> object:
@@ -213,7 +213,7 @@ def _joined(value: object) -> object:
 @settings(max_examples=300, deadline=None)
 def test_json_text_is_still_json_when_it_was_scrubbed_as_text(pairs: list[tuple[str, str]]) -> None:
     text = json.dumps({name: value for name, value in pairs if "private" not in value})
-    json.loads(scrub(text).text)
+    json.loads(redact_and_report(text).text)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -257,15 +257,15 @@ HOSTILE = {
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
 def test_a_megabyte_of_hostile_text_takes_a_bounded_effort(piece: str) -> None:
     text = (piece * (MEGABYTE // len(piece) + 1))[:MEGABYTE]
-    once = safe(text)
+    once = redact(text)
     assert len(once) <= 4 * MEGABYTE
 
 
 def test_a_megabyte_of_base64_on_one_line_is_left_as_it_is() -> None:
     text = base64.b64encode(random.Random(7).randbytes(MEGABYTE * 3 // 4)).decode()
-    assert safe(text) == text
+    assert redact(text) == text
 
 
 @given(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=15))
 def test_a_short_text_of_letters_and_digits_holds_no_secret(text: str) -> None:
-    assert not text.isalnum() or spans(text) == []
+    assert not text.isalnum() or find_secrets(text) == []

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.session_names import session_id
+from recollect.agents.session_names import make_session_id
 from recollect.errors import Refused
-from recollect.secrets.names import checked_name, checked_path, holds_secret, known_as
+from recollect.secrets.redaction import check_name, check_path, holds_secret, redact_name
 from tests.builders.secret_samples import HEX, TOKENS, fake, uuid
 
 AMBIGUOUS = ("mailgun", "openai-legacy")
@@ -25,7 +25,7 @@ def test_a_token_in_a_name_is_found(kind: str, front: str) -> None:
 @pytest.mark.parametrize("front", ["k", "9", "notes"])
 def test_a_token_is_found_behind_letters_too(kind: str, front: str) -> None:
     assert holds_secret(front + TOKENS[kind])
-    assert TOKENS[kind] not in session_id("codex", front + TOKENS[kind])
+    assert TOKENS[kind] not in make_session_id("codex", front + TOKENS[kind])
 
 
 @pytest.mark.parametrize(
@@ -48,25 +48,25 @@ def test_a_token_is_found_behind_letters_too(kind: str, front: str) -> None:
     ],
 )
 def test_an_ordinary_name_stays_as_it_is(name: str) -> None:
-    assert checked_name(name, "name") == known_as(name) == name
+    assert check_name(name, "name") == redact_name(name) == name
 
 
 def test_parts_of_an_address_are_looked_at_one_by_one() -> None:
     address = "memory://task/webhooks/reports/implementation-of-0auth2.md"
-    assert checked_path(address, "name") == address
+    assert check_path(address, "name") == address
     with pytest.raises(Refused, match="holds a secret"):
-        checked_path(f"memory://task/x/{TOKENS['gitlab']}.md", "name")
+        check_path(f"memory://task/x/{TOKENS['gitlab']}.md", "name")
 
 
 def test_a_refusal_does_not_repeat_the_secret() -> None:
     for front in ("", "x"):
         with pytest.raises(Refused, match="this key holds a secret") as refusal:
-            checked_name(front + TOKENS["github-classic"], "key")
+            check_name(front + TOKENS["github-classic"], "key")
         assert TOKENS["github-classic"] not in str(refusal.value)
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_names_of_sessions_are_safe_and_tell_sessions_apart(one: str, other: str) -> None:
-    first, second = session_id("codex", one), session_id("codex", other)
+    first, second = make_session_id("codex", one), make_session_id("codex", other)
     assert not holds_secret(first)
     assert (first == second) == (one == other)

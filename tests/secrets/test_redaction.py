@@ -8,7 +8,7 @@ import string
 
 import pytest
 
-from recollect.secrets.redaction import safe, scrub
+from recollect.secrets.redaction import redact, redact_and_report
 from tests.builders.secret_samples import (
     ALNUM,
     BASE32,
@@ -25,7 +25,7 @@ from tests.builders.secret_samples import (
 @pytest.mark.parametrize("context", CONTEXTS.values(), ids=CONTEXTS)
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
 def test_a_token_is_taken_out_and_the_text_around_it_stays(token: str, context: str) -> None:
-    clean = scrub(context.format(token))
+    clean = redact_and_report(context.format(token))
     before, after = context.format("\0").split("\0")
     assert clean.text.startswith(before + "[REDACTED:")
     assert clean.text.endswith("]" + after)
@@ -38,7 +38,7 @@ def test_a_token_is_taken_out_and_the_text_around_it_stays(token: str, context: 
 def test_a_token_broken_in_the_middle_is_taken_out(kind: str, mark: str) -> None:
     token = TOKENS[kind]
     first, last = token[:20], token[20:]
-    clean = scrub(f"take {first}{mark}{last} and go")
+    clean = redact_and_report(f"take {first}{mark}{last} and go")
     assert clean.text == f"take [REDACTED:{clean.found[0]}] and go"
 
 
@@ -46,7 +46,7 @@ def test_a_token_broken_in_the_middle_is_taken_out(kind: str, mark: str) -> None
 def test_a_token_is_taken_out_when_unseen_characters_stand_between_all_of_its_own(
     mark: str,
 ) -> None:
-    clean = scrub(f"use {mark.join(TOKENS['github-classic'])} now")
+    clean = redact_and_report(f"use {mark.join(TOKENS['github-classic'])} now")
     assert clean == ("use [REDACTED:github-token] now", ("github-token",))
 
 
@@ -54,34 +54,34 @@ def test_a_token_is_taken_out_when_unseen_characters_stand_between_all_of_its_ow
 def test_a_key_id_of_capitals_alone_is_taken_out(prefix: str) -> None:
     for seed in range(200):
         key = prefix + fake(BASE32, 16, seed)
-        assert scrub(f"use {key} now").text == "use [REDACTED:aws-key] now"
+        assert redact_and_report(f"use {key} now").text == "use [REDACTED:aws-key] now"
     letters = prefix + fake(string.ascii_uppercase, 16)
-    assert scrub(f"use {letters} now").text == "use [REDACTED:aws-key] now"
+    assert redact_and_report(f"use {letters} now").text == "use [REDACTED:aws-key] now"
 
 
 def test_the_mark_of_a_redaction_is_not_redacted() -> None:
-    clean = scrub(f"https://{TOKENS['github-classic']}@github.com/x")
+    clean = redact_and_report(f"https://{TOKENS['github-classic']}@github.com/x")
     assert clean == ("https://[REDACTED:github-token]@github.com/x", ("github-token",))
 
 
 @pytest.mark.parametrize("place", [2, 4, 7, 16, 30])
 def test_a_backtick_hides_no_token_wherever_it_stands(place: int) -> None:
     token = TOKENS["github-classic"]
-    clean = scrub(f"it is {token[:place]}`{token[place:]} ok")
+    clean = redact_and_report(f"it is {token[:place]}`{token[place:]} ok")
     assert token[place + 1 :] not in clean.text
     assert token[:place][4:] == "" or token[:place] not in clean.text
 
 
 def test_tokens_on_lines_of_their_own_are_told_apart() -> None:
     tokens = [TOKENS["github-classic"], TOKENS["npm"], TOKENS["stripe"], TOKENS["aws-key"]]
-    clean = scrub("\n".join(tokens) + "\nexport DONE")
+    clean = redact_and_report("\n".join(tokens) + "\nexport DONE")
     assert clean.found == ("github-token", "npm-token", "stripe-key", "aws-key")
     assert clean.text.endswith("\nexport DONE")
 
 
 @pytest.mark.parametrize(("context", "value"), NAMED)
 def test_a_value_in_a_telling_place_is_taken_out_and_nothing_else(context: str, value: str) -> None:
-    clean = scrub(context.format(value))
+    clean = redact_and_report(context.format(value))
     before, after = context.format("\0").split("\0")
     assert clean.text == f"{before}[REDACTED:{clean.found[0]}]{after}"
 
@@ -149,17 +149,19 @@ def test_a_value_in_a_telling_place_is_taken_out_and_nothing_else(context: str, 
     ],
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
-    assert scrub(text) == (text, ())
+    assert redact_and_report(text) == (text, ())
 
 
 @pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "])
 def test_a_private_key_goes_whole(kind: str) -> None:
-    clean = scrub(f"before\n{key_block(kind)}\nafter")
+    clean = redact_and_report(f"before\n{key_block(kind)}\nafter")
     assert clean == ("before\n[REDACTED:private-key]\nafter", ("private-key",))
 
 
 def test_a_private_key_goes_whole_when_its_end_is_missing() -> None:
-    clean = scrub(f"before\n{key_block(end=False)}\n\nThis is what I found in the file.")
+    clean = redact_and_report(
+        f"before\n{key_block(end=False)}\n\nThis is what I found in the file."
+    )
     assert clean.text.startswith("before\n[REDACTED:private-key]")
     assert clean.text.endswith("\n\nThis is what I found in the file.")
     assert fake(ALNUM + "+/", 64, 11) not in clean.text
@@ -174,7 +176,7 @@ def test_a_private_key_goes_whole_however_it_is_dressed(dress: str) -> None:
         "numbered": "\n".join(f"{n:6}→{line}" for n, line in enumerate(block.splitlines())),
         "base64": "client-key-data: " + base64.b64encode(block.encode()).decode(),
     }[dress]
-    clean = scrub(dressed)
+    clean = redact_and_report(dressed)
     assert clean.found == ("private-key",)
     assert not any(line in clean.text for line in block.splitlines()[1:])
 
@@ -184,19 +186,19 @@ def test_the_data_of_a_kubernetes_secret_is_taken_out() -> None:
         "kind: Secret\nmetadata:\n  name: shop-db\ndata:\n  user: {}\n  other: {}\ntype: Opaque"
     )
     values = [base64.b64encode(word).decode() for word in (b"shopkeeper", b"open sesame")]
-    clean = scrub(manifest.format(*values))
+    clean = redact_and_report(manifest.format(*values))
     assert clean.text == manifest.format(*["[REDACTED:kubernetes-secret]"] * 2)
 
 
 def test_a_url_keeps_scheme_user_and_host() -> None:
-    clean = scrub(f"postgres://shop:{WORD}@db.example.com:5432/shop?sslmode=require")
+    clean = redact_and_report(f"postgres://shop:{WORD}@db.example.com:5432/shop?sslmode=require")
     assert clean.text == (
         "postgres://shop:[REDACTED:url-password]@db.example.com:5432/shop?sslmode=require"
     )
 
 
 def test_what_was_found_is_told_in_the_order_of_the_text() -> None:
-    clean = scrub(f"password: {WORD}\n{key_block()}\n{TOKENS['github-classic']}")
+    clean = redact_and_report(f"password: {WORD}\n{key_block()}\n{TOKENS['github-classic']}")
     assert clean.found == ("password", "private-key", "github-token")
 
 
@@ -216,10 +218,10 @@ def test_what_was_found_is_told_in_the_order_of_the_text() -> None:
     ],
 )
 def test_a_private_span_is_never_kept(text: str, kept: str) -> None:
-    assert scrub(text) == (kept, ())
+    assert redact_and_report(text) == (kept, ())
 
 
 def test_plain_text_can_be_stored_by_both_engines() -> None:
-    assert safe("a\0b") == "a␀b"
-    assert safe("a\ud800b\udc00") == "a\ufffdb\ufffd"
-    assert safe("\ud83d\ude00") == "😀"
+    assert redact("a\0b") == "a␀b"
+    assert redact("a\ud800b\udc00") == "a\ufffdb\ufffd"
+    assert redact("\ud83d\ude00") == "😀"

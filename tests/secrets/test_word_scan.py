@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.secrets import formats, word_scan
-from recollect.secrets.search import spans
+from recollect.secrets.search import find_secrets
 from recollect.text import terms
 from tests.builders.secret_samples import ALNUM, TOKENS, fake
 
@@ -20,7 +20,7 @@ law = settings(deadline=None, max_examples=300)
 pieces = st.one_of(
     st.sampled_from(sorted(word_scan.HINTS)),
     st.sampled_from([*TOKENS.values()]),
-    st.sampled_from([prefix for prefix, _, _ in formats.prefixes()]),
+    st.sampled_from([prefix for prefix, _, _ in formats.token_prefixes()]),
     st.sampled_from(['password="hunter42x"', "api$key_value='aB3dE5fG7hJ9kL1mN3'", "max$token"]),
     st.sampled_from(["token$x_login=aB3dE5fG7hJ9kL1mN3", "public_", "sonar", "login", "1//0"]),
     st.sampled_from(["AbCdEfGhIj1234567890KlMnOpQrStUvWxYz", "A", "0", "//", "kind: Secret", "--"]),
@@ -40,12 +40,12 @@ def _cold_again() -> Iterator[None]:
 
 def closely(text: str) -> list[tuple[int, int, str]]:
     word_scan._left = 10**9
-    return spans(text)
+    return find_secrets(text)
 
 
 def after_a_glance(text: str) -> list[tuple[int, int, str]]:
     word_scan._left = 0
-    return spans(text)
+    return find_secrets(text)
 
 
 @law
@@ -59,7 +59,7 @@ def test_what_a_close_look_finds_is_found_after_a_glance(text: str) -> None:
 @law
 @given(st.lists(pieces, max_size=8).map("".join))
 def test_the_stems_of_a_glance_are_those_of_the_index(text: str) -> None:
-    assert word_scan.look(text).stems == terms.spaced_stems(text)
+    assert word_scan.look(text).stems == terms.stem_text(text)
 
 
 @law
@@ -143,9 +143,9 @@ def test_texts_that_are_remembered_stay_few() -> None:
 
 
 def test_every_prefix_is_found_at_the_beginning_of_a_word() -> None:
-    for prefix, type_, body in formats.prefixes():
+    for prefix, type_, body in formats.token_prefixes():
         for run in (prefix + "x" * 20, f"a-{prefix}{'1' * 20}", f"say\\n{prefix}{'f' * 20}"):
-            assert (prefix, type_, body) in formats.prefixes_in(run), prefix
+            assert (prefix, type_, body) in formats.find_prefixes(run), prefix
 
 
 @law
@@ -154,14 +154,14 @@ def test_no_prefix_that_begins_a_word_is_overlooked(parts: list[str]) -> None:
     runs = "".join(parts)
     begun = [
         prefix
-        for prefix in formats.prefixes()
+        for prefix in formats.token_prefixes()
         if re.search(rf"(?a)(?:(?<![^\W_])|(?<=\\[nrt])){re.escape(prefix[0])}", runs)
     ]
-    assert set(begun) <= set(formats.prefixes_in(runs))
+    assert set(begun) <= set(formats.find_prefixes(runs))
 
 
 @law
-@given(st.from_regex(formats.ids(), fullmatch=True))
+@given(st.from_regex(formats.id_pattern(), fullmatch=True))
 def test_what_is_passed_over_as_an_id_holds_no_secret(text: str) -> None:
     assert closely(text) == []
 
@@ -170,7 +170,7 @@ def test_what_is_passed_over_as_an_id_holds_no_secret(text: str) -> None:
 def test_a_token_is_no_id_whatever_stands_before_it(token: str) -> None:
     uuid = "019ed836-b1da-78f1-8a0c-e598363d10f4"
     for id in (token, f"call_{token}", f"{uuid}/{token}", f"codex.{uuid}:call:call_{token}"):
-        assert not formats.ids().fullmatch(id) or not closely(id)
+        assert not formats.id_pattern().fullmatch(id) or not closely(id)
 
 
 @pytest.mark.parametrize("unit", ["pass", "pass_", "secret.", "key-a_", "a_token1_"])

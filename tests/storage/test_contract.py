@@ -13,6 +13,7 @@ from recollect.documents import sql as documents_sql
 from recollect.errors import Conflict, RecollectError
 from recollect.index import sql as index_sql
 from recollect.memory import sql as memory_sql
+from recollect.memory import sql_upkeep as memory_sql_upkeep
 from recollect.storage import sql as storage_sql
 from recollect.storage.database import Database, Tx
 from recollect.types.records import FOREVER, SafeText
@@ -49,23 +50,23 @@ def a_memory(id: str = "m-1", **changes: Any) -> memory_sql.MemoryRow:
     return row._replace(**changes)
 
 
-def an_entry(ref: str, **changes: Any) -> index_sql.Entry:
-    entry = index_sql.Entry("memory", ref, "fact", "project", "", "active", "user", 0, 1)
+def an_entry(ref: str, **changes: Any) -> index_sql.IndexEntry:
+    entry = index_sql.IndexEntry("memory", ref, "fact", "project", "", "active", "user", 0, 1)
     return entry._replace(**changes)
 
 
 def put(tx: Tx, ref: str, stems: str, **changes: Any) -> None:
-    index_sql.put(tx, an_entry(ref, **changes), [stems])
+    index_sql.insert_entry(tx, an_entry(ref, **changes), [stems])
 
 
 def refs(tx: Tx, *terms: str, limit: int = 10, **filters: Any) -> list[str]:
-    return [found.ref for found in index_sql.candidates(tx, terms, limit, filters)]
+    return [found.ref for found in index_sql.find_candidates(tx, terms, limit, filters)]
 
 
 def test_messages_come_back_in_order_and_as_they_were_written(new_database: Open) -> None:
     def work(tx: Tx) -> None:
         archive_sql.create(tx, a_session(), 5)
-        assert archive_sql.hold(tx, "s-1") == (1, "")
+        assert archive_sql.lock_session(tx, "s-1") == (1, "")
         archive_sql.insert_messages(tx, [a_message(1), a_message(2, "k"), a_message(3)])
         archive_sql.advance(tx, "s-1", 4, "h3", 9)
 
@@ -128,9 +129,9 @@ def test_one_open_memory_for_a_text_and_as_many_closed_ones_as_it_takes(new_data
     assert database.write(
         lambda tx: memory_sql.insert(tx, a_memory("m-3", root="m-1", revision=2, **same))
     )
-    versions = database.read(lambda tx: memory_sql.versions(tx, "m-1"))
+    versions = database.read(lambda tx: memory_sql.list_chain(tx, "m-1"))
     assert [version.id for version in versions] == ["m-1", "m-3"]
-    assert [memory.id for memory in database.read(lambda tx: memory_sql.listing(tx, {}, 10))] == [
+    assert [memory.id for memory in database.read(lambda tx: memory_sql.list_open(tx, {}, 10))] == [
         "m-3"
     ]
 
@@ -139,7 +140,9 @@ def test_recalls_are_counted_and_change_nothing_else(new_database: Open) -> None
     database = new_database()
     database.write(lambda tx: memory_sql.insert(tx, a_memory()))
     before = database.read(lambda tx: memory_sql.get(tx, "m-1"))
-    assert database.note(lambda tx: memory_sql.note_recalls(tx, {"m-1": (1, 99), "m-else": (1, 9)}))
+    assert database.note(
+        lambda tx: memory_sql_upkeep.count_recalls(tx, {"m-1": (1, 99), "m-else": (1, 9)})
+    )
     after = database.read(lambda tx: memory_sql.get(tx, "m-1"))
     assert before is not None
     assert after == before._replace(recalls=1, last_recalled=99)
@@ -154,14 +157,14 @@ def a_document(revision: int = 1, body: str = "text") -> documents_sql.DocumentR
 
 def test_a_document_has_one_open_revision_and_keeps_the_old_ones(new_database: Open) -> None:
     database = new_database()
-    database.write(lambda tx: documents_sql.insert(tx, a_document(1, "old")))
-    assert database.write(lambda tx: documents_sql.close(tx, "memory://notes", 2))
-    database.write(lambda tx: documents_sql.insert(tx, a_document(2, "new")))
-    document = database.read(lambda tx: documents_sql.get(tx, "memory://notes"))
+    database.write(lambda tx: documents_sql.insert_document(tx, a_document(1, "old")))
+    assert database.write(lambda tx: documents_sql.close_document(tx, "memory://notes", 2))
+    database.write(lambda tx: documents_sql.insert_document(tx, a_document(2, "new")))
+    document = database.read(lambda tx: documents_sql.get_document(tx, "memory://notes"))
     assert document is not None
     assert (document.text, document.revision, document.fields) == ("new", 2, {"phase": 1})
     assert database.read(lambda tx: documents_sql.last_revision(tx, "memory://notes")) == 2
-    assert not database.write(lambda tx: documents_sql.close(tx, "memory://none", 3))
+    assert not database.write(lambda tx: documents_sql.close_document(tx, "memory://none", 3))
 
 
 def test_words_find_entries_best_first_on_both_engines_alike(new_database: Open) -> None:
@@ -196,7 +199,7 @@ def test_both_engines_score_words_with_the_same_formula(new_database: Open) -> N
             put(tx, f"x{number}", "omega psi chi")
 
     database.write(fill)
-    found = database.read(lambda tx: index_sql.candidates(tx, ["alpha", "beta"], 10, {}))
+    found = database.read(lambda tx: index_sql.find_candidates(tx, ["alpha", "beta"], 10, {}))
     lengths = [4, 4, *[3] * 8]
     average = sum(lengths) / len(lengths)
 
@@ -225,7 +228,7 @@ def test_filters_reach_matches_that_are_not_among_the_best(new_database: Open) -
 def test_a_removed_entry_is_not_found_and_its_place_can_be_used_again(new_database: Open) -> None:
     database = new_database()
     database.write(lambda tx: put(tx, "m-1", "before"))
-    database.write(lambda tx: index_sql.remove(tx, "memory", "m-1"))
+    database.write(lambda tx: index_sql.remove_entry(tx, "memory", "m-1"))
     assert database.read(lambda tx: refs(tx, "before")) == []
     database.write(lambda tx: put(tx, "m-1", "after"))
     assert database.read(lambda tx: refs(tx, "after")) == ["m-1"]
@@ -234,7 +237,7 @@ def test_a_removed_entry_is_not_found_and_its_place_can_be_used_again(new_databa
 def test_a_text_of_many_parts_is_one_hit(new_database: Open) -> None:
     database = new_database()
     parts = ["alpha beta", "beta gamma", "omega"]
-    database.write(lambda tx: index_sql.put(tx, an_entry("m-1"), parts))
+    database.write(lambda tx: index_sql.insert_entry(tx, an_entry("m-1"), parts))
     assert database.read(lambda tx: refs(tx, "beta")) == ["m-1"]
     assert database.read(lambda tx: refs(tx, "omega")) == ["m-1"]
 
@@ -251,18 +254,18 @@ def test_a_term_is_data_for_both_engines(new_database: Open, term: str) -> None:
 
 def test_state_is_set_replaced_and_removed(new_database: Open) -> None:
     database = new_database()
-    database.write(lambda tx: storage_sql.put(tx, "k", text("one"), 1))
-    database.write(lambda tx: storage_sql.put(tx, "k", text("two"), 2))
-    assert database.read(lambda tx: storage_sql.get(tx, "k")) == "two"
-    database.write(lambda tx: storage_sql.remove(tx, "k"))
-    assert database.read(lambda tx: storage_sql.get(tx, "k")) is None
+    database.write(lambda tx: storage_sql.set_value(tx, "k", text("one"), 1))
+    database.write(lambda tx: storage_sql.set_value(tx, "k", text("two"), 2))
+    assert database.read(lambda tx: storage_sql.get_value(tx, "k")) == "two"
+    database.write(lambda tx: storage_sql.delete_value(tx, "k"))
+    assert database.read(lambda tx: storage_sql.get_value(tx, "k")) is None
 
 
 def test_an_idempotency_key_remembers_what_the_first_write_made(new_database: Open) -> None:
     database = new_database()
-    assert database.write(lambda tx: storage_sql.note_write(tx, "key", "learn", "m-1", 1))
-    assert not database.write(lambda tx: storage_sql.note_write(tx, "key", "learn", "m-2", 2))
-    assert database.read(lambda tx: storage_sql.written(tx, "key")) == "m-1"
+    assert database.write(lambda tx: storage_sql.record_write(tx, "key", "learn", "m-1", 1))
+    assert not database.write(lambda tx: storage_sql.record_write(tx, "key", "learn", "m-2", 2))
+    assert database.read(lambda tx: storage_sql.find_write(tx, "key")) == "m-1"
     assert "key" not in [
         row[0] for row in database.read(lambda tx: tx.run("SELECT key FROM writes"))
     ]
@@ -270,10 +273,10 @@ def test_an_idempotency_key_remembers_what_the_first_write_made(new_database: Op
 
 def test_an_idempotency_key_belongs_to_one_content(new_database: Open) -> None:
     database = new_database()
-    assert database.write(lambda tx: storage_sql.note_write(tx, "key", "learn", "m-1", 1, "one"))
-    assert database.read(lambda tx: storage_sql.written(tx, "key", "one")) == "m-1"
+    assert database.write(lambda tx: storage_sql.record_write(tx, "key", "learn", "m-1", 1, "one"))
+    assert database.read(lambda tx: storage_sql.find_write(tx, "key", "one")) == "m-1"
     with pytest.raises(Conflict):
-        database.read(lambda tx: storage_sql.written(tx, "key", "other"))
+        database.read(lambda tx: storage_sql.find_write(tx, "key", "other"))
 
 
 def test_spaces_do_not_see_each_other(new_database: Open) -> None:

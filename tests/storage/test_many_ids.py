@@ -10,7 +10,7 @@ from recollect.episodes import sql as episodes_sql
 from recollect.freshness import sql as freshness_sql
 from recollect.links import sql as links_sql
 from recollect.memory import sql as memory_sql
-from recollect.memory import sql_injections as memory_sql_injections
+from recollect.memory import sql_upkeep as memory_sql_upkeep
 from recollect.storage.database import Database, Tx
 
 IDS = [f"m-{number}" for number in range(70_000)]
@@ -20,12 +20,12 @@ IDS = [f"m-{number}" for number in range(70_000)]
     "look",
     [
         memory_sql.get_many,
-        memory_sql.sketches,
-        memory_sql.stated,
-        memory_sql_injections.verdicts,
-        links_sql.touching,
-        freshness_sql.of_memories,
-        freshness_sql.last_looks,
+        memory_sql.load_sketches,
+        memory_sql.load_statements,
+        memory_sql_upkeep.count_verdicts,
+        links_sql.find_touching,
+        freshness_sql.load_claims,
+        freshness_sql.load_checks,
         episodes_sql.get_many,
     ],
 )

@@ -32,7 +32,7 @@ def make_old(path: Path, version: int) -> None:
     """A store as the release with this schema version made it."""
     connection = apsw.Connection(str(path))
     connection.pragma("journal_mode", "wal")
-    for script in migrate.pending(0, "sqlite")[:version]:
+    for script in migrate.pending_scripts(0, "sqlite")[:version]:
         connection.execute(script)
     connection.pragma("application_id", APPLICATION_ID)
     connection.pragma("user_version", version)
@@ -45,7 +45,7 @@ def test_every_file_belongs_to_a_migration_and_both_engines_have_all() -> None:
     assert names == set(migrate.MIGRATIONS)
     assert list(migrate.MIGRATIONS) == sorted(migrate.MIGRATIONS)
     for engine in ("sqlite", "postgres"):
-        assert len(migrate.pending(0, engine)) == migrate.LATEST
+        assert len(migrate.pending_scripts(0, engine)) == migrate.LATEST
 
 
 @pytest.mark.parametrize("version", range(1, migrate.LATEST))

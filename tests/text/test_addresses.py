@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.text import addresses as text_addresses
-from recollect.text.addresses import Address, check_key, check_slug, parse, slugify
+from recollect.text.addresses import Address, check_key, check_slug, parse_address, slugify
 
 RECORDS = {"m": "memory", "e": "episode", "p": "procedure"}
 law = settings(deadline=None, max_examples=200)
@@ -76,14 +76,14 @@ addresses = st.one_of(
     ],
 )
 def test_an_address_names_its_record_and_comes_back_the_same(text: str, address: Address) -> None:
-    assert parse(text) == address
-    assert text_addresses.format(address) == text
+    assert parse_address(text) == address
+    assert text_addresses.format_address(address) == text
 
 
 @law
 @given(addresses)
 def test_every_address_survives_being_written_and_read(address: Address) -> None:
-    assert parse(text_addresses.format(address)) == address
+    assert parse_address(text_addresses.format_address(address)) == address
 
 
 @law
@@ -96,26 +96,26 @@ def test_every_address_survives_being_written_and_read(address: Address) -> None
 )
 def test_any_text_is_an_address_that_comes_back_or_is_refused(text: str) -> None:
     try:
-        address = parse(text)
+        address = parse_address(text)
     except InvalidInput:
         return
-    assert parse(text_addresses.format(address)) == address
+    assert parse_address(text_addresses.format_address(address)) == address
     assert "/../" not in f"/{address.name}/{address.path}/"
     assert not {"\\", "%", "\0"} & set(address.name + address.path)
 
 
 def test_the_scheme_may_be_in_capitals_and_one_message_needs_no_range() -> None:
-    assert parse("MEMORY://notes") == Address("notes")
-    assert parse("memory://session/s-1/messages/5") == Address("messages", "s-1", "", 5, 5)
+    assert parse_address("MEMORY://notes") == Address("notes")
+    assert parse_address("memory://session/s-1/messages/5") == Address("messages", "s-1", "", 5, 5)
 
 
 def test_the_beginning_of_an_id_is_an_address() -> None:
-    assert parse("memory://m-4k9") == Address("memory", "m-4k9")
+    assert parse_address("memory://m-4k9") == Address("memory", "m-4k9")
 
 
 def test_a_client_may_escape_letters_beyond_ascii_and_decompose_accents() -> None:
-    assert parse("memory://scratch/caf%C3%A9") == Address("scratch", "café")
-    assert parse("memory://scratch/cafe\u0301") == Address("scratch", "café")
+    assert parse_address("memory://scratch/caf%C3%A9") == Address("scratch", "café")
+    assert parse_address("memory://scratch/cafe\u0301") == Address("scratch", "café")
     assert check_key("cafe\u0301") == "café"
 
 
@@ -186,7 +186,7 @@ def test_hundreds_of_hostile_addresses_are_refused_with_a_message_fit_for_a_term
     accepted, unfit = [], []
     for text in HOSTILE:
         try:
-            accepted.append((text, parse(text)))
+            accepted.append((text, parse_address(text)))
         except InvalidInput as refused:
             if not refused.message or not str(refused).replace("\n", "").isprintable():
                 unfit.append(text)
@@ -230,7 +230,7 @@ def test_an_empty_key_is_refused() -> None:
 )
 def test_parts_that_make_no_address_are_not_written(address: Address) -> None:
     with pytest.raises(InvalidInput):
-        text_addresses.format(address)
+        text_addresses.format_address(address)
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_slug_of_any_title_is_a_slug_and_its_own_slug(title: str) -> None:
     except InvalidInput:
         return
     assert check_slug(slug) == slug == slugify(slug)
-    assert parse(f"memory://task/{slug}") == Address("task", slug)
+    assert parse_address(f"memory://task/{slug}") == Address("task", slug)
 
 
 @pytest.mark.parametrize("title", ["", "!!!", "🚀", "\u0301"])

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.text.dates import absolute, iso, parse_when, period
+from recollect.text.dates import find_period, format_iso, parse_time, replace_relative_dates
 from recollect.types.records import FOREVER
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -87,7 +87,7 @@ talk = st.lists(
     ],
 )
 def test_a_relative_date_becomes_absolute(said: str, kept: str) -> None:
-    assert absolute(said, NOW) == kept
+    assert replace_relative_dates(said, NOW) == kept
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_relative_date_becomes_absolute(said: str, kept: str) -> None:
 def test_a_possessive_is_explained_because_no_date_reads_well_in_its_place(
     said: str, kept: str
 ) -> None:
-    assert absolute(said, NOW) == kept
+    assert replace_relative_dates(said, NOW) == kept
 
 
 @pytest.mark.parametrize(
@@ -131,27 +131,27 @@ def test_a_possessive_is_explained_because_no_date_reads_well_in_its_place(
     ],
 )
 def test_what_is_no_date_of_the_writer_is_left_alone(text: str) -> None:
-    assert absolute(text, NOW) == text
+    assert replace_relative_dates(text, NOW) == text
 
 
 def test_only_what_is_outside_the_quotes_changes() -> None:
     said = "today `today` \"today\" today's (2026) don't, today, isn't"
     kept = "on 2026-11-15 `today` \"today\" today's (2026) don't, on 2026-11-15, isn't"
-    assert absolute(said, NOW) == kept
+    assert replace_relative_dates(said, NOW) == kept
 
 
 @law
 @given(talk, moments, moments)
 @example("last year days ago", NOW, NOW)
 def test_an_absolute_text_stays_as_it_is(text: str, now: int, later: int) -> None:
-    kept = absolute(text, now)
-    assert absolute(kept, later) == kept
+    kept = replace_relative_dates(text, now)
+    assert replace_relative_dates(kept, later) == kept
 
 
 @law
 @given(st.text(st.characters(exclude_characters="tTgG")), moments)
 def test_text_without_dates_is_kept_to_the_letter(text: str, now: int) -> None:
-    assert absolute(text, now) == text
+    assert replace_relative_dates(text, now) == text
 
 
 @pytest.mark.parametrize(
@@ -168,12 +168,12 @@ def test_text_without_dates_is_kept_to_the_letter(text: str, now: int) -> None:
 )
 def test_a_long_text_is_read_once(text: str, dates: int) -> None:
     """What takes more than linear time would not come back from here."""
-    assert absolute(text, NOW).count("2026") == dates
+    assert replace_relative_dates(text, NOW).count("2026") == dates
 
 
 def test_a_date_in_what_was_pasted_below_a_question_is_not_asked_for() -> None:
-    assert period("Why? yesterday " + "x " * 2000, NOW) is not None
-    assert period("Why? " + "x " * 2000 + " yesterday", NOW) is None
+    assert find_period("Why? yesterday " + "x " * 2000, NOW) is not None
+    assert find_period("Why? " + "x " * 2000 + " yesterday", NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -214,8 +214,11 @@ def test_a_date_in_what_was_pasted_below_a_question_is_not_asked_for() -> None:
     ],
 )
 def test_a_question_names_its_time(question: str, first: str, after: str) -> None:
-    found = period(question, NOW)
-    assert found and (iso(found[0]), iso(found[1])) == (iso(us(first)), iso(us(after)))
+    found = find_period(question, NOW)
+    assert found and (format_iso(found[0]), format_iso(found[1])) == (
+        format_iso(us(first)),
+        format_iso(us(after)),
+    )
 
 
 @pytest.mark.parametrize(
@@ -233,11 +236,11 @@ def test_a_question_names_its_time(question: str, first: str, after: str) -> Non
     ],
 )
 def test_an_open_time_ends_now(question: str, first: str) -> None:
-    assert period(question, NOW) == (us(first), NOW + 1)
+    assert find_period(question, NOW) == (us(first), NOW + 1)
 
 
 def test_a_month_ago_is_the_last_day_of_a_shorter_month() -> None:
-    assert period("past month", us("2026-03-31T08:00:00")) == (
+    assert find_period("past month", us("2026-03-31T08:00:00")) == (
         us("2026-02-28T08:00:00"),
         us("2026-03-31T08:00:00") + 1,
     )
@@ -263,13 +266,13 @@ def test_a_month_ago_is_the_last_day_of_a_shorter_month() -> None:
     ],
 )
 def test_a_question_without_a_past_time_names_none(question: str) -> None:
-    assert period(question, NOW) is None
+    assert find_period(question, NOW) is None
 
 
 @law
 @given(talk, moments)
 def test_a_period_is_not_empty_and_has_begun(question: str, now: int) -> None:
-    found = period(question, now)
+    found = find_period(question, now)
     if found:
         first, after = found
         assert first < after
@@ -305,7 +308,7 @@ def test_a_period_is_not_empty_and_has_begun(question: str, now: int) -> None:
     ],
 )
 def test_a_filter_names_a_moment(text: str, moment: str) -> None:
-    assert iso(parse_when(text, NOW)) == iso(us(moment))
+    assert format_iso(parse_time(text, NOW)) == format_iso(us(moment))
 
 
 @pytest.mark.parametrize(
@@ -330,7 +333,7 @@ def test_a_filter_names_a_moment(text: str, moment: str) -> None:
 )
 def test_what_is_no_time_is_refused_with_examples(text: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        parse_when(text, NOW)
+        parse_time(text, NOW)
     assert "2026-11-14" in refused.value.hint
     assert str(refused.value).replace("\n", "").isprintable()
 
@@ -339,15 +342,15 @@ def test_what_is_no_time_is_refused_with_examples(text: str) -> None:
 @given(st.datetimes(datetime(1, 1, 1), datetime(9999, 1, 1)))
 def test_a_moment_survives_being_written_and_read(moment: datetime) -> None:
     at = us(moment.isoformat())
-    assert parse_when(iso(at), NOW) == at
+    assert parse_time(format_iso(at), NOW) == at
 
 
 def test_microseconds_are_shown_only_when_there_are_any() -> None:
-    assert iso(NOW) == "2026-11-15T10:30:00Z"
-    assert iso(NOW + 5) == "2026-11-15T10:30:00.000005Z"
-    assert iso(0) == "1970-01-01T00:00:00Z"
+    assert format_iso(NOW) == "2026-11-15T10:30:00Z"
+    assert format_iso(NOW + 5) == "2026-11-15T10:30:00.000005Z"
+    assert format_iso(0) == "1970-01-01T00:00:00Z"
 
 
 def test_what_lies_beyond_the_calendar_is_its_end() -> None:
-    assert iso(FOREVER) == "9999-12-31T23:59:59Z"
-    assert iso(-FOREVER) == "0001-01-01T00:00:00Z"
+    assert format_iso(FOREVER) == "9999-12-31T23:59:59Z"
+    assert format_iso(-FOREVER) == "0001-01-01T00:00:00Z"

@@ -203,8 +203,8 @@ def test_the_path_itself_is_the_most_specific_scope_that_covers_it(path: str) ->
 def test_lists_of_scopes_mean_the_same_files(
     one: tuple[str, ...], other: tuple[str, ...], expected: bool
 ) -> None:
-    assert text_globs.same(one, other) is expected
-    assert text_globs.same(other, one) is expected
+    assert text_globs.same_scopes(one, other) is expected
+    assert text_globs.same_scopes(other, one) is expected
 
 
 @pytest.mark.parametrize(
@@ -224,8 +224,8 @@ def test_lists_of_scopes_mean_the_same_files(
 def test_lists_of_scopes_that_no_path_is_in_both_of(
     one: tuple[str, ...], other: tuple[str, ...], expected: bool
 ) -> None:
-    assert text_globs.apart(one, other) is expected
-    assert text_globs.apart(other, one) is expected
+    assert text_globs.are_disjoint(one, other) is expected
+    assert text_globs.are_disjoint(other, one) is expected
 
 
 @law
@@ -236,7 +236,7 @@ def test_a_union_covers_what_either_covers_and_what_is_apart_shares_no_path(
     def covers(scope: Sequence[str]) -> bool:
         return not scope or any(text_globs.matches(item, path) for item in scope)
 
-    assert covers(text_globs.united(one, other)) or not (covers(one) or covers(other))
-    assert not (text_globs.apart(one, other) and covers(one) and covers(other))
-    if text_globs.same(one, other):
+    assert covers(text_globs.unite_scopes(one, other)) or not (covers(one) or covers(other))
+    assert not (text_globs.are_disjoint(one, other) and covers(one) and covers(other))
+    if text_globs.same_scopes(one, other):
         assert covers(one) == covers(other)

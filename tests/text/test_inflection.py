@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.terms import query_terms, stem, terms
+from recollect.text.terms import query_terms, split_terms, stem
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,13 @@ from recollect.text.terms import query_terms, stem, terms
     ],
 )
 def test_forms_of_a_russian_word_are_one_word(family: str) -> None:
-    assert len({stem(terms(word)[0]) for word in family.split()}) == 1
+    assert len({stem(split_terms(word)[0]) for word in family.split()}) == 1
 
 
 @pytest.mark.parametrize("pair", ["токен тест", "строка сторона", "план планета", "файл фаза"])
 def test_different_russian_words_stay_apart(pair: str) -> None:
     one, other = pair.split()
-    assert stem(terms(one)[0]) != stem(terms(other)[0])
+    assert stem(split_terms(one)[0]) != stem(split_terms(other)[0])
 
 
 @given(st.text("абвгдежзиклмнопрстуфхцчшщыьэюя", min_size=4, max_size=20))
@@ -64,7 +64,7 @@ def test_a_russian_stem_begins_like_its_word_and_is_never_lost(word: str) -> Non
     ],
 )
 def test_a_korean_word_is_found_without_its_particles(word: str, expected: str) -> None:
-    assert " ".join(terms(word)) == expected
+    assert " ".join(split_terms(word)) == expected
 
 
 @pytest.mark.parametrize(

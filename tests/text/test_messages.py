@@ -14,10 +14,10 @@ from recollect.providers.formats import from_wire, to_request, to_wire
 from recollect.text.messages import (
     MEMORY_TAG,
     SUMMARY_TAG,
-    body_of,
+    body_from_message,
+    plain_text,
     refuse_duplicate_calls,
-    said,
-    text_of,
+    searchable_text,
 )
 from recollect.types.records import Message, ToolCall
 
@@ -90,7 +90,7 @@ def test_inline_images_become_references_and_their_bytes_are_nowhere() -> None:
             "bytes": 24,
             "sha256": digest,
         }
-        sent = json.dumps([body_of(message), to_wire([message], form)])
+        sent = json.dumps([body_from_message(message), to_wire([message], form)])
         assert PNG not in sent
         assert digest in json.dumps(to_wire([message], form))
 
@@ -104,8 +104,8 @@ def test_bytes_inside_blocks_that_only_one_format_knows_are_not_kept_either() ->
         "content": [{"type": "document", "source": source}],
     }
     (message,) = from_wire([{"role": "user", "content": [nested]}])
-    assert data not in json.dumps(body_of(message))
-    assert "8000" in json.dumps(body_of(message))
+    assert data not in json.dumps(body_from_message(message))
+    assert "8000" in json.dumps(body_from_message(message))
 
 
 def test_reasoning_and_calls_can_be_searched_but_only_words_are_said() -> None:
@@ -126,8 +126,8 @@ def test_reasoning_and_calls_can_be_searched_but_only_words_are_said() -> None:
             }
         ]
     )
-    assert text_of(message) == "perhaps the café\nI look.\nGrep pattern: überall"
-    assert said(message) == "I look."
+    assert searchable_text(message) == "perhaps the café\nI look.\nGrep pattern: überall"
+    assert plain_text(message) == "I look."
 
 
 def test_the_answer_of_a_provider_brings_its_usage_along() -> None:
@@ -242,4 +242,4 @@ def test_a_duplicate_call_id_is_an_error_that_names_it() -> None:
 
 def test_text_that_no_store_can_write_is_made_writable() -> None:
     (message,) = from_wire([{"role": "user", "content": "half \ud83d a pair"}])
-    assert said(message).encode("utf-8") == b"half ? a pair"
+    assert plain_text(message).encode("utf-8") == b"half ? a pair"

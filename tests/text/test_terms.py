@@ -15,13 +15,13 @@ from recollect.text.terms import (
     FTS5_TOKENIZE,
     LONGEST_TERM,
     MOST_QUERY_TERMS,
-    counts,
+    count_stems,
     query_stems,
     query_terms,
-    spaced_stems,
+    split_terms,
     stem,
-    stems,
-    terms,
+    stem_all,
+    stem_text,
 )
 
 any_text = st.text(st.characters(), max_size=200)
@@ -79,15 +79,17 @@ law = settings(deadline=None, max_examples=200)
     ],
 )
 def test_a_text_is_found_by_these_terms(text: str, found: str) -> None:
-    assert terms(text) == found.split()
+    assert split_terms(text) == found.split()
 
 
 def test_terms_keep_the_order_of_the_text_and_repeat_with_it() -> None:
-    assert terms("b a b") == ["b", "a", "b"]
+    assert split_terms("b a b") == ["b", "a", "b"]
 
 
 def test_an_exact_name_is_one_rare_term_beside_its_parts() -> None:
-    assert set(terms("max_retries")) - set(terms("max of all retries")) == {"maxretries"}
+    assert set(split_terms("max_retries")) - set(split_terms("max of all retries")) == {
+        "maxretries"
+    }
 
 
 @pytest.mark.parametrize(
@@ -103,11 +105,11 @@ def test_an_exact_name_is_one_rare_term_beside_its_parts() -> None:
 def test_a_run_longer_than_a_term_is_cut_and_a_longer_compound_has_no_whole(
     text: str, found: list[str]
 ) -> None:
-    assert terms(text) == found
+    assert split_terms(text) == found
 
 
 def test_encoded_bytes_are_one_term_and_no_crumbs() -> None:
-    assert len(terms("aGVsbG8gd29ybGQhIFRoaXMgaXMgYmFzZTY0IGRh")) == 1
+    assert len(split_terms("aGVsbG8gd29ybGQhIFRoaXMgaXMgYmFzZTY0IGRh")) == 1
 
 
 @law
@@ -115,11 +117,11 @@ def test_encoded_bytes_are_one_term_and_no_crumbs() -> None:
 @example("\u0130\u0149\u01f0\u0390\u03b0\u1e96\ufb03\ufdfa\u3300\u2474\u2488½")
 @example("\U0001f469\u200d\U0001f4bb e\u0301\u0301\u0301 \u0301 \u093f \u3099")
 def test_whatever_the_text_each_term_is_short_storable_and_finds_itself(text: str) -> None:
-    for term in terms(text):
+    for term in split_terms(text):
         assert 0 < len(term) <= LONGEST_TERM
         assert term.split() == [term]
         assert term.encode().decode() == term
-        assert term in terms(term)
+        assert term in split_terms(term)
         assert "\0" not in term
 
 
@@ -129,17 +131,17 @@ def test_whatever_the_text_each_term_is_short_storable_and_finds_itself(text: st
     st.sampled_from([" ", "/", ", ", "\n", "(", "::", "—"]),
 )
 def test_a_text_is_found_by_each_of_its_words(words: list[str], separator: str) -> None:
-    found = set(terms(separator.join(words)))
+    found = set(split_terms(separator.join(words)))
     for word in words:
         plain = word if "." not in word else word.replace(".", " ")
-        assert set(terms(plain)) <= found
+        assert set(split_terms(plain)) <= found
 
 
 @law
 @given(st.lists(identifiers, min_size=1, max_size=5), st.sampled_from(["_", "-"]))
 def test_a_compound_is_found_by_its_words_and_as_a_whole(words: list[str], joint: str) -> None:
-    found = set(terms(joint.join(words)))
-    assert all(set(terms(word)) <= found for word in words)
+    found = set(split_terms(joint.join(words)))
+    assert all(set(split_terms(word)) <= found for word in words)
     whole = "".join(words).lower()
     assert len(whole) > LONGEST_TERM or whole in found
 
@@ -147,27 +149,31 @@ def test_a_compound_is_found_by_its_words_and_as_a_whole(words: list[str], joint
 @law
 @given(st.text(st.characters(categories=["Ll"], max_codepoint=0x17F), min_size=1, max_size=30))
 def test_capitals_do_not_matter(word: str) -> None:
-    assert terms(word)[-1:] == terms(word.upper())[-1:] == terms(word.capitalize())[-1:]
+    assert (
+        split_terms(word)[-1:]
+        == split_terms(word.upper())[-1:]
+        == split_terms(word.capitalize())[-1:]
+    )
 
 
 @law
 @given(st.text(st.characters(max_codepoint=127)))
 def test_plain_text_has_the_same_terms_beside_an_accent(text: str) -> None:
-    assert terms(f"{text} é") == [*terms(text), "e"]
+    assert split_terms(f"{text} é") == [*split_terms(text), "e"]
 
 
 @law
 @given(any_text)
 @example("東京都 हिन्दी สวัสดี 3.11 Ωmega ꭰ ǅ 𝔘𝔫𝔦 ﷺ")
 def test_fts5_stores_each_term_as_one_token(text: str) -> None:
-    found = terms(text)
+    found = split_terms(text)
     assert _tokens(" ".join(found)) == found
 
 
 @law
 @given(st.lists(identifiers))
 def test_fts5_stores_each_stem_as_one_token(words: list[str]) -> None:
-    found = stems(terms(" ".join(words)))
+    found = stem_all(split_terms(" ".join(words)))
     assert _tokens(" ".join(found)) == found
 
 
@@ -198,7 +204,7 @@ def _tokens(text: str) -> list[str]:
 )
 def test_a_megabyte_of_anything_is_taken_apart(text: str) -> None:
     """In linear time: what is quadratic would not come back from here."""
-    assert all(len(term) <= LONGEST_TERM for term in terms(text))
+    assert all(len(term) <= LONGEST_TERM for term in split_terms(text))
 
 
 @pytest.mark.parametrize(
@@ -225,7 +231,7 @@ def test_a_megabyte_of_anything_is_taken_apart(text: str) -> None:
     ],
 )
 def test_forms_of_a_word_share_a_stem(family: str) -> None:
-    assert len({stem(term) for term in terms(family)}) == 1
+    assert len({stem(term) for term in split_terms(family)}) == 1
 
 
 @pytest.mark.parametrize(
@@ -255,9 +261,9 @@ def test_different_words_keep_different_stems(words: str) -> None:
 @law
 @given(any_text)
 def test_each_term_has_one_stem_that_is_not_longer(text: str) -> None:
-    found = terms(text)
-    assert len(stems(found)) == len(found)
-    assert stems(found) == [stem(term) for term in found]
+    found = split_terms(text)
+    assert len(stem_all(found)) == len(found)
+    assert stem_all(found) == [stem(term) for term in found]
     assert all(0 < len(stem(term)) <= len(term) for term in found)
 
 
@@ -275,7 +281,7 @@ def test_a_question_is_looked_up_by_its_distinct_stems() -> None:
     [("a b a", (2, 1)), ("a a a b", (3, 1)), ("ab ba", (0, 0)), ("", (0, 0)), ("b b", (0, 2))],
 )
 def test_stems_are_counted_as_whole_words(held: str, found: tuple[int, ...]) -> None:
-    assert counts(held, ("a", "b")) == found
+    assert count_stems(held, ("a", "b")) == found
 
 
 @pytest.mark.parametrize("asked", ["deploy", "deploys", "deploying", "deployment"])
@@ -283,7 +289,7 @@ def test_stems_are_counted_as_whole_words(held: str, found: tuple[int, ...]) -> 
 def test_any_form_finds_any_other_through_its_stem(asked: str, text: str) -> None:
     db = apsw.Connection(":memory:")
     db.execute(f'CREATE VIRTUAL TABLE words USING fts5(stems, tokenize = "{FTS5_TOKENIZE}")')
-    db.execute("INSERT INTO words VALUES (?)", (" ".join(stems(terms(text))),))
+    db.execute("INSERT INTO words VALUES (?)", (" ".join(stem_all(split_terms(text))),))
     wanted = " OR ".join(f'"{word}"' for word in query_stems(asked))
     assert db.execute("SELECT count(*) FROM words(?)", (wanted,)).get == 1
 
@@ -316,8 +322,8 @@ def test_a_pasted_log_asks_with_its_first_terms_only() -> None:
 def test_a_question_with_any_term_asks_for_something_once(text: str) -> None:
     asked = query_terms(text)
     assert len(asked) == len(set(asked)) <= MOST_QUERY_TERMS
-    assert bool(asked) == bool(terms(text))
-    assert set(asked) <= set(terms(text))
+    assert bool(asked) == bool(split_terms(text))
+    assert set(asked) <= set(split_terms(text))
 
 
 def test_plain_text_needs_no_unicode_tables() -> None:
@@ -348,5 +354,5 @@ def test_plain_text_needs_no_unicode_tables() -> None:
 @example(["no.dots.1a", " ", "10.0", ".5", "CafeBar.rest-of.2.x"])
 def test_the_stems_of_a_text_are_those_of_its_terms(parts: list[str]) -> None:
     for text in ("".join(parts), " ".join(parts)):
-        assert spaced_stems(text) == " ".join(stems(terms(text)))
-        assert spaced_stems(text) == " ".join(stems(terms(text))), "and again from memory"
+        assert stem_text(text) == " ".join(stem_all(split_terms(text)))
+        assert stem_text(text) == " ".join(stem_all(split_terms(text))), "and again from memory"

@@ -9,12 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.text.tokens import count_message, count_prompt, count_text, estimate, learn_ratio
+from recollect.text.tokens import (
+    count_message,
+    count_prompt,
+    count_text,
+    estimate_tokens,
+    learn_ratio,
+)
 from recollect.types.records import Message, ToolCall
 
 
 def test_the_estimate_starts_at_two_and_a_half_characters_and_rounds_up() -> None:
-    assert [estimate(chars) for chars in (0, 1, 5, 6)] == [0, 1, 2, 3]
+    assert [estimate_tokens(chars) for chars in (0, 1, 5, 6)] == [0, 1, 2, 3]
 
 
 def test_a_message_costs_its_text_and_its_overheads() -> None:
@@ -67,10 +73,10 @@ def test_the_ratio_settles_on_what_a_model_really_does(start: float, real: float
 
 @given(st.integers(0, 10**6), st.floats(1.5, 5.0))
 def test_an_estimate_is_never_below_the_exact_quotient(chars: int, ratio: float) -> None:
-    assert chars / ratio <= estimate(chars, ratio) < chars / ratio + 1
+    assert chars / ratio <= estimate_tokens(chars, ratio) < chars / ratio + 1
 
 
 def test_a_ratio_of_nothing_is_refused() -> None:
     for ratio in (0.0, -1.0, math.nan):
         with pytest.raises(InvalidInput):
-            estimate(10, ratio)
+            estimate_tokens(10, ratio)

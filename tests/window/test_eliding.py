@@ -7,17 +7,16 @@ from typing import Any
 
 from recollect.providers.formats import from_wire, to_wire
 from recollect.types.records import Message, ToolCall
-from recollect.window.eliding import elide
 from recollect.window.limits import Budget
-from recollect.window.trim import WindowState, plan, view
-from recollect.window.units import units_of
+from recollect.window.trim import WindowState, plan_trim, view_messages
+from recollect.window.units import elide_units, group_units
 from tests.builders.sessions import number
 
 REASONING: Any = ({"type": "reasoning", "text": "because " * 50}, {"type": "text", "text": "Done."})
 
 
 def shown(messages: list[Message], horizon: int) -> list[Message]:
-    units = elide(units_of(number(messages)), horizon, "s1")
+    units = elide_units(group_units(number(messages)), horizon, "s1")
     return [member.message for unit in units for member in unit.members]
 
 
@@ -156,18 +155,18 @@ def test_elision_alone_is_enough_when_it_makes_the_prompt_fit() -> None:
         messages += [call("Bash", f"c{n}", command="cat log"), result(f"c{n}", "x" * 6_000)]
     messages += [call("Bash", "last", command="ls"), result("last", "short")]
     session = number(messages)
-    done = plan(WindowState("s1"), session, Budget(2_000, 2_000))
+    done = plan_trim(WindowState("s1"), session, Budget(2_000, 2_000))
     assert done.changed and done.fits
     assert done.dropped == ()
     assert done.elided == (3, 5, 7)
     assert done.state.window_from == 1
-    assert len(view(done.state, session)) == len(session)
+    assert len(view_messages(done.state, session)) == len(session)
 
 
 def test_the_newest_messages_are_not_elided() -> None:
     old = [call("Bash", "a", command="cat log"), result("a", "x" * 8_000)]
     new = [call("Bash", "b", command="cat log"), result("b", "y" * 5_000)]
     session = number([Message("user", "go"), *old, *new])
-    done = plan(WindowState("s1"), session, Budget(4_500, 4_500))
+    done = plan_trim(WindowState("s1"), session, Budget(4_500, 4_500))
     assert done.elided == (3,)
-    assert view(done.state, session)[-1] == new[-1]
+    assert view_messages(done.state, session)[-1] == new[-1]

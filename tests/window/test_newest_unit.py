@@ -11,13 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.providers.formats import to_wire
-from recollect.text.messages import Numbered, said
-from recollect.text.tokens import PRIMING, Measure, chars_of, count_message, count_prompt
+from recollect.text.messages import NumberedMessage, plain_text
+from recollect.text.tokens import PRIMING, TokenMeasure, count_chars, count_message, count_prompt
 from recollect.types.records import Message, ToolCall
-from recollect.window.eliding import elide
-from recollect.window.limits import Budget, Limits, proactive, reactive, validation
-from recollect.window.trim import Plan, WindowState, plan, state_body, state_from_body, view
-from recollect.window.units import Unit, units_of
+from recollect.window.limits import (
+    Budget,
+    Limits,
+    proactive_budget,
+    reactive_budget,
+    validation_budget,
+)
+from recollect.window.steps import state_from_json, state_to_json
+from recollect.window.trim import TrimPlan, WindowState, plan_trim, view_messages
+from recollect.window.units import Unit, elide_units, group_units
 from tests.builders.sessions import number, sessions
 
 FRESH = WindowState("s1")
@@ -56,9 +62,9 @@ def lines(count: int, word: str = "line") -> str:
     return "".join(f"{word} {at} of the output\n" for at in range(count))
 
 
-def newest(session: Sequence[Numbered]) -> Unit | None:
+def newest(session: Sequence[NumberedMessage]) -> Unit | None:
     """The last turn of the model, when it has results or nothing was said after it."""
-    units = units_of(session)
+    units = group_units(session)
     for unit in reversed(units):
         if unit.members[0].message.role == "assistant":
             asked = unit.members[-1].message.role == "tool"
@@ -78,10 +84,10 @@ def shows(prompt: Sequence[Message], wanted: Sequence[Message]) -> bool:
     )
 
 
-def always_kept(done: Plan, session: Sequence[Numbered], measure: Measure) -> int:
+def always_kept(done: TrimPlan, session: Sequence[NumberedMessage], measure: TokenMeasure) -> int:
     """The tokens of what stands beside the newest unit when nothing else is left."""
     users = [n.message for n in session if n.message.role == "user"]
-    shown = view(done.state, session)
+    shown = view_messages(done.state, session)
     kept = [m for m in shown if m.role == "system" or (m.role == "user" and m in users)]
     return PRIMING + sum(count_message(message, measure) for message in kept)
 
@@ -92,11 +98,11 @@ def always_kept(done: Plan, session: Sequence[Numbered], measure: Measure) -> in
 @settings(deadline=None, max_examples=150)
 @given(sessions(), budgets, measures)
 def test_the_newest_unit_is_byte_identical_whenever_the_prompt_with_it_fits(
-    session: list[Numbered], budget: Budget, measure: Measure
+    session: list[NumberedMessage], budget: Budget, measure: TokenMeasure
 ) -> None:
-    done = plan(FRESH, session, budget, measure)
+    done = plan_trim(FRESH, session, budget, measure)
     unit = newest(session)
-    if unit is None or shows(view(done.state, session), messages_of(unit)):
+    if unit is None or shows(view_messages(done.state, session), messages_of(unit)):
         return
     whole = sum(count_message(message, measure) for message in messages_of(unit))
     assert always_kept(done, session, measure) + whole > max(budget.target, budget.limit)
@@ -105,62 +111,70 @@ def test_the_newest_unit_is_byte_identical_whenever_the_prompt_with_it_fits(
 @settings(deadline=None, max_examples=150)
 @given(sessions(), budgets, measures)
 def test_trimming_twice_changes_nothing_and_a_reopened_state_gives_the_same_bytes(
-    session: list[Numbered], budget: Budget, measure: Measure
+    session: list[NumberedMessage], budget: Budget, measure: TokenMeasure
 ) -> None:
-    once = plan(FRESH, session, budget, measure)
-    twice = plan(once.state, session, budget, measure)
+    once = plan_trim(FRESH, session, budget, measure)
+    twice = plan_trim(once.state, session, budget, measure)
     assert twice.state == once.state and not twice.changed
-    reopened = state_from_body(json.loads(json.dumps(state_body(once.state))))
+    reopened = state_from_json(json.loads(json.dumps(state_to_json(once.state))))
     assert reopened == once.state
-    assert view(reopened, session) == view(once.state, session)
-    assert count_prompt(view(once.state, session), measure) == once.after
+    assert view_messages(reopened, session) == view_messages(once.state, session)
+    assert count_prompt(view_messages(once.state, session), measure) == once.after
 
 
 @settings(deadline=None, max_examples=150)
 @given(sessions(), budgets)
 def test_eliding_stops_as_soon_as_the_target_is_reached(
-    session: list[Numbered], budget: Budget
+    session: list[NumberedMessage], budget: Budget
 ) -> None:
-    done = plan(FRESH, session, budget)
+    done = plan_trim(FRESH, session, budget)
     if not done.changed or not done.state.elided_to:
         return
     earlier = [n.seq for n in session if n.seq < done.state.elided_to]
     with_one_less = done.state._replace(elided_to=max(earlier, default=0))
-    assert count_prompt(view(with_one_less, session)) > budget.target or view(
+    assert count_prompt(view_messages(with_one_less, session)) > budget.target or view_messages(
         with_one_less, session
-    ) == view(done.state, session)
+    ) == view_messages(done.state, session)
 
 
 @settings(deadline=None, max_examples=150)
 @given(sessions(), budgets, measures)
 def test_a_cut_result_keeps_head_tail_address_call_id_and_error_flag(
-    session: list[Numbered], budget: Budget, measure: Measure
+    session: list[NumberedMessage], budget: Budget, measure: TokenMeasure
 ) -> None:
-    done = plan(FRESH, session, budget, measure)
+    done = plan_trim(FRESH, session, budget, measure)
     by_call = {n.message.call_id: n for n in session if n.message.role == "tool"}
     cuts = dict(done.state.cuts)
-    shown = {m.call_id: m for m in view(done.state, session) if m.role == "tool"}
+    shown = {m.call_id: m for m in view_messages(done.state, session) if m.role == "tool"}
     assert set(cuts) <= {n.seq for n in session}
     for call_id, message in shown.items():
         seq, whole = by_call[call_id]
         assert (message.call_id, message.is_error) == (whole.call_id, whole.is_error)
         if cuts.get(seq) and seq > done.state.elided_to:
-            before, after = said(message).split(f"memory://session/s1/messages/{seq}-{seq}")
+            before, after = plain_text(message).split(f"memory://session/s1/messages/{seq}-{seq}")
             head, tail = before.rpartition("[")[0], after.partition("]")[2]
             assert head.strip() and tail.strip()
-            assert said(whole).startswith(head.rstrip("\n"))
-            assert said(whole).endswith(tail.lstrip("\n"))
+            assert plain_text(whole).startswith(head.rstrip("\n"))
+            assert plain_text(whole).endswith(tail.lstrip("\n"))
 
 
 @settings(deadline=None, max_examples=100)
 @given(sessions())
-def test_no_refusal_shows_more_of_a_result_than_the_one_before(session: list[Numbered]) -> None:
-    rejected = count_prompt(view(FRESH, session))
+def test_no_refusal_shows_more_of_a_result_than_the_one_before(
+    session: list[NumberedMessage],
+) -> None:
+    rejected = count_prompt(view_messages(FRESH, session))
     state = FRESH
     for attempt in (1, 2, 3):
-        before = {m.call_id: chars_of(m) for m in view(state, session) if m.role == "tool"}
-        state = plan(state, session, reactive(Limits(context=100_000), attempt, rejected)).state
-        after = {m.call_id: chars_of(m) for m in view(state, session) if m.role == "tool"}
+        before = {
+            m.call_id: count_chars(m) for m in view_messages(state, session) if m.role == "tool"
+        }
+        state = plan_trim(
+            state, session, reactive_budget(Limits(context=100_000), attempt, rejected)
+        ).state
+        after = {
+            m.call_id: count_chars(m) for m in view_messages(state, session) if m.role == "tool"
+        }
         # One stub may be a letter longer than another.
         assert all(length <= max(before[call_id], 100) for call_id, length in after.items())
 
@@ -173,26 +187,26 @@ def test_a_result_above_a_quarter_of_the_window_is_shown_whole() -> None:
     old = [m for n in range(6) for m in (call(f"c{n}"), result(f"c{n}", lines(200)))]
     asked = [call("new", command="cat log"), result("new", lines(400))]
     session = number([TASK, *old, *asked])
-    done = plan(FRESH, session, proactive(limits))
+    done = plan_trim(FRESH, session, proactive_budget(limits))
     assert done.changed
-    assert view(done.state, session)[-2:] == asked
+    assert view_messages(done.state, session)[-2:] == asked
 
 
 def test_a_result_above_the_target_is_whole_as_long_as_the_model_takes_it() -> None:
     limits = Limits(context=10_000)
     asked = [call("new", command="cat log"), result("new", "x" * 22_000)]
     session = number([TASK, call("a"), result("a", lines(400)), *asked])
-    done = plan(FRESH, session, proactive(limits))
+    done = plan_trim(FRESH, session, proactive_budget(limits))
     assert done.dropped == ((2, 3),) and limits.context * 0.75 < done.after <= limits.effective
-    assert view(done.state, session)[-2:] == asked
-    assert not plan(done.state, session, validation(limits)).changed
+    assert view_messages(done.state, session)[-2:] == asked
+    assert not plan_trim(done.state, session, validation_budget(limits)).changed
 
 
 def test_a_result_that_is_longer_than_the_window_is_cut_in_its_middle() -> None:
     text = lines(4_000)
     session = number([TASK, call("new", command="cat log"), result("new", text, failed=True)])
-    done = plan(FRESH, session, proactive(Limits(context=10_000)))
-    last = view(done.state, session)[-1]
+    done = plan_trim(FRESH, session, proactive_budget(Limits(context=10_000)))
+    last = view_messages(done.state, session)[-1]
     assert done.fits and done.elided == (3,) and done.dropped == ()
     head, tail = str(last.content).split("memory://session/s1/messages/3-3")
     assert text.startswith(head[:5_000]) and text.endswith(tail[-5_000:])
@@ -203,19 +217,21 @@ def test_a_result_that_is_longer_than_the_window_is_cut_in_its_middle() -> None:
 def test_a_big_system_prompt_leaves_the_newest_result_a_part_of_the_rest() -> None:
     system = Message("system", "You are careful. " * 1_000)
     session = number([system, TASK, call("new"), result("new", lines(4_000))])
-    done = plan(FRESH, session, proactive(Limits(context=10_000)))
-    prompt = view(done.state, session)
+    done = plan_trim(FRESH, session, proactive_budget(Limits(context=10_000)))
+    prompt = view_messages(done.state, session)
     assert prompt[-1].call_id == "new" and len(str(prompt[-1].content)) > 1_500
     assert done.target < done.after < 10_000
-    assert plan(done.state, session, proactive(Limits(context=10_000))).state == done.state
+    assert (
+        plan_trim(done.state, session, proactive_budget(Limits(context=10_000))).state == done.state
+    )
 
 
 def test_results_of_parallel_calls_share_the_room_and_the_short_ones_stay_whole() -> None:
     texts = [lines(4_000, "first"), "three files\n", lines(3_000, "third"), lines(50, "fourth")]
     ids = [f"p{at}" for at in range(len(texts))]
     session = number([TASK, call(*ids), *map(result, ids, texts)])
-    done = plan(FRESH, session, proactive(Limits(context=10_000)))
-    shown = [str(message.content) for message in view(done.state, session)[-4:]]
+    done = plan_trim(FRESH, session, proactive_budget(Limits(context=10_000)))
+    shown = [str(message.content) for message in view_messages(done.state, session)[-4:]]
     assert shown[1] == texts[1] and shown[3] == texts[3]
     assert done.elided == (3, 5) and done.fits
     assert abs(len(shown[0]) - len(shown[2])) < 50 and len(shown[0]) > 4_000
@@ -234,20 +250,20 @@ def test_blocks_are_cut_in_their_middle_and_what_is_no_text_stays_whole_or_goes(
         {"type": "text", "text": lines(200, "tail"), "rest": {"anthropic": {"a": 1}}},
     )
     session = number([TASK, call("new"), result("new", blocks)])
-    done = plan(FRESH, session, proactive(Limits(context=10_000)))
-    content: Any = view(done.state, session)[-1].content
+    done = plan_trim(FRESH, session, proactive_budget(Limits(context=10_000)))
+    content: Any = view_messages(done.state, session)[-1].content
     assert done.fits
     assert content[:2] == blocks[:2] and content[-2:] == blocks[-2:]
     assert sum("memory://session/s1/messages/3-3" in b.get("text", "") for b in content) == 1
-    wire = to_wire(view(done.state, session), "anthropic")
+    wire = to_wire(view_messages(done.state, session), "anthropic")
     assert json.dumps(wire).count("memory://session/s1/messages/3-3") == 1
 
 
 def test_one_opaque_block_is_cut_as_the_text_it_holds() -> None:
     blocks: Any = ({"type": "opaque", "as": "x", "block": {"stdout": lines(4_000)}},)
     session = number([TASK, call("new"), result("new", blocks)])
-    done = plan(FRESH, session, proactive(Limits(context=10_000)))
-    text = said(view(done.state, session)[-1])
+    done = plan_trim(FRESH, session, proactive_budget(Limits(context=10_000)))
+    text = plain_text(view_messages(done.state, session)[-1])
     assert text.startswith("line 0 of") and text.endswith("line 3999 of the output\n")
     assert "memory://session/s1/messages/3-3" in text and done.fits
 
@@ -257,22 +273,24 @@ def test_a_request_that_was_typed_while_the_call_ran_hides_nothing() -> None:
     more = [Message("user", "Look at the timestamps, and at the names of the hosts, too.")]
     old = [m for n in range(6) for m in (call(f"c{n}"), result(f"c{n}", lines(200)))]
     session = number([TASK, *old, *asked, *more, Message("user", "please")])
-    done = plan(FRESH, session, proactive(Limits(context=10_000)))
-    assert done.changed and shows(view(done.state, session), asked)
+    done = plan_trim(FRESH, session, proactive_budget(Limits(context=10_000)))
+    assert done.changed and shows(view_messages(done.state, session), asked)
 
 
 def test_what_was_cut_stays_cut_until_it_is_old_and_then_becomes_a_stub() -> None:
     limits = Limits(context=10_000)
     messages = [TASK, call("new"), result("new", lines(4_000))]
-    state = plan(FRESH, number(messages), proactive(limits)).state
-    cut = view(state, number(messages))[-1]
+    state = plan_trim(FRESH, number(messages), proactive_budget(limits)).state
+    cut = view_messages(state, number(messages))[-1]
     messages += [call("next"), result("next", lines(20))]
-    assert view(state, number(messages))[-3] == cut
+    assert view_messages(state, number(messages))[-3] == cut
     messages += [call("last"), result("last", lines(300))]
-    done = plan(state, number(messages), proactive(limits))
+    done = plan_trim(state, number(messages), proactive_budget(limits))
     assert done.changed and done.dropped == ()
-    assert "characters of output: memory://" in str(view(done.state, number(messages))[2].content)
-    assert view(done.state, number(messages))[-2:] == messages[-2:]
+    assert "characters of output: memory://" in str(
+        view_messages(done.state, number(messages))[2].content
+    )
+    assert view_messages(done.state, number(messages))[-2:] == messages[-2:]
 
 
 def test_only_as_much_as_needed_is_elided_and_the_oldest_first() -> None:
@@ -280,9 +298,9 @@ def test_only_as_much_as_needed_is_elided_and_the_oldest_first() -> None:
     for n in range(6):
         messages += [call(f"c{n}", command="cat log"), result(f"c{n}", "x" * 6_000)]
     session = number(messages)
-    done = plan(FRESH, session, Budget(12_000, 12_000))
+    done = plan_trim(FRESH, session, Budget(12_000, 12_000))
     assert done.elided == (3, 5)
-    assert view(done.state, session)[-8:] == messages[-8:]
+    assert view_messages(done.state, session)[-8:] == messages[-8:]
 
 
 def test_what_is_elided_is_shown_again_where_dropping_made_room_for_it() -> None:
@@ -290,10 +308,10 @@ def test_what_is_elided_is_shown_again_where_dropping_made_room_for_it() -> None
     for n in range(4):
         messages += [call(f"c{n}", command="cat log"), result(f"c{n}", "x" * 5_000)]
     session = number(messages)
-    done = plan(FRESH, session, Budget(7_000, 7_000))
+    done = plan_trim(FRESH, session, Budget(7_000, 7_000))
     assert done.dropped == ((1, 1),)
-    assert view(done.state, session)[-6:] == messages[-6:]
-    units = elide(units_of(session), done.state.elided_to, "s1")
+    assert view_messages(done.state, session)[-6:] == messages[-6:]
+    units = elide_units(group_units(session), done.state.elided_to, "s1")
     assert (
         sum("characters of output" in str(m.message.content) for u in units for m in u.members) == 1
     )
@@ -306,7 +324,7 @@ def test_the_validation_stage_trims_also_when_the_answer_takes_most_of_the_windo
     limits = Limits(context=10_000, output=output)
     messages = [TASK, *(Message("assistant", f"answer {n} " * 20) for n in range(60))]
     turns = [m for pair in zip(messages, [TASK] * 61, strict=True) for m in pair]
-    done = plan(FRESH, number(turns), validation(limits))
+    done = plan_trim(FRESH, number(turns), validation_budget(limits))
     assert done.after <= limits.effective
 
 
@@ -314,18 +332,18 @@ def test_reasoning_that_leaves_no_room_goes_before_the_result_does() -> None:
     thought: Any = ({"type": "reasoning", "text": "because " * 4_000},)
     asked = [Message("assistant", thought), call("new"), result("new", "three files")]
     session = number([TASK, *asked])
-    done = plan(FRESH, session, proactive(Limits(context=10_000)))
-    assert view(done.state, session) == [
+    done = plan_trim(FRESH, session, proactive_budget(Limits(context=10_000)))
+    assert view_messages(done.state, session) == [
         TASK,
         Message("assistant", ({"type": "text", "text": stub("reasoning", 2)},)),
         *asked[1:],
     ]
-    assert not plan(done.state, session, proactive(Limits(context=10_000))).changed
+    assert not plan_trim(done.state, session, proactive_budget(Limits(context=10_000))).changed
 
 
 def test_calls_that_alone_are_too_long_leave_with_their_results() -> None:
     """Arguments cannot be cut: half of a JSON object is none."""
     asked = [call("new", name="Write", content=lines(4_000)), result("new", "ok")]
     session = number([TASK, *asked])
-    done = plan(FRESH, session, proactive(Limits(context=10_000)))
+    done = plan_trim(FRESH, session, proactive_budget(Limits(context=10_000)))
     assert done.fits and done.dropped == ((2, 3),)

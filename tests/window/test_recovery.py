@@ -8,7 +8,15 @@ from typing import Any
 
 from recollect.providers.formats import from_wire
 from recollect.types.records import Message, ToolCall
-from recollect.window.summary import Fact, Facts, checkpoint, extract, merge, recent_calls, recovery
+from recollect.window.summary import (
+    Fact,
+    Facts,
+    extract,
+    merge,
+    recent_calls,
+    render_checkpoint,
+    render_recovery,
+)
 from tests.builders.sessions import number
 
 
@@ -38,7 +46,7 @@ FACTS = merge(
 
 
 def test_recovery_is_neutral_and_says_where_to_find_more() -> None:
-    text = recovery(FACTS, [f"{n:07x} Commit" for n in range(9)], [" M src/a.py"])
+    text = render_recovery(FACTS, [f"{n:07x} Commit" for n in range(9)], [" M src/a.py"])
     assert "Older conversation history has been summarized. Continue." in text
     assert "Current task: Make it fast" in text
     assert "- [in progress] Test it" in text
@@ -54,11 +62,13 @@ def test_recovery_is_neutral_and_says_where_to_find_more() -> None:
 
 
 def test_recovery_without_git_uses_what_the_session_has_seen() -> None:
-    assert "- abc1234 Fix" in recovery(FACTS)
+    assert "- abc1234 Fix" in render_recovery(FACTS)
 
 
 def test_a_checkpoint_says_where_the_work_stands() -> None:
-    text = checkpoint(FACTS, ["Edit src/a.py", "Bash git commit"], 12, status=[" M src/b.py"])
+    text = render_checkpoint(
+        FACTS, ["Edit src/a.py", "Bash git commit"], 12, status=[" M src/b.py"]
+    )
     assert text == (
         "# Session progress\n\nCurrent task: Make it fast\n\nIteration: 12\n\n"
         "## Todo\n- [in progress] Test it\n\n"

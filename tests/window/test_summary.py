@@ -9,13 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.providers.formats import from_wire
-from recollect.text.messages import SUMMARY_TAG, Numbered
+from recollect.text.messages import SUMMARY_TAG, NumberedMessage
 from recollect.types.records import Message, ToolCall
 from recollect.window.limits import Budget
-from recollect.window.summary import Facts, extract, facts_body, facts_from_body, merge, render
+from recollect.window.summary import (
+    Facts,
+    extract,
+    facts_body,
+    facts_from_body,
+    merge,
+    render_summary,
+)
 from recollect.window.thread_facts import CAPS, Fact, approves, clip, open_blockers, todos
-from recollect.window.trim import WindowState, plan
-from recollect.window.units import units_of
+from recollect.window.trim import WindowState, plan_trim
+from recollect.window.units import group_units
 from tests.builders.sessions import number, sessions
 
 
@@ -79,9 +86,9 @@ def test_nothing_that_is_still_within_its_cap_disappears(a: Facts, b: Facts) -> 
 @settings(deadline=None, max_examples=150)
 @given(sessions(20), st.data())
 def test_facts_of_parts_are_the_facts_of_the_whole(
-    session: list[Numbered], data: st.DataObject
+    session: list[NumberedMessage], data: st.DataObject
 ) -> None:
-    units = units_of(session)
+    units = group_units(session)
     cut = data.draw(st.integers(0, len(units)))
     older = [member for unit in units[:cut] for member in unit.members]
     newer = [member for unit in units[cut:] for member in unit.members]
@@ -94,13 +101,13 @@ def test_facts_of_parts_are_the_facts_of_the_whole(
 @settings(deadline=None, max_examples=150)
 @given(sessions(20))
 def test_a_summary_is_the_same_for_the_same_facts_and_closes_where_it_should(
-    session: list[Numbered],
+    session: list[NumberedMessage],
 ) -> None:
     facts = extract(session)
     stored = facts_from_body(json.loads(json.dumps(facts_body(facts))))
     assert stored == facts
-    summary = render(facts, "s1")
-    assert render(stored, "s1") == summary
+    summary = render_summary(facts, "s1")
+    assert render_summary(stored, "s1") == summary
     assert summary.startswith(f"<{SUMMARY_TAG}>\n") and summary.endswith(f"\n</{SUMMARY_TAG}>")
     assert summary.count(f"</{SUMMARY_TAG}>") == 1
     # Given back to us, it is recognised as ours and never learned from.
@@ -125,7 +132,7 @@ def test_the_sections_stand_in_their_order_and_only_when_not_empty() -> None:
         ]
     )
     facts = merge(extract(session), Facts(task=(Fact(1, 0, "", "Make the importer faster"),)))
-    assert render(facts, "s1") == (
+    assert render_summary(facts, "s1") == (
         "<thread_summary>\n"
         "Current task: Make the importer faster\n\n"
         "Active discussion:\n"
@@ -148,7 +155,7 @@ def test_the_sections_stand_in_their_order_and_only_when_not_empty() -> None:
 
 
 def test_nothing_dropped_means_no_summary() -> None:
-    assert render(Facts(), "s1") == ""
+    assert render_summary(Facts(), "s1") == ""
 
 
 def test_the_caps_hold() -> None:
@@ -160,7 +167,7 @@ def test_the_caps_hold() -> None:
         messages += ran("Bash", f"g{n}", f"[main {n:07x}] Commit {n}", command="git commit -m x")
         messages += ran("ask_user", f"q{n}", "b" * 2_000, question="a" * 2_000)
         messages.append(Message("assistant", f"Decision: use {n}"))
-    summary = render(extract(number(messages)), "s1")
+    summary = render_summary(extract(number(messages)), "s1")
     requests = section(summary, "Recent user requests")
     assert requests[0].startswith("[original] Request number 0 ")
     assert [line.split()[2] for line in requests[1:]] == [str(n) for n in range(53, 60)]
@@ -186,7 +193,7 @@ def test_the_last_five_exchanges_are_kept_with_up_to_a_thousand_characters_a_sid
             f"answer {n} " + "b" * 2_000,
             message=f"question {n} " + "a" * 2_000,
         )
-    lines = section(render(extract(number(messages)), "s1"), "Active discussion")
+    lines = section(render_summary(extract(number(messages)), "s1"), "Active discussion")
     assert len(lines) == 10
     assert lines[0].startswith("Agent asked: question 2")
     assert lines[-1].startswith("  User replied: answer 6")
@@ -218,14 +225,14 @@ def test_commits_that_were_made_stand_before_those_that_were_listed() -> None:
     messages += ran("Bash", "b", "[main bbb2222] Second", command="git commit -m Second")
     messages += ran("Bash", "c", log, command="git log --oneline")
     messages += ran("Bash", "d", "7654321 Oldest", command="git log --oneline -1 v1")
-    assert section(render(extract(number(messages)), "s1"), "Git commits") == [
+    assert section(render_summary(extract(number(messages)), "s1"), "Git commits") == [
         "bbb2222 Second",
         "aaa1111 First",
         "7654321 Oldest",
         "1234567 Older",
     ]
     listed = extract(number(ran("Bash", "a", log, command="git log --oneline")))
-    assert section(render(listed, "s1"), "Git commits") == [
+    assert section(render_summary(listed, "s1"), "Git commits") == [
         "bbb2222 Second",
         "aaa1111 First",
         "1234567 Older",
@@ -246,7 +253,7 @@ def test_summaries_keep_chronological_order_over_five_trims() -> None:
                 "Bash", f"g{at}", f"[main {at:07x}] Commit {at:02}", command="git commit -m x"
             )
             messages.append(Message("assistant", "work " * 500))
-        done = plan(state, number(messages), Budget(900, 900))
+        done = plan_trim(state, number(messages), Budget(900, 900))
         assert done.changed
         state = done.state
     summary = state.summary
@@ -264,8 +271,8 @@ def test_summaries_keep_chronological_order_over_five_trims() -> None:
 def test_the_original_is_the_very_first_request_and_survives_every_merge() -> None:
     facts = Facts()
     for n in range(30):
-        facts = merge(facts, extract([Numbered(n * 2 + 1, Message("user", f"request {n}"))]))
-    assert section(render(facts, "s1"), "Recent user requests")[0] == "[original] request 0"
+        facts = merge(facts, extract([NumberedMessage(n * 2 + 1, Message("user", f"request {n}"))]))
+    assert section(render_summary(facts, "s1"), "Recent user requests")[0] == "[original] request 0"
 
 
 # ---------------------------------------------------------------- how things stand
@@ -281,9 +288,13 @@ def test_blockers_stay_open_until_they_are_resolved() -> None:
         )
     )
     assert open_blockers(facts) == ["the API key is missing"]
-    cleared = merge(facts, extract([Numbered(9, Message("assistant", "**Blockers:** none"))]))
+    cleared = merge(
+        facts, extract([NumberedMessage(9, Message("assistant", "**Blockers:** none"))])
+    )
     assert open_blockers(cleared) == []
-    again = merge(cleared, extract([Numbered(10, Message("assistant", "Blocker: CI is red"))]))
+    again = merge(
+        cleared, extract([NumberedMessage(10, Message("assistant", "Blocker: CI is red"))])
+    )
     assert open_blockers(again) == ["CI is red"]
 
 
@@ -308,7 +319,7 @@ def test_what_is_open_is_said_as_it_stands_now_not_as_it_stood_when_it_left() ->
     messages += [Message("user", "ok"), Message("assistant", "work " * 900), Message("user", "so?")]
     messages += ran("TodoWrite", "b", "ok", todos=[{"content": "Ship", "status": "in_progress"}])
     messages += [Message("user", "go on")]
-    done = plan(WindowState("s1"), number(messages), Budget(400, 400))
+    done = plan_trim(WindowState("s1"), number(messages), Budget(400, 400))
     assert done.dropped == ((2, 5),)
     assert section(done.state.summary, "Open") == ["[in progress] Ship"]
     # The first request has not left the window, and is the original one all the same.

@@ -10,18 +10,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, Overflow
-from recollect.text.messages import Numbered
+from recollect.text.messages import NumberedMessage
 from recollect.text.tokens import count_prompt
 from recollect.types.records import Message, ToolCall
-from recollect.window.limits import Budget, Limits, proactive, reactive, validation
-from recollect.window.trim import Plan, WindowState, plan, state_body, state_from_body, view
+from recollect.window.limits import (
+    Budget,
+    Limits,
+    proactive_budget,
+    reactive_budget,
+    validation_budget,
+)
+from recollect.window.steps import state_from_json, state_to_json
+from recollect.window.trim import TrimPlan, WindowState, plan_trim, view_messages
 from tests.builders.sessions import number, sessions
 
 FRESH = WindowState("s1")
 budgets = st.integers(0, 6_000).map(lambda target: Budget(target, target))
 
 
-def newest_user(session: Sequence[Numbered]) -> Message | None:
+def newest_user(session: Sequence[NumberedMessage]) -> Message | None:
     return next((n.message for n in reversed(session) if n.message.role == "user"), None)
 
 
@@ -39,16 +46,16 @@ def orphans(prompt: Sequence[Message]) -> set[str]:
     return wrong | open_calls
 
 
-def seen(state: WindowState, session: Sequence[Numbered]) -> set[int]:
+def seen(state: WindowState, session: Sequence[NumberedMessage]) -> set[int]:
     """The numbers of the messages that a prompt shows, whole or as a stub."""
-    tagged = [Numbered(n.seq, n.message._replace(model=str(n.seq))) for n in session]
-    return {int(message.model) for message in view(state, tagged) if message.model}
+    tagged = [NumberedMessage(n.seq, n.message._replace(model=str(n.seq))) for n in session]
+    return {int(message.model) for message in view_messages(state, tagged) if message.model}
 
 
-def trimmed(state: WindowState, session: Sequence[Numbered], budget: Budget) -> Plan:
+def trimmed(state: WindowState, session: Sequence[NumberedMessage], budget: Budget) -> TrimPlan:
     """A trim, with the laws that hold for every one of them."""
-    done = plan(state, session, budget)
-    prompt = view(done.state, session)
+    done = plan_trim(state, session, budget)
+    prompt = view_messages(done.state, session)
     assert count_prompt(prompt) == done.after
     assert orphans(prompt) == set()
     assert done.changed == (done.state != state)
@@ -66,22 +73,22 @@ def trimmed(state: WindowState, session: Sequence[Numbered], budget: Budget) -> 
 @settings(deadline=None, max_examples=150)
 @given(sessions(), budgets)
 def test_a_trim_keeps_within_its_budget_or_keeps_only_what_is_always_kept(
-    session: list[Numbered], budget: Budget
+    session: list[NumberedMessage], budget: Budget
 ) -> None:
     done = trimmed(FRESH, session, budget)
     if not done.fits and done.before > budget.trigger:
-        shown = view(done.state, session)
+        shown = view_messages(done.state, session)
         spoken = [message for message in shown if message.role != "system"]
         assert all(message.role == "user" for message in spoken)
         assert len(spoken) <= 2
     if newest_user(session) is not None:
-        assert newest_user(session) in view(done.state, session)
+        assert newest_user(session) in view_messages(done.state, session)
 
 
 @settings(deadline=None, max_examples=150)
 @given(sessions(), budgets)
 def test_trimming_twice_changes_nothing_the_second_time(
-    session: list[Numbered], budget: Budget
+    session: list[NumberedMessage], budget: Budget
 ) -> None:
     once = trimmed(FRESH, session, budget)
     twice = trimmed(once.state, session, budget)
@@ -92,19 +99,19 @@ def test_trimming_twice_changes_nothing_the_second_time(
 @settings(deadline=None, max_examples=150)
 @given(sessions(), budgets)
 def test_the_same_input_gives_the_same_bytes_also_after_closing_and_opening(
-    session: list[Numbered], budget: Budget
+    session: list[NumberedMessage], budget: Budget
 ) -> None:
-    one, other = (plan(FRESH, session, budget) for _ in range(2))
-    reopened = state_from_body(json.loads(json.dumps(state_body(one.state))))
+    one, other = (plan_trim(FRESH, session, budget) for _ in range(2))
+    reopened = state_from_json(json.loads(json.dumps(state_to_json(one.state))))
     assert one == other
     assert reopened == one.state
-    assert view(reopened, session) == view(one.state, session)
+    assert view_messages(reopened, session) == view_messages(one.state, session)
 
 
 @settings(deadline=None, max_examples=150)
 @given(sessions(), budgets)
 def test_only_what_the_state_names_has_to_be_loaded(
-    session: list[Numbered], budget: Budget
+    session: list[NumberedMessage], budget: Budget
 ) -> None:
     state = trimmed(FRESH, session, budget).state
     loaded = [
@@ -112,28 +119,28 @@ def test_only_what_the_state_names_has_to_be_loaded(
         for n in session
         if n.seq <= state.system_to or n.seq in state.pinned or n.seq >= state.window_from
     ]
-    assert view(state, loaded) == view(state, session)
-    assert plan(state, loaded, Budget(0, 0)) == plan(state, session, Budget(0, 0))
+    assert view_messages(state, loaded) == view_messages(state, session)
+    assert plan_trim(state, loaded, Budget(0, 0)) == plan_trim(state, session, Budget(0, 0))
 
 
 @settings(deadline=None, max_examples=150)
 @given(sessions(), sessions(6), budgets)
 def test_until_the_next_trim_a_prompt_only_grows_at_its_end(
-    session: list[Numbered], more: list[Numbered], budget: Budget
+    session: list[NumberedMessage], more: list[NumberedMessage], budget: Budget
 ) -> None:
     state = trimmed(FRESH, session, budget).state
-    grown = [*session, Numbered(len(session) + 1, Message("user", "next"))]
+    grown = [*session, NumberedMessage(len(session) + 1, Message("user", "next"))]
     for numbered in more:
         if not numbered.message.calls and numbered.message.role != "tool":
-            grown.append(Numbered(len(grown) + 1, numbered.message))
-    before, after = view(state, grown[: len(session) + 1]), view(state, grown)
+            grown.append(NumberedMessage(len(grown) + 1, numbered.message))
+    before, after = view_messages(state, grown[: len(session) + 1]), view_messages(state, grown)
     assert after[: len(before)] == before
 
 
 @settings(deadline=None, max_examples=150)
 @given(sessions(), st.integers(0, 3_000))
 def test_the_window_is_contiguous_and_begins_with_the_system_prompt(
-    session: list[Numbered], target: int
+    session: list[NumberedMessage], target: int
 ) -> None:
     state = trimmed(FRESH, session, Budget(target, target)).state
     whole = seen(FRESH, session)
@@ -142,7 +149,7 @@ def test_the_window_is_contiguous_and_begins_with_the_system_prompt(
         n.seq for n in session if n.seq >= state.window_from and n.message.role != "tool"
     }
     assert from_pointer & whole <= seen(state, session)
-    prompt = view(state, session)
+    prompt = view_messages(state, session)
     if session[0].message.role == "system":
         assert prompt[0] == session[0].message
     if state.summary:
@@ -154,15 +161,15 @@ def test_the_window_is_contiguous_and_begins_with_the_system_prompt(
 @settings(deadline=None, max_examples=150)
 @given(sessions())
 def test_every_attempt_keeps_less_while_there_is_something_to_drop(
-    session: list[Numbered],
+    session: list[NumberedMessage],
 ) -> None:
     limits = Limits(context=100_000)
-    rejected = count_prompt(view(FRESH, session))
+    rejected = count_prompt(view_messages(FRESH, session))
     state, kept = FRESH, seen(FRESH, session)
     for attempt in (1, 2, 3):
-        done = trimmed(state, session, reactive(limits, attempt, rejected))
+        done = trimmed(state, session, reactive_budget(limits, attempt, rejected))
         if newest_user(session) is not None:
-            assert newest_user(session) in view(done.state, session)
+            assert newest_user(session) in view_messages(done.state, session)
         if done.changed:
             assert done.after < done.before or seen(done.state, session) < kept
         else:
@@ -174,9 +181,9 @@ def test_every_attempt_keeps_less_while_there_is_something_to_drop(
 @settings(deadline=None, max_examples=80)
 @given(st.lists(sessions(6), min_size=2, max_size=5), st.integers(200, 3_000))
 def test_a_long_session_loses_nothing_over_many_trims(
-    parts: list[list[Numbered]], target: int
+    parts: list[list[NumberedMessage]], target: int
 ) -> None:
-    archive: list[Numbered] = []
+    archive: list[NumberedMessage] = []
     gone: set[int] = set()
     state = FRESH
     for part_number, part in enumerate(parts):
@@ -185,7 +192,7 @@ def test_a_long_session_loses_nothing_over_many_trims(
             calls = tuple(c._replace(id=f"{part_number}/{c.id}") for c in message.calls)
             call_id = message.call_id and f"{part_number}/{message.call_id}"
             message = message._replace(calls=calls, call_id=call_id)
-            archive.append(Numbered(len(archive) + 1, message))
+            archive.append(NumberedMessage(len(archive) + 1, message))
         earlier = state
         done = trimmed(state, archive, Budget(target, target))
         state = done.state
@@ -203,7 +210,7 @@ def test_a_long_session_loses_nothing_over_many_trims(
 # ---------------------------------------------------------------- failures of earlier systems
 
 
-def long_session(turns: int = 40) -> list[Numbered]:
+def long_session(turns: int = 40) -> list[NumberedMessage]:
     messages = [Message("system", "You are careful.")]
     for turn in range(turns):
         messages.append(Message("user", f"Request {turn}: " + "please do this carefully " * 4))
@@ -220,13 +227,13 @@ def test_the_first_reactive_retry_keeps_more_than_the_second_and_the_second_more
 ):
     session = long_session()
     limits = Limits(context=200_000)
-    rejected = count_prompt(view(FRESH, session))
+    rejected = count_prompt(view_messages(FRESH, session))
     state, kept = FRESH, [len(session)]
     for attempt in (1, 2, 3):
-        done = trimmed(state, session, reactive(limits, attempt, rejected))
+        done = trimmed(state, session, reactive_budget(limits, attempt, rejected))
         state = done.state
         kept.append(done.kept)
-        assert newest_user(session) in view(state, session)
+        assert newest_user(session) in view_messages(state, session)
         assert done.after <= (0.5, 0.25, 1)[attempt - 1] * rejected
     assert kept == sorted(kept, reverse=True)
     assert len(set(kept)) == 4
@@ -235,12 +242,12 @@ def test_the_first_reactive_retry_keeps_more_than_the_second_and_the_second_more
 
 def test_after_the_third_attempt_it_gives_up_with_a_clear_error() -> None:
     with pytest.raises(Overflow, match="3 times"):
-        reactive(Limits(1_000), 4, 1_000)
+        reactive_budget(Limits(1_000), 4, 1_000)
 
 
 def test_when_trimming_removes_nothing_the_context_was_not_the_problem() -> None:
     session = number([Message("system", "s"), Message("user", "one request and nothing else")])
-    done = plan(FRESH, session, reactive(Limits(1_000), 1, 30))
+    done = plan_trim(FRESH, session, reactive_budget(Limits(1_000), 1, 30))
     assert not done.changed
     assert done.state is FRESH
 
@@ -265,9 +272,11 @@ def test_a_late_tool_result_joins_its_call() -> None:
             Message("tool", "built", call_id="slow"),
         ]
     )
-    roles = [message.role for message in view(FRESH, session)]
+    roles = [message.role for message in view_messages(FRESH, session)]
     assert roles == ["user", "assistant", "tool", "user", "assistant"]
-    gone = trimmed(FRESH, [*session, Numbered(6, Message("user", "next " * 20))], Budget(0, 0))
+    gone = trimmed(
+        FRESH, [*session, NumberedMessage(6, Message("user", "next " * 20))], Budget(0, 0)
+    )
     assert gone.dropped == ((1, 5),)
 
 
@@ -282,7 +291,7 @@ def test_the_newest_user_message_stays_even_when_it_is_far_behind() -> None:
     session = number(messages)
     done = trimmed(FRESH, session, Budget(2_000, 2_000))
     assert done.state.pinned == (1,)
-    assert view(done.state, session)[1] == messages[0]
+    assert view_messages(done.state, session)[1] == messages[0]
     assert "Current task: Rewrite the parser" in done.state.summary
 
 
@@ -294,7 +303,7 @@ def test_a_short_newest_message_keeps_the_newest_longer_one_with_it() -> None:
     messages += [Message("user", "yes"), Message("assistant", "work " * 800)]
     session = number(messages)
     done = trimmed(FRESH, session, Budget(500, 500))
-    kept = [m.content for m in view(done.state, session) if m.role == "user"]
+    kept = [m.content for m in view_messages(done.state, session) if m.role == "user"]
     assert kept == [task, "yes"]
     assert f"Current task: {task}" in done.state.summary
     # The first request is the original one, although it left the window after others were kept.
@@ -319,39 +328,43 @@ def test_an_anchor_that_is_no_longer_the_task_goes_with_the_next_trim() -> None:
 
 def test_the_three_stages_trim_at_their_marks_and_to_their_targets() -> None:
     limits = Limits(context=10_000, prompt=8_000, output=1_000, margin=200)
-    assert proactive(limits) == Budget(7_500, 4_000, limit=6_800)
-    assert validation(limits) == Budget(6_800, 4_000, limit=6_800)
-    assert [reactive(limits, n, 9_000)[:2] for n in (1, 2, 3)] == [(0, 4_000), (0, 2_000), (0, 0)]
+    assert proactive_budget(limits) == Budget(7_500, 4_000, limit=6_800)
+    assert validation_budget(limits) == Budget(6_800, 4_000, limit=6_800)
+    assert [reactive_budget(limits, n, 9_000)[:2] for n in (1, 2, 3)] == [
+        (0, 4_000),
+        (0, 2_000),
+        (0, 0),
+    ]
 
 
 def test_tools_are_part_of_the_prompt() -> None:
     limits = Limits(context=10_000, tools=2_000)
-    assert proactive(limits) == Budget(5_500, 3_000 + 1_000, limit=8_000)
-    assert validation(limits).trigger == 8_000
+    assert proactive_budget(limits) == Budget(5_500, 3_000 + 1_000, limit=8_000)
+    assert validation_budget(limits).trigger == 8_000
 
 
 def test_limits_that_leave_no_room_are_refused() -> None:
     with pytest.raises(InvalidInput, match="leave nothing"):
-        validation(Limits(context=1_000, tools=900, output=200))
+        validation_budget(Limits(context=1_000, tools=900, output=200))
 
 
 def test_a_prompt_within_its_budget_is_left_alone() -> None:
     session = long_session(3)
-    assert plan(FRESH, session, Budget(10**6, 10)).state is FRESH
+    assert plan_trim(FRESH, session, Budget(10**6, 10)).state is FRESH
 
 
 def test_the_note_is_paid_for_and_shown_until_the_next_trim() -> None:
     session = long_session()
-    done = plan(FRESH, session, Budget(3_000, 3_000), note="recovered " * 50)
+    done = plan_trim(FRESH, session, Budget(3_000, 3_000), note="recovered " * 50)
     assert done.after <= 3_000
-    assert count_prompt(view(done.state, session)) == done.after
-    assert view(done.state, session)[2].content == "recovered " * 50
+    assert count_prompt(view_messages(done.state, session)) == done.after
+    assert view_messages(done.state, session)[2].content == "recovered " * 50
     again = trimmed(done.state, [*session, *long_session(60)[161:]], Budget(2_000, 2_000))
     assert again.state.note == ""
 
 
 def test_an_exact_counter_decides_instead_of_the_estimate() -> None:
     session = long_session()
-    done = plan(FRESH, session, Budget(500, 500), measure=lambda text: len(text.split()))
+    done = plan_trim(FRESH, session, Budget(500, 500), measure=lambda text: len(text.split()))
     assert done.changed
-    assert count_prompt(view(done.state, session), lambda text: len(text.split())) <= 500
+    assert count_prompt(view_messages(done.state, session), lambda text: len(text.split())) <= 500

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import recollect
+from recollect import context
 from recollect.archive import sql as archive_sql
 from recollect.interfaces.screens.results import show
 from recollect.window import operations as window_operations
 from recollect.window import sql as window_sql
 from recollect.window import steps as window_steps
-from recollect.window import steps_compact as window_steps_compact
-from recollect.window.operations import compacted
-from recollect.window.trim import view
+from recollect.window.operations import compact
+from recollect.window.trim import view_messages
 from tests.conftest import Clock
 
 Mem = recollect.Recollect
@@ -264,19 +264,19 @@ def test_a_window_that_somebody_else_moved_is_looked_at_again(
     talk(mem, 20)
     planned: list[int] = []
 
-    def decide(loaded: window_steps.Loaded) -> object:
+    def decide(loaded: window_steps.LoadedWindow) -> object:
         if not planned:
             with recollect.open(project, clock=clock, environment=environment) as other:
                 other.prepare("s-1", 6_000)
         planned.append(loaded.state.window_from)
-        return window_steps_compact.before_sending(loaded)
+        return window_steps.plan_before_sending(loaded)
 
-    request = window_steps.Request(6_000)
-    loaded, plan = compacted(mem.context, "s-1", request, decide)  # type: ignore[arg-type]
+    request = context.PromptRequest(6_000)
+    loaded, plan = compact(mem.context, "s-1", request, decide)  # type: ignore[arg-type]
     assert planned[0] == 1
     assert planned[1] > 1
     assert not plan.changed
-    assert view(loaded.state, loaded.messages) == list(mem.prepare("s-1", 6_000).messages)
+    assert view_messages(loaded.state, loaded.messages) == list(mem.prepare("s-1", 6_000).messages)
 
 
 def test_the_ratio_is_learned_for_each_model_from_real_usage(mem: Mem) -> None:
@@ -424,7 +424,7 @@ def test_a_secret_in_a_commit_message_is_not_shown(
     monkeypatch.setattr(
         window_operations,
         "git_trees",
-        lambda _: window_steps_compact.Trees((f"abc1234 add {secret}",), ()),
+        lambda _: window_steps.TreeLines((f"abc1234 add {secret}",), ()),
     )
     talk(mem, 10)
     mem.prepare("s-1", 20_000)

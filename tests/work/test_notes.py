@@ -6,24 +6,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.documents.continuity import HandWritten, parse_continuity
 from recollect.errors import InvalidInput
 from recollect.work.notes import (
     MOST_LINES,
     RULES,
     SESSION_SECTIONS,
     Access,
-    ByHand,
+    EventRule,
     Notes,
     Reference,
-    Rule,
-    for_event,
-    lint,
-    parse_continuity,
+    find_references,
+    lint_notes,
     parse_notes,
-    references_in,
     render_continuity,
     render_notes,
-    session_notes,
+    render_session_notes,
+    rule_for_event,
 )
 
 law = settings(deadline=None, max_examples=200)
@@ -53,7 +52,7 @@ def test_notes_say_objective_phase_blockers_and_what_is_pending() -> None:
 def test_notes_survive_being_written_and_read_and_pass_their_own_lint(notes: Notes) -> None:
     text = render_notes(notes)
     assert parse_notes(text) == notes
-    assert lint(text) == []
+    assert lint_notes(text) == []
 
 
 def test_edited_notes_are_read_whatever_their_order_and_marks() -> None:
@@ -64,7 +63,7 @@ def test_edited_notes_are_read_whatever_their_order_and_marks() -> None:
 @given(st.text())
 def test_any_text_can_be_read_and_linted(text: str) -> None:
     parse_notes(text)
-    for finding in lint(text):
+    for finding in lint_notes(text):
         assert 1 <= finding.first <= finding.last <= text.count("\n") + 1
         assert finding.advice
 
@@ -101,7 +100,7 @@ def test_notes_that_would_break_their_own_rules_are_not_written() -> None:
 def test_every_rule_is_found_by_name_and_line(
     text: str, expected: list[tuple[str, int, int]]
 ) -> None:
-    assert [(one.rule, one.first, one.last) for one in lint(text)] == expected
+    assert [(one.rule, one.first, one.last) for one in lint_notes(text)] == expected
 
 
 def test_continuity_refers_by_id_and_never_twice() -> None:
@@ -123,7 +122,7 @@ def test_continuity_refers_by_id_and_never_twice() -> None:
         "- [m-2] Don't forget return types\n"
         f"- [m-3] {'y' * 119}…\n"
     )
-    assert references_in(text) == ("sem-001", "m-2", "m-3")
+    assert find_references(text) == ("sem-001", "m-2", "m-3")
     assert render_continuity("") == "# Continuity\n\n## Right now\nnothing\n"
 
 
@@ -135,7 +134,7 @@ def test_what_a_person_wrote_into_continuity_is_read_back() -> None:
         "## Open questions\n\nwhich port?\n"
     )
     by_hand = parse_continuity(text)
-    assert by_hand == ByHand(
+    assert by_hand == HandWritten(
         "fixing the login",
         ("ask the owner first",),
         ("Run contract tests before marking complete",),
@@ -144,17 +143,17 @@ def test_what_a_person_wrote_into_continuity_is_read_back() -> None:
     again = render_continuity(by_hand.doing, [Reference("m-1", "ours")], [], by_hand)
     assert parse_continuity(again) == by_hand
     assert again == text.replace("fixing\nthe", "fixing the")
-    assert parse_continuity(render_continuity("")) == ByHand()
+    assert parse_continuity(render_continuity("")) == HandWritten()
 
 
 def test_session_notes_have_five_sections() -> None:
-    text = session_notes("the importer", [("Worklog", "read the spec")])
+    text = render_session_notes("the importer", [("Worklog", "read the spec")])
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == list(
         SESSION_SECTIONS
     )
     assert text.endswith("## Worklog\nread the spec\n")
     with pytest.raises(InvalidInput, match="no section 'Diary'"):
-        session_notes(filled=[("Diary", "")])
+        render_session_notes(filled=[("Diary", "")])
 
 
 def test_the_rules_are_those_of_the_three_layers() -> None:
@@ -165,12 +164,12 @@ def test_the_rules_are_those_of_the_three_layers() -> None:
         "task complete",
         "conversation end",
     ]
-    assert for_event("Phase-End") == Rule(
+    assert rule_for_event("Phase-End") == EventRule(
         "phase end", (), (Access("task", "completion report"), Access("project", "NOTES.md"))
     )
-    assert for_event("context_start").read == (
+    assert rule_for_event("context_start").read == (
         Access("session", "session notes, if they exist"),
         Access("project", "NOTES.md"),
     )
     with pytest.raises(InvalidInput, match="'lunch' is not an event"):
-        for_event("lunch")
+        rule_for_event("lunch")

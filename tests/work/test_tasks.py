@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.work.audit import Audit, Duplicates, audit, render_audit
+from recollect.work.audit import Audit, Duplicates, render_audit, run_audit
 from recollect.work.ledgers import (
     Handoff,
     Moved,
@@ -26,22 +26,22 @@ from recollect.work.tasks import (
     Regression,
     Revision,
     Task,
-    artifacts,
+    add_decision,
     block_phase,
-    completion_report,
-    decide,
     enter_phase,
+    find_regressions,
     finish_phase,
-    from_json,
-    from_line,
     new_task,
-    regressions,
-    revise,
-    to_json,
-    to_line,
-    verified_in,
-    verified_md,
-    verify,
+    parse_event,
+    parse_verified,
+    render_artifacts,
+    render_event,
+    render_report,
+    render_verified,
+    revise_plan,
+    task_from_json,
+    task_to_json,
+    verify_items,
 )
 from tests.builders.records import DAY, NOW, example, memory
 
@@ -86,11 +86,11 @@ def test_a_phase_is_entered_and_finished_before_the_next() -> None:
 
 
 def test_what_was_verified_before_and_is_not_now_is_a_regression() -> None:
-    task = verify(new_task("Feature X"), ["Login works", "Logout works"])
-    task = verify(revise(task, "the API changed"), ["logout works!", "Reset works"])
-    assert regressions(task.revisions) == (Regression("Login works", 1, 2),)
-    task = verify(task, ["Login works"])
-    assert regressions(task.revisions) == ()
+    task = verify_items(new_task("Feature X"), ["Login works", "Logout works"])
+    task = verify_items(revise_plan(task, "the API changed"), ["logout works!", "Reset works"])
+    assert find_regressions(task.revisions) == (Regression("Login works", 1, 2),)
+    task = verify_items(task, ["Login works"])
+    assert find_regressions(task.revisions) == ()
     assert task.revisions[1].verified == ("logout works!", "Reset works", "Login works")
 
 
@@ -102,26 +102,28 @@ def test_regressions_are_exactly_the_items_of_before_that_are_not_in_the_newest(
     revisions = [Revision(at, "", tuple(sorted(one))) for at, one in enumerate(verified, 1)]
     before = frozenset().union(*verified[:-1]) if verified else frozenset()
     expected = before - verified[-1] if verified else frozenset()
-    assert {lost.item for lost in regressions(revisions)} == expected
+    assert {lost.item for lost in find_regressions(revisions)} == expected
 
 
 def test_the_artifacts_tell_plan_decisions_revisions_and_verified_items() -> None:
     task = enter_phase(new_task("Feature X", ["Design", "Build"]), "Design")
-    task = decide(task, "Use PostgreSQL", "two writers", NOW)
-    task = verify(revise(task, "the first plan"), ["Login works"])
-    told = artifacts(task)
+    task = add_decision(task, "Use PostgreSQL", "two writers", NOW)
+    task = verify_items(revise_plan(task, "the first plan"), ["Login works"])
+    told = render_artifacts(task)
     assert told["plan.md"] == "# Plan: Feature X\n\n1. Design (active)\n2. Build (planned)\n"
     assert told["decisions.md"] == "# Decisions\n\n- Use PostgreSQL (two writers)\n"
     assert told["verified_items.md"] == "# Verified items\n\n## Revision 1\n- Login works\n"
-    assert artifacts(new_task("Bare")) == {}
+    assert render_artifacts(new_task("Bare")) == {}
 
 
 def test_a_completion_report_says_what_is_verified_lost_and_not_done() -> None:
     task = enter_phase(new_task("Feature X", ["Design", "Build"]), "Design")
-    task = decide(task, "Use PostgreSQL")
-    task = verify(task, ["Login works"])
-    task = verify(revise(finish_phase(task, "Design", "All settled."), "new API"), ["Reset works"])
-    assert completion_report(task) == (
+    task = add_decision(task, "Use PostgreSQL")
+    task = verify_items(task, ["Login works"])
+    task = verify_items(
+        revise_plan(finish_phase(task, "Design", "All settled."), "new API"), ["Reset works"]
+    )
+    assert render_report(task) == (
         "# Completion report: Feature X\n\n"
         "## Phases\n- Design: All settled.\n- Build: planned\n\n"
         "## Decisions\n- Use PostgreSQL\n\n"
@@ -129,14 +131,14 @@ def test_a_completion_report_says_what_is_verified_lost_and_not_done() -> None:
         "## Regressions\n- Login works (verified in revision 1)\n\n"
         "## Not done\n- Build (planned)\n"
     )
-    assert completion_report(task, "design").startswith("# Completion report: Feature X: Design\n")
+    assert render_report(task, "design").startswith("# Completion report: Feature X: Design\n")
     with pytest.raises(InvalidInput, match="there is no phase 'x'"):
-        completion_report(task, "x")
+        render_report(task, "x")
 
 
 def test_a_page_of_verified_items_that_somebody_wrote_is_read() -> None:
     page = "# Verified\n- [x] Login works\n\n## Iteration 2\n* Reset works\n"
-    assert verified_in(page) == (
+    assert parse_verified(page) == (
         Revision(1, "", ("Login works",)),
         Revision(2, "", ("Reset works",)),
     )
@@ -149,7 +151,7 @@ items = st.text("abcdefgh ", min_size=1, max_size=10).map(str.strip).filter(bool
 @given(st.lists(st.lists(items, min_size=1, max_size=3), max_size=4))
 def test_verified_items_survive_being_written_and_read(verified: list[list[str]]) -> None:
     revisions = tuple(Revision(at, "", tuple(one)) for at, one in enumerate(verified, 1))
-    assert verified_in(verified_md(revisions)) == revisions
+    assert parse_verified(render_verified(revisions)) == revisions
 
 
 tasks = st.fixed_dictionaries(
@@ -186,14 +188,14 @@ tasks = st.fixed_dictionaries(
 @law
 @given(tasks)
 def test_a_task_survives_json(given_: dict[str, Any]) -> None:
-    task = from_json(given_)
-    assert to_json(task) == given_
-    assert from_json(to_json(task)) == task
+    task = task_from_json(given_)
+    assert task_to_json(task) == given_
+    assert task_from_json(task_to_json(task)) == task
 
 
 def test_a_task_of_our_own_survives_json() -> None:
-    task = verify(decide(enter_phase(new_task("X", ["A"]), "A"), "b", "c", NOW), ["d"])
-    assert from_json(json.loads(json.dumps(to_json(task)))) == task
+    task = verify_items(add_decision(enter_phase(new_task("X", ["A"]), "A"), "b", "c", NOW), ["d"])
+    assert task_from_json(json.loads(json.dumps(task_to_json(task)))) == task
     assert isinstance(task, Task)
 
 
@@ -202,7 +204,7 @@ def test_a_task_of_our_own_survives_json() -> None:
 
 def test_a_gate_event_is_one_line() -> None:
     event = GateEvent("t-1", 1_767_695_400_000_000, "eng-001", "build", "gate.passed", {"score": 9})
-    assert to_line(event) == (
+    assert render_event(event) == (
         '{"trace_id":"t-1","time":"2026-01-06T10:30:00Z","agent":"eng-001","phase":"build",'
         '"type":"gate.passed","payload":{"score":9}}\n'
     )
@@ -215,14 +217,14 @@ def test_a_gate_event_is_one_line() -> None:
     )
 )
 def test_a_gate_event_survives_its_line(event: GateEvent) -> None:
-    line = to_line(event)
+    line = render_event(event)
     assert len(line.splitlines()) == 1
-    assert from_line(line) == event
+    assert parse_event(line) == event
 
 
 def test_a_line_that_is_no_event_is_refused() -> None:
     with pytest.raises(InvalidInput, match="this is no event"):
-        from_line("{")
+        parse_event("{")
 
 
 # ---------------------------------------------------------------- ledgers and handoffs
@@ -325,7 +327,7 @@ def test_six_descriptions_of_one_command_are_one_group_with_one_keeper() -> None
         for at, text in enumerate(said)
     ]
     other = memory("m-9", "reference", "The lint command is `cd evals && npm run lint`")
-    found = audit([*notes, other], NOW)
+    found = run_audit([*notes, other], NOW)
     assert [group.keep for group in found.duplicates] == ["m-5"]
     assert set(found.duplicates[0].others) == {"m-0", "m-1", "m-2", "m-3", "m-4"}
 
@@ -341,7 +343,7 @@ def test_six_descriptions_of_one_command_are_one_group_with_one_keeper() -> None
     ],
 )
 def test_another_value_and_the_opposite_are_no_duplicates(one: str, other: str) -> None:
-    assert audit([memory("m-1", text=one), memory("m-2", text=other)], NOW).duplicates == ()
+    assert run_audit([memory("m-1", text=one), memory("m-2", text=other)], NOW).duplicates == ()
 
 
 def test_the_audit_names_what_is_stale_unused_changing_and_drifted() -> None:
@@ -356,7 +358,7 @@ def test_the_audit_names_what_is_stale_unused_changing_and_drifted() -> None:
         memory("m-3", text="c", revision=5, first_seen=NOW - 8 * DAY, valid_from=NOW),
         memory("m-4", text="d", status="archived", **then),
     ]
-    found = audit(
+    found = run_audit(
         given_, NOW, stale={"m-2": ["src/a.py is missing"], "m-4": ["x"]}, notes="- [x] done\n"
     )
     assert [(one.id, one.reason) for one in found.stale] == [("m-2", "src/a.py is missing")]
@@ -372,6 +374,6 @@ def test_the_audit_names_what_is_stale_unused_changing_and_drifted() -> None:
 
 
 def test_an_audit_that_finds_nothing_says_so() -> None:
-    assert audit([], NOW) == Audit()
+    assert run_audit([], NOW) == Audit()
     assert render_audit(Audit()) == "# Audit\n\nNothing was found.\n"
     assert "keep m-1, drop m-2" in render_audit(Audit((Duplicates("m-1", ("m-2",), "x"),)))

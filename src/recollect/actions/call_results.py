@@ -3,7 +3,7 @@
 A failed call is not yet an error: the user may have refused it, a sibling may have failed before
 it ran, and looking without finding is an answer. And a call that "worked" may have failed: a
 check whose exit status a pipe swallowed. This module tells these apart. What an error says is
-read in `actions.error_signatures`, what resolved it is decided in `episodes.resolutions`.
+read in `actions.command_output`, what resolved it is decided in `episodes.resolutions`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,19 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from ..text.messages import Placed, parsed_arguments, said
+from ..text.messages import PlacedMessage, parse_arguments, plain_text
 from ..types.records import Json, Message, ToolCall
-from .error_signatures import Trouble, complains, ends_badly, own_lines, trouble_of
-from .shell import commands_of, without_heredocs
-from .tool_calls import exit_status, failed, name_words, output_of, script_of, signs_of, target_of
+from .command_output import ErrorSignature, find_error, is_error_line, output_lines, reports_failure
+from .shell import split_commands, strip_heredocs
+from .tool_calls import (
+    describe_target,
+    find_script,
+    is_failed,
+    read_effects,
+    read_exit_status,
+    split_tool_name,
+    unwrap_output,
+)
 
 Words = tuple[str, ...]
 
@@ -46,7 +54,7 @@ def _set_of(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-class Attempt(NamedTuple):
+class CallAttempt(NamedTuple):
     """One tool call and how it ended.
 
     `state` is ok, failed, missed (it looked and did not find), refused (by the user), skipped (it
@@ -67,7 +75,7 @@ class Attempt(NamedTuple):
     state: str
     output: str
     words: str = ""
-    trouble: Trouble | None = None
+    trouble: ErrorSignature | None = None
 
     @property
     def checks(self) -> bool:
@@ -79,18 +87,18 @@ class Attempt(NamedTuple):
         """Whether it only looked, and changed nothing."""
         if self.script:
             return not self.writes and all(map(_looks, self.commands))
-        words = set(name_words(self.call.name))
+        words = set(split_tool_name(self.call.name))
         return not self.writes and bool(self.reads or words & _set_of(_LOOKING_TOOLS))
 
 
-def attempts(messages: Iterable[Placed]) -> list[Attempt]:
+def list_attempts(messages: Iterable[PlacedMessage]) -> list[CallAttempt]:
     """Every call of these messages, in their order, with how it ended."""
-    asked: list[tuple[Placed, ToolCall, list[Placed], str]] = []
-    latest: dict[str, list[Placed]] = {}
+    asked: list[tuple[PlacedMessage, ToolCall, list[PlacedMessage], str]] = []
+    latest: dict[str, list[PlacedMessage]] = {}
     words = ""
     for one in messages:
         if one.message.role == "assistant":
-            words = said(one.message) or words
+            words = plain_text(one.message) or words
         for call in one.message.calls:
             # Where ids were blanked, a result belongs to the call right before it.
             latest[call.id] = []
@@ -98,8 +106,8 @@ def attempts(messages: Iterable[Placed]) -> list[Attempt]:
         if one.message.role == "tool":
             words = ""
             latest.get(one.message.call_id, []).append(one)
-    found: list[Attempt] = []
-    running: dict[str, Attempt] = {}
+    found: list[CallAttempt] = []
+    running: dict[str, CallAttempt] = {}
     for one, call, answers, before in asked:
         attempt = _attempt(one, call, answers, running)._replace(words=before)
         if attempt.state == "running" and (handle := _handle().search(attempt.output)):
@@ -109,23 +117,26 @@ def attempts(messages: Iterable[Placed]) -> list[Attempt]:
 
 
 def _attempt(
-    asked: Placed, call: ToolCall, answers: list[Placed], running: Mapping[str, Attempt]
-) -> Attempt:
-    arguments = parsed_arguments(call.arguments) or {}
-    script = script_of(arguments)
-    signs = signs_of(call)
-    bare = Attempt(
+    asked: PlacedMessage,
+    call: ToolCall,
+    answers: list[PlacedMessage],
+    running: Mapping[str, CallAttempt],
+) -> CallAttempt:
+    arguments = parse_arguments(call.arguments) or {}
+    script = find_script(arguments)
+    signs = read_effects(call)
+    bare = CallAttempt(
         asked.seq,
         answers[-1].seq if answers else 0,
         asked.message.at,
         call,
         script,
-        telling_commands(script),
-        " ".join(script.split())[:200] if script else target_of(call) or _about(arguments),
+        main_commands(script),
+        " ".join(script.split())[:200] if script else describe_target(call) or _about(arguments),
         signs.reads,
         signs.writes,
         "unanswered",
-        "\n".join(output_of(one.message) for one in answers),
+        "\n".join(unwrap_output(one.message) for one in answers),
     )
     given = [one.message for one in answers]
     polled = None if script else _polled(arguments, running)
@@ -133,11 +144,13 @@ def _attempt(
         return _judged(bare, given)
     # A look at a command in the background: if that ended, this is how.
     whole = bare._replace(script=polled.script, commands=polled.commands, target=polled.target)
-    ended = exit_status("\n".join(map(said, given))) is not None
+    ended = read_exit_status("\n".join(map(plain_text, given))) is not None
     return _judged(whole, given) if ended else bare._replace(state="running")
 
 
-def _polled(arguments: Mapping[str, Json], running: Mapping[str, Attempt]) -> Attempt | None:
+def _polled(
+    arguments: Mapping[str, Json], running: Mapping[str, CallAttempt]
+) -> CallAttempt | None:
     return next(
         (running[value] for value in map(str, arguments.values()) if value in running), None
     )
@@ -151,12 +164,12 @@ def _about(arguments: Mapping[str, Json]) -> str:
 # ---------------------------------------------------------------- how it ended
 
 
-def _judged(attempt: Attempt, answers: list[Message]) -> Attempt:
+def _judged(attempt: CallAttempt, answers: list[Message]) -> CallAttempt:
     if not answers:
         return attempt
-    text = "\n".join(map(said, answers))
-    status = exit_status(text)
-    broken = any(map(failed, answers)) or bool(status)
+    text = "\n".join(map(plain_text, answers))
+    status = read_exit_status(text)
+    broken = any(map(is_failed, answers)) or bool(status)
     if not broken:
         if _running().search(text[:600]):
             return attempt._replace(state="running")
@@ -169,7 +182,7 @@ def _judged(attempt: Attempt, answers: list[Message]) -> Attempt:
     elif attempt.looks or _found_nothing(attempt, status):
         return attempt._replace(state="missed")
     words = [word for command in attempt.commands for word in command[:4]] or [attempt.call.name]
-    return attempt._replace(state="failed", trouble=trouble_of(attempt.output, words))
+    return attempt._replace(state="failed", trouble=find_error(attempt.output, words))
 
 
 @cache
@@ -196,21 +209,21 @@ def _handle() -> re.Pattern[str]:
     return re.compile(r"(?:session ID|with ID|shellId)[: ]+(\w+)")
 
 
-def _found_nothing(attempt: Attempt, status: int | None) -> bool:
+def _found_nothing(attempt: CallAttempt, status: int | None) -> bool:
     """Whether a script ended with a search that found nothing: `git branch | grep gone`."""
-    if status != 1 or any(map(complains, own_lines(attempt.output))):
+    if status != 1 or any(map(is_error_line, output_lines(attempt.output))):
         return False
-    last = [words for words, _ in commands_of(without_heredocs(attempt.script[:LONGEST_SCRIPT]))]
+    last = [words for words, _ in split_commands(strip_heredocs(attempt.script[:LONGEST_SCRIPT]))]
     return bool(last) and last[-1][0] in _set_of(_LOOKING)
 
 
-def _fails_quietly(attempt: Attempt) -> bool:
+def _fails_quietly(attempt: CallAttempt) -> bool:
     """Whether a check failed though its script ended well: a pipe swallowed its status."""
     swallowed = "|" in attempt.script or ";" in attempt.script.rstrip(";\n ")
-    return swallowed and attempt.checks and ends_badly(attempt.output)
+    return swallowed and attempt.checks and reports_failure(attempt.output)
 
 
-def _is_cut_off(attempt: Attempt) -> bool:
+def _is_cut_off(attempt: CallAttempt) -> bool:
     """Whether only the beginning of what a check printed is there: its end is not known."""
     found = _head().search(attempt.script) if attempt.checks else None
     # Tools trim what they pass on: a few blank lines at the end may be missing.
@@ -225,11 +238,11 @@ def _head() -> re.Pattern[str]:
 # ---------------------------------------------------------------- commands
 
 
-def telling_commands(script: str) -> tuple[Words, ...]:
+def main_commands(script: str) -> tuple[Words, ...]:
     """The commands that a script is about, without filters, wrappers and noise around them."""
     if not script:
         return ()
-    given = commands_of(without_heredocs(script[:LONGEST_SCRIPT]))
+    given = split_commands(strip_heredocs(script[:LONGEST_SCRIPT]))
     found = [_unwrapped(words) for words, _ in given]
     loud = [words for words in found if words[0] not in _set_of(_NOISE)]
     real = [words for words in loud if words[0] not in _set_of(_LOOKING)]

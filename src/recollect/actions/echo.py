@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from ..fast_typing import TYPE_CHECKING, NamedTuple
-from ..text.messages import parsed_arguments, said
+from ..text.messages import parse_arguments, plain_text
 from ..types.records import Json, Message, ToolCall
 
 if TYPE_CHECKING:
     import re
 
-SERVER = "recollect"
-TOOLS = frozenset(
+MCP_SERVER = "recollect"
+OWN_TOOLS = frozenset(
     {
         "memory_learn",
         "memory_recall",
@@ -34,10 +34,10 @@ TOOLS = frozenset(
 )
 """Our tools by their bare names: some hosts put no server in front of them."""
 
-PAGES = ".recollect"
+PAGES_FOLDER = ".recollect"
 """The folder of the pages that we make from memories."""
 
-NEAR = 8
+ECHO_DISTANCE = 8
 """What is printed for a slash command follows within so many messages."""
 
 _FILTERS = {
@@ -50,7 +50,7 @@ _FILTERS = {
 _RUNNERS = frozenset({"uv", "uvx", "pipx", "poetry", "pdm", "hatch", "rye", "run"})
 
 
-class Part(NamedTuple):
+class MessageTrace(NamedTuple):
     """What a message has to do with us."""
 
     role: str
@@ -62,21 +62,21 @@ class Part(NamedTuple):
     """Whether the user typed a command of ours."""
 
 
-def part_of(message: Message) -> Part:
+def trace_message(message: Message) -> MessageTrace:
     """What a message has to do with us, by itself."""
     calls = tuple([(call.id, is_own_call(call)) for call in message.calls])
-    typed = message.role == "user" and _is_command(said(message))
-    return Part(message.role, calls, message.call_id, typed)
+    typed = message.role == "user" and _is_command(plain_text(message))
+    return MessageTrace(message.role, calls, message.call_id, typed)
 
 
-def without_own_calls(message: Message) -> Message:
+def strip_own_calls(message: Message) -> Message:
     """The message without calls that ask us."""
     if not message.calls or not any(map(is_own_call, message.calls)):
         return message
     return message._replace(calls=tuple([c for c in message.calls if not is_own_call(c)]))
 
 
-class Listener:
+class EchoDetector:
     """Goes through messages of a session in their order, and tells which of them are echoes.
 
     `asks_us` says it of a call that came before them, `asked` whether the user had typed a command
@@ -87,7 +87,7 @@ class Listener:
         self._calls: dict[str, bool] = {}
         self._asked: bool | None = None
 
-    def is_echo(self, part: Part) -> bool:
+    def is_echo(self, part: MessageTrace) -> bool:
         """Whether nothing in the next message is to be found."""
         if part.role == "user":
             self._asked = part.command
@@ -104,7 +104,7 @@ class Listener:
         return self._asked
 
 
-def was_asked(parts: Sequence[Part]) -> bool:
+def awaits_own_answer(parts: Sequence[MessageTrace]) -> bool:
     """Whether what comes after these messages answers a command of ours."""
     asked = False
     for part in parts:
@@ -121,9 +121,12 @@ def was_asked(parts: Sequence[Part]) -> bool:
 def is_own_tool(name: str) -> bool:
     """Whether a tool is one of ours, under any host's spelling of an MCP tool's name."""
     head = name.lower().removeprefix("mcp").lstrip("_-").removeprefix("plugin_")
-    if head in TOOLS:
+    if head in OWN_TOOLS:
         return True
-    return head.startswith(SERVER) and head[len(SERVER) : len(SERVER) + 1] in ("", *"_.-/:")
+    return head.startswith(MCP_SERVER) and head[len(MCP_SERVER) : len(MCP_SERVER) + 1] in (
+        "",
+        *"_.-/:",
+    )
 
 
 def is_own_call(call: ToolCall) -> bool:
@@ -131,10 +134,10 @@ def is_own_call(call: ToolCall) -> bool:
     a page that we made."""
     if is_own_tool(call.name):
         return True
-    if SERVER not in call.arguments and "memory://" not in call.arguments:
+    if MCP_SERVER not in call.arguments and "memory://" not in call.arguments:
         return False
     try:
-        given = parsed_arguments(call.arguments)
+        given = parse_arguments(call.arguments)
     except RecursionError:
         return False
     if not given:
@@ -147,9 +150,9 @@ def _names_us(given: Mapping[str, Json]) -> bool:
     skill = given.get("skill", "")
     uri = given.get("uri", "")
     return (
-        server == SERVER
+        server == MCP_SERVER
         or (isinstance(uri, str) and uri.startswith("memory://"))
-        or (isinstance(skill, str) and skill.startswith(SERVER))
+        or (isinstance(skill, str) and skill.startswith(MCP_SERVER))
     )
 
 
@@ -162,16 +165,16 @@ def _runs_us(given: Mapping[str, Json]) -> bool:
         if _is_program(line):
             return True
         line = line[-1]  # of a shell
-    return isinstance(line, str) and SERVER in line and is_own_line(line)
+    return isinstance(line, str) and MCP_SERVER in line and is_own_command(line)
 
 
-def is_own_line(line: str) -> bool:
+def is_own_command(line: str) -> bool:
     """Whether a shell runs our command and nothing else: also after a `cd`, several times, and with
     its answer cut short. What a line does besides is worth keeping."""
-    from .shell import LONGEST, commands_of, without_heredocs
+    from .shell import LONGEST_SCRIPT, split_commands, strip_heredocs
 
     ours = False
-    for words, _ in commands_of(without_heredocs(line[:LONGEST])):
+    for words, _ in split_commands(strip_heredocs(line[:LONGEST_SCRIPT])):
         if _is_program(words):
             ours = True
         elif words[0] != "echo" and not _only_cuts(words):
@@ -185,9 +188,9 @@ def _is_program(words: Sequence[str]) -> bool:
     while at < len(words) and words[at] in _RUNNERS:
         at += 1
     left = [_file_name(word) for word in words[at : at + 3]]
-    if left[:1] == [SERVER]:
+    if left[:1] == [MCP_SERVER]:
         return True
-    return len(left) == 3 and left[0].startswith("python") and left[1:] == ["-m", SERVER]
+    return len(left) == 3 and left[0].startswith("python") and left[1:] == ["-m", MCP_SERVER]
 
 
 def _file_name(word: str) -> str:
@@ -201,12 +204,12 @@ def _only_cuts(words: Sequence[str]) -> bool:
 
 
 def _reads_pages(call: ToolCall) -> bool:
-    if PAGES not in call.arguments:
+    if PAGES_FOLDER not in call.arguments:
         return False
-    from .tool_calls import signs_of
+    from .tool_calls import read_effects
 
-    found = signs_of(call)
-    ours = [PAGES in path.replace("\\", "/").split("/")[:-1] for path in found.reads]
+    found = read_effects(call)
+    ours = [PAGES_FOLDER in path.replace("\\", "/").split("/")[:-1] for path in found.reads]
     return bool(ours) and all(ours) and not found.writes and not found.git
 
 
@@ -218,11 +221,11 @@ def _is_command(text: str) -> bool:
     start = text[:2000].lstrip()
     if start.startswith("/"):
         return bool(_slash().match(start))
-    return start.startswith("!") and SERVER in start and is_own_line(start[1:].strip())
+    return start.startswith("!") and MCP_SERVER in start and is_own_command(start[1:].strip())
 
 
 @cache
 def _slash() -> re.Pattern[str]:
     import re
 
-    return re.compile(rf"/(?:memory|session|(?:mcp__)?{SERVER}(?:[:_-]\S*)?)(?=\s|$)")
+    return re.compile(rf"/(?:memory|session|(?:mcp__)?{MCP_SERVER}(?:[:_-]\S*)?)(?=\s|$)")

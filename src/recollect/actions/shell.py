@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-LONGEST = 20_000
+LONGEST_SCRIPT = 20_000
 """Scripts beyond this are data with a command in front; the front is what is read."""
 
 _READERS = frozenset({"cat", "head", "tail", "less", "more", "bat", "nl"})
@@ -21,7 +21,7 @@ _BEFORE = frozenset({"sudo", "time", "env", "command", "exec"})
 _GIT_TAKES_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
 
 
-class Script(NamedTuple):
+class ScriptEffects(NamedTuple):
     """What a script touches. A git command is its words after `git` and its global options."""
 
     reads: tuple[str, ...] = ()
@@ -47,17 +47,17 @@ def _heredoc() -> re.Pattern[str]:
     return re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 
 
-def read_script(script: str) -> Script:
+def parse_script(script: str) -> ScriptEffects:
     """The files and git commands of a shell script."""
     reads: list[str] = []
     writes: list[str] = []
     git: list[tuple[str, ...]] = []
-    for words, targets in commands_of(without_heredocs(script[:LONGEST])):
+    for words, targets in split_commands(strip_heredocs(script[:LONGEST_SCRIPT])):
         writes += targets
         command, arguments = words[0].rpartition("/")[2], words[1:]
         plain = [word for word in arguments if not word.startswith("-")]
         if words[0] in _SHELLS and len(arguments) > 1 and _runs_text(arguments[0]):
-            inner = read_script(arguments[1])
+            inner = parse_script(arguments[1])
             reads += inner.reads
             writes += inner.writes
             git += inner.git
@@ -72,7 +72,7 @@ def read_script(script: str) -> Script:
             writes += plain
         elif command in ("cp", "mv") and len(plain) > 1:
             writes.append(plain[-1])
-    return Script(_paths(reads), _paths(writes), tuple(words for words in git if words))
+    return ScriptEffects(_paths(reads), _paths(writes), tuple(words for words in git if words))
 
 
 def is_path(text: str) -> bool:
@@ -90,7 +90,7 @@ def _paths(words: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.removeprefix("./") for word in words if is_path(word)))
 
 
-def without_heredocs(script: str) -> str:
+def strip_heredocs(script: str) -> str:
     """The script without the bodies of here-documents, which are data."""
     if "<<" not in script:
         return script
@@ -108,7 +108,7 @@ def without_heredocs(script: str) -> str:
     return "\n".join(kept)
 
 
-def commands_of(script: str) -> Iterator[tuple[list[str], list[str]]]:
+def split_commands(script: str) -> Iterator[tuple[list[str], list[str]]]:
     """Each simple command as its words, and the files its output goes to."""
     words: list[str] = []
     targets: list[str] = []

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from ..text.messages import parsed_arguments, said
+from ..text.messages import parse_arguments, plain_text
 from ..types.records import Json, Message, ToolCall
-from .shell import Script, is_path, read_script
+from .shell import ScriptEffects, is_path, parse_script
 
 _WRITES = frozenset(
     [
@@ -86,7 +86,7 @@ _STATUS = {
 }
 
 
-class Signs(NamedTuple):
+class CallEffects(NamedTuple):
     """What one call touched: files, and the git commands it ran."""
 
     reads: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class Signs(NamedTuple):
     git: tuple[tuple[str, ...], ...] = ()
 
 
-class Todo(NamedTuple):
+class TodoEntry(NamedTuple):
     """One entry of a todo list; an empty text or status is one that was not said."""
 
     key: str
@@ -106,49 +106,49 @@ class TodoCall(NamedTuple):
     """What a call did to the todo list: wrote it anew, or changed some entries."""
 
     anew: bool
-    entries: tuple[Todo, ...]
+    entries: tuple[TodoEntry, ...]
 
 
-def signs_of(call: ToolCall) -> Signs:
+def read_effects(call: ToolCall) -> CallEffects:
     """The files and git commands of a call."""
-    arguments = parsed_arguments(call.arguments)
+    arguments = parse_arguments(call.arguments)
     if arguments is None:
         arguments = {"input": call.arguments}
     words = _verb_words(call.name, arguments)
     if words[0] in ("git", "version"):
-        return Signs(git=((words[-1], "--oneline"),) if len(words) > 1 else ())
-    script = script_of(arguments)
+        return CallEffects(git=((words[-1], "--oneline"),) if len(words) > 1 else ())
+    script = find_script(arguments)
     if script and "*** Begin Patch" in script:
-        return Signs(writes=_patched(script))
+        return CallEffects(writes=_patched(script))
     if script:
-        found: Script = read_script(script)
-        return Signs(found.reads, found.writes, found.git)
+        found: ScriptEffects = parse_script(script)
+        return CallEffects(found.reads, found.writes, found.git)
     for key in _PATCH_KEYS:
         if isinstance(patch := arguments.get(key), str) and (files := _patched(patch)):
-            return Signs(writes=files)
+            return CallEffects(writes=files)
     if _NO_FILES.intersection(words):
-        return Signs()
+        return CallEffects()
     if _WRITES.intersection(words):
-        return Signs(writes=tuple(dict.fromkeys(_paths(arguments))))
+        return CallEffects(writes=tuple(dict.fromkeys(_paths(arguments))))
     if _READS.intersection(words) and not _NO_READS.intersection(words):
-        return Signs(reads=tuple(dict.fromkeys(_paths(arguments))))
-    return Signs()
+        return CallEffects(reads=tuple(dict.fromkeys(_paths(arguments))))
+    return CallEffects()
 
 
-def target_of(call: ToolCall) -> str:
+def describe_target(call: ToolCall) -> str:
     """What a call was about, in a few words: a file, the start of a command, or nothing."""
-    arguments = parsed_arguments(call.arguments) or {}
-    if script := script_of(arguments):
+    arguments = parse_arguments(call.arguments) or {}
+    if script := find_script(arguments):
         return " ".join(script.split()[:2])
     return next(_paths(arguments), "")
 
 
-def output_of(result: Message) -> str:
+def unwrap_output(result: Message) -> str:
     """The output that a result carries, out of the JSON that some agents wrap around it."""
-    text = said(result)
+    text = plain_text(result)
     if not text.startswith("{"):
         return text
-    wrapped = parsed_arguments(text) or {}
+    wrapped = parse_arguments(text) or {}
     for key in _OUTPUT_KEYS:
         if isinstance(wrapped.get(key), str):
             return str(wrapped[key])
@@ -160,19 +160,19 @@ def _exit_code() -> re.Pattern[str]:
     return re.compile(r'(?:^|\n)Process exited with code [1-9]|"exit_code": ?[1-9]')
 
 
-def failed(result: Message) -> bool:
+def is_failed(result: Message) -> bool:
     """Whether a result says that its call did not work."""
     if result.is_error:
         return True
-    text = said(result)
-    status = exit_status(text)
+    text = plain_text(result)
+    status = read_exit_status(text)
     if status is not None:
         return status != 0
     start = text[:2_000]
     return ("exited with" in start or "exit_code" in start) and bool(_exit_code().search(start))
 
 
-def exit_status(text: str) -> int | None:
+def read_exit_status(text: str) -> int | None:
     """The exit status that an agent's tool wrote around a command's output."""
     for part in (text[:400], text[-200:]):
         if found := _status().search(part):
@@ -195,7 +195,7 @@ def _status() -> re.Pattern[str]:
 
 
 @lru_cache(512)
-def name_words(name: str) -> tuple[str, ...]:
+def split_tool_name(name: str) -> tuple[str, ...]:
     """The words of a tool's own name: `mcp__files__writeFile` says write and file."""
     own = name.replace(".", "__").rsplit("__", 1)[-1]
     return tuple(re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", own).lower().replace("-", "_").split("_"))
@@ -203,19 +203,19 @@ def name_words(name: str) -> tuple[str, ...]:
 
 def _verb_words(name: str, arguments: Mapping[str, Json]) -> tuple[str, ...]:
     """The words that say what is done: those of the operation, where one tool has many."""
-    words = name_words(name)
+    words = split_tool_name(name)
     operation = arguments.get("operation")
     if isinstance(operation, str) and words[0] == "version":
-        return ("version", *name_words(operation))
+        return ("version", *split_tool_name(operation))
     if isinstance(operation, str) and operation:
-        return name_words(operation)
+        return split_tool_name(operation)
     command = arguments.get("command")
     if isinstance(command, str) and command in _EDITOR_COMMANDS and "path" in arguments:
-        return name_words(command)
+        return split_tool_name(command)
     return words
 
 
-def script_of(arguments: Mapping[str, Json]) -> str:
+def find_script(arguments: Mapping[str, Json]) -> str:
     """The shell script of a call, if it is one."""
     action = arguments.get("action")
     if isinstance(action, Mapping):
@@ -263,10 +263,10 @@ def _patched(patch: str) -> tuple[str, ...]:
 # ---------------------------------------------------------------- todos and questions
 
 
-def todos_in(call: ToolCall, output: str = "") -> TodoCall | None:
+def read_todos(call: ToolCall, output: str = "") -> TodoCall | None:
     """What a call did to the todo list; None when it did nothing."""
-    words = name_words(call.name)
-    arguments = parsed_arguments(call.arguments) or {}
+    words = split_tool_name(call.name)
+    arguments = parse_arguments(call.arguments) or {}
     if words in (("task", "create"), ("task", "update")):
         number = re.search(r"#(\d+)", output)
         key = str(arguments.get("taskId") or (number[1] if number else ""))
@@ -282,7 +282,7 @@ def todos_in(call: ToolCall, output: str = "") -> TodoCall | None:
     return None
 
 
-def _todos(entries: list[Json]) -> Iterator[Todo]:
+def _todos(entries: list[Json]) -> Iterator[TodoEntry]:
     for entry in entries:
         if not isinstance(entry, Mapping):
             continue
@@ -292,16 +292,18 @@ def _todos(entries: list[Json]) -> Iterator[Todo]:
         key = str(entry.get("id") or " ".join(text.casefold().split()))
         if key:
             known = _STATUS.get(status.lower(), "pending" if status else "")
-            yield Todo(key, text, f"{known}: {reason}" if reason and known == "blocked" else known)
+            yield TodoEntry(
+                key, text, f"{known}: {reason}" if reason and known == "blocked" else known
+            )
 
 
-def question_of(call: ToolCall) -> str:
+def read_question(call: ToolCall) -> str:
     """What a call asks the user, or nothing."""
-    words = set(name_words(call.name))
+    words = set(split_tool_name(call.name))
     asks = words & {"collaboration", "interact", "ask", "question", "questions"}
     if not asks and not words >= {"request", "input"}:
         return ""
-    arguments = parsed_arguments(call.arguments) or {}
+    arguments = parse_arguments(call.arguments) or {}
     asked = arguments.get("questions")
     if isinstance(asked, list):
         return " / ".join(
@@ -313,10 +315,10 @@ def question_of(call: ToolCall) -> str:
     )
 
 
-def approved_plan(call: ToolCall) -> str:
+def read_approved_plan(call: ToolCall) -> str:
     """The first line of a plan that a call laid before the user, or nothing."""
-    if name_words(call.name) not in (("exit", "plan", "mode"), ("submit", "plan")):
+    if split_tool_name(call.name) not in (("exit", "plan", "mode"), ("submit", "plan")):
         return ""
-    plan = (parsed_arguments(call.arguments) or {}).get("plan", "")
+    plan = (parse_arguments(call.arguments) or {}).get("plan", "")
     lines = (line.strip("# \t") for line in str(plan).splitlines())
     return next((line for line in lines if line), "the plan")

@@ -7,16 +7,17 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from ..errors import InvalidInput
-from ..maintenance import steps as maintenance_steps
-from ..project import Project, make_folder, own_folder, user_directory, write_once
+from ..project import Project, private_folder, user_directory
+from ..types import agents as types_agents
+from ..types import records
 from . import hook_log_io, registry
 from .settings import plan_io
-from .settings.entries import Trust
+from .settings.entries import HookApproval
 
 _RECENT = 50
 
 
-def command() -> tuple[str, ...]:
+def find_own_command() -> tuple[str, ...]:
     """How to start us from anywhere: absolute, because an agent's PATH may be anything.
 
     It should stay the same across releases: a changed command must be approved again."""
@@ -29,31 +30,33 @@ def command() -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", "recollect")
 
 
-_LASTING = ("pipx_metadata.json", "uv-receipt.toml")
+_TOOL_ENVIRONMENT_FILES = ("pipx_metadata.json", "uv-receipt.toml")
 """Files in the virtual environments that pipx and uv make for one program, and keep."""
 
 
-def warning() -> str:
+def describe_unstable_install() -> str:
     """Say that our program is in a virtual environment that may be deleted; "" if it is not."""
-    lasting = any(os.path.exists(os.path.join(sys.prefix, name)) for name in _LASTING)
+    lasting = any(
+        os.path.exists(os.path.join(sys.prefix, name)) for name in _TOOL_ENVIRONMENT_FILES
+    )
     if lasting or sys.prefix == sys.base_prefix:
         return ""
     return (
-        f"agents start {command()[0]}, which is in a virtual environment ({sys.prefix})\n"
+        f"agents start {find_own_command()[0]}, which is in a virtual environment ({sys.prefix})\n"
         "If it is deleted or moved, agents work on without memory and report failed hooks.\n"
         "For a path that stays: `pipx install .` or `uv tool install .` in Recollect's source, "
         "then `recollect init`"
     )
 
 
-def connect(
+def connect_agents(
     project: Project,
     environment: Mapping[str, str],
     agents: Sequence[str],
     scope: str,
     remove: bool,
     stamp: str,
-) -> tuple[plan_io.Change, ...]:
+) -> tuple[types_agents.SettingsChange, ...]:
     """What agents' settings would become; with a stamp, it is written, and backups bear it."""
     if scope not in ("user", "project"):
         raise InvalidInput(
@@ -61,90 +64,88 @@ def connect(
             where="scope",
             hint="user or project; another directory is named with --project",
         )
-    there = where(project, environment, scope)
+    there = locate_settings(project, environment, scope)
     wanted = (agents,) if isinstance(agents, str) else tuple(agents)
-    changes = plan_io.plan(wanted or plan_io.detected(there), there, command(), remove=remove)
+    changes = plan_io.plan_changes(
+        wanted or plan_io.detect_agents(there), there, find_own_command(), remove=remove
+    )
     if stamp:
-        plan_io.apply(changes, backups(environment), stamp.replace(":", ""))
+        plan_io.apply_changes(changes, find_backup_folder(environment), stamp.replace(":", ""))
         # In your home an empty folder says that the agent is there; in a repository, nothing.
         if remove and scope == "project":
             plan_io.drop_empty_folders(changes, project.root)
     return tuple(changes)
 
 
-def backups(environment: Mapping[str, str]) -> str:
+def find_backup_folder(environment: Mapping[str, str]) -> str:
     """The folder that keeps agents' settings as they were before we changed them."""
     return os.path.join(user_directory(environment), "backups", "agents")
 
 
-def http_token(environment: Mapping[str, str]) -> tuple[str, str]:
-    """The token that a client over HTTP must bear, and the file it lies in; made once."""
-    folder = user_directory(environment)
-    path = os.path.join(folder, "http-token")
-    if not os.path.exists(path):
-        make_folder(folder)
-        write_once(path, os.urandom(24).hex() + "\n")
-    with open(path, encoding="utf-8") as file:
-        return file.read().strip(), path
-
-
-def next_step(agent: str) -> str:
+def get_next_step(agent: str) -> str:
     """What the user has to do before an agent takes notice of a change."""
-    return plan_io.NEXT_STEP[agent]
+    return plan_io.NEXT_STEPS[agent]
 
 
-def where(project: Project, environment: Mapping[str, str], scope: str) -> plan_io.Where:
+def locate_settings(
+    project: Project, environment: Mapping[str, str], scope: str
+) -> plan_io.SettingsPlaces:
     """The places where agents keep their settings."""
     home = environment.get("HOME") or os.path.expanduser("~")
-    return plan_io.Where(home, project.root, environment, scope)
+    return plan_io.SettingsPlaces(home, project.root, environment, scope)
 
 
-def checks(project: Project, environment: Mapping[str, str]) -> list[maintenance_steps.Check]:
+def check_agents(project: Project, environment: Mapping[str, str]) -> list[records.Check]:
     """For each agent that is here: connected or not, firing or not, how often it failed."""
     user = user_directory(environment)
-    fired = hook_log_io.latest((own_folder(user, project.root), user))
+    fired = hook_log_io.read_runs((private_folder(user, project.root), user))
     seen = {firing.host for firing in fired}
     found = []
     connected = False
-    for agent in registry.HOOKED:
+    for agent in registry.AGENTS_WITH_HOOKS:
         places = [
             change
             for scope in ("user", "project")
-            for change in plan_io.plan(
-                (agent,), where(project, environment, scope), command(), remove=False
+            for change in plan_io.plan_changes(
+                (agent,),
+                locate_settings(project, environment, scope),
+                find_own_command(),
+                remove=False,
             )
         ]
-        here = agent in plan_io.detected(where(project, environment, "user"))
+        here = agent in plan_io.detect_agents(locate_settings(project, environment, "user"))
         if here or agent in seen or any(change.state != "missing" for change in places):
             heard = [item for item in fired if item.host == agent][-_RECENT:]
-            trusts = _trusts(agent, project, environment)
-            found.append(_check(agent, places, heard, trusts))
+            trusts = _load_approvals(agent, project, environment)
+            found.append(_check_agent(agent, places, heard, trusts))
         connected = connected or any(change.state == "current" for change in places)
-    if connected and (told := warning()):
-        found.append(maintenance_steps.Check("program", True, told))
+    if connected and (told := describe_unstable_install()):
+        found.append(records.Check("program", True, told))
     return found
 
 
-def _trusts(agent: str, project: Project, environment: Mapping[str, str]) -> list[Trust]:
+def _load_approvals(
+    agent: str, project: Project, environment: Mapping[str, str]
+) -> list[HookApproval]:
     """Whether the user approved our hooks, where the agent asks for that."""
     found = []
     for scope in ("user", "project"):
         try:
-            found.append(plan_io.trust(agent, where(project, environment, scope)))
+            found.append(plan_io.load_approval(agent, locate_settings(project, environment, scope)))
         except InvalidInput:
             continue  # the file that cannot be read is told of already
     return [trust for trust in found if trust]
 
 
-def _check(
+def _check_agent(
     agent: str,
-    places: list[plan_io.Change],
-    heard: list[hook_log_io.Firing],
-    trusts: list[Trust],
-) -> maintenance_steps.Check:
+    places: list[types_agents.SettingsChange],
+    heard: list[hook_log_io.HookRun],
+    trusts: list[HookApproval],
+) -> records.Check:
     """One line of what is, and a line more for each thing to be done."""
     failed = [item for item in heard if item.outcome != "ok"]
-    told = [_connected(places, bool(heard))]
+    told = [_describe_connection(places, bool(heard))]
     if trusts and all(trust.complete for trust in trusts):
         told.append("trusted")
     if heard:
@@ -167,15 +168,13 @@ def _check(
     # A failure that was followed by a success is history; the last one is what counts.
     ok = not (wrong or unsure or (heard and heard[-1].outcome != "ok"))
     ok = ok and all(change.state != "stale" for change in places)
-    return maintenance_steps.Check(
-        f"agent {agent}", ok, "\n".join([", ".join(told), *todo, *wrong])
-    )
+    return records.Check(f"agent {agent}", ok, "\n".join([", ".join(told), *todo, *wrong]))
 
 
 _PARTS = {"hooks and mcp": ("hooks", "mcp"), "plugin": ("hooks",)}
 
 
-def _connected(places: list[plan_io.Change], heard: bool) -> str:
+def _describe_connection(places: list[types_agents.SettingsChange], heard: bool) -> str:
     """Which of our two parts an agent has, in your settings or the project's."""
     states: dict[str, set[str]] = {}
     for change in places:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from ..fast_typing import NamedTuple
 from ..types.records import Json
-from .session_names import session_id
+from .session_names import make_session_id
 
 LONGEST_REPLY = 8_000
 """Characters. Claude Code cuts at 10,000, Codex at about 2,500 tokens."""
@@ -83,7 +83,7 @@ def event_from(
         host=host,
         name=name,
         host_event=host_event,
-        session=session_id(host, session) if session else "",
+        session=make_session_id(host, session) if session else "",
         cwd=text("cwd") or root or cwd,
         transcript=text("transcript_path"),
         prompt=text("prompt"),

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 
 from ..errors import RecollectError
 from ..fast_typing import NamedTuple
-from ..project import find_project, make_folder, own_folder, user_directory
+from ..project import find_project, make_folder, private_folder, user_directory
 from ..text import display
 
-LARGEST = 64 * 1024
+MAX_BYTES = 64 * 1024
 _NAME = os.path.join("log", "hook.log")
 
 
-class Firing(NamedTuple):
+class HookRun(NamedTuple):
     """One hook that fired: when, whose, which event, how long it took, how it went."""
 
     at: str
@@ -29,13 +29,13 @@ class Firing(NamedTuple):
     outcome: str
 
 
-def note(cwd: str, environment: Mapping[str, str], firing: Firing) -> None:
+def append_run(cwd: str, environment: Mapping[str, str], firing: HookRun) -> None:
     """Add a line; the log keeps the last one or two times `LARGEST` bytes."""
     folder = user_directory(environment)
     try:
         project = find_project(cwd or ".")
         if os.path.isdir(project.folder):
-            folder = own_folder(folder, project.root)
+            folder = private_folder(folder, project.root)
     except (RecollectError, OSError):
         pass  # the directory is gone, or the name of none
     path = os.path.join(folder, _NAME)
@@ -43,15 +43,15 @@ def note(cwd: str, environment: Mapping[str, str], firing: Firing) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        words = (display.one_line(str(value), 60).replace(" ", "_") or "-" for value in firing)
+        words = (display.format_line(str(value), 60).replace(" ", "_") or "-" for value in firing)
         os.write(handle, (" ".join(words) + "\n").encode())
-        if os.fstat(handle).st_size > LARGEST:
+        if os.fstat(handle).st_size > MAX_BYTES:
             os.replace(path, f"{path}.1")
     finally:
         os.close(handle)
 
 
-def latest(folders: tuple[str, ...]) -> list[Firing]:
+def read_runs(folders: tuple[str, ...]) -> list[HookRun]:
     """What the logs of these folders tell, oldest first."""
     found = []
     for folder in folders:
@@ -61,12 +61,12 @@ def latest(folders: tuple[str, ...]) -> list[Firing]:
                     lines = file.read().splitlines()
             except OSError:
                 continue
-            found += [firing for line in lines if (firing := _parsed(line))]
+            found += [firing for line in lines if (firing := _parse_line(line))]
     return sorted(found)
 
 
-def _parsed(line: str) -> Firing | None:
+def _parse_line(line: str) -> HookRun | None:
     words = line.split(" ")
     if len(words) != 5 or not words[3].isdigit():
         return None
-    return Firing(words[0], words[1], words[2], int(words[3]), words[4])
+    return HookRun(words[0], words[1], words[2], int(words[3]), words[4])

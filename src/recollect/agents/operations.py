@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
+from .. import context as context_module
 from ..briefing import operations as briefing_operations
 from ..briefing import rendering
 from ..briefing import steps as briefing_steps
@@ -17,15 +18,22 @@ from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound, RecollectError, Refused, StoreError, Unavailable
 from ..fast_typing import TYPE_CHECKING
 from ..lessons import operations as lessons_operations
-from ..project import find_project, first_line, make_folder, own_folder, top_of, user_directory
+from ..project import (
+    find_project,
+    first_line,
+    make_folder,
+    private_folder,
+    user_directory,
+    worktree_root,
+)
 from ..recall import operations as recall_operations
+from ..types import agents
 from ..types.records import Learned
 from ..window import operations as window_operations
 from ..window import steps as window_steps
-from ..window import steps_compact as window_steps_compact
 from ..window import steps_contexts as window_steps_contexts
 from . import events, operations_import, registry, steps_hooks
-from .session_names import session_id
+from .session_names import make_session_id
 from .settings import plan_io
 
 if TYPE_CHECKING:
@@ -91,7 +99,7 @@ def _forget_context(context: Context, event: Event) -> StoreError | None:
     try:
         # Whoever starts afresh after the compaction does without this note.
         for space in [one for one in context.present_spaces() if one.current()]:
-            space.note(lambda tx: window_steps_contexts.forget(tx, session, now))
+            space.note(lambda tx: window_steps_contexts.forget_context(tx, session, now))
     except StoreError as trouble:
         return trouble
     return None
@@ -112,7 +120,7 @@ def _remind(context: Context, event: Event) -> steps_hooks.Answer:
 def _inside(context: Context, name: str, cwd: str) -> str:
     """A file's path from the root of its working tree; empty when it is elsewhere."""
     path = os.path.realpath(os.path.join(cwd or ".", name))
-    top = os.path.realpath(top_of(context.project.start) or context.project.root)
+    top = os.path.realpath(worktree_root(context.project.start) or context.project.root)
     return path[len(top) + 1 :] if path.startswith(top + os.sep) else ""
 
 
@@ -160,7 +168,7 @@ def _catch_up_later(
 
 def requests_folder(context: Context) -> str:
     """Not in the project: what a repository brings along must not be read as requests."""
-    folder = own_folder(user_directory(context.environment), context.project.root)
+    folder = private_folder(user_directory(context.environment), context.project.root)
     make_folder(folder)
     return os.path.join(folder, "catch-up")
 
@@ -176,7 +184,7 @@ def catch_up(context: Context) -> int:
 
 
 def _afterwards(context: Context, over: bool) -> None:
-    recall_operations.index_again(context)
+    recall_operations.reindex_outdated(context)
     if over:
         lessons_operations.learn_from_finished_work(context)
     recall_operations.make_vectors(context)
@@ -184,7 +192,7 @@ def _afterwards(context: Context, over: bool) -> None:
 
 def _answer_request(context: Context, request: steps_hooks.Request) -> None:
     """One transcript that cannot be read must not keep the others from being read."""
-    if request.host not in registry.HOSTS:
+    if request.host not in registry.AGENT_NAMES:
         return
     from .transcripts.reader_io import Transcript
 
@@ -198,25 +206,27 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
     if request.checkpoint and request.session:
         _checkpoint(context, request.session)
     if request.ended and request.session:
-        context.project_space.write(lambda tx: operations_import.ended(tx, request.session))
+        context.project_space.write(lambda tx: operations_import.mark_ended(tx, request.session))
 
 
 def _checkpoint(context: Context, session: str) -> None:
     """How things stand, for after a compaction; a session that has no message yet has none."""
-    trees = window_operations.git_trees(context)
+    trees = window_operations.read_tree_lines(context)
     now = context.clock()
-    request = window_steps.Request(_CHECKPOINT_WINDOW)
+    request = context_module.PromptRequest(_CHECKPOINT_WINDOW)
 
     try:
-        loaded = context.project_space.read(lambda tx: window_steps.load(tx, session, request))
+        loaded = context.project_space.read(
+            lambda tx: window_steps.load_window(tx, session, request)
+        )
     except NotFound:
         return
-    context.project_space.write(lambda tx: window_steps_compact.checkpoint(tx, loaded, trees, now))
+    context.project_space.write(lambda tx: window_steps.write_checkpoint(tx, loaded, trees, now))
 
 
 def import_transcripts(
     context: Context, path: str = "", agent: str = "", all: bool = False
-) -> operations_import.Imported:
+) -> agents.Imported:
     """Bring agents' transcripts into the archive; what is there already is not kept twice.
 
     path: a transcript, or a folder of them; without it, those of this project are found
@@ -228,22 +238,22 @@ def import_transcripts(
     Example: recollect import
     Example: recollect import ~/.codex/sessions --agent codex
     """
-    if agent and agent not in registry.HOSTS:
+    if agent and agent not in registry.AGENT_NAMES:
         raise InvalidInput(
             f"{agent!r} is not an agent we know",
             where="agent",
-            hint=f"one of: {', '.join(registry.HOSTS)}",
+            hint=f"one of: {', '.join(registry.AGENT_NAMES)}",
         )
     passed: dict[str, str] = {}
     if path:
         found = list(_given(os.path.abspath(os.path.expanduser(path)), agent, passed))
-        return operations_import.together(
+        return operations_import.combine_results(
             _read_all(context, found, _foreign(context, found)), passed
         )
     if all:
         return _import_all(context, agent, passed)
     found = [item for item in _discover(context, agent, passed) if _is_ours(context, item)]
-    return operations_import.together(_read_all(context, found), passed)
+    return operations_import.combine_results(_read_all(context, found), passed)
 
 
 def _foreign(context: Context, named: Sequence[Transcript]) -> frozenset[str]:
@@ -261,10 +271,10 @@ def _foreign(context: Context, named: Sequence[Transcript]) -> frozenset[str]:
 def unread(context: Context) -> int:
     """How many conversations of this project agents have written down and nobody read yet."""
     found = [item for item in _discover(context, "", {}) if _is_ours(context, item)]
-    return context.project_space.read(lambda tx: operations_import.unread(tx, found))
+    return context.project_space.read(lambda tx: operations_import.count_unread(tx, found))
 
 
-def write_plugin(context: Context, path: str) -> plan_io.Packaged:
+def write_plugin(context: Context, path: str) -> agents.WrittenPlugin:
     """Write a Claude Code plugin with our hooks, MCP server and Agent Skills.
 
     path: the plugin's folder: new, empty, or written by this command before
@@ -272,17 +282,19 @@ def write_plugin(context: Context, path: str) -> plan_io.Packaged:
     Example: recollect plugin ~/.claude/skills/recollect
     """
     from ..version import __version__
-    from .claude_code import plugin as claude_code_plugin
-    from .connections import command, warning
+    from .claude_code import plugin
+    from .connections import describe_unstable_install, find_own_command
 
     folder = os.path.abspath(os.path.expanduser(path))
-    files = claude_code_plugin.files(command(), __version__)
-    return plan_io.package(folder, files, claude_code_plugin.MANIFEST)._replace(warning=warning())
+    files = plugin.render_plugin(find_own_command(), __version__)
+    return plan_io.write_plugin_files(folder, files, plugin.MANIFEST)._replace(
+        warning=describe_unstable_install()
+    )
 
 
 def _read_all(
     context: Context, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
-) -> list[operations_import.Read]:
+) -> list[agents.ImportedTranscript]:
     """Read transcripts, then make the vectors of what was new: there are too many for whoever
     recalls first."""
     done = _read(context, found, foreign)
@@ -298,8 +310,8 @@ def _read_all(
 
 def _read(
     context: Context, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
-) -> list[operations_import.Read]:
-    how = operations_import.Reading(
+) -> list[agents.ImportedTranscript]:
+    how = operations_import.ImportOptions(
         context.settings.capture,
         new_id,
         context.clock,
@@ -307,7 +319,7 @@ def _read(
         foreign,
         partial(capture_operations.keep, context),
     )
-    return operations_import.read(context.project_space, found, how)
+    return operations_import.import_files(context.project_space, found, how)
 
 
 def _discover(
@@ -317,8 +329,8 @@ def _discover(
     over: that must not keep the others from being read."""
     home = context.environment.get("HOME") or os.path.expanduser("~")
     roots = () if everywhere else _roots(context.project.root, context.project.start)
-    for host in (agent,) if agent else registry.HOSTS:
-        reader = registry.transcripts(host)
+    for host in (agent,) if agent else registry.AGENT_NAMES:
+        reader = registry.load_transcripts(host)
         try:
             if hasattr(reader, "discover"):
                 yield from reader.discover(home, roots, context.environment)
@@ -332,7 +344,7 @@ def _is_ours(context: Context, transcript: Transcript) -> bool:
     return os.path.isdir(cwd) and find_project(cwd).root == context.project.root
 
 
-def _import_all(context: Context, agent: str, passed: dict[str, str]) -> operations_import.Imported:
+def _import_all(context: Context, agent: str, passed: dict[str, str]) -> agents.Imported:
     if context.origin != "user":
         raise Refused(
             "only a person imports into the memory of other projects",
@@ -357,12 +369,12 @@ def _import_all(context: Context, agent: str, passed: dict[str, str]) -> operati
                 done += _read_all(memory.context, items)
         except RecollectError as error:
             passed[root] = str(error)
-    return operations_import.together(done, passed)
+    return operations_import.combine_results(done, passed)
 
 
 def _context_of(event: Event) -> str:
     """Return whose context an event happened in: a subagent has one of its own."""
-    return session_id(event.session, event.subagent) if event.subagent else event.session
+    return make_session_id(event.session, event.subagent) if event.subagent else event.session
 
 
 def _sweep(event: Event) -> Event:
@@ -372,14 +384,14 @@ def _sweep(event: Event) -> Event:
 
 def _given(path: str, agent: str, passed: dict[str, str]) -> Iterator[Transcript]:
     """The transcripts at a path that somebody named."""
-    from .transcripts.find_io import files, transcript
+    from .transcripts.find_io import make_transcript, walk_files
 
     if not os.path.exists(path):
         raise NotFound("there is no such file or folder", where=path)
     whole = not os.path.isdir(path) or os.path.isdir(os.path.join(path, "message"))
-    for file in [path] if whole else files(path, ""):
+    for file in [path] if whole else walk_files(path, ""):
         try:
-            yield transcript(agent or registry.sniff(file), file)
+            yield make_transcript(agent or registry.detect_transcript(file), file)
         except (InvalidInput, Unavailable, OSError) as error:
             if whole:
                 raise
@@ -388,7 +400,7 @@ def _given(path: str, agent: str, passed: dict[str, str]) -> Iterator[Transcript
 
 def _cwd_in(transcript: Transcript) -> str:
     """The directory that the first records of a transcript name."""
-    reader = registry.transcripts(transcript.host)
+    reader = registry.load_transcripts(transcript.host)
     try:
         items = islice(reader.read(transcript.path, None, transcript.session), _LOOKED_AT)
         return next((cwd for item in items if (cwd := getattr(item, "cwd", ""))), "")
@@ -405,11 +417,11 @@ def _ends(prompt: str) -> str:
 
 def _roots(root: str, start: str) -> tuple[str, ...]:
     """The project's directories: its root, where we are, and its worktrees."""
-    from .transcripts.find_io import names
+    from .transcripts.find_io import list_names
 
     found = {root: None, start: None}
     linked = os.path.join(root, ".git", "worktrees")
-    for name in names(linked):
+    for name in list_names(linked):
         if gitdir := first_line(os.path.join(linked, name, "gitdir")):
             found[os.path.dirname(gitdir)] = None
     return tuple(found)

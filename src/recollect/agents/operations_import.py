@@ -14,7 +14,6 @@ from functools import partial
 from typing import NamedTuple
 
 from ..archive import sql as archive_sql
-from ..archive import sql_cursors as archive_sql_cursors
 from ..archive import steps as archive_steps
 from ..capture import steps as capture_steps
 from ..context import Progress as Progress
@@ -22,47 +21,30 @@ from ..errors import InvalidInput, NotFound, Unavailable
 from ..index import sql as index_sql
 from ..links import sql as links_sql
 from ..memory import steps as memory_steps
-from ..secrets import names, redaction
+from ..secrets import redaction
 from ..storage.database import Database, Tx
+from ..types import agents
 from ..types.records import Json, Learned, Link, SafeText
 from . import registry
-from .transcripts.reader_io import Entry, Found, Item, Mark, Skipped, Transcript
+from .transcripts.reader_io import (
+    CursorMark,
+    SessionDetails,
+    SkippedRecord,
+    Transcript,
+    TranscriptEntry,
+    TranscriptItem,
+)
 
 BATCH_MESSAGES = 1_000
 BATCH_CHARACTERS = 4_000_000
 """What is held in memory and written in one transaction, whichever comes first; small transcripts
 are written together."""
 
-REFUSALS = (InvalidInput, NotFound, Unavailable, OSError)
+TRANSCRIPT_ERRORS = (InvalidInput, NotFound, Unavailable, OSError)
 """What is wrong with one transcript, and does not keep the others from being read."""
 
 
-class Read(NamedTuple):
-    """What became of one transcript; `skipped` counts records by the reason for it."""
-
-    host: str
-    path: str
-    sessions: tuple[str, ...] = ()
-    messages: int = 0
-    known: int = 0
-    skipped: Mapping[str, int] = {}
-    damaged: Mapping[str, int] = {}
-    captured: tuple[Learned, ...] = ()
-    error: str = ""
-
-
-class Imported(NamedTuple):
-    """What an import brought, transcript by transcript; `passed_over` says what was not read."""
-
-    messages: int
-    known: int
-    sessions: int
-    transcripts: tuple[Read, ...]
-    passed_over: Mapping[str, str]
-    captured: tuple[Learned, ...]
-
-
-class Reading(NamedTuple):
+class ImportOptions(NamedTuple):
     """How to read: whether statements of the user are learned, who makes ids, who is told."""
 
     capture: bool
@@ -72,73 +54,77 @@ class Reading(NamedTuple):
     foreign: frozenset[str] = frozenset()
     """Paths of transcripts that anybody could have written, and any role into them: they are
     imports."""
-    keep_personal: Callable[[list[memory_steps.Prepared], int], list[Learned]] | None = None
+    keep_personal: Callable[[list[memory_steps.PreparedMemory], int], list[Learned]] | None = None
     """Writes preferences about the person into the user's space."""
 
 
-class _Held(NamedTuple):
+class _PendingMessage(NamedTuple):
     """A message that waits for its transaction, with what it taught us."""
 
     session: str
-    prepared: archive_steps.Prepared
-    statements: list[memory_steps.Prepared]
+    prepared: archive_steps.PreparedMessage
+    statements: list[memory_steps.PreparedMemory]
 
 
-class _Shared(NamedTuple):
+class _BatchState(NamedTuple):
     """What the transcripts of one transaction have in common: the keys that are in the archive,
     what is to be indexed at the end, the time."""
 
     known: set[str]
-    findable: list[archive_steps.Findable]
+    findable: list[archive_steps.IndexItem]
     now: int
 
 
-class _Saved(NamedTuple):
+class _SaveCounts(NamedTuple):
     new: int
     known: int
     captured: tuple[Learned, ...]
 
 
-def read(space: Database, transcripts: Iterable[Transcript], how: Reading) -> list[Read]:
+def import_files(
+    space: Database, transcripts: Iterable[Transcript], how: ImportOptions
+) -> list[agents.ImportedTranscript]:
     """Bring everything that transcripts hold beyond their cursors into the archive."""
-    batch = _Batch(space, how.clock)
-    imports = _begun(batch, transcripts, how)
+    batch = _ImportBatch(space, how.clock)
+    imports = _start_imports(batch, transcripts, how)
     for one in imports:
-        reader = registry.transcripts(one.transcript.host)
+        reader = registry.load_transcripts(one.transcript.host)
         try:
             one.take(partial(reader.read, one.transcript.path, session=one.transcript.session))
-        except REFUSALS as refusal:
+        except TRANSCRIPT_ERRORS as refusal:
             batch.drop(one, refusal)
     batch.save()
     return [one.result() for one in imports]
 
 
-def take(
+def import_items(
     space: Database,
     transcript: Transcript,
-    items: Callable[[Mapping[str, Json] | None], Iterable[Item]],
-    how: Reading,
+    items: Callable[[Mapping[str, Json] | None], Iterable[TranscriptItem]],
+    how: ImportOptions,
 ) -> None:
     """Bring what comes after the cursor of one transcript into the archive."""
-    batch = _Batch(space, how.clock)
-    (one,) = _begun(batch, [transcript], how)
+    batch = _ImportBatch(space, how.clock)
+    (one,) = _start_imports(batch, [transcript], how)
     one.take(items)
     batch.save()
 
 
-def _begun(batch: _Batch, transcripts: Iterable[Transcript], how: Reading) -> list[_Import]:
+def _start_imports(
+    batch: _ImportBatch, transcripts: Iterable[Transcript], how: ImportOptions
+) -> list[_TranscriptImport]:
     """Where reading was left of each."""
     found = list(transcripts)
     left = batch.space.read(
-        lambda tx: [archive_sql_cursors.get(tx, _source(item)) for item in found]
+        lambda tx: [archive_sql.get_cursor(tx, _cursor_name(item)) for item in found]
     )
     return [
-        _Import(batch, *one, _counting(how, number, len(found)))
+        _TranscriptImport(batch, *one, _with_position(how, number, len(found)))
         for number, one in enumerate(zip(found, left, strict=True), 1)
     ]
 
 
-def _counting(how: Reading, number: int, of: int) -> Reading:
+def _with_position(how: ImportOptions, number: int, of: int) -> ImportOptions:
     """The same, telling also which of how many transcripts is read."""
     tell = how.tell
     return (
@@ -146,33 +132,33 @@ def _counting(how: Reading, number: int, of: int) -> Reading:
     )
 
 
-def unread(tx: Tx, found: Iterable[Transcript]) -> int:
+def count_unread(tx: Tx, found: Iterable[Transcript]) -> int:
     """How many of these transcripts were never read."""
-    return sum(archive_sql_cursors.get(tx, _source(item)) is None for item in found)
+    return sum(archive_sql.get_cursor(tx, _cursor_name(item)) is None for item in found)
 
 
-def _source(transcript: Transcript) -> SafeText:
+def _cursor_name(transcript: Transcript) -> SafeText:
     source = f"{transcript.host}:{transcript.path}#{transcript.session}"
     # A file's name may be any bytes, and hold anything.
-    return names.known_as(source.encode("utf-8", "backslashreplace").decode())
+    return redaction.redact_name(source.encode("utf-8", "backslashreplace").decode())
 
 
-class _Batch:
+class _ImportBatch:
     """What waits for one transaction, of one transcript or several."""
 
     def __init__(self, space: Database, clock: Callable[[], int]) -> None:
         self.space, self._clock = space, clock
-        self._waiting: dict[_Import, None] = {}
+        self._waiting: dict[_TranscriptImport, None] = {}
         self._messages = self._characters = 0
 
-    def add(self, one: _Import, messages: int = 0, characters: int = 0) -> None:
+    def add(self, one: _TranscriptImport, messages: int = 0, characters: int = 0) -> None:
         self._waiting[one] = None
         self._messages += messages
         self._characters += characters
         if self._messages >= BATCH_MESSAGES or self._characters >= BATCH_CHARACTERS:
             self.save()
 
-    def drop(self, one: _Import, refusal: Exception) -> None:
+    def drop(self, one: _TranscriptImport, refusal: Exception) -> None:
         """What was not saved of a transcript is read again the next time."""
         one.refusal = str(refusal)
         self._waiting.pop(one, None)
@@ -193,20 +179,24 @@ class _Batch:
         self._waiting = {}
         self._messages = self._characters = 0
 
-    def write(self, parts: Sequence[tuple[_Import, Sequence[_Held], bool]], now: int) -> None:
+    def write(
+        self, parts: Sequence[tuple[_TranscriptImport, Sequence[_PendingMessage], bool]], now: int
+    ) -> None:
         """Messages of several transcripts, each with its cursor if they are the last of it."""
 
-        def work(tx: Tx) -> list[_Saved]:
-            archive_sql_cursors.hold(tx, now)
-            shared = _Shared(_known(tx, parts), [], now)
+        def work(tx: Tx) -> list[_SaveCounts]:
+            archive_sql.lock_imports(tx, now)
+            shared = _BatchState(_find_known_keys(tx, parts), [], now)
             done = [one.write(tx, held, last, shared) for one, held, last in parts]
-            index_sql.put_all(tx, shared.findable)
+            index_sql.insert_entries(tx, shared.findable)
             return done
 
         for (one, _, _), saved in zip(parts, self.space.write(work), strict=True):
             one.count(saved)
 
-    def _save_alone(self, one: _Import, held: Sequence[_Held], last: bool, now: int) -> None:
+    def _save_alone(
+        self, one: _TranscriptImport, held: Sequence[_PendingMessage], last: bool, now: int
+    ) -> None:
         """Save what one transcript brings. A message that the archive refuses (its call has the id
         of another) is damage, and must not keep the others out."""
         try:
@@ -223,44 +213,46 @@ class _Batch:
             self._save_alone(one, held[half:], last, now)
 
 
-def _known(tx: Tx, parts: Sequence[tuple[_Import, Sequence[_Held], bool]]) -> set[str]:
+def _find_known_keys(
+    tx: Tx, parts: Sequence[tuple[_TranscriptImport, Sequence[_PendingMessage], bool]]
+) -> set[str]:
     """Which of the messages are in the archive already, in any session, by their keys."""
     keys = [item.prepared.key for _, held, _ in parts for item in held if item.prepared.key]
     return archive_sql.known_keys(tx, keys)
 
 
-class _Import:
+class _TranscriptImport:
     """One transcript on its way into the archive."""
 
     def __init__(
-        self, batch: _Batch, transcript: Transcript, position: str | None, how: Reading
+        self, batch: _ImportBatch, transcript: Transcript, position: str | None, how: ImportOptions
     ) -> None:
         self.transcript, self._batch, self._how = transcript, batch, how
         self.refusal = ""
-        self._source = _source(transcript)
+        self._source = _cursor_name(transcript)
         self._position = position
         self._next: SafeText | None = None
-        self._about: dict[str, Found] = {}
-        self._news: dict[str, Found] = {}
-        self.held: list[_Held] = []
+        self._about: dict[str, SessionDetails] = {}
+        self._news: dict[str, SessionDetails] = {}
+        self.held: list[_PendingMessage] = []
         self._spoken: dict[str, None] = {}
         self._skipped: Counter[str] = Counter()
         self._damaged: Counter[str] = Counter()
-        self._saved = _Saved(0, 0, ())
+        self._saved = _SaveCounts(0, 0, ())
 
-    def take(self, items: Callable[[Mapping[str, Json] | None], Iterable[Item]]) -> None:
+    def take(self, items: Callable[[Mapping[str, Json] | None], Iterable[TranscriptItem]]) -> None:
         for item in items(json.loads(self._position) if self._position else None):
-            if isinstance(item, Entry):
+            if isinstance(item, TranscriptEntry):
                 self._hold(item)
-            elif isinstance(item, Found):
+            elif isinstance(item, SessionDetails):
                 self._learn_about(item)
-            elif isinstance(item, Skipped):
+            elif isinstance(item, SkippedRecord):
                 (self._skipped if item.expected else self._damaged)[item.reason] += 1
             else:
                 self._mark(item)
 
-    def result(self) -> Read:
-        return Read(
+    def result(self) -> agents.ImportedTranscript:
+        return agents.ImportedTranscript(
             self.transcript.host,
             self.transcript.path,
             tuple({**self._about, **self._spoken}),
@@ -272,13 +264,13 @@ class _Import:
             self.refusal,
         )
 
-    def _learn_about(self, found: Found) -> None:
-        known = self._about.get(found.session, Found(found.session))
+    def _learn_about(self, found: SessionDetails) -> None:
+        known = self._about.get(found.session, SessionDetails(found.session))
         news = {name: value for name, value in found._asdict().items() if value}
         self._about[found.session] = known._replace(**news)
         self._news[found.session] = self._about[found.session]
 
-    def _hold(self, entry: Entry) -> None:
+    def _hold(self, entry: TranscriptEntry) -> None:
         if self.transcript.path in self._how.foreign:
             entry = entry._replace(origin="import")
         try:
@@ -289,7 +281,7 @@ class _Import:
         except InvalidInput as error:
             self._damaged[error.message] += 1
             return
-        statements: list[memory_steps.Prepared] = []
+        statements: list[memory_steps.PreparedMemory] = []
         if self._how.capture and entry.origin == "user" and entry.message.role == "user":
             said = capture_steps.written_in(entry.message, entry.session, prepared.at)
             keep_personal = self._how.keep_personal
@@ -297,14 +289,14 @@ class _Import:
             own = [item for item in statements if capture_steps.is_personal(item)]
             if own and keep_personal:
                 learned = tuple(keep_personal(own, prepared.at))
-                self.count(_Saved(0, 0, learned))
+                self.count(_SaveCounts(0, 0, learned))
                 statements = [item for item in statements if item not in own]
-        self.held.append(_Held(entry.session, prepared, statements))
+        self.held.append(_PendingMessage(entry.session, prepared, statements))
         self._spoken[entry.session] = None
         self._batch.add(self, 1, len(prepared.body))
 
-    def _mark(self, mark: Mark) -> None:
-        position = redaction.scrub_json(mark.cursor).text
+    def _mark(self, mark: CursorMark) -> None:
+        position = redaction.redact_json(mark.cursor).text
         if self.held or self._news or position != self._position:
             self._next = position
             self._batch.add(self)
@@ -312,9 +304,9 @@ class _Import:
             read = self._saved.new + len(self.held)
             self._how.tell(Progress(self.transcript.path, mark.done, mark.total, read))
 
-    def count(self, done: _Saved) -> None:
+    def count(self, done: _SaveCounts) -> None:
         before = self._saved
-        self._saved = _Saved(
+        self._saved = _SaveCounts(
             before.new + done.new, before.known + done.known, (*before.captured, *done.captured)
         )
 
@@ -329,13 +321,13 @@ class _Import:
     def write(
         self,
         tx: Tx,
-        waiting: Sequence[_Held],
+        waiting: Sequence[_PendingMessage],
         last: bool,
-        shared: _Shared,
-    ) -> _Saved:
+        shared: _BatchState,
+    ) -> _SaveCounts:
         """What waits, session by session; pure but for the transaction: it may run again."""
         known, findable, now = shared
-        fresh: dict[str, list[_Held]] = {}
+        fresh: dict[str, list[_PendingMessage]] = {}
         count = 0
         for held in waiting:
             key = held.prepared.key
@@ -350,46 +342,50 @@ class _Import:
                 if held.statements:
                     captured += capture_steps.keep(tx, held.statements, held.prepared.at)
         for session, found in self._news.items():
-            archive_sql.describe(tx, session, _columns(found))
+            archive_sql.update_details(tx, session, _session_columns(found))
             if found.parent and found.parent != session:
-                _link(tx, session, found.parent, now)
+                _link_parent(tx, session, found.parent, now)
         if last and self._next is not None:
-            archive_sql_cursors.put(tx, self._source, self._next, now)
-        return _Saved(count, len(waiting) - count, tuple(captured))
+            archive_sql.set_cursor(tx, self._source, self._next, now)
+        return _SaveCounts(count, len(waiting) - count, tuple(captured))
 
     def _append(
-        self, tx: Tx, session: str, prepared: list[archive_steps.Prepared]
-    ) -> list[archive_steps.Findable]:
-        found = self._about.get(session, Found(session))
-        about = {"agent": self.transcript.host, "cwd": "", "branch": "", **_columns(found)}
+        self, tx: Tx, session: str, prepared: list[archive_steps.PreparedMessage]
+    ) -> list[archive_steps.IndexItem]:
+        found = self._about.get(session, SessionDetails(session))
+        about = {"agent": self.transcript.host, "cwd": "", "branch": "", **_session_columns(found)}
         about.pop("name", "")
         path = "import" if prepared[0].origin == "import" else "agent"
-        new = archive_steps.new_session(session, found.name, **about, origin=path)
+        new = archive_steps.build_session(session, found.name, **about, origin=path)
         times = [item.at for item in prepared]
         archive_sql.create(tx, new, min(times))
         return archive_steps.append(tx, new, prepared, max(times))[1]
 
 
-def _columns(found: Found) -> dict[str, SafeText]:
+def _session_columns(found: SessionDetails) -> dict[str, SafeText]:
     columns = ("name", "cwd", "branch", "agent")
-    return {column: redaction.safe(said) for column in columns if (said := getattr(found, column))}
+    return {
+        column: redaction.redact(said) for column in columns if (said := getattr(found, column))
+    }
 
 
-def _link(tx: Tx, session: str, parent: str, now: int) -> None:
+def _link_parent(tx: Tx, session: str, parent: str, now: int) -> None:
     """A subagent's or a fork's session leads to the one that it came from."""
     ends = (f"session/{session}", f"session/{parent}")
     made = Link(ends[0], "derived_from", ends[1], "", "system", now)
-    links_sql.put(tx, made, redaction.safe("came from this conversation"), now)
+    links_sql.put(tx, made, redaction.redact("came from this conversation"), now)
 
 
-def ended(tx: Tx, session: str) -> None:
+def mark_ended(tx: Tx, session: str) -> None:
     """Note that a conversation is over; one that goes on later is active again."""
-    archive_sql.describe(tx, session, {"status": redaction.safe("ended")})
+    archive_sql.update_details(tx, session, {"status": redaction.redact("ended")})
 
 
-def together(done: Sequence[Read], passed: Mapping[str, str]) -> Imported:
+def combine_results(
+    done: Sequence[agents.ImportedTranscript], passed: Mapping[str, str]
+) -> agents.Imported:
     """Return the result of reading several transcripts."""
-    return Imported(
+    return agents.Imported(
         sum(item.messages for item in done),
         sum(item.known for item in done),
         len({session for item in done for session in item.sessions}),

@@ -14,38 +14,38 @@ from types import ModuleType
 from ..errors import InvalidInput
 from ..types.records import Json
 
-HOOKED = ("claude-code", "codex", "gemini", "opencode", "cursor")
-READ_ONLY = ("copilot", "specstory", "aider", "clio", "messages")
-HOSTS = (*HOOKED, *READ_ONLY)
+AGENTS_WITH_HOOKS = ("claude-code", "codex", "gemini", "opencode", "cursor")
+TRANSCRIPT_AGENTS = ("copilot", "specstory", "aider", "clio", "messages")
+AGENT_NAMES = (*AGENTS_WITH_HOOKS, *TRANSCRIPT_AGENTS)
 
 
-def hooks(host: str) -> ModuleType:
+def load_hooks(host: str) -> ModuleType:
     """`parse(payload, env) -> Event` and `reply(event, context, notice) -> str` of an agent."""
-    return _load(host, HOOKED, ".hooks")
+    return _load(host, AGENTS_WITH_HOOKS, ".hooks")
 
 
-def transcripts(host: str) -> ModuleType:
+def load_transcripts(host: str) -> ModuleType:
     """`read(path, cursor, session)` and, but for plain messages, `discover(home, roots, env)`."""
-    if host in HOOKED:
-        return _load(host, HOSTS, ".transcripts")
-    return _load("transcripts", (*HOSTS, "transcripts"), f".{_FILES.get(host, host)}")
+    if host in AGENTS_WITH_HOOKS:
+        return _load(host, AGENT_NAMES, ".transcripts")
+    return _load("transcripts", (*AGENT_NAMES, "transcripts"), f".{_FILES.get(host, host)}")
 
 
 _FILES = {"messages": "message_lists"}
 
 
-def setup(host: str) -> ModuleType:
+def load_settings(host: str) -> ModuleType:
     """`places(home, project, env) -> tuple[Place, …]` of an agent."""
-    return _load(host, HOOKED, ".settings")
+    return _load(host, AGENTS_WITH_HOOKS, ".settings")
 
 
-def recognise(payload: Mapping[str, Json], env: Mapping[str, str], hint: str = "") -> str:
+def detect_agent(payload: Mapping[str, Json], env: Mapping[str, str], hint: str = "") -> str:
     """Which agent sent a hook's payload: what it says itself comes before the environment.
 
     The environment of one agent reaches the agents that are started from it.
     """
     said = hint or payload.get("host")
-    if said in HOOKED:
+    if said in AGENTS_WITH_HOOKS:
         return str(said)
     event = str(payload.get("hook_event_name") or payload.get("hookEventName") or "")
     path = str(payload.get("transcript_path") or "")
@@ -76,9 +76,9 @@ _GEMINI_EVENTS = (
 )
 
 
-def sniff(path: str) -> str:
+def detect_transcript(path: str) -> str:
     """Which agent wrote a transcript, by its name and its first records."""
-    from .transcripts.detect import sniff as look
+    from .transcripts.find_io import detect_transcript as look
 
     return look(path)
 

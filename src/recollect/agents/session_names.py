@@ -14,7 +14,7 @@ _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 @lru_cache(maxsize=256)
-def session_id(host: str, *parts: str) -> str:
+def make_session_id(host: str, *parts: str) -> str:
     """A name that is never a path, holds no secret and is always the same: the agent, then its own
     id, or the digest of one that cannot be told."""
     name = made = ".".join((host, *parts))
@@ -23,7 +23,7 @@ def session_id(host: str, *parts: str) -> str:
         made = f"{clean}-{_digest(name)[:12]}"
     if all(map(_is_plain, parts)):
         return made
-    from ..secrets.names import holds_secret
+    from ..secrets.redaction import holds_secret
 
     known = holds_secret(name[: 3 * _LONGEST]) or holds_secret(made)
     return f"{host}.{_digest(name)[:24]}" if known else made

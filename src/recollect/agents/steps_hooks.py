@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 
-from ..archive import sql_cursors as archive_sql_cursors
+from ..archive import sql as archive_sql
 from ..fast_typing import NamedTuple
 from ..storage.database import Database, Tx
 from .events import Event
@@ -68,7 +68,7 @@ def is_first(space: Database, event: Event, now: int) -> bool:
     answers: list[bool] = []
 
     def work(tx: Tx) -> None:
-        answers.append(archive_sql_cursors.claim(tx, subject, mark, now, TWICE_WITHIN))
+        answers.append(archive_sql.claim_mark(tx, subject, mark, now, TWICE_WITHIN))
 
     return not space.note(work) or answers[-1]
 

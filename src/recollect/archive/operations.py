@@ -6,15 +6,15 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from .. import context as context_module
 from ..context import Context
 from ..errors import Conflict
 from ..fast_typing import TypedDict, Unpack
-from ..project import branch_of, private_file
+from ..project import PrivateFile, current_branch
 from ..recall import steps_show as recall_steps_show
 from ..storage.database import Tx
 from ..types.records import Json, Message, Recorded, Session
-from ..window import steps as window_steps
-from . import steps, steps_export, steps_import, steps_sessions
+from . import steps, steps_files, steps_sessions
 
 
 class SessionAbout(TypedDict, total=False):
@@ -48,9 +48,9 @@ def record(
     Example: recollect record s-1 "Why does the build fail?"
     Example: recollect record s-1 '{"role": "assistant", "content": "A missing header."}'
     """
-    new = new_session(context, session, about.get("name", ""), about.get("agent", ""))
+    new = build_session(context, session, about.get("name", ""), about.get("agent", ""))
     now = context.clock()
-    incoming = steps.incoming(
+    incoming = steps.parse_incoming(
         message, role, about.get("origin", ""), about.get("key", ""), context.origin
     )
     ready = [steps.prepare(item, now) for item in incoming]
@@ -59,18 +59,18 @@ def record(
     def work(tx: Tx) -> list[Recorded]:
         done = steps.record(tx, new, ready, now, repeated=True)
         if sent and any(item.new for item in done):
-            window_steps.learn_ratio(tx, sent, ready, now)
+            steps.learn_chars_per_token(tx, sent, ready, now)
         return done
 
-    return steps.together(context.project_space.write(work))
+    return steps.merge_recorded(context.project_space.write(work))
 
 
 def _answered(
-    context: Context, session: str, ready: Sequence[steps.Prepared]
-) -> window_steps.Sent | None:
+    context: Context, session: str, ready: Sequence[steps.PreparedMessage]
+) -> context_module.SentPrompt | None:
     """The prompt that these messages answer, if they say what it cost; it is told once."""
     sent = context.sent.get(session)
-    if sent is None or not sent.chars or not window_steps.has_usage(ready):
+    if sent is None or not sent.chars or not steps.has_usage(ready):
         return None
     context.sent[session] = sent._replace(chars=0)
     return sent
@@ -85,13 +85,15 @@ def list_sessions(context: Context, limit: int = 50, status: str = "") -> tuple[
     Example: recollect session list
     """
     now = context.clock()
-    found = context.project_space.read(lambda tx: recall_steps_show.latest(tx, limit, status, now))
+    found = context.project_space.read(
+        lambda tx: steps_sessions.list_sessions(tx, limit, status, now)
+    )
     return tuple(found)
 
 
 def show_session(
     context: Context, session: str = "current", first: int = 0, last: int = 0
-) -> recall_steps_show.Shown:
+) -> recall_steps_show.ShownRecord:
     """One session with its messages; the newest 50 when no range is given.
 
     session: its id, or the beginning of it; without one, the session switched to, or else the
@@ -105,8 +107,8 @@ def show_session(
         lambda tx: recall_steps_show.session_page(tx, session, first, last)
     )
     if shown is None:
-        raise recall_steps_show.none_such(session)
-    return recall_steps_show.seen(shown, context.clock())
+        raise steps_sessions.session_not_found(session)
+    return recall_steps_show.with_session_status(shown, context.clock())
 
 
 def switch_session(context: Context, session: str) -> Session:
@@ -117,7 +119,7 @@ def switch_session(context: Context, session: str) -> Session:
     Example: recollect session switch s-1
     """
     now = context.clock()
-    return context.project_space.write(lambda tx: steps_sessions.switch(tx, session, now))
+    return context.project_space.write(lambda tx: steps_sessions.switch_session(tx, session, now))
 
 
 def rename_session(context: Context, session: str, name: str) -> Session:
@@ -128,7 +130,7 @@ def rename_session(context: Context, session: str, name: str) -> Session:
 
     Example: recollect session rename s-1 "The Redis migration"
     """
-    return context.project_space.write(lambda tx: steps_sessions.rename(tx, session, name))
+    return context.project_space.write(lambda tx: steps_sessions.rename_session(tx, session, name))
 
 
 def end_session(context: Context, session: str = "current") -> Session:
@@ -138,12 +140,12 @@ def end_session(context: Context, session: str = "current") -> Session:
 
     Example: recollect session end s-1
     """
-    return context.project_space.write(lambda tx: steps_sessions.end(tx, session))
+    return context.project_space.write(lambda tx: steps_sessions.end_session(tx, session))
 
 
 def export_session(
     context: Context, path: str, session: str = "current", form: str = "", replace: bool = False
-) -> steps_export.Exported:
+) -> steps_files.ExportedSession:
     """Write a session to one file: an HTML page that needs nothing else, Markdown or JSONL.
 
     path: the new file; its ending says the form: .html, .md or .jsonl
@@ -153,21 +155,21 @@ def export_session(
 
     Example: recollect session export talk.html --session s-1
     """
-    wanted = steps_export.form_of(path, form)
+    wanted = steps_files.choose_form(path, form)
     target = os.path.abspath(os.path.expanduser(path))
     if os.path.lexists(target) and not replace:
         raise Conflict("the file exists already", where=target, hint="--replace overwrites it")
-    with private_file(target) as file:
+    with PrivateFile(target) as file:
         written = context.project_space.read(
-            lambda tx: steps_export.export(tx, session, wanted, file.write)
+            lambda tx: steps_files.export_session(tx, session, wanted, file.write)
         )
     size = os.path.getsize(target)
-    return steps_export.Exported(written.id, target, wanted, written.messages, size)
+    return steps_files.ExportedSession(written.id, target, wanted, written.messages, size)
 
 
 def import_session(
     context: Context, path: str, session: str = "", provider: str = "auto"
-) -> steps_import.ListImported:
+) -> steps_files.ImportedFile:
     """Bring a file of messages into the archive; what is there already is not kept twice.
 
     path: JSON or JSON lines of OpenAI's or Anthropic's messages, or an exported .jsonl
@@ -177,10 +179,10 @@ def import_session(
     Example: recollect session import talk.jsonl --session s-7
     """
     target = os.path.abspath(os.path.expanduser(path))
-    return steps_import.import_list(
+    return steps_files.import_messages(
         context.project_space,
         target,
-        partial(new_session, context),
+        partial(build_session, context),
         session,
         provider,
         context.clock(),
@@ -188,12 +190,12 @@ def import_session(
     )
 
 
-def new_session(context: Context, id: str, name: str = "", agent: str = "") -> steps.NewSession:
-    return steps.new_session(
+def build_session(context: Context, id: str, name: str = "", agent: str = "") -> steps.NewSession:
+    return steps.build_session(
         id,
         name=name,
         agent=agent,
         cwd=context.project.start,
-        branch=branch_of(context.project.start),
+        branch=current_branch(context.project.start),
         origin=context.origin,
     )

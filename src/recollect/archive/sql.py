@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..fast_typing import NamedTuple
-from ..storage.database import Row, Tx, batches
-from ..storage.rows import ids_from, load
+from ..storage.database import Row, Tx, batches, ids_with_prefix, load_json
 from ..types.records import FOREVER, Json, SafeText, Session
 
 _SESSION = (
     "s.id, s.name, s.agent, s.cwd, s.branch, s.status, s.created, s.last_active, s.next_seq, "
     "coalesce(w.window_from, 1), coalesce(w.summary, ''), s.usage, s.head"
 )
+
 _FROM = "FROM sessions s LEFT JOIN windows w ON w.space = s.space AND w.session = s.id"
+
 _BEGUN = "sessions begun"
+
 _MESSAGE = "session, seq, role, body, at, key, origin, label, digest, hash"
 
 
@@ -66,13 +68,13 @@ def create(tx: Tx, session: NewSession, now: int) -> None:
         )
 
 
-def begun(tx: Tx) -> int:
+def count_begun(tx: Tx) -> int:
     """How many sessions were ever begun: a session that vanished is missed."""
     row = tx.one("SELECT value FROM state WHERE space = :space AND key = :key", {"key": _BEGUN})
     return int(row[0]) if row else 0
 
 
-def hold(tx: Tx, session: str) -> tuple[int, str] | None:
+def lock_session(tx: Tx, session: str) -> tuple[int, str] | None:
     """Take the counter: the next sequence number and the last hash, held until the commit."""
     row = tx.one(
         "SELECT next_seq, head FROM sessions WHERE space = :space AND id = :id " + tx.for_update,
@@ -90,10 +92,10 @@ def advance(tx: Tx, session: str, next_seq: int, head: str, now: int) -> None:
     )
 
 
-def usage(tx: Tx, session: str) -> Mapping[str, Json]:
+def get_usage(tx: Tx, session: str) -> Mapping[str, Json]:
     """What the session's requests cost so far."""
     row = tx.one("SELECT usage FROM sessions WHERE space = :space AND id = :id", {"id": session})
-    return dict(load(row[0])) if row else {}
+    return dict(load_json(row[0])) if row else {}
 
 
 def set_usage(tx: Tx, session: str, total: SafeText) -> None:
@@ -147,7 +149,7 @@ def known_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     return found
 
 
-def describe(tx: Tx, session: str, about: Mapping[str, SafeText]) -> None:
+def update_details(tx: Tx, session: str, about: Mapping[str, SafeText]) -> None:
     """Set what became known of a session: its name, agent, cwd, branch or status."""
     if about:
         changes = ", ".join(f"{column} = :{column}" for column in about)
@@ -167,10 +169,10 @@ def get(tx: Tx, session: str) -> Session | None:
 
 def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
     """Ids that begin with the prefix, so that a person need not type a whole one."""
-    return ids_from(tx, "sessions", prefix, limit)
+    return ids_with_prefix(tx, "sessions", prefix, limit)
 
 
-def latest(
+def latest_sessions(
     tx: Tx, limit: int, status: str = "", since: int = 0, until: int = FOREVER
 ) -> list[Session]:
     """Sessions that were active last between two times, the most recent first."""
@@ -200,7 +202,7 @@ def message(tx: Tx, session: str, seq: int) -> MessageRow | None:
     return found[0] if found else None
 
 
-def last_by(tx: Tx, session: str, role: str, first: int, last: int) -> MessageRow | None:
+def last_message_by(tx: Tx, session: str, role: str, first: int, last: int) -> MessageRow | None:
     """The last message that somebody said, both ends included."""
     row = tx.one(
         f"SELECT {_MESSAGE} FROM messages WHERE space = :space AND session = :session "
@@ -220,7 +222,7 @@ def labels(tx: Tx, session: str, first: int, last: int) -> list[str]:
     return [row[0] for row in rows]
 
 
-def every_id(tx: Tx) -> list[str]:
+def all_ids(tx: Tx) -> list[str]:
     """The ids of all sessions."""
     return [row[0] for row in tx.run("SELECT id FROM sessions WHERE space = :space ORDER BY id")]
 
@@ -234,4 +236,48 @@ def counts(tx: Tx) -> tuple[int, int]:
 
 
 def _session(row: Row) -> Session:
-    return Session._make((*row[:8], row[8] - 1, *row[9:11], load(row[11]), row[12]))
+    return Session._make((*row[:8], row[8] - 1, *row[9:11], load_json(row[11]), row[12]))
+
+
+def get_cursor(tx: Tx, source: str) -> str | None:
+    """Where reading a transcript was left, as JSON."""
+    row = tx.one(
+        "SELECT position FROM cursors WHERE space = :space AND source = :source",
+        {"source": source},
+    )
+    return row[0] if row else None
+
+
+def set_cursor(tx: Tx, source: SafeText, position: SafeText, now: int) -> None:
+    """Remember where to go on."""
+    tx.run(
+        "INSERT INTO cursors (space, source, position, updated) "
+        "VALUES (:space, :source, :position, :now) ON CONFLICT (space, source) "
+        "DO UPDATE SET position = excluded.position, updated = excluded.updated",
+        {"source": source, "position": position, "now": now},
+    )
+
+
+def claim_mark(tx: Tx, subject: str, mark: str, now: int, window: int) -> bool:
+    """Whether this mark is new for its subject: false when the same came within the window.
+
+    What came later than now came before the clock was set back."""
+    row = tx.one(
+        "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :mark, :now) "
+        "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated "
+        "WHERE state.value <> excluded.value OR state.updated < :before OR state.updated > :after "
+        "RETURNING key",
+        {"key": subject, "mark": mark, "now": now, "before": now - window, "after": now + window},
+    )
+    return row is not None
+
+
+def lock_imports(tx: Tx, now: int) -> None:
+    """Until the commit nobody else imports into this space: two that bring copies of one message,
+    in a conversation and in its fork, must not both find it missing."""
+    if tx.for_update:  # otherwise there is one writer anyway
+        tx.run(
+            "INSERT INTO state (space, key, value, updated) VALUES (:space, 'imports', '1', :now) "
+            "ON CONFLICT (space, key) DO UPDATE SET updated = excluded.updated",
+            {"now": now},
+        )

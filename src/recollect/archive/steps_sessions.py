@@ -2,35 +2,175 @@
 
 from __future__ import annotations
 
-from ..errors import InvalidInput
-from ..recall import steps_show as recall_steps_show
+from functools import partial
+from typing import NamedTuple
+
+from ..errors import InvalidInput, NotFound, StoreCorrupt
 from ..secrets import redaction
 from ..storage import sql as storage_sql
-from ..storage.database import Tx
+from ..storage.database import Database, Tx
+from ..text import addresses
+from ..text.messages import body_digest, chain_hash
 from ..types.records import Session
 from . import sql
 
 
-def switch(tx: Tx, name: str, now: int) -> Session:
+def switch_session(tx: Tx, name: str, now: int) -> Session:
     """Make a session the current one of this project."""
-    session = recall_steps_show.existing(tx, name)
-    storage_sql.put(tx, recall_steps_show.CURRENT_SESSION, redaction.safe(session.id), now)
+    session = get_session(tx, name)
+    storage_sql.set_value(tx, CURRENT_SESSION_KEY, redaction.redact(session.id), now)
     return session
 
 
-def rename(tx: Tx, name: str, title: str) -> Session:
+def rename_session(tx: Tx, name: str, title: str) -> Session:
     """Give a session another name."""
     if not title.strip():
         raise InvalidInput("the name is empty", where="name")
-    session = recall_steps_show.existing(tx, name)
-    sql.rename(tx, session.id, redaction.safe(" ".join(title.split())))
-    return recall_steps_show.existing(tx, session.id)
+    session = get_session(tx, name)
+    sql.rename(tx, session.id, redaction.redact(" ".join(title.split())))
+    return get_session(tx, session.id)
 
 
-def end(tx: Tx, name: str) -> Session:
+def end_session(tx: Tx, name: str) -> Session:
     """Mark a session as ended; it is the current one no longer."""
-    session = recall_steps_show.existing(tx, name)
+    session = get_session(tx, name)
     sql.set_status(tx, session.id, "ended")
-    if storage_sql.get(tx, recall_steps_show.CURRENT_SESSION) == session.id:
-        storage_sql.remove(tx, recall_steps_show.CURRENT_SESSION)
-    return recall_steps_show.existing(tx, session.id)
+    if storage_sql.get_value(tx, CURRENT_SESSION_KEY) == session.id:
+        storage_sql.delete_value(tx, CURRENT_SESSION_KEY)
+    return get_session(tx, session.id)
+
+
+VERIFY_PAGE = 500
+
+
+class SessionProof(NamedTuple):
+    """How far a session's chain holds; `problem` is empty when all of it does."""
+
+    session: str
+    messages: int
+    problem: str = ""
+
+
+class VerifiedArchive(NamedTuple):
+    """The archive's proof: how many sessions and messages hold."""
+
+    sessions: int
+    messages: int
+
+
+def verify_archive(space: Database) -> VerifiedArchive:
+    """Prove every session, or say where the first damage is."""
+    ids, begun = space.read(lambda tx: (sql.all_ids(tx), sql.count_begun(tx)))
+    if len(ids) != begun:
+        raise StoreCorrupt(
+            f"the archive is damaged: {begun} sessions were begun, {len(ids)} are there",
+            where="sessions",
+            hint="compare with a copy made by `recollect backup`",
+        )
+    proofs = [space.read(partial(verify_session, session=id)) for id in ids]
+    broken = [proof for proof in proofs if proof.problem]
+    if broken:
+        raise StoreCorrupt(
+            f"the archive is damaged: {broken[0].problem}",
+            where=f"session {broken[0].session}; {len(broken)} of {len(proofs)} sessions",
+            hint="compare with a copy made by `recollect backup`",
+        )
+    return VerifiedArchive(len(proofs), sum(proof.messages for proof in proofs))
+
+
+def verify_session(tx: Tx, session: str) -> SessionProof:
+    """Walk one session from its first message to its head."""
+    known = sql.get(tx, session)
+    head, expected = "", 1
+    while True:
+        rows = sql.messages(tx, session, expected, 2**62, VERIFY_PAGE)
+        for row in rows:
+            problem = _fault(row, expected, head)
+            if problem:
+                return SessionProof(session, expected - 1, problem)
+            head = row.hash
+            expected += 1
+        if len(rows) < VERIFY_PAGE:
+            break
+    if known is None or known.head != head or known.messages != expected - 1:
+        problem = "the end of the chain is missing, cannot be decoded or was replaced"
+        return SessionProof(session, expected - 1, problem)
+    return SessionProof(session, expected - 1)
+
+
+def _fault(row: sql.MessageRow, expected: int, head: str) -> str:
+    if row.seq != expected:
+        return f"message {expected} is missing or cannot be decoded"
+    if row.body and body_digest(row.body) != row.digest:
+        return f"the text of message {row.seq} was changed"
+    if chain_hash(head, row.seq, row.role, row.origin, row.at, row.digest) != row.hash:
+        return f"message {row.seq} does not follow from the one before it"
+    return ""
+
+
+MOST_MESSAGES = 1000
+
+
+IDLE_AFTER = 3_600_000_000
+"""Microseconds without a word after which a conversation counts as over."""
+
+
+SESSION_STATUSES = ("active", "idle", "ended")
+
+
+CURRENT = "current"
+"""Stands for the session that was switched to, or else the one that was active last."""
+
+
+CURRENT_SESSION_KEY = "current_session"
+
+
+def get_session(tx: Tx, name: str) -> Session:
+    """The session with this id or beginning of one; `current` is the one last switched to."""
+    session = sql.get(tx, resolve_session_id(tx, name))
+    if session is None:
+        raise session_not_found(name)
+    return session
+
+
+def session_not_found(name: str) -> NotFound:
+    """There is no session of that name, or none at all."""
+    if name == CURRENT:
+        return NotFound("there are no sessions yet", hint="`recollect import` reads agents' own")
+    hint = "`recollect session list` shows what there is"
+    return NotFound("there is no such session", where=name, hint=hint)
+
+
+def resolve_session_id(tx: Tx, name: str) -> str:
+    if sql.get(tx, name):
+        return name
+    if name == CURRENT:
+        chosen = storage_sql.get_value(tx, CURRENT_SESSION_KEY)
+        newest = sql.latest_sessions(tx, 1)
+        return chosen or (newest[0].id if newest else name)
+    ids = sql.starting_with(tx, name)
+    # A subagent's session has its parent's id in front: whoever begins both means the parent.
+    first = min(ids, key=len, default=name)
+    addresses.pick_unique_id(
+        name, [id for id in ids if id == first or not id.startswith(f"{first}.")]
+    )
+    return first
+
+
+def list_sessions(tx: Tx, limit: int, status: str, now: int) -> list[Session]:
+    """Sessions, the most recently active first. One is idle while it is not ended, and nobody
+    spoke for an hour: that is seen, not stored."""
+    if status not in ("", *SESSION_STATUSES):
+        hint = f"one of: {', '.join(SESSION_STATUSES)}"
+        raise InvalidInput(f"{status!r} is not a status of a session", where="status", hint=hint)
+    quiet = now - IDLE_AFTER
+    if status == "idle":
+        found = sql.latest_sessions(tx, limit, "active", until=quiet)
+    else:
+        found = sql.latest_sessions(tx, limit, status, since=quiet if status == "active" else 0)
+    return [with_idle_status(one, now) for one in found]
+
+
+def with_idle_status(session: Session, now: int) -> Session:
+    idle = session.status == "active" and session.last_active < now - IDLE_AFTER
+    return session._replace(status="idle") if idle else session

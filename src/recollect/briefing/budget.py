@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..text.terms import query_terms
-from ..text.tokens import Measure, count_text
+from ..text.tokens import TokenMeasure, count_text
 from .rendering import (
     LONGEST_WORD,
     MOST_WORDS,
@@ -40,7 +40,11 @@ class Wanted(NamedTuple):
 
 
 def fitted(
-    wanted: Sequence[Wanted], caps: Mapping[str, int], frozen: bool, budget: int, measure: Measure
+    wanted: Sequence[Wanted],
+    caps: Mapping[str, int],
+    frozen: bool,
+    budget: int,
+    measure: TokenMeasure,
 ) -> Plan:
     """As many as fit, in their order; `caps` limits the items of a section."""
     chosen = _chosen(wanted, caps, frozen, budget, measure)
@@ -58,7 +62,11 @@ def fitted(
 
 
 def _chosen(
-    wanted: Sequence[Wanted], caps: Mapping[str, int], frozen: bool, budget: int, measure: Measure
+    wanted: Sequence[Wanted],
+    caps: Mapping[str, int],
+    frozen: bool,
+    budget: int,
+    measure: TokenMeasure,
 ) -> list[Wanted]:
     chosen: list[Wanted] = []
     there: set[str] = set()
@@ -81,7 +89,7 @@ def _chosen(
     return chosen
 
 
-def _cost(text: str, measure: Measure) -> int:
+def _cost(text: str, measure: TokenMeasure) -> int:
     return count_text(f"{text}\n", measure)
 
 

@@ -17,13 +17,11 @@ an item is here (`briefing.selection` does), nor what the budget is (`briefing.b
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
-from functools import cache
 
 from ..fast_typing import NamedTuple
-from ..text.messages import MEMORY_TAG, SUMMARY_TAG
+from ..text import display
+from ..text.messages import MEMORY_TAG
 
 STABLE, TURN = "stable", "turn"
 
@@ -126,7 +124,7 @@ def frame(name: str, rules: str) -> list[str]:
 
 def wrapped(name: str, text: str) -> str:
     """A text of ours as a block: whoever records it later knows it by its tag."""
-    return "\n".join((opening(name), _delimiters().sub("‹", text), _CLOSE))
+    return "\n".join((opening(name), display._own_tags().sub("‹", text), _CLOSE))
 
 
 def heading(section: str) -> str:
@@ -152,42 +150,10 @@ def line(item: Item) -> str:
     if item.label == "user" and item.section != HISTORY:
         note = f" ({_plain(item.note)})" if item.note else ""
         return f"- [{item.address}] {item.kind}{mark}: {_plain(item.text)}{note}"
-    note = f" ({quoted(item.note)})" if item.note else ""
+    note = f" ({display.quote_data(item.note)})" if item.note else ""
     since = f" on {item.date}" if item.date else ""
-    return f"> [{item.address}] {item.kind} by {item.label}{since}{mark}: {quoted(item.text)}{note}"
-
-
-def quoted(text: str) -> str:
-    """A text as data: JSON on one line, with nothing in it that could be taken for ours."""
-    return json.dumps(_harmless(text), ensure_ascii=False)
+    return f"> [{item.address}] {item.kind} by {item.label}{since}{mark}: {display.quote_data(item.text)}{note}"
 
 
 def _plain(text: str) -> str:
-    return " ".join(_harmless(text).split())
-
-
-def _harmless(text: str) -> str:
-    """Text without what steers a terminal or hides from the eye, and with our tags broken."""
-    if not (text.isascii() and text.isprintable()):
-        text = _hidden().sub("", _breaks().sub("\n", text))
-    return _delimiters().sub("‹", text) if "<" in text or "＜" in text else text
-
-
-@cache
-def _breaks() -> re.Pattern[str]:
-    return re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-
-
-@cache
-def _hidden() -> re.Pattern[str]:
-    return re.compile(
-        "\x1b\\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4"
-        "\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
-        "\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
-    )
-
-
-@cache
-def _delimiters() -> re.Pattern[str]:
-    tags = "|".join((MEMORY_TAG, SUMMARY_TAG))
-    return re.compile(rf"[<＜](?=\s*[/／]?\s*(?:{tags}))", re.IGNORECASE)
+    return " ".join(display.neutralise(text).split())

@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..fast_typing import NamedTuple
-from ..freshness.claims import is_stale, mark
-from ..text.display import moment as iso
-from ..text.tokens import START, Measure
+from ..freshness.claims import describe_state, is_stale
+from ..text.display import format_time as iso
+from ..text.tokens import DEFAULT_RATIO, TokenMeasure
 from ..types.records import FOREVER, PRIORITIES, Memory
 from .budget import Wanted, fitted
 from .rendering import HISTORY, STABLE, TURN, Item, LeftOut, Plan
@@ -114,7 +114,7 @@ def plan(
     candidates: Sequence[Candidate],
     moment: Moment,
     budget: int = BUDGET,
-    measure: Measure = START,
+    measure: TokenMeasure = DEFAULT_RATIO,
     skills: Sequence[Skill] = (),
     pointers: Sequence[Pointer] = (),
     withhold: bool = False,
@@ -243,7 +243,7 @@ def _of_memory(candidate: Candidate, moment: Moment) -> Wanted:
         memory.text,
         memory.label,
         _date(memory.valid_from),
-        mark(candidate.freshness, candidate.moved_to),
+        describe_state(candidate.freshness, candidate.moved_to),
         _note(memory),
         _why(candidate, moment, layer),
     )

@@ -14,13 +14,13 @@ from ..archive import sql as archive_sql
 from ..episodes import sql as episodes_sql
 from ..fast_typing import NamedTuple, Protocol
 from ..index import sql as index_sql
+from ..memory import lifecycle
 from ..memory import sql as memory_sql
-from ..memory import sql_injections as memory_sql_injections
-from ..memory import steps_layers as memory_steps_layers
-from ..memory import strength
+from ..memory import sql_upkeep as memory_sql_upkeep
+from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
-from ..storage import rows as storage_rows
-from ..storage.database import Matched, Tx
+from ..storage import database
+from ..storage.database import IndexMatch, Tx
 from ..text import messages, terms
 from ..text import tokens as text_tokens
 from ..types.records import Memory
@@ -66,7 +66,7 @@ class Loaded(NamedTuple):
     candidates: tuple[selection.Candidate, ...]
     pointers: tuple[selection.Pointer, ...]
     skills: tuple[selection.Skill, ...]
-    frozen: window_steps_contexts.Frozen | None
+    frozen: window_steps_contexts.StableBlock | None
     shown: frozenset[str] = frozenset()
     """What was shown in a context that is kept."""
 
@@ -107,17 +107,17 @@ def unwanted(mode: str, query: str) -> str:
 def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
     """Candidates from all spaces; the first one is the project's, which has the sessions."""
     known = bool(ask.session) and ask.context != "fresh"
-    frozen = window_steps_contexts.frozen(txs, ask.session) if known else None
+    frozen = window_steps_contexts.load_block(txs, ask.session) if known else None
     resumed = ask.context == "kept" and frozen is not None
     candidates: dict[str, selection.Candidate] = {}
     pointers: list[selection.Pointer] = []
     skills: list[selection.Skill] = []
-    own = memory_steps_layers.owners_of_memories(txs, ask.session)
+    own = memory_steps_visible.find_memory_owners(txs, ask.session)
     start = resumed or not (ask.query or ask.files or frozen)
     for tx in txs:
         kinds = (*BASELINE, *REST) if start else (() if frozen else BASELINE)
         for kind in kinds:
-            for memory in memory_sql.strongest(tx, kind, MOST_OF_A_KIND, own):
+            for memory in memory_sql.list_strongest(tx, kind, MOST_OF_A_KIND, own):
                 candidates[memory.id] = _candidate(tx, memory, 0.0, now)
         for memory in _scoped(tx, ask.files, own):
             candidates[memory.id] = _candidate(tx, memory, 0.0, now)
@@ -132,23 +132,23 @@ def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
     found = tuple(candidates.values())
     judged = _judged(txs, found)
     pointers.sort(key=lambda one: (-one.match, one.address))
-    shown = frozenset(window_steps_contexts.shown(txs, ask.session)) if resumed else frozenset()
+    shown = frozenset(window_steps_contexts.shown_ids(txs, ask.session)) if resumed else frozenset()
     return Loaded(judged, tuple(pointers[:5]), tuple(skills), frozen, shown)
 
 
 def applies(txs: Sequence[Tx], session: str, files: Sequence[str]) -> bool:
     """Check whether the scope of any memory that the session sees takes in one of the files."""
-    from ..memory import steps_scope as memory_steps_scope
+    from ..memory import steps_visible as memory_steps_visible
 
-    own = memory_steps_layers.owners_of_memories(txs, session)
-    return any(memory_steps_scope.applies(tx, files, own) for tx in txs)
+    own = memory_steps_visible.find_memory_owners(txs, session)
+    return any(memory_steps_visible.any_applies(tx, files, own) for tx in txs)
 
 
 def load_for_files(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
     """Only what applies to the files by its scope, and was not shown in this context before."""
-    frozen = window_steps_contexts.frozen(txs, ask.session)
-    shown = window_steps_contexts.shown(txs, ask.session)
-    own = memory_steps_layers.owners_of_memories(txs, ask.session)
+    frozen = window_steps_contexts.load_block(txs, ask.session)
+    shown = window_steps_contexts.shown_ids(txs, ask.session)
+    own = memory_steps_visible.find_memory_owners(txs, ask.session)
     found = {
         memory.id: _candidate(tx, memory, 0.0, now)
         for tx in txs
@@ -161,14 +161,14 @@ def load_for_files(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
 def _scoped(tx: Tx, files: Sequence[str], own: Sequence[str]) -> Iterator[Memory]:
     """What was said of files in play."""
     if files:
-        from ..memory import steps_scope as memory_steps_scope
+        from ..memory import steps_visible as memory_steps_visible
 
         for path in files:
-            yield from memory_steps_scope.for_file(tx, path, MOST_MATCHES, own)
+            yield from memory_steps_visible.find_for_file(tx, path, MOST_MATCHES, own)
 
 
 def _candidate(tx: Tx, memory: Memory, match: float, now: int) -> selection.Candidate:
-    return selection.Candidate(memory, strength.strength(memory, now), match)
+    return selection.Candidate(memory, lifecycle.compute_strength(memory, now), match)
 
 
 def _judged(
@@ -178,63 +178,67 @@ def _judged(
     ids = [one.memory.id for one in found if one.memory.successes or one.memory.failures]
     if not ids:
         return tuple(found)
-    from ..memory.lifecycle import usefulness
+    from ..memory.lifecycle import rate_usefulness
 
     said: dict[str, dict[str, int]] = {}
     for tx in txs:
-        said.update(memory_sql_injections.verdicts(tx, ids))
+        said.update(memory_sql_upkeep.count_verdicts(tx, ids))
     judged = []
     for one in found:
         counts = said.get(one.memory.id, {})
-        factor = usefulness(counts.get("helped", 0), counts.get("wrong", 0), counts.get("stale", 0))
+        factor = rate_usefulness(
+            counts.get("helped", 0), counts.get("wrong", 0), counts.get("stale", 0)
+        )
         judged.append(one._replace(usefulness=factor))
     return tuple(judged)
 
 
-def _matches(tx: Tx, query: str, own: Sequence[str]) -> list[Matched]:
+def _matches(tx: Tx, query: str, own: Sequence[str]) -> list[IndexMatch]:
     wanted = terms.query_stems(query)
     active = {"status": ("active",), "seen": own}
-    found = index_sql.candidates(tx, wanted, MOST_MATCHES, active)
+    found = index_sql.find_candidates(tx, wanted, MOST_MATCHES, active)
     if len(found) == MOST_MATCHES and any(match.source not in _LEARNED for match in found):
         # What was said at length must not crowd out what was learned from it.
-        learned = index_sql.candidates(tx, wanted, MOST_MATCHES, {**active, "source": _LEARNED})
+        learned = index_sql.find_candidates(
+            tx, wanted, MOST_MATCHES, {**active, "source": _LEARNED}
+        )
         found += [match for match in learned if match not in found]
     return found
 
 
-def _matched(tx: Tx, matches: Sequence[Matched], query: str) -> list[tuple[Memory, float]]:
+def _matched(tx: Tx, matches: Sequence[IndexMatch], query: str) -> list[tuple[Memory, float]]:
     found = {match.ref: match for match in matches if match.source == "memory"}
     asked = terms.query_terms(query)
     held = memory_sql.get_many(tx, list(found))
     return [(memory, _strength_of_match(found[id], asked)) for id, memory in held.items()]
 
 
-def _strength_of_match(match: Matched, asked: Sequence[str]) -> float:
+def _strength_of_match(match: IndexMatch, asked: Sequence[str]) -> float:
     """From 0 to 1: rare words count by BM25, and all words by how many of them are there."""
     share = _held(match, asked) / len(asked)
-    return 0.5 * strength.words_score(match.score) + 0.5 * share
+    return 0.5 * lifecycle.score_words(match.score) + 0.5 * share
 
 
-def _is_about(match: Matched, asked: Sequence[str]) -> bool:
+def _is_about(match: IndexMatch, asked: Sequence[str]) -> bool:
     """Whether what was said long ago speaks of what is asked now: it shares two words at least,
     and most of them. One word (“ok”, “go on”) is no subject."""
     held = _held(match, asked)
     return held >= 2 and 2 * held > len(asked)
 
 
-def _held(match: Matched, asked: Sequence[str]) -> int:
+def _held(match: IndexMatch, asked: Sequence[str]) -> int:
     held = frozenset(match.stems.split())
     return len([term for term in asked if terms.stem(term) in held])
 
 
-def _skills(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[selection.Skill]:
+def _skills(tx: Tx, matches: Sequence[IndexMatch], ask: Ask) -> list[selection.Skill]:
     """Procedures that fit the question."""
     asked = terms.query_terms(ask.query)
     found = []
     for match in matches:
         if match.source != "procedure":
             continue
-        row = storage_rows.readable(partial(procedures_sql.get, tx, match.ref))
+        row = database.read_or_none(partial(procedures_sql.get, tx, match.ref))
         if row is not None:
             found.append(_skill(row, _strength_of_match(match, asked)))
     return found
@@ -266,7 +270,7 @@ def _subject(query: str) -> list[str]:
     return [term for term in terms.query_terms(query) if term not in _MANNER]
 
 
-def _episodes(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[selection.Pointer]:
+def _episodes(tx: Tx, matches: Sequence[IndexMatch], ask: Ask) -> list[selection.Pointer]:
     """What happened on tasks like this one."""
     asked = _subject(ask.query)
     found = []
@@ -276,13 +280,13 @@ def _episodes(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[selection.Po
         if told is None or own or told.label in _UNTRUSTED or not _is_about(match, asked):
             continue
         share = _strength_of_match(match, asked)
-        said = strength.snippet(told.text, asked, 120)
+        said = lifecycle.cut_snippet(told.text, asked, 120)
         address = f"memory://{match.ref}"
         found.append(selection.Pointer(address, said, share, "episode", told.label, told.at))
     return found
 
 
-def _sessions(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[selection.Pointer]:
+def _sessions(tx: Tx, matches: Sequence[IndexMatch], ask: Ask) -> list[selection.Pointer]:
     """Other sessions in which the same was spoken of; what tools said, or a person pasted, is not
     repeated."""
     asked = _subject(ask.query)
@@ -298,12 +302,16 @@ def _sessions(tx: Tx, matches: Sequence[Matched], ask: Ask) -> list[selection.Po
         message = messages.message_from_body(json.loads(row.body))
         # A call with its arguments says nothing to whoever reads one line of it.
         spoken = message._replace(calls=())
-        text = messages.typed(message) if row.label == "user" else messages.text_of(spoken)
+        text = (
+            messages.typed_text(message)
+            if row.label == "user"
+            else messages.searchable_text(spoken)
+        )
         if not text:
             continue
         share = _strength_of_match(match, asked)
-        address = messages.address_of(row.session, row.seq, row.seq)
-        said = strength.snippet(text, asked, 120)
+        address = messages.range_address(row.session, row.seq, row.seq)
+        said = lifecycle.cut_snippet(text, asked, 120)
         best[match.ref] = selection.Pointer(address, said, share, "session", row.label, row.at)
     return list(best.values())
 
@@ -343,16 +351,16 @@ def decide(
     return plan, Briefing(stable, turn, items, plan.left_out, price, begins=frozen is None)
 
 
-def block(briefing: Briefing) -> window_steps_contexts.Frozen:
+def block(briefing: Briefing) -> window_steps_contexts.StableBlock:
     """Return the stable block of a briefing, with the ids of what is in it."""
     inside = tuple(item.id for item in briefing.items if item.address in briefing.stable)
-    return window_steps_contexts.Frozen(
+    return window_steps_contexts.StableBlock(
         briefing.stable, inside, text_tokens.count_text(briefing.stable)
     )
 
 
 def _since(
-    now: Plan, frozen: window_steps_contexts.Frozen, shown: frozenset[str]
+    now: Plan, frozen: window_steps_contexts.StableBlock, shown: frozenset[str]
 ) -> tuple[Plan, Briefing]:
     """Of a stable block built afresh, keep what the context does not hold yet."""
     new = tuple(item for item in now.stable if item.id not in {*frozen.ids, *shown})
@@ -364,7 +372,7 @@ def _since(
 def log(tx: Tx, session: str, turn: int, items: Sequence[tuple[str, Item]], now: int) -> None:
     """Write down what was put in front of the model."""
     rows = [
-        memory_sql_injections.Injection(id, session, turn, item.layer, item.id, item.tokens)
+        memory_sql_upkeep.Injection(id, session, turn, item.layer, item.id, item.tokens)
         for id, item in items
     ]
-    memory_sql_injections.add(tx, rows, now)
+    memory_sql_upkeep.log_injections(tx, rows, now)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..memory import sql as memory_sql
-from ..memory import steps_layers as memory_steps_layers
+from ..memory import steps_visible as memory_steps_visible
 from ..procedures import skills
 from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
@@ -27,8 +27,8 @@ MOST_MEMORIES = 1000
 def memory_md(txs: Sequence[Tx]) -> str:
     """Every memory in force, by kind, newest first; without those of sessions, and of tasks that
     do not run."""
-    own = memory_steps_layers.owners_of_memories(txs)
-    held = [one for tx in txs for one in memory_sql.in_force(tx, MOST_MEMORIES + 1, own)]
+    own = memory_steps_visible.find_memory_owners(txs)
+    held = [one for tx in txs for one in memory_sql.list_in_force(tx, MOST_MEMORIES + 1, own)]
     lines = ["# Memory", "", rendering.RULES]
     for kind in KINDS:
         inside = [_line(memory) for memory in held[:MOST_MEMORIES] if memory.kind == kind]
@@ -48,7 +48,7 @@ def _line(memory: Memory) -> str:
             memory.kind,
             memory.text,
             memory.label,
-            display.moment(memory.valid_from)[:10],
+            display.format_time(memory.valid_from)[:10],
             note=f"for {', '.join(memory.scope)}" if memory.scope else "",
         )
     )
@@ -56,9 +56,9 @@ def _line(memory: Memory) -> str:
 
 def skill_md(txs: Sequence[Tx], name: str) -> str:
     """A procedure in use as a skill; one that waits for a person's word is none yet."""
-    rows = [procedures_sql.named(tx, name) for tx in txs]
+    rows = [procedures_sql.get_by_name(tx, name) for tx in txs]
     used = [row for row in rows if row is not None and row.status == "active"]
-    return skills.to_skill_md(procedures_steps.procedure_of(used[0])) if used else ""
+    return skills.to_skill_md(procedures_steps.parse_row(used[0])) if used else ""
 
 
 def document(address: addresses.Address, text: str) -> Document | None:
@@ -67,7 +67,7 @@ def document(address: addresses.Address, text: str) -> Document | None:
         return None
     title = address.path.rpartition("/")[2] or "root"
     return Document(
-        addresses.format(address),
+        addresses.format_address(address),
         1,
         "root",
         title,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from itertools import pairwise
 
-from ..archive import sql_cursors as archive_sql_cursors
+from ..archive import sql as archive_sql
 from ..context import Context, new_id
 from ..errors import NotFound
 from ..memory import steps as memory_steps
@@ -26,7 +26,7 @@ def capture_message(context: Context, said: steps.Said) -> list[Learned]:
     return keep(context, steps.prepare(said, new_id, personal=True), said.at)
 
 
-def keep(context: Context, ready: list[memory_steps.Prepared], now: int) -> list[Learned]:
+def keep(context: Context, ready: list[memory_steps.PreparedMemory], now: int) -> list[Learned]:
     """Write prepared statements, each into the space of its layer."""
     own = [item for item in ready if steps.is_personal(item)]
     rest = [item for item in ready if not steps.is_personal(item)]
@@ -56,7 +56,7 @@ def learn_from_sessions(context: Context, sessions: Iterable[str]) -> list[Learn
 
 def _found_in(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]], int]:
     """Return what a session teaches beyond what was read of it, and the last message read."""
-    first = int(archive_sql_cursors.get(tx, f"{_CURSOR} {session}") or 0) + 1
+    first = int(archive_sql.get_cursor(tx, f"{_CURSOR} {session}") or 0) + 1
     rows = sql.typed(tx, session, first, MOST_MESSAGES)
     found = [(row.at, draft) for row in rows for draft in steps.repeated(tx, session, row)]
     for before, row in pairwise(rows):
@@ -66,11 +66,11 @@ def _found_in(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]
 
 
 def _write_found(
-    session: str, last: int, now: int, ready: list[memory_steps.Prepared], tx: Tx
+    session: str, last: int, now: int, ready: list[memory_steps.PreparedMemory], tx: Tx
 ) -> list[Learned]:
     done = [memory_steps.learn(tx, item, item.row.first_seen) for item in ready]
-    source, place = redaction.safe(f"{_CURSOR} {session}"), redaction.safe(str(last))
-    archive_sql_cursors.put(tx, source, place, now)
+    source, place = redaction.redact(f"{_CURSOR} {session}"), redaction.redact(str(last))
+    archive_sql.set_cursor(tx, source, place, now)
     return [learned for learned in done if learned.action != "unchanged"]
 
 

@@ -22,7 +22,7 @@ from functools import cache
 from itertools import chain
 
 from ..fast_typing import TYPE_CHECKING, NamedTuple
-from ..text.messages import MEMORY_TAG, SUMMARY_TAG, attached, said
+from ..text.messages import MEMORY_TAG, SUMMARY_TAG, attached_spans, plain_text
 from ..types.records import Message
 
 if TYPE_CHECKING:
@@ -76,15 +76,15 @@ def pasted(text: str) -> tuple[Span, ...]:
 
 def without_attachments(message: Message) -> str:
     """The words of a message with everything that was added to them blanked; lengths stay."""
-    words = said(message)
-    for start, end in attached(message):
+    words = plain_text(message)
+    for start, end in attached_spans(message):
         words = words[:start] + "\n" * (end - start) + words[end:]
     return words
 
 
 def untyped(message: Message) -> tuple[Span, ...]:
     """The parts of a message's words that were not typed by hand: pasted into them, or added."""
-    beside = attached(message)
+    beside = attached_spans(message)
     spans = pasted(without_attachments(message))
     return tuple(_joined(sorted([*beside, *spans]))) if beside else spans
 

@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 from ..archive import sql as archive_sql
 from ..index import sql as index_sql
-from ..memory import hygiene, steps_versions
+from ..memory import hygiene
 from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
+from ..memory import steps_neighbours as memory_steps_neighbours
 from ..secrets import redaction
 from ..storage.database import Tx
-from ..text import addresses, digests, display, messages
+from ..text import addresses, display, messages
 from ..types.records import Json, Learned, Memory, Message
 from . import repetition, sentences, sql
 
@@ -49,7 +50,7 @@ def written_in(message: Message, session: str, at: int) -> Said:
 
 def prepare(
     said: Said, new_id: Callable[[str], str], personal: bool = False
-) -> list[memory_steps.Prepared]:
+) -> list[memory_steps.PreparedMemory]:
     """Return the statements in a message that are worth keeping, ready to be written.
 
     `personal` puts preferences about the person into the user layer.
@@ -58,22 +59,24 @@ def prepare(
     if not stated:
         return []
     # Secrets and private spans go first: what is cut out of the middle of one looks like none.
-    clean = redaction.safe(said.text)
+    clean = redaction.redact(said.text)
     if clean != said.text:
         stated = sentences.capture(clean)
     ready = []
     for found in stated:
         layer = "user" if personal and found.personal and not found.doubt else "project"
-        if not hygiene.refusal(found.text, found.kind, layer):
+        if not hygiene.find_refusal(found.text, found.kind, layer):
             ready.append(_ready(found, said, new_id("m"), layer))
     return ready
 
 
-def _ready(found: sentences.Captured, said: Said, id: str, layer: str) -> memory_steps.Prepared:
+def _ready(
+    found: sentences.Captured, said: Said, id: str, layer: str
+) -> memory_steps.PreparedMemory:
     detail: dict[str, Json] = {MARK: found.rule, "quote": found.quote}
     if found.doubt:
         detail[DOUBT] = found.doubt
-    key = f"capture:{said.session}:{digests.text_digest(found.text)[:16]}"
+    key = f"capture:{said.session}:{messages.text_digest(found.text)[:16]}"
     draft = memory_steps.Draft(
         text=found.text,
         kind=found.kind,
@@ -90,21 +93,21 @@ def _ready(found: sentences.Captured, said: Said, id: str, layer: str) -> memory
     return memory_steps.prepare(draft, origin, said.at, id, propose=bool(found.doubt))
 
 
-def is_personal(ready: memory_steps.Prepared) -> bool:
+def is_personal(ready: memory_steps.PreparedMemory) -> bool:
     """Check whether a statement goes to the user's space."""
     return ready.row.layer == "user"
 
 
-def keep(tx: Tx, ready: list[memory_steps.Prepared], now: int) -> list[Learned]:
+def keep(tx: Tx, ready: list[memory_steps.PreparedMemory], now: int) -> list[Learned]:
     """Learn them; those of an earlier look at the same message are not learned again.
 
     A changed value revises what was said before, the opposite is linked to it.
     """
     done = []
     for item in ready:
-        around = steps_versions.NONE
+        around = memory_steps_neighbours.NONE
         if item.row.status == "active":
-            around = steps_versions.neighbours(tx, item.row)
+            around = memory_steps_neighbours.find_neighbours(tx, item.row)
         done.append(memory_steps.learn(tx, item, now, around))
     return [learned for learned in done if learned.action != "unchanged"]
 
@@ -135,7 +138,7 @@ def _typed_text(row: sql.TypedRow) -> str:
 def _known_as(tx: Tx, unit: repetition.Unit) -> Memory | None:
     """Return the captured memory that states this instruction, in use or taken back."""
     filters = {"source": ["memory"], "label": ["user"], "status": ["active", "archived"]}
-    for match in index_sql.candidates(tx, sorted(unit.words), MOST_EARLIER, filters):
+    for match in index_sql.find_candidates(tx, sorted(unit.words), MOST_EARLIER, filters):
         memory = memory_sql.get(tx, match.ref)
         if memory is None or MARK not in memory.detail:
             continue
@@ -174,7 +177,7 @@ def _said_before(
     }
     found = []
     same = False
-    for match in index_sql.candidates(tx, sorted(unit.words), MOST_EARLIER, filters):
+    for match in index_sql.find_candidates(tx, sorted(unit.words), MOST_EARLIER, filters):
         row = archive_sql.message(tx, match.ref, match.seq) if match.ref != session else None
         if row is None:
             continue
@@ -192,7 +195,7 @@ def _habit(
         return None
     best = repetition.fullest(unit, (one for _, one in earlier))
     text = repetition.standing(best)
-    if hygiene.refusal(text, "preference", "project"):
+    if hygiene.find_refusal(text, "preference", "project"):
         return None
     same = [(place, one) for place, one in earlier if repetition.is_repeated(unit.words, one.words)]
     quotes: list[Json] = []
@@ -216,7 +219,7 @@ def _quotes(quotes: Iterable[Json], session: str, text: str) -> list[Json]:
 
 
 def _repetition_key(session: str, text: str) -> str:
-    return f"repetition:{session}:{digests.text_digest(text)[:16]}"
+    return f"repetition:{session}:{messages.text_digest(text)[:16]}"
 
 
 def meant_before(
@@ -228,7 +231,7 @@ def meant_before(
     meant = _typed_text(before).strip()
     if len(meant) > sentences.LONGEST_TOGETHER or sentences.pasted(meant):
         return None
-    if hygiene.refusal(meant, "fact", "project"):
+    if hygiene.find_refusal(meant, "fact", "project"):
         return None
     return memory_steps.Draft(
         text=meant,
@@ -236,7 +239,7 @@ def meant_before(
         detail={MARK: "remember", "quote": meant},
         evidence=(f"memory://session/{session}",),
         priority="high",
-        key=f"capture:{session}:{digests.text_digest(meant)[:16]}",
+        key=f"capture:{session}:{messages.text_digest(meant)[:16]}",
     )
 
 
@@ -245,7 +248,7 @@ def listing(tx: Tx, limit: int) -> list[Memory]:
     found = [
         memory
         for origin, status in (("user", "active"), ("tool", "proposed"))
-        for memory in memory_sql.listing(tx, {"origin": origin, "status": status}, 10_000)
+        for memory in memory_sql.list_open(tx, {"origin": origin, "status": status}, 10_000)
         if MARK in memory.detail
     ]
     return sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit]
@@ -257,8 +260,8 @@ def undo(tx: Tx, id: str) -> Memory | None:
     It stays searchable, and said again it is back.
     """
     memory = memory_sql.get(tx, id)
-    if memory is None and (ids := memory_sql.starting_with(tx, id)):
-        memory = memory_sql.get(tx, addresses.only(id, ids))
+    if memory is None and (ids := memory_sql.find_ids_starting_with(tx, id)):
+        memory = memory_sql.get(tx, addresses.pick_unique_id(id, ids))
     if memory is None or MARK not in memory.detail:
         return None
     memory_sql.update(tx, memory.id, {"status": "archived"})
@@ -271,7 +274,7 @@ def notice(captured: Sequence[Learned]) -> str:
     lines = []
     for item in captured:
         memory = item.memory
-        said = f"a {memory.kind}: “{display.one_line(memory.text, 200)}”"
+        said = f"a {memory.kind}: “{display.format_line(memory.text, 200)}”"
         if memory.status == "proposed":
             doubt = memory.detail.get(DOUBT, "")
             lines.append(

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from ..errors import InvalidInput
 from ..types.records import Json
 
-LARGEST = 50_000_000
+LARGEST_FILE = 50_000_000
 
 
-def text_of(path: str, largest: int = LARGEST, inside: str = "") -> str:
+def read_text(path: str, largest: int = LARGEST_FILE, inside: str = "") -> str:
     """The text of a file; of a folder, that of the file `inside` it."""
     place = os.path.abspath(os.path.expanduser(path))
     if inside and os.path.isdir(place):
@@ -28,7 +28,7 @@ def text_of(path: str, largest: int = LARGEST, inside: str = "") -> str:
     return text
 
 
-def records(path: str) -> list[Json]:
+def read_json_objects(path: str) -> list[Json]:
     """The JSON objects in a file, one or a list of them; of a folder, those of all its files."""
     return [record for file in _files(path) for record in _records(file)]
 
@@ -47,7 +47,7 @@ def _files(path: str) -> Iterator[str]:
 
 def _records(file: str) -> list[Json]:
     try:
-        found = json.loads(text_of(file))
+        found = json.loads(read_text(file))
     except ValueError as error:
         raise InvalidInput(f"the file is not JSON: {error}", where=file) from error
     return found if isinstance(found, list) else [found]

@@ -6,13 +6,15 @@ address and fields, not in storage.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..fast_typing import NamedTuple
-from ..storage.database import Row, Tx
-from ..storage.rows import columns, load, values
+from ..storage.database import Row, Tx, list_columns, list_parameters, load_json
 from ..types.records import FOREVER, Document, SafeText
 
 _COLUMNS = Document._fields
-_SELECT = f"SELECT {columns(_COLUMNS)} FROM documents WHERE space = :space"
+
+_SELECT = f"SELECT {list_columns(_COLUMNS)} FROM documents WHERE space = :space"
 
 
 class DocumentRow(NamedTuple):
@@ -34,7 +36,7 @@ class DocumentRow(NamedTuple):
     valid_to: int
 
 
-def get(tx: Tx, address: str, hold: bool = False) -> Document | None:
+def get_document(tx: Tx, address: str, hold: bool = False) -> Document | None:
     """The open revision at an address; with `hold`, nobody else changes it before the commit."""
     row = tx.one(
         f"{_SELECT} AND address = :address AND valid_to = {FOREVER} "
@@ -44,15 +46,15 @@ def get(tx: Tx, address: str, hold: bool = False) -> Document | None:
     return _document(row) if row else None
 
 
-def insert(tx: Tx, row: DocumentRow) -> None:
+def insert_document(tx: Tx, row: DocumentRow) -> None:
     """Write an open revision."""
     tx.run(
-        f"INSERT INTO documents (space, {columns(_COLUMNS)}) VALUES (:space, {values(_COLUMNS)})",
+        f"INSERT INTO documents (space, {list_columns(_COLUMNS)}) VALUES (:space, {list_parameters(_COLUMNS)})",
         row._asdict(),
     )
 
 
-def close(tx: Tx, address: str, now: int) -> bool:
+def close_document(tx: Tx, address: str, now: int) -> bool:
     """End the open revision; false when there is none."""
     row = tx.one(
         "UPDATE documents SET valid_to = :now WHERE space = :space AND address = :address "
@@ -62,7 +64,7 @@ def close(tx: Tx, address: str, now: int) -> bool:
     return row is not None
 
 
-def listing(tx: Tx, type: str, limit: int, owner: str = "") -> list[Document]:
+def list_documents(tx: Tx, type: str, limit: int, owner: str = "") -> list[Document]:
     """Open documents of a type, by address."""
     mine = "AND owner = :owner " if owner else ""
     rows = tx.run(
@@ -72,7 +74,7 @@ def listing(tx: Tx, type: str, limit: int, owner: str = "") -> list[Document]:
     return [_document(row) for row in rows]
 
 
-def below(tx: Tx, type: str, lead: str) -> list[Document]:
+def list_below(tx: Tx, type: str, lead: str) -> list[Document]:
     """Open documents of a type whose owner begins so; exactly so, not by a pattern."""
     rows = tx.run(
         f"{_SELECT} AND type = :type AND valid_to = {FOREVER} "
@@ -82,7 +84,7 @@ def below(tx: Tx, type: str, lead: str) -> list[Document]:
     return [_document(row) for row in rows]
 
 
-def last(tx: Tx, type: str, owner: str, limit: int) -> list[Document]:
+def list_last(tx: Tx, type: str, owner: str, limit: int) -> list[Document]:
     """The open documents of an owner with the highest addresses, the highest first."""
     rows = tx.run(
         f"{_SELECT} AND type = :type AND owner = :owner AND valid_to = {FOREVER} "
@@ -101,7 +103,7 @@ def close_below(tx: Tx, type: str, lead: str, now: int) -> None:
     )
 
 
-def owners(tx: Tx, type: str, lead: str = "") -> list[tuple[str, int]]:
+def list_owners(tx: Tx, type: str, lead: str = "") -> list[tuple[str, int]]:
     """Whose open documents of a type there are, and when each was written to last."""
     rows = tx.run(
         "SELECT owner, max(valid_from) FROM documents WHERE space = :space AND type = :type "
@@ -131,7 +133,7 @@ def last_revision(tx: Tx, address: str) -> int:
     return int(row[0]) if row else 0
 
 
-def counts(tx: Tx) -> list[Row]:
+def count_by_type(tx: Tx) -> list[Row]:
     """Type and how many open documents have it."""
     return tx.run(
         f"SELECT type, count(*) FROM documents WHERE space = :space AND valid_to = {FOREVER} "
@@ -141,4 +143,38 @@ def counts(tx: Tx) -> list[Row]:
 
 def _document(row: Row) -> Document:
     document = Document(*row)
-    return document._replace(fields=load(row[5]), sources=load(row[11]))
+    return document._replace(fields=load_json(row[5]), sources=load_json(row[11]))
+
+
+class EventRow(NamedTuple):
+    """An event: `subject` is what it is about, `payload` JSON."""
+
+    id: str
+    subject: str
+    trace: SafeText
+    agent: SafeText
+    phase: SafeText
+    type: SafeText
+    payload: SafeText
+    at: int
+
+
+_COLUMNS_EVENTS = EventRow._fields
+
+
+def append_event(tx: Tx, row: EventRow) -> None:
+    """Write an event."""
+    tx.run(
+        f"INSERT INTO events (space, {list_columns(_COLUMNS_EVENTS)}) VALUES (:space, {list_parameters(_COLUMNS_EVENTS)})",
+        row._asdict(),
+    )
+
+
+def list_events(tx: Tx, subject: str, limit: int) -> list[EventRow]:
+    """The last events about something, oldest first."""
+    rows = tx.run(
+        f"SELECT {list_columns(_COLUMNS_EVENTS)} FROM events WHERE space = :space AND subject = :subject "
+        "ORDER BY at DESC, id DESC LIMIT :limit",
+        {"subject": subject, "limit": limit},
+    )
+    return [EventRow(*row) for row in reversed(rows)]

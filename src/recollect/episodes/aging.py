@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
-from ..memory.strength import DAY
-from ..types.json_records import iso
+from ..memory.lifecycle import DAY
+from ..types.json_records import write_time
 from .records import Episode
 
 WHOLE_DAYS, KEPT_DAYS = 7, 30
@@ -92,5 +92,5 @@ def learnings(episodes: Iterable[Episode]) -> list[Day]:
     for episode in sorted(episodes, key=lambda one: (one.at, one.id)):
         for error in episode.errors:
             told = Learning(error.type, error.message, error.resolution, episode.id)
-            found.setdefault(iso(episode.at)[:10], []).append(told)
+            found.setdefault(write_time(episode.at)[:10], []).append(told)
     return [Day(day, tuple(all_)) for day, all_ in sorted(found.items(), reverse=True)]

@@ -12,10 +12,9 @@ from collections.abc import Container, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..actions.call_results import Attempt, Words, is_check
-from ..actions.error_signatures import complains
-from ..actions.git_output import Commit, commits_in
-from ..actions.tool_calls import signs_of
+from ..actions.call_results import CallAttempt, Words, is_check
+from ..actions.command_output import GitCommit, find_commits, is_error_line
+from ..actions.tool_calls import read_effects
 from ..capture.sentences import pasted
 
 OUTCOMES = ("success", "failure", "partial", "unknown")
@@ -30,7 +29,7 @@ class Reaction(NamedTuple):
 
 
 def outcome_of(
-    attempts: Sequence[Attempt],
+    attempts: Sequence[CallAttempt],
     reactions: Iterable[Reaction],
     committed: Iterable[int] = (),
     resolved: Container[int] = (),
@@ -58,18 +57,18 @@ def outcome_of(
     return "success" if evidence else "unknown"
 
 
-def commits_of(attempts: Iterable[Attempt]) -> list[tuple[int, Commit]]:
+def commits_of(attempts: Iterable[CallAttempt]) -> list[tuple[int, GitCommit]]:
     """The commits that were made, with the message that asked for them, in their order."""
     return [
         (attempt.asked, commit)
         for attempt in attempts
         if attempt.state in ("ok", "failed") and attempt.script
-        for commit in reversed(commits_in(signs_of(attempt.call).git, attempt.output))
+        for commit in reversed(find_commits(read_effects(attempt.call).git, attempt.output))
         if commit.made
     ]
 
 
-def importance_of(attempts: Sequence[Attempt], fixed: int, bad: int, commits: int) -> float:
+def importance_of(attempts: Sequence[CallAttempt], fixed: int, bad: int, commits: int) -> float:
     """From 0 to 1: what was changed, what went wrong and was put right, what the user minded."""
     files = {path for attempt in attempts if attempt.state == "ok" for path in attempt.writes}
     parts = (
@@ -96,7 +95,7 @@ def reaction_to_work(text: str) -> str:
         return "bad"
     if _good().search(words):
         return "good"
-    only_shown = not words and any(map(complains, text.splitlines()[:40]))
+    only_shown = not words and any(map(is_error_line, text.splitlines()[:40]))
     return "bad" if only_shown else ""
 
 

@@ -16,26 +16,26 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple, cast
 
-from ..actions.agent_notices import Notice, notices
-from ..actions.call_results import Attempt, attempts
+from ..actions.call_results import CallAttempt, list_attempts
+from ..actions.command_output import AgentNotice, find_notices
 from ..capture.sentences import capture
-from ..text.messages import Numbered, Placed, address_of, said
+from ..text.messages import NumberedMessage, PlacedMessage, plain_text, range_address
 from ..types.json_records import (
     Field,
-    dump,
-    iso,
-    items,
-    load,
-    moment,
-    number,
-    one_of,
-    plain,
-    text,
-    texts,
-    whole,
+    dump_record,
+    load_record,
+    read_choice,
+    read_integer,
+    read_list,
+    read_number,
+    read_text,
+    read_texts,
+    read_time,
+    write_plain,
+    write_time,
 )
 from ..types.records import Json, Message
-from ..types.trust import least
+from ..types.trust import least_trusted
 from .outcomes import (
     OUTCOMES,
     Reaction,
@@ -108,65 +108,71 @@ class Episode(NamedTuple):
 # ---------------------------------------------------------------- as JSON
 
 _ACTION = (
-    Field("t", "t", number, plain),
-    Field("action", "action", text, plain),
-    Field("target", "target", text, plain),
-    Field("result", "result", text, plain),
-    Field("error", "error", text, plain),
+    Field("t", "t", read_number, write_plain),
+    Field("action", "action", read_text, write_plain),
+    Field("target", "target", read_text, write_plain),
+    Field("result", "result", read_text, write_plain),
+    Field("error", "error", read_text, write_plain),
 )
 _ERROR = (
-    Field("type", "type", text, plain),
-    Field("message", "message", text, plain),
-    Field("resolution", "resolution", text, plain),
-    Field("reason", "reason", text, plain),
+    Field("type", "type", read_text, write_plain),
+    Field("message", "message", read_text, write_plain),
+    Field("resolution", "resolution", read_text, write_plain),
+    Field("reason", "reason", read_text, write_plain),
 )
 
 
 def _actions(value: Json) -> tuple[Action, ...]:
-    return tuple(load(Action, _ACTION, item, "action_log") for item in items(value))
+    return tuple(load_record(Action, _ACTION, item, "action_log") for item in read_list(value))
 
 
 def _errors(value: Json) -> tuple[ErrorSeen, ...]:
-    return tuple(load(ErrorSeen, _ERROR, item, "errors_encountered") for item in items(value))
+    return tuple(
+        load_record(ErrorSeen, _ERROR, item, "errors_encountered") for item in read_list(value)
+    )
 
 
 _EPISODE = (
-    Field("id", "id", text, plain),
-    Field("task_id", "task_id", text, plain),
-    Field("at", "timestamp", moment, iso),
-    Field("duration_seconds", "duration_seconds", number, plain),
-    Field("agent", "agent", text, plain),
-    Field("phase", "context.phase", text, plain),
-    Field("goal", "context.goal", text, plain),
-    Field("constraints", "context.constraints", texts, list),
-    Field("files", "context.files_involved", texts, list),
-    Field("actions", "action_log", _actions, lambda all_: [dump(one, _ACTION) for one in all_]),
-    Field("outcome", "outcome", one_of(*OUTCOMES), plain),
-    Field("errors", "errors_encountered", _errors, lambda all_: [dump(e, _ERROR) for e in all_]),
-    Field("artifacts", "artifacts_produced", texts, list),
-    Field("commit", "git_commit", text, plain),
-    Field("tokens", "tokens", whole, plain),
-    Field("importance", "importance", number, plain),
-    Field("session", "session", text, plain),
-    Field("sources", "sources", texts, list),
+    Field("id", "id", read_text, write_plain),
+    Field("task_id", "task_id", read_text, write_plain),
+    Field("at", "timestamp", read_time, write_time),
+    Field("duration_seconds", "duration_seconds", read_number, write_plain),
+    Field("agent", "agent", read_text, write_plain),
+    Field("phase", "context.phase", read_text, write_plain),
+    Field("goal", "context.goal", read_text, write_plain),
+    Field("constraints", "context.constraints", read_texts, list),
+    Field("files", "context.files_involved", read_texts, list),
+    Field(
+        "actions", "action_log", _actions, lambda all_: [dump_record(one, _ACTION) for one in all_]
+    ),
+    Field("outcome", "outcome", read_choice(*OUTCOMES), write_plain),
+    Field(
+        "errors", "errors_encountered", _errors, lambda all_: [dump_record(e, _ERROR) for e in all_]
+    ),
+    Field("artifacts", "artifacts_produced", read_texts, list),
+    Field("commit", "git_commit", read_text, write_plain),
+    Field("tokens", "tokens", read_integer, write_plain),
+    Field("importance", "importance", read_number, write_plain),
+    Field("session", "session", read_text, write_plain),
+    Field("sources", "sources", read_texts, list),
 )
 
 
 def from_json(given: Json, label: str = "import") -> Episode:
     """The episode in a JSON object. Its label is that of the path it came in on."""
-    return load(Episode, _EPISODE, given, "episode")._replace(label=label)
+    return load_record(Episode, _EPISODE, given, "episode")._replace(label=label)
 
 
 def to_json(episode: Episode) -> dict[str, Json]:
     """The episode as JSON: all that was given comes back as it was."""
-    return dump(episode, _EPISODE)
+    return dump_record(episode, _EPISODE)
 
 
 # ---------------------------------------------------------------- out of a session
 
 
 def build(
-    messages: Iterable[Placed | tuple[int, Message]],
+    messages: Iterable[PlacedMessage | tuple[int, Message]],
     session: str = "",
     agent: str = "",
     cwd: str = "",
@@ -176,7 +182,7 @@ def build(
     `cwd` is taken off the paths below it. Talk without work is an episode without actions; where
     the user said nothing and nothing was done there is none.
     """
-    placed = [Numbered(*one) if type(one) is tuple else one for one in messages]
+    placed = [NumberedMessage(*one) if type(one) is tuple else one for one in messages]
     spans = task_spans(cast("list[Placed]", placed))
     found = (_episode(span, session, agent, cwd.rstrip("/")) for span in spans)
     return [episode for episode in found if episode.goal or episode.actions or episode.commit]
@@ -184,9 +190,9 @@ def build(
 
 def _episode(span: Span, session: str, agent: str, cwd: str) -> Episode:
     task = span.messages
-    tried = attempts(task)
+    tried = list_attempts(task)
     fixed = fixes(tried)
-    told = list(chain.from_iterable(map(notices, task)))
+    told = list(chain.from_iterable(map(find_notices, task)))
     users = [placed for placed in task if placed.message.role == "user"]
     later = [*users[1:], *([span.after] if span.after else [])]
     commits = [(at, commit.hash) for at, commit in commits_of(tried)]
@@ -195,9 +201,9 @@ def _episode(span: Span, session: str, agent: str, cwd: str) -> Episode:
     made = _paths(chain(_touched(tried, "writes"), _edited(told)), cwd)
     # Without work there is nothing that the user could find good or bad.
     judged = later if made or commits else []
-    reactions = [Reaction(one.seq, reaction_to_work(said(one.message))) for one in judged]
+    reactions = [Reaction(one.seq, reaction_to_work(plain_text(one.message))) for one in judged]
     resolved = {fix.failed.asked for fix in fixed}
-    goal = _goal(_wish([said(one.message) for one in users]))
+    goal = _goal(_wish([plain_text(one.message) for one in users]))
     spent = sum(one.tokens for one in told)
     bad = sum(one.verdict == "bad" for one in reactions)
     return Episode(
@@ -218,8 +224,8 @@ def _episode(span: Span, session: str, agent: str, cwd: str) -> Episode:
         tokens=spent + sum(map(_tokens, task)),
         importance=importance_of(tried, len(fixed), bad, len(commits)),
         session=session,
-        sources=(address_of(session, task[0].seq, task[-1].seq),) if session else (),
-        label=least(map(_origin, task)),
+        sources=(range_address(session, task[0].seq, task[-1].seq),) if session else (),
+        label=least_trusted(map(_origin, task)),
     )
 
 
@@ -230,7 +236,7 @@ def _id(session: str, seq: int) -> str:
     return f"e-{sha256(f'{session}:{seq}'.encode()).hexdigest()[:12]}"
 
 
-def _origin(placed: Placed) -> str:
+def _origin(placed: PlacedMessage) -> str:
     by_role = {"user": "user", "assistant": "agent", "tool": "tool"}
     return str(getattr(placed, "origin", "") or by_role.get(placed.message.role, "system"))
 
@@ -259,8 +265,8 @@ def _goal(words: str) -> str:
     return goal if len(goal) <= GOAL else goal[: GOAL - 1].rstrip() + "…"
 
 
-def _constraints(users: Sequence[Placed]) -> tuple[str, ...]:
-    found = (one for user in users for one in capture(said(user.message)))
+def _constraints(users: Sequence[PlacedMessage]) -> tuple[str, ...]:
+    found = (one for user in users for one in capture(plain_text(user.message)))
     return tuple(dict.fromkeys(one.text for one in found if one.kind == "policy"))
 
 
@@ -270,7 +276,7 @@ def _phase(goal: str, wrote: bool) -> str:
     return "exploration" if phase == "implementation" and not wrote else phase
 
 
-def _action(attempt: Attempt, began: int, cwd: str) -> Action:
+def _action(attempt: CallAttempt, began: int, cwd: str) -> Action:
     results = {"ok": "pass" if attempt.checks else "ok", "failed": "fail"}
     error = attempt.trouble.message if attempt.trouble else ""
     if attempt.state == "missed":
@@ -284,7 +290,7 @@ def _action(attempt: Attempt, began: int, cwd: str) -> Action:
     )
 
 
-def _verb(attempt: Attempt) -> str:
+def _verb(attempt: CallAttempt) -> str:
     if attempt.script:
         tests = any("test" in word for command in attempt.commands for word in command[:4])
         return "run_test" if attempt.checks and tests else "run_command"
@@ -293,7 +299,9 @@ def _verb(attempt: Attempt) -> str:
     return "read_file" if attempt.reads else attempt.call.name
 
 
-def _errors_seen(tried: Sequence[Attempt], fixed: Sequence[Fix], cwd: str) -> tuple[ErrorSeen, ...]:
+def _errors_seen(
+    tried: Sequence[CallAttempt], fixed: Sequence[Fix], cwd: str
+) -> tuple[ErrorSeen, ...]:
     """Every error once: repeated failures of the same kind with the same end are one."""
     ends = {(fix.failed.asked, fix.failed.call.id): fix for fix in fixed}
     found: dict[tuple[str, str, str], ErrorSeen] = {}
@@ -318,11 +326,11 @@ def _paths(paths: Iterable[str], cwd: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_short_path(path, cwd) for path in kept))
 
 
-def _touched(tried: Sequence[Attempt], how: str) -> Iterable[str]:
+def _touched(tried: Sequence[CallAttempt], how: str) -> Iterable[str]:
     return (path for one in tried if one.state == "ok" for path in getattr(one, how))
 
 
-def _tokens(placed: Placed) -> int:
+def _tokens(placed: PlacedMessage) -> int:
     usage = placed.message.usage or {}
     return int(usage.get("input_tokens", 0)) + int(usage.get("output_tokens", 0))
 
@@ -330,11 +338,11 @@ def _tokens(placed: Placed) -> int:
 # ---------------------------------------------------------------- agents without calls
 
 
-def _edited(told: Sequence[Notice]) -> Iterator[str]:
+def _edited(told: Sequence[AgentNotice]) -> Iterator[str]:
     return (notice.text for notice in told if notice.kind == "edit")
 
 
-def _noticed_actions(told: Sequence[Notice]) -> Iterable[Action]:
+def _noticed_actions(told: Sequence[AgentNotice]) -> Iterable[Action]:
     for notice in told:
         if notice.kind == "edit":
             yield Action(action="edit_file", target=notice.text, result="ok")
@@ -342,7 +350,7 @@ def _noticed_actions(told: Sequence[Notice]) -> Iterable[Action]:
             yield Action(action="edit_file", result="fail", error=notice.text[:GOAL])
 
 
-def _noticed_errors(told: Sequence[Notice]) -> Iterable[ErrorSeen]:
+def _noticed_errors(told: Sequence[AgentNotice]) -> Iterable[ErrorSeen]:
     """Edits that an agent had to send again: resolved by the next one that was applied."""
     found: dict[str, ErrorSeen] = {}
     for place, notice in enumerate(told):

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..actions.call_results import Attempt, Words, is_check
-from ..actions.error_signatures import PASSING, Trouble
-from ..text.messages import parsed_arguments
+from ..actions.call_results import CallAttempt, Words, is_check
+from ..actions.command_output import TRANSIENT, ErrorSignature
+from ..text.messages import parse_arguments
 from ..types.records import Json
 
 FARTHEST = 60
@@ -64,28 +64,28 @@ class Fix(NamedTuple):
     `reason` is what the agent said when it saw the error.
     """
 
-    failed: Attempt
-    worked: Attempt
-    trouble: Trouble
+    failed: CallAttempt
+    worked: CallAttempt
+    trouble: ErrorSignature
     resolution: str
     reason: str
     files: tuple[str, ...]
 
 
-def fixes(attempts: Sequence[Attempt]) -> list[Fix]:
+def fixes(attempts: Sequence[CallAttempt]) -> list[Fix]:
     """Every error that was resolved, in the order of the errors."""
     found: list[Fix] = []
     for place, attempt in enumerate(attempts):
-        if attempt.trouble and attempt.trouble.type not in PASSING:
+        if attempt.trouble and attempt.trouble.type not in TRANSIENT:
             later = attempts[place + 1 : place + 1 + FARTHEST]
             if fix := _fix(attempt, attempt.trouble, later):
                 found.append(fix)
     return found
 
 
-def _fix(broken: Attempt, trouble: Trouble, later: Sequence[Attempt]) -> Fix | None:
-    between: list[Attempt] = []
-    other: tuple[Attempt, list[Attempt]] | None = None
+def _fix(broken: CallAttempt, trouble: ErrorSignature, later: Sequence[CallAttempt]) -> Fix | None:
+    between: list[CallAttempt] = []
+    other: tuple[CallAttempt, list[CallAttempt]] | None = None
     for distance, attempt in enumerate(later, 1):
         if attempt.asked <= broken.answered or attempt.state not in ("ok", "failed"):
             continue
@@ -110,12 +110,12 @@ def _fix(broken: Attempt, trouble: Trouble, later: Sequence[Attempt]) -> Fix | N
     return None
 
 
-def _says_it_again(trouble: Trouble, later: Attempt) -> bool:
+def _says_it_again(trouble: ErrorSignature, later: CallAttempt) -> bool:
     """Whether a script ended well only because it asks for what is not there: `which x || echo`."""
     return trouble.type == "command not found" and "not found" in later.output[:600]
 
 
-def _fails_otherwise(later: Attempt, broken: Attempt, trouble: Trouble) -> bool:
+def _fails_otherwise(later: CallAttempt, broken: CallAttempt, trouble: ErrorSignature) -> bool:
     """Whether the next failure is another one, and not that of the remedy itself."""
     if later.trouble is None or later.trouble == trouble:
         return False
@@ -136,7 +136,9 @@ def _expected() -> re.Pattern[str]:
 # ---------------------------------------------------------------- the same again
 
 
-def _tries_the_same(broken: Attempt, later: Attempt, trouble: Trouble, distance: int) -> bool:
+def _tries_the_same(
+    broken: CallAttempt, later: CallAttempt, trouble: ErrorSignature, distance: int
+) -> bool:
     if broken.script or later.script:
         both = bool(broken.script and later.script)
         return both and _same_command(broken, later, trouble, distance)
@@ -148,7 +150,9 @@ def _tries_the_same(broken: Attempt, later: Attempt, trouble: Trouble, distance:
     return (broken.target == later.target or alike) and distance <= NEAR
 
 
-def _same_command(broken: Attempt, later: Attempt, trouble: Trouble, distance: int) -> bool:
+def _same_command(
+    broken: CallAttempt, later: CallAttempt, trouble: ErrorSignature, distance: int
+) -> bool:
     if trouble.type not in _ABOUT_THE_CALL and broken.checks:
         places = {_folder(broken.script), _folder(later.script)} - {""}
         if len(places) > 1:
@@ -191,7 +195,7 @@ def _plain(command: Words) -> Words:
     return tuple(word.removesuffix(":fix") for word in command if not word.startswith("-"))
 
 
-def _covers(command: Words, check: Words, broken: Attempt) -> bool:
+def _covers(command: Words, check: Words, broken: CallAttempt) -> bool:
     """Whether a command repeats a check, whole or in the part that failed."""
     asked, given = _plain(check), _plain(command)
     if asked[0] != given[0] or not is_check(given):
@@ -214,7 +218,7 @@ def _share_a_file(some: Sequence[str], others: Sequence[str]) -> bool:
     )
 
 
-def _mostly_in(one: Attempt, other: Attempt) -> bool:
+def _mostly_in(one: CallAttempt, other: CallAttempt) -> bool:
     """Whether half of the shorter call's words are in the longer one: they edit the same place."""
     first, second = _given(one), _given(other)
     return 2 * len(first & second) >= min(len(first), len(second))
@@ -224,9 +228,9 @@ def _overlap(one: set[str], other: set[str]) -> float:
     return len(one & other) / max(len(one | other), 1)
 
 
-def _given(attempt: Attempt) -> set[str]:
+def _given(attempt: CallAttempt) -> set[str]:
     """The words that a call was given, where the path of its file does not count."""
-    arguments = parsed_arguments(attempt.call.arguments)
+    arguments = parse_arguments(attempt.call.arguments)
     if arguments is None:
         return set(attempt.call.arguments.split())
     texts = (str(value) for key, value in arguments.items() if "path" not in key.lower())
@@ -237,7 +241,10 @@ def _given(attempt: Attempt) -> set[str]:
 
 
 def _told(
-    broken: Attempt, worked: Attempt, trouble: Trouble, between: Sequence[Attempt]
+    broken: CallAttempt,
+    worked: CallAttempt,
+    trouble: ErrorSignature,
+    between: Sequence[CallAttempt],
 ) -> tuple[str, tuple[str, ...]]:
     """What was done about an error in words, and the files it was done to."""
     words = _names_in(f"{trouble.message}\n{broken.output[:6_000]}")
@@ -257,7 +264,9 @@ def _told(
     return "; ".join(told), tuple(touched)
 
 
-def _bearing(attempt: Attempt, broken: Attempt, words: frozenset[str], trouble: Trouble) -> int:
+def _bearing(
+    attempt: CallAttempt, broken: CallAttempt, words: frozenset[str], trouble: ErrorSignature
+) -> int:
     """How much a change has to do with an error: the files and names that both speak of."""
     if trouble.type in _ABOUT_THE_CALL and attempt.writes and not attempt.script:
         return 0
@@ -280,7 +289,7 @@ def _names_in(text: str) -> frozenset[str]:
     return frozenset((*found, *map(_name, found)))
 
 
-def _changes(attempt: Attempt) -> bool:
+def _changes(attempt: CallAttempt) -> bool:
     """Whether a command does more than look: it installs, moves, fixes, starts, …"""
     changing = _set_of(_CHANGING)
     return any(
@@ -294,7 +303,7 @@ def _set_of(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def _described(attempt: Attempt, words: frozenset[str]) -> str:
+def _described(attempt: CallAttempt, words: frozenset[str]) -> str:
     if not attempt.writes:
         return f"ran `{short(attempt.script)}`"
     files = ", ".join(attempt.writes[:MOST_CHANGES])
@@ -317,7 +326,10 @@ def _most_telling(lines: Iterable[str], words: frozenset[str]) -> str:
 
 
 def _differently(
-    broken: Attempt, worked: Attempt, trouble: Trouble, between: Sequence[Attempt]
+    broken: CallAttempt,
+    worked: CallAttempt,
+    trouble: ErrorSignature,
+    between: Sequence[CallAttempt],
 ) -> str:
     """How the attempt that worked differs from the one that did not."""
     if worked.script:
@@ -337,7 +349,7 @@ def _differently(
     if worked.writes:
         again = any(not set(attempt.reads).isdisjoint(worked.writes) for attempt in between)
         return "edited it with its exact text" + (" after reading it again" if again else "")
-    before, after = (parsed_arguments(one.call.arguments) or {} for one in (broken, worked))
+    before, after = (parse_arguments(one.call.arguments) or {} for one in (broken, worked))
     told = [
         f"{key}={short(str(value))}" for key, value in after.items() if before.get(key) != value
     ]
@@ -369,9 +381,9 @@ def _sentence(words: str) -> str:
     return line[: end + 1] if end > 0 and len(line) == LONGEST_REASON else line
 
 
-def _sides(attempt: Attempt) -> tuple[str, str]:
+def _sides(attempt: CallAttempt) -> tuple[str, str]:
     """The text that an edit took out, and the text that it put in."""
-    arguments: Mapping[str, Json] | None = parsed_arguments(attempt.call.arguments)
+    arguments: Mapping[str, Json] | None = parse_arguments(attempt.call.arguments)
     if arguments is None:
         arguments = {"input": attempt.call.arguments}
     for before, after in _BEFORE_AFTER:

@@ -8,8 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..storage.database import Row, Tx, batches
-from ..storage.rows import Sketch, columns, ids_from, set_columns, values
+from ..storage.database import (
+    RecordSketch,
+    Row,
+    Tx,
+    batches,
+    ids_with_prefix,
+    list_columns,
+    list_parameters,
+    set_columns,
+)
 from ..types.records import Json, SafeText
 
 
@@ -35,14 +43,14 @@ class EpisodeRow(NamedTuple):
 
 
 _COLUMNS = EpisodeRow._fields
-_SELECT = f"SELECT {columns(_COLUMNS)} FROM episodes WHERE space = :space"
+_SELECT = f"SELECT {list_columns(_COLUMNS)} FROM episodes WHERE space = :space"
 
 
 def put(tx: Tx, row: EpisodeRow) -> None:
     """Write an episode; one with the same id is replaced."""
     sets = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
     tx.run(
-        f"INSERT INTO episodes (space, {columns(_COLUMNS)}) VALUES (:space, {values(_COLUMNS)}) "
+        f"INSERT INTO episodes (space, {list_columns(_COLUMNS)}) VALUES (:space, {list_parameters(_COLUMNS)}) "
         f"ON CONFLICT (space, id) DO UPDATE SET {sets}",
         row._asdict(),
     )
@@ -59,7 +67,7 @@ def get(tx: Tx, episode: str) -> EpisodeRow | None:
     return EpisodeRow(*row) if row else None
 
 
-def sketch(tx: Tx, episode: str) -> Sketch | None:
+def sketch(tx: Tx, episode: str) -> RecordSketch | None:
     """An episode in a line: its synopsis, or else its goal and how it ended."""
     row = tx.one(
         "SELECT synopsis, goal, outcome, status, label, at FROM episodes "
@@ -69,7 +77,7 @@ def sketch(tx: Tx, episode: str) -> Sketch | None:
     if row is None:
         return None
     synopsis, goal, outcome, *rest = row
-    return Sketch(synopsis or f"{goal} ({outcome})", *rest)
+    return RecordSketch(synopsis or f"{goal} ({outcome})", *rest)
 
 
 def get_many(tx: Tx, ids: list[str]) -> dict[str, EpisodeRow]:
@@ -83,7 +91,7 @@ def get_many(tx: Tx, ids: list[str]) -> dict[str, EpisodeRow]:
 
 def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
     """Ids that begin with the prefix."""
-    return ids_from(tx, "episodes", prefix, limit)
+    return ids_with_prefix(tx, "episodes", prefix, limit)
 
 
 def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[EpisodeRow]:

@@ -12,19 +12,16 @@ from functools import partial
 from typing import NamedTuple
 
 from ..archive import sql as archive_sql
-from ..archive import sql_cursors as archive_sql_cursors
 from ..archive import steps as archive_steps
 from ..errors import Conflict, InvalidInput, NotFound
 from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
-from ..secrets import names as secrets_names
 from ..secrets import redaction
-from ..storage.database import Database, Tx
-from ..storage.rows import readable
+from ..storage.database import Database, Tx, read_or_none
 from ..text import addresses as text_addresses
-from ..text import digests
+from ..text import messages as text_messages
 from ..types import trust
 from ..types.records import Json, SafeText, Stored
 from . import aging, records, sql
@@ -104,14 +101,14 @@ def prepared(
         raise InvalidInput(
             "this episode tells nothing", where="episode", hint="give it a goal at least"
         )
-    secrets_names.checked_name(episode.session, "session")
-    body = redaction.scrub_json(records.to_json(episode))
+    redaction.check_name(episode.session, "session")
+    body = redaction.redact_json(records.to_json(episode))
     if len(body.text) > LONGEST_GIVEN:
         raise InvalidInput(
             f"an episode has at most {LONGEST_GIVEN:,} characters, not {len(body.text):,}",
             where="episode",
         )
-    name = episode.id or digests.text_digest(f"{body.text}:{now}")
+    name = episode.id or text_messages.text_digest(f"{body.text}:{now}")
     row = _row(episode, address_id(name), body.text, origin, now)
     return row, body.found
 
@@ -119,15 +116,15 @@ def prepared(
 def address_id(name: str) -> str:
     """Our id of an episode: its own if it has the form of one, or else made from its own."""
     own = name.startswith("e-") and name[2:].isalnum() and name.isascii() and name.islower()
-    return name if own else f"e-{digests.text_digest(name)[:12]}"
+    return name if own else f"e-{text_messages.text_digest(name)[:12]}"
 
 
 def _row(episode: records.Episode, id: str, body: Json, origin: str, now: int) -> sql.EpisodeRow:
-    safe = redaction.safe
+    safe = redaction.redact
     return sql.EpisodeRow(
         id=id,
         task=safe(episode.task_id),
-        session=secrets_names.known_as(episode.session),
+        session=redaction.redact_name(episode.session),
         agent=safe(episode.agent),
         phase=safe(episode.phase),
         goal=safe(episode.goal),
@@ -141,7 +138,7 @@ def _row(episode: records.Episode, id: str, body: Json, origin: str, now: int) -
         updated=now,
         origin=origin,
         label=episode.label,
-        sources=redaction.scrub_json(list(episode.sources)).text,
+        sources=redaction.redact_json(list(episode.sources)).text,
     )
 
 
@@ -149,10 +146,10 @@ def label_for(tx: Tx, origin: str, given: Json) -> str:
     """As trusted as who tells it, and as the records that it names as its sources."""
     named = given.get("sources", ()) if isinstance(given, Mapping) else ()
     addresses = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
-    label = memory_steps.label_of(tx, origin, addresses)
+    label = memory_steps.find_label(tx, origin, addresses)
     if origin in ("system", "user"):
         return label
-    return trust.least((label, *_labels_of_records(tx, addresses)))
+    return trust.least_trusted((label, *_labels_of_records(tx, addresses)))
 
 
 def _labels_of_records(tx: Tx, addresses: Sequence[str]) -> Iterator[str]:
@@ -180,12 +177,12 @@ def keep(tx: Tx, row: sql.EpisodeRow, redacted: tuple[str, ...] = (), again: boo
             hint="an episode is what happened: give the new one an id of its own",
         )
     sql.put(tx, row)
-    index_steps.replace(tx, entry_of(row), searchable(row))
+    index_steps.reindex_text(tx, entry_of(row), searchable(row))
     return Kept(row.id, "updated" if held else "created", redacted)
 
 
-def entry_of(row: sql.EpisodeRow) -> index_sql.Entry:
-    return index_sql.Entry(
+def entry_of(row: sql.EpisodeRow) -> index_sql.IndexEntry:
+    return index_sql.IndexEntry(
         "episode", row.id, "episode", "project", row.session, row.status, row.label, 0, row.at
     )
 
@@ -215,7 +212,7 @@ def build(space: Database, session: str, clock: Callable[[], int], quiet_since: 
     names = space.read(lambda tx: _grown(tx, session, quiet_since))
     read = created = updated = 0
     for name in names:
-        made = readable(partial(_built, space, name, clock())) or []
+        made = read_or_none(partial(_built, space, name, clock())) or []
         read += len(made)
         created += sum(one.action == "created" for one in made)
         updated += sum(one.action == "updated" for one in made)
@@ -230,12 +227,12 @@ def _grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
             )
         return [session]
     found = []
-    for name in archive_sql.every_id(tx):
-        held = readable(partial(archive_sql.get, tx, name))
+    for name in archive_sql.all_ids(tx):
+        held = read_or_none(partial(archive_sql.get, tx, name))
         if not held or not held.messages:
             continue
         over = not quiet_since or held.status == "ended" or held.last_active < quiet_since
-        if over and archive_sql_cursors.get(tx, _cursor(name)) != str(held.messages):
+        if over and archive_sql.get_cursor(tx, _cursor(name)) != str(held.messages):
             found.append(name)
     return found
 
@@ -246,20 +243,20 @@ def _built(space: Database, name: str, now: int) -> list[Kept]:
     found = records.build(messages, name, session.agent, session.cwd)
     rows = []
     for episode in found:
-        body = redaction.scrub_json(records.to_json(episode)).text
+        body = redaction.redact_json(records.to_json(episode)).text
         rows.append(_row(episode, episode.id, body, "system", now))
-    read = redaction.safe(str(messages[-1].seq if messages else 0))
+    read = redaction.redact(str(messages[-1].seq if messages else 0))
 
     def work(tx: Tx) -> list[Kept]:
         kept = [keep(tx, row, again=True) for row in rows]
-        archive_sql_cursors.put(tx, _cursor(name), read, now)
+        archive_sql.set_cursor(tx, _cursor(name), read, now)
         return kept
 
     return space.write(work)
 
 
 def _cursor(session: str) -> SafeText:
-    return secrets_names.known_as(f"episodes:{session}")
+    return redaction.redact_name(f"episodes:{session}")
 
 
 def _messages(tx: Tx, session: str) -> list[Stored]:
@@ -267,7 +264,7 @@ def _messages(tx: Tx, session: str) -> list[Stored]:
     found: list[Stored] = []
     first = 1
     while rows := archive_sql.messages(tx, session, first, first + PAGE - 1, PAGE):
-        found += [archive_steps.stored(row)._replace(origin=row.label) for row in rows]
+        found += [archive_steps.stored_message(row)._replace(origin=row.label) for row in rows]
         first += PAGE
     return found
 
@@ -280,7 +277,7 @@ def existing(tx: Tx, name: str) -> sql.EpisodeRow:
     name = name.removeprefix(text_addresses.SCHEME)
     row = sql.get(tx, name) or sql.get(tx, address_id(name))
     if row is None and name.startswith("e-"):
-        row = sql.get(tx, text_addresses.only(name, sql.starting_with(tx, name)))
+        row = sql.get(tx, text_addresses.pick_unique_id(name, sql.starting_with(tx, name)))
     if row is None:
         raise NotFound(
             "there is no such episode", where=name, hint="`recollect episode list` shows them"

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..actions.agent_notices import notices
-from ..text.messages import Placed, said
-from ..text.terms import query_terms, stems
+from ..actions.command_output import find_notices
+from ..text.messages import PlacedMessage, plain_text
+from ..text.terms import query_terms, stem_all
 from .outcomes import typed
 
 SHORT = 50
@@ -31,11 +31,11 @@ PAUSE = 6 * 3_600_000_000
 class Span(NamedTuple):
     """The messages of a task, and the message of the user that came after it."""
 
-    messages: tuple[Placed, ...]
-    after: Placed | None
+    messages: tuple[PlacedMessage, ...]
+    after: PlacedMessage | None
 
 
-def task_spans(messages: Sequence[Placed]) -> list[Span]:
+def task_spans(messages: Sequence[PlacedMessage]) -> list[Span]:
     """The tasks of a session: every message is in exactly one."""
     tasks = [_Task()]
     for placed in messages:
@@ -51,25 +51,25 @@ class _Task:
     """A task as far as it was read: its messages, and the words that were spoken in it."""
 
     def __init__(self) -> None:
-        self.messages: list[Placed] = []
+        self.messages: list[PlacedMessage] = []
         self._works = False
         self._spoken: set[str] = set()
         self._answers: deque[str] = deque(maxlen=2)
 
-    def add(self, placed: Placed) -> None:
+    def add(self, placed: PlacedMessage) -> None:
         message = placed.message
         self.messages.append(placed)
         self._works = self._works or _works(placed)
         if message.role == "user":
-            self._spoken.update(_roots(said(message)[:4_000]))
-        elif message.role == "assistant" and (answer := said(message)):
+            self._spoken.update(_roots(plain_text(message)[:4_000]))
+        elif message.role == "assistant" and (answer := plain_text(message)):
             self._answers.append(answer[-3_000:])
         for call in message.calls:
             self._spoken.update(_roots(call.arguments[:400]))
 
-    def ends_before(self, placed: Placed) -> bool:
+    def ends_before(self, placed: PlacedMessage) -> bool:
         """Whether a message of the user begins another task."""
-        words = typed(said(placed.message))
+        words = typed(plain_text(placed.message))
         if not self._works or len(words) < SHORT or _goes_on().match(words):
             return False
         last = self.messages[-1].message.at
@@ -81,12 +81,12 @@ class _Task:
 
 
 def _roots(text: str) -> set[str]:
-    return set(stems(query_terms(text)))
+    return set(stem_all(query_terms(text)))
 
 
-def _works(placed: Placed) -> bool:
+def _works(placed: PlacedMessage) -> bool:
     """Whether a message tells of work: a call, or an edit without one."""
-    return bool(placed.message.calls) or any(one.kind != "tokens" for one in notices(placed))
+    return bool(placed.message.calls) or any(one.kind != "tokens" for one in find_notices(placed))
 
 
 @cache

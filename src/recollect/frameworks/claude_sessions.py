@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..client import Recollect
-from .operations import Shelves
+from .storage import FrameworkStorage
 
 if TYPE_CHECKING:
     from claude_agent_sdk.types import (
@@ -38,14 +38,14 @@ class MemorySessionStore:
     """All methods of the protocol, also the optional ones. Appends are kept in their order."""
 
     def __init__(self, memory: Recollect) -> None:
-        self._shelves = Shelves(memory)
+        self._shelves = FrameworkStorage(memory)
         self._turn = asyncio.Lock()
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         if not entries:
             return
         given = [dict(entry) for entry in entries]
-        fold = None if key.get("subpath") else _folding(key)
+        fold = None if key.get("subpath") else _make_fold(key)
         async with self._turn:
             await self._shelves.beside(
                 lambda: self._shelves.mirror(HOST, _folder(key), given, fold)
@@ -91,7 +91,7 @@ def _folder(key: SessionKey) -> tuple[str, ...]:
     return (key["project_key"], key["session_id"], *below)
 
 
-def _folding(key: SessionKey) -> Callable[[Any, Sequence[Any]], Any]:
+def _make_fold(key: SessionKey) -> Callable[[Any, Sequence[Any]], Any]:
     """The SDK's own summary, kept beside the transcript in the same transaction."""
     from claude_agent_sdk import fold_session_summary
 

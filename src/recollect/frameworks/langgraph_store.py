@@ -39,10 +39,10 @@ from langgraph.store.base import (
 )
 
 from ..client import Recollect
-from .operations import Shelves, placed
+from .storage import FrameworkStorage, make_put
 
 if TYPE_CHECKING:
-    from .operations import Kept, Put
+    from .storage import Kept, Put
 
 SHELF = "langgraph"
 _MINUTE = 60_000_000
@@ -61,14 +61,14 @@ class MemoryStore(BaseStore):
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
-        self._shelves = Shelves(memory)
+        self._shelves = FrameworkStorage(memory)
         self.index_config = index
         self.ttl_config = ttl
         self.embeddings = ensure_embeddings(index.get("embed")) if index else None
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         given = list(ops)
-        queries, texts = _to_embed(given, self.index_config)
+        queries, texts = _collect_texts(given, self.index_config)
         if self.embeddings is None:
             return self._done(given, {})
         near = dict(zip(texts, self.embeddings.embed_documents(texts), strict=True))
@@ -77,7 +77,7 @@ class MemoryStore(BaseStore):
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         given = list(ops)
-        queries, texts = _to_embed(given, self.index_config)
+        queries, texts = _collect_texts(given, self.index_config)
         near: dict[str, Vector] = {}
         if self.embeddings is not None:
             near |= zip(texts, await self.embeddings.aembed_documents(texts), strict=True)
@@ -113,9 +113,9 @@ class MemoryStore(BaseStore):
 
     def _put(self, op: PutOp, near: Mapping[str, Vector]) -> Put:
         if op.value is None:
-            return placed(op.namespace, op.key, None)
+            return make_put(op.namespace, op.key, None)
         texts = _texts(op, self.index_config)
-        return placed(
+        return make_put(
             op.namespace,
             op.key,
             op.value,
@@ -129,13 +129,16 @@ class MemoryStore(BaseStore):
         if kept is None:
             return None
         self._refresh([kept], op.refresh_ttl)
-        return Item(**_shown(kept))
+        return Item(**_item_fields(kept))
 
     def _found(self, op: SearchOp, near: Mapping[str, Vector]) -> list[SearchItem]:
         there = [
             item
             for item in self._shelves.below(SHELF, tuple(op.namespace_prefix))
-            if all(_meets(_at(item.value, path), want) for path, want in (op.filter or {}).items())
+            if all(
+                _matches_filter(_get_path(item.value, path), want)
+                for path, want in (op.filter or {}).items()
+            )
         ]
         scores: Mapping[str, float] = {}
         if op.query and self.embeddings is not None:
@@ -150,13 +153,13 @@ class MemoryStore(BaseStore):
         there.sort(key=lambda item: -scores.get(item.address, -2.0))
         page = there[op.offset : op.offset + op.limit]
         self._refresh(page, op.refresh_ttl)
-        return [SearchItem(**_shown(item), score=scores.get(item.address)) for item in page]
+        return [SearchItem(**_item_fields(item), score=scores.get(item.address)) for item in page]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         named = {
             folder[: op.max_depth]
             for folder, _ in self._shelves.folders(SHELF)
-            if all(_is_like(folder, condition) for condition in op.match_conditions or ())
+            if all(_matches_condition(folder, condition) for condition in op.match_conditions or ())
         }
         return sorted(named)[op.offset : op.offset + op.limit]
 
@@ -164,7 +167,7 @@ class MemoryStore(BaseStore):
         self._shelves.touch([item.address for item in items if wanted and item.life])
 
 
-def _to_embed(ops: Sequence[Op], index: IndexConfig | None) -> tuple[list[str], list[str]]:
+def _collect_texts(ops: Sequence[Op], index: IndexConfig | None) -> tuple[list[str], list[str]]:
     """The queries and the texts that need vectors."""
     if index is None:
         return [], []
@@ -186,7 +189,7 @@ def _texts_at(value: Any, path: str) -> list[str]:
     return get_text_at_path(value, path if path == "$" else tokenize_path(path))
 
 
-def _shown(kept: Kept) -> dict[str, Any]:
+def _item_fields(kept: Kept) -> dict[str, Any]:
     return {
         "namespace": kept.folder,
         "key": kept.key,
@@ -196,7 +199,7 @@ def _shown(kept: Kept) -> dict[str, Any]:
     }
 
 
-def _at(value: Any, path: str) -> Any:
+def _get_path(value: Any, path: str) -> Any:
     """What stands at a key, or at the end of a dotted path."""
     if path in value:
         return value[path]
@@ -205,14 +208,14 @@ def _at(value: Any, path: str) -> Any:
     return value
 
 
-def _meets(value: Any, wanted: Any) -> bool:
+def _matches_filter(value: Any, wanted: Any) -> bool:
     """Whether a value is the wanted one, or lies where the operators of a filter say."""
     if not isinstance(wanted, Mapping):
         return bool(value == wanted)
     if any(key.startswith("$") for key in wanted):
-        return all(_compared(value, operator, other) for operator, other in wanted.items())
+        return all(_compare(value, operator, other) for operator, other in wanted.items())
     return isinstance(value, Mapping) and all(
-        _meets(value.get(key), inner) for key, inner in wanted.items()
+        _matches_filter(value.get(key), inner) for key, inner in wanted.items()
     )
 
 
@@ -226,7 +229,7 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def _compared(value: Any, operator: str, other: Any) -> bool:
+def _compare(value: Any, operator: str, other: Any) -> bool:
     if operator not in _OPERATORS:
         raise ValueError(f"Unsupported operator: {operator}")
     try:
@@ -236,7 +239,7 @@ def _compared(value: Any, operator: str, other: Any) -> bool:
         return False
 
 
-def _is_like(folder: tuple[str, ...], condition: MatchCondition) -> bool:
+def _matches_condition(folder: tuple[str, ...], condition: MatchCondition) -> bool:
     path = tuple(condition.path)
     if len(folder) < len(path):
         return False

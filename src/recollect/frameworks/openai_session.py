@@ -22,7 +22,7 @@ from agents.memory.session import SessionABC
 from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
 
 from ..client import Recollect
-from .operations import Shelves
+from .storage import FrameworkStorage
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
@@ -41,7 +41,7 @@ class MemorySession(SessionABC):
     ) -> None:
         self.session_id = session_id
         self.session_settings = coerce_session_settings(session_settings or {})
-        self._shelves = Shelves(memory)
+        self._shelves = FrameworkStorage(memory)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         most = resolve_session_limit(limit, self.session_settings)

@@ -30,7 +30,7 @@ STATES = ("missing", "moved", "changed", "fresh", "unverifiable")
 MOST_CLAIMS = 24
 """So many are kept of one memory."""
 
-WORD = "word"
+MENTION = "word"
 """The sign of a symbol of which no definition was found, only its mention."""
 
 
@@ -44,7 +44,7 @@ class Claim(NamedTuple):
     given: bool = False
 
 
-class Known(NamedTuple):
+class PinnedClaim(NamedTuple):
     """A claim with what was seen when it was confirmed, and when it was last checked.
 
     `blob` is the git hash of the file's content, `sign` a hash of the part that is claimed,
@@ -64,7 +64,7 @@ class Known(NamedTuple):
     stamp: str = ""
 
 
-class Seen(NamedTuple):
+class Observation(NamedTuple):
     """What stands in the tree now: `sign` is empty when the part that is claimed was not found."""
 
     exists: bool
@@ -73,14 +73,14 @@ class Seen(NamedTuple):
     moved_to: str = ""
 
 
-class Fresh(NamedTuple):
+class Freshness(NamedTuple):
     """Whether what a memory says of the code still holds; `moved_to` names a new place."""
 
     state: str
     moved_to: str = ""
 
 
-def state(known: Known, seen: Seen) -> str:
+def judge_claim(known: PinnedClaim, seen: Observation) -> str:
     """What became of a claim."""
     if not known.blob:
         return "unverifiable"
@@ -88,17 +88,17 @@ def state(known: Known, seen: Seen) -> str:
         return "fresh"
     if seen.exists and not known.symbol:
         return "fresh" if known.sign and seen.sign == known.sign else "changed"
-    if seen.exists and seen.sign and (seen.sign != WORD or known.sign == WORD):
+    if seen.exists and seen.sign and (seen.sign != MENTION or known.sign == MENTION):
         return "fresh" if seen.sign == known.sign else "changed"
     return "moved" if seen.moved_to else "missing"
 
 
-def worse(one: Fresh, other: Fresh) -> Fresh:
+def pick_worse(one: Freshness, other: Freshness) -> Freshness:
     """Which of two claims speaks for their memory: the one that says more."""
     return min(one, other, key=lambda fresh: (STATES.index(fresh.state), fresh.moved_to))
 
 
-def moves(places: Iterable[tuple[str, str]]) -> dict[str, str]:
+def find_moves(places: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Where each path went, of which all claims are in one and the same new place."""
     went: dict[str, set[str]] = {}
     for path, moved_to in places:
@@ -107,7 +107,7 @@ def moves(places: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {path: to for path, to in new.items() if _pattern("plain path").fullmatch(to)}
 
 
-def with_new_paths(text: str, moves: Mapping[str, str]) -> str:
+def replace_paths(text: str, moves: Mapping[str, str]) -> str:
     """The text with the new name of each path that it names, in full or by its last parts."""
     named: dict[str, str] = {}
     for old, new in moves.items():
@@ -126,7 +126,7 @@ def _names(*paths: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w/.@~$-])((?:\./)?)({listed})(?![\w/-]|\.\w)")
 
 
-def mark(state: str, moved_to: str = "") -> str:
+def describe_state(state: str, moved_to: str = "") -> str:
     """The freshness mark of a briefing: short, and empty for a memory that claims nothing."""
     if state == "moved" and _pattern("plain path").fullmatch(moved_to):
         return f"moved to {moved_to}"
@@ -206,7 +206,7 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(_SOURCES[name])
 
 
-def extract(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
+def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
     """The claims of a memory: those that were cited first, then those found in the text."""
     found = [claim for citation in citations if (claim := _cited(citation))]
     sentences = _pattern("sentence").split(text)

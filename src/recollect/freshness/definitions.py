@@ -32,7 +32,7 @@ class Definition(NamedTuple):
     whole: str
 
 
-def definition(text: str, path: str, name: str) -> Definition | None:
+def find_definition(text: str, path: str, name: str) -> Definition | None:
     """How the text of this file defines the name; None when it does not."""
     parts = [part for part in _SEPARATOR.split(name.removesuffix("()")) if part]
     if not parts:
@@ -55,7 +55,7 @@ def definition(text: str, path: str, name: str) -> Definition | None:
     return Definition(_plain(_head(lines, place, end)), _plain(lines[place:end]))
 
 
-def mentions(text: str, name: str) -> bool:
+def is_mentioned(text: str, name: str) -> bool:
     """Whether the last part of a name stands in the text as a whole word."""
     last = _SEPARATOR.split(name.removesuffix("()"))[-1]
     return bool(last) and re.search(rf"(?<![\w$]){re.escape(last)}(?![\w$])", text) is not None
@@ -193,7 +193,7 @@ def _place(
             return found
     # A Go method or a C++ member stands outside of its type, and names it.
     for place in _introduced(lines, span, rest[-1], shapes) if len(rest) == 1 else ():
-        if mentions(lines[place].partition(rest[-1])[0], name):
+        if is_mentioned(lines[place].partition(rest[-1])[0], name):
             return place
     return None
 

@@ -11,12 +11,18 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-SECONDS = 10.0
+from ..project import current_branch
+
+TIMEOUT = 10.0
+
 MOST_HOMES = 60
+
 """A name that more files than this seem to define is not looked for."""
 
 MOST_COMMITS = 2_000
+
 """So far back renames are followed one by one."""
 
 _SAFE = (
@@ -24,8 +30,11 @@ _SAFE = (
     *("-c", "grep.lineNumber=false", "-c", "grep.column=false", "-c", "grep.fullName=false"),
     *("--no-pager", "--literal-pathspecs"),
 )
+
 _HASH = re.compile(r"[0-9a-f]{7,64}")
+
 _NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
+
 _INTRODUCED = (
     "class|struct|interface|trait|enum|union|record|object|protocol|module|namespace|mod|type|"
     "typedef|function|func|fun|fn|def|defp|defmodule|sub|macro|const|let|var|val|static|impl|define"
@@ -146,7 +155,7 @@ class Git:
                 env=_environment(os.environ),
                 input=asked.encode("utf-8", "surrogateescape"),
                 capture_output=True,
-                timeout=SECONDS,
+                timeout=TIMEOUT,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired):
@@ -172,3 +181,51 @@ def _renamed(answer: bytes) -> dict[str, str]:
         else:
             at += 1
     return found
+
+
+STATE_COMMITS, STATE_LINES = 5, 20
+
+STATE_TIMEOUT = 5.0
+
+"""Seconds. A slow disk must not hold up a prompt."""
+
+_CALM = (
+    "--no-optional-locks",
+    "--no-pager",
+    *("-c", "color.ui=false"),
+    *("-c", "log.showSignature=false"),
+    # Configuration that comes with a repository could name a program to run.
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.hooksPath=" + os.devnull),
+)
+
+
+class GitState(NamedTuple):
+    """What git says; commits newest first."""
+
+    branch: str = ""
+    commits: tuple[str, ...] = ()
+    status: tuple[str, ...] = ()
+
+
+def read_git_state(path: str) -> GitState:
+    """The state of the working tree at a path."""
+    commits = _lines(path, "log", f"-{STATE_COMMITS}", "--format=%h %s")
+    status = _lines(path, "status", "--short", "--untracked-files=normal")
+    return GitState(current_branch(path), tuple(commits), tuple(status[:STATE_LINES]))
+
+
+def _lines(path: str, *words: str) -> list[str]:
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            ["git", "-C", path, *_CALM, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=STATE_TIMEOUT,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return done.stdout.decode("utf-8", "replace").splitlines()

@@ -29,13 +29,13 @@ class ClaimRow(NamedTuple):
     stamp: str
 
 
-def replace(tx: Tx, memory: str, rows: Sequence[ClaimRow], now: int) -> None:
+def replace_claims(tx: Tx, memory: str, rows: Sequence[ClaimRow], now: int) -> None:
     """Write the claims of a memory anew."""
     tx.run("DELETE FROM claims WHERE space = :space AND memory = :memory", {"memory": memory})
     tx.insert("claims", f"{_COLUMNS}, checked", ((*row, now) for row in rows))
 
 
-def copy(tx: Tx, memory: str, to: str) -> None:
+def copy_claims(tx: Tx, memory: str, to: str) -> None:
     """Give another memory the claims of this one, with what was last seen of them."""
     kept = ", ".join(ClaimRow._fields[1:])
     tx.run(
@@ -45,7 +45,7 @@ def copy(tx: Tx, memory: str, to: str) -> None:
     )
 
 
-def of_memories(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
+def load_claims(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
     """The claims of several memories, in their order."""
     found: dict[str, list[ClaimRow]] = {}
     for names, params in batches("id", ids):
@@ -58,7 +58,7 @@ def of_memories(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
     return found
 
 
-def last_looks(tx: Tx, ids: Sequence[str]) -> list[tuple[str, str, str, str, str]]:
+def load_checks(tx: Tx, ids: Sequence[str]) -> list[tuple[str, str, str, str, str]]:
     """Path, stamp, memory, state and new place of each claim of several memories, in no order.
 
     That is all a briefing needs while nothing changed, and it is asked for before every turn: so
@@ -74,7 +74,7 @@ def last_looks(tx: Tx, ids: Sequence[str]) -> list[tuple[str, str, str, str, str
     return found
 
 
-def set_seen(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
+def save_checks(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
     """Keep what was seen: state, new place and stamp."""
     tx.many(
         "UPDATE claims SET state = :state, moved_to = :moved_to, stamp = :stamp, checked = :now "
@@ -93,7 +93,7 @@ def _seen(row: ClaimRow) -> Mapping[str, object]:
     }
 
 
-def repin(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
+def update_claims(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
     """Write claims anew in their places, after what they speak of moved."""
     sets = ", ".join(f"{name} = :{name}" for name in ClaimRow._fields[2:])
     tx.many(

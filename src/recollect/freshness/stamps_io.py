@@ -24,12 +24,12 @@ def stamp_of(status: os.stat_result) -> str:
     return f"{status.st_size}-{status.st_ctime_ns}-{status.st_mtime_ns}"
 
 
-def of_whole_tree(stamp: str, index: str) -> str:
+def stamp_with_index(stamp: str, index: str) -> str:
     """The stamp of what was not found at its path: it rests on all that git knows of, too."""
     return f"{stamp}|{index}"
 
 
-def changed(root: str, looks: Iterable[Look]) -> set[Look]:
+def find_changed(root: str, looks: Iterable[Look]) -> set[Look]:
     """Those of the looks that no longer hold below this directory.
 
     Where a link leads does not matter here: nothing is read.
@@ -47,7 +47,7 @@ def changed(root: str, looks: Iterable[Look]) -> set[Look]:
             continue
         if "|" in stamp:
             index = index_stamp(root) if index is None else index
-            if stamp == of_whole_tree(now, index):
+            if stamp == stamp_with_index(now, index):
                 continue
         gone.add(look)
     return gone

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha1
 
 from . import stamps_io
-from .claims import WORD, Claim, Known, Seen, state
-from .definitions import definition, mentions
+from .claims import MENTION, Claim, Observation, PinnedClaim, judge_claim
+from .definitions import find_definition, is_mentioned
 from .git_io import Git
 from .stamps_io import DIRECTORY
 
@@ -116,7 +116,7 @@ class WorkTree:
         """Whether a file defines a symbol or, where no definition can be read, mentions it."""
         return bool(_sign_of_symbol(self.text(path), path, symbol, "symbol"))
 
-    def _sign(self, claim: Claim | Known) -> str:
+    def _sign(self, claim: Claim | PinnedClaim) -> str:
         """A hash of the part of a file that is claimed; empty when the part is not there."""
         text = self.text(claim.path)
         if claim.symbol:
@@ -125,17 +125,17 @@ class WorkTree:
         telling = [line for line in lines if len(line.strip()) >= _SHORTEST_LINE]
         return _short_hash(telling[0].strip()) if telling else ""
 
-    def _seen(self, known: Known) -> Seen:
+    def _seen(self, known: PinnedClaim) -> Observation:
         blob = self.blob(known.path)
         if not blob or blob == known.blob:
-            return Seen(bool(blob), blob)
+            return Observation(bool(blob), blob)
         if known.symbol:
-            return Seen(True, blob, self._sign(known))
+            return Observation(True, blob, self._sign(known))
         lines = self.text(known.path).splitlines() if known.sign else ()
         stands = any(_short_hash(line.strip()) == known.sign for line in lines)
-        return Seen(True, blob, known.sign if stands else "")
+        return Observation(True, blob, known.sign if stands else "")
 
-    def pin(self, claims: Sequence[Claim]) -> list[Known]:
+    def pin(self, claims: Sequence[Claim]) -> list[PinnedClaim]:
         """What is seen of each claim now, to be compared later.
 
         A claim that was only found in a text is dropped when the tree does not have it; one that
@@ -144,13 +144,15 @@ class WorkTree:
         git = Git(self.root)
         places = self._located(claims, git)
         commit = git.resolved(["HEAD"])[0] if any(places) else ""
-        pinned: dict[Known, None] = {}
+        pinned: dict[PinnedClaim, None] = {}
         for claim, place in zip(claims, places, strict=True):
             if place:
-                known = Known(place, *claim[1:4], self.blob(place), committed=commit, state="fresh")
+                known = PinnedClaim(
+                    place, *claim[1:4], self.blob(place), committed=commit, state="fresh"
+                )
                 pinned[known._replace(sign=self._sign(known), stamp=self._settled(place))] = None
             elif claim.given:
-                pinned[Known(*claim[:4])] = None
+                pinned[PinnedClaim(*claim[:4])] = None
         # A file of which a part is claimed is claimed by that.
         told = {known.path for known in pinned if known.symbol or known.line}
         return [item for item in pinned if item.symbol or item.line or item.path not in told]
@@ -173,7 +175,7 @@ class WorkTree:
     def _holds(self, path: str, claim: Claim) -> bool:
         """Whether a file has the symbol; a mere mention is enough only for a citation."""
         sign = self._sign(claim._replace(path=path))
-        return bool(sign) and (sign != WORD or claim.given)
+        return bool(sign) and (sign != MENTION or claim.given)
 
     def _searched(self, claims: Sequence[Claim], places: list[str], git: Git) -> list[str]:
         """The places, completed by the one file that defines a symbol which has none yet."""
@@ -208,7 +210,7 @@ class WorkTree:
         for path in sorted({path for paths in likely.values() for path in paths}):
             text = self.text(path)
             for symbol in wanted:
-                if path in likely[_first_part(symbol)] and definition(text, path, symbol):
+                if path in likely[_first_part(symbol)] and find_definition(text, path, symbol):
                     homes[symbol].append(path)
         return homes
 
@@ -220,34 +222,34 @@ class WorkTree:
 
     # ---------------------------------------------------------------- what became of it
 
-    def check(self, known: Sequence[Known], thorough: bool = False) -> list[Known]:
+    def check(self, known: Sequence[PinnedClaim], thorough: bool = False) -> list[PinnedClaim]:
         """The claims with what became of them; where a stamp still holds, nothing is read.
 
         A thorough check also follows files through the renames of the last commits one by one,
         which takes seconds in a large repository.
         """
         looks = {(claim.path, claim.stamp) for claim in known if claim.blob}
-        changed = stamps_io.changed(self.root, looks)
+        changed = stamps_io.find_changed(self.root, looks)
         index = stamps_io.index_stamp(self.root) if changed or thorough else ""
-        seen: dict[int, Seen] = {}
+        seen: dict[int, Observation] = {}
         for at, claim in enumerate(known):
             again = (claim.path, claim.stamp) in changed
             if claim.blob and (again or (thorough and claim.state in _LOST)):
                 seen[at] = self._seen(claim)
-        lost = [at for at, sight in seen.items() if state(known[at], sight) == "missing"]
+        lost = [at for at, sight in seen.items() if judge_claim(known[at], sight) == "missing"]
         places = self._moves([known[at] for at in lost], Git(self.root), thorough)
         for at, place in zip(lost, places, strict=True):
             seen[at] = seen[at]._replace(moved_to=place)
         checked = list(known)
         for at, sight in seen.items():
-            verdict = state(known[at], sight)
+            verdict = judge_claim(known[at], sight)
             stamp = self._settled(known[at].path)
             if verdict in _LOST:
-                stamp = stamps_io.of_whole_tree(stamp, index)
+                stamp = stamps_io.stamp_with_index(stamp, index)
             checked[at] = known[at]._replace(state=verdict, moved_to=sight.moved_to, stamp=stamp)
         return checked
 
-    def _moves(self, lost: Sequence[Known], git: Git, thorough: bool) -> list[str]:
+    def _moves(self, lost: Sequence[PinnedClaim], git: Git, thorough: bool) -> list[str]:
         """Where each lost claim is now; empty where it is nowhere, or in more than one place."""
         if not lost:
             return []
@@ -266,13 +268,17 @@ class WorkTree:
                 new = [
                     home
                     for home in homes.get(known.symbol, ())
-                    if not definition(before.get((known.committed, home), ""), home, known.symbol)
+                    if not find_definition(
+                        before.get((known.committed, home), ""), home, known.symbol
+                    )
                 ]
                 place = new[0] if len(new) == 1 else ""
             places.append(place)
         return places
 
-    def _moved_files(self, gone: dict[str, Known], git: Git, thorough: bool) -> dict[str, str]:
+    def _moved_files(
+        self, gone: dict[str, PinnedClaim], git: Git, thorough: bool
+    ) -> dict[str, str]:
         """The new path of each file that is gone: the same content, or what git calls a rename."""
         if not gone:
             return {}
@@ -316,11 +322,11 @@ def _short_hash(text: str) -> str:
 
 
 def _sign_of_symbol(text: str, path: str, symbol: str, kind: str) -> str:
-    found = definition(text, path, symbol)
+    found = find_definition(text, path, symbol)
     if found:
         return _short_hash(found.head if kind == "declaration" else f"{found.head}\n{found.whole}")
     parsed = path.endswith((".py", ".pyi", ".json", ".toml")) or kind in ("command", "key")
-    return WORD if not parsed and mentions(text, symbol) else ""
+    return MENTION if not parsed and is_mentioned(text, symbol) else ""
 
 
 def _first_part(symbol: str) -> str:

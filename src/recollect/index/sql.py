@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..fast_typing import Any, NamedTuple
-from ..storage.database import Matched, Tx, placeholders
-from ..storage.rows import seen_by
+from ..storage.database import IndexMatch, Tx, placeholders, visible_to
 from ..types.records import FOREVER
 from . import sql_vectors
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """What is known of a thing that can be found, besides its words."""
 
     source: str
@@ -33,22 +32,22 @@ class Entry(NamedTuple):
     """By name: its tags, and its scopes (an empty one applies everywhere)."""
 
 
-_COLUMNS = f"{', '.join(Entry._fields[:-1])}, part, id"
+_COLUMNS = f"{', '.join(IndexEntry._fields[:-1])}, part, id"
 _LONGEST_FACET = 500
 """An index of PostgreSQL takes no more than 2,700 bytes."""
 
 
-def put(tx: Tx, entry: Entry, parts: Sequence[str]) -> None:
+def insert_entry(tx: Tx, entry: IndexEntry, parts: Sequence[str]) -> None:
     """Index a thing that was not indexed before: the stems of each part."""
-    put_all(tx, [(entry, parts)])
+    insert_entries(tx, [(entry, parts)])
 
 
-def put_all(tx: Tx, things: Iterable[tuple[Entry, Sequence[str]]]) -> None:
+def insert_entries(tx: Tx, things: Iterable[tuple[IndexEntry, Sequence[str]]]) -> None:
     """The same for many things at once."""
     _add(tx, [(entry, part, stems) for entry, parts in things for part, stems in enumerate(parts)])
 
 
-def _add(tx: Tx, parts: Sequence[tuple[Entry, int, str]]) -> None:
+def _add(tx: Tx, parts: Sequence[tuple[IndexEntry, int, str]]) -> None:
     if not parts:
         return
     numbers = tx.new_entries(len(parts))
@@ -58,25 +57,25 @@ def _add(tx: Tx, parts: Sequence[tuple[Entry, int, str]]) -> None:
     tx.insert("entries", _COLUMNS, rows)
     _add_facets(tx, [(id, entry) for id, (entry, _, _) in zip(numbers, parts, strict=True)])
     tx.add_words([(id, stems) for id, (_, _, stems) in zip(numbers, parts, strict=True)])
-    sql_vectors.await_vectors(
+    sql_vectors.queue_vectors(
         tx, [id for id, (_, part, _) in zip(numbers, parts, strict=True) if not part]
     )
 
 
-def _add_facets(tx: Tx, entries: Iterable[tuple[int, Entry]]) -> None:
-    rows = {(id, name, facet(value)) for id, entry in entries for name, value in entry.facets}
+def _add_facets(tx: Tx, entries: Iterable[tuple[int, IndexEntry]]) -> None:
+    rows = {(id, name, facet_value(value)) for id, entry in entries for name, value in entry.facets}
     if rows:
         tx.insert("facets", "entry, name, value", sorted(rows))
 
 
-def facet(value: str) -> str:
+def facet_value(value: str) -> str:
     """A text as both engines keep it in an index."""
     if not value.isascii():
         value = value.encode("utf-8", "replace").decode()
     return value[:_LONGEST_FACET].replace("\0", "␀")
 
 
-def set_facets(tx: Tx, entry: Entry) -> None:
+def set_facets(tx: Tx, entry: IndexEntry) -> None:
     """Filter a thing that is indexed by other tags and scopes than before."""
     ids = _ids(tx, entry.source, entry.ref, entry.seq)
     for id in ids:
@@ -88,7 +87,7 @@ def _remove_facets(tx: Tx, entry: int) -> None:
     tx.run("DELETE FROM facets WHERE entry = :entry AND space = :space", {"entry": entry})
 
 
-def scopes(tx: Tx) -> list[str]:
+def list_scopes(tx: Tx) -> list[str]:
     """Every scope that something has."""
     rows = tx.run(
         "SELECT DISTINCT value FROM facets WHERE space = :space AND name = 'scope' AND value <> ''"
@@ -96,7 +95,7 @@ def scopes(tx: Tx) -> list[str]:
     return [row[0] for row in rows]
 
 
-def replace(tx: Tx, entry: Entry, parts: Sequence[str]) -> None:
+def replace_entry(tx: Tx, entry: IndexEntry, parts: Sequence[str]) -> None:
     """The same for a thing that may be indexed: its entry keeps its number."""
     held = dict(enumerate(_ids(tx, entry.source, entry.ref, entry.seq)))
     for part, stems in enumerate(parts):
@@ -113,13 +112,13 @@ def replace(tx: Tx, entry: Entry, parts: Sequence[str]) -> None:
         _add_facets(tx, [(id, entry)])
         tx.remove_words(id)
         tx.add_words([(id, stems)])
-        sql_vectors.remove(tx, id)
+        sql_vectors.remove_vector(tx, id)
         if not part:
-            sql_vectors.await_again(tx, id)
+            sql_vectors.requeue_vector(tx, id)
     _remove(tx, held.values())
 
 
-def remove(tx: Tx, source: str, ref: str, seq: int = 0) -> None:
+def remove_entry(tx: Tx, source: str, ref: str, seq: int = 0) -> None:
     """Take a thing out of the index."""
     _remove(tx, _ids(tx, source, ref, seq))
 
@@ -137,16 +136,16 @@ def _ids(tx: Tx, source: str, ref: str, seq: int) -> list[int]:
 def _remove(tx: Tx, ids: Iterable[int]) -> None:
     for id in ids:
         tx.remove_words(id)
-        sql_vectors.remove(tx, id)
+        sql_vectors.remove_vector(tx, id)
         _remove_facets(tx, id)
         tx.run("DELETE FROM entries WHERE id = :entry AND space = :space", {"entry": id})
 
 
-WORDS_MISSING = "words"
+REINDEX_KEY = "words"
 """The value in state that says: this space is to be indexed again. All of it, if its words are
 `missing`; if it is `outdated`, what is indexed in another way by now."""
 
-_WORDS = f"SELECT value FROM state WHERE space = :space AND key = '{WORDS_MISSING}'"
+_WORDS = f"SELECT value FROM state WHERE space = :space AND key = '{REINDEX_KEY}'"
 _TABLES = {
     "memory": ("memories", "id", "0", ""),
     "message": ("messages", "session", "seq", ""),
@@ -156,7 +155,7 @@ _TABLES = {
 }
 
 
-def things(tx: Tx, source: str, after: tuple[str, int], most: int) -> list[tuple[str, int]]:
+def list_records(tx: Tx, source: str, after: tuple[str, int], most: int) -> list[tuple[str, int]]:
     """What of a source is to be found, by reference and number, following on one of them."""
     table, ref, seq, also = _TABLES[source]
     rows = tx.run(
@@ -167,7 +166,7 @@ def things(tx: Tx, source: str, after: tuple[str, int], most: int) -> list[tuple
     return [(row[0], row[1]) for row in rows]
 
 
-def count(tx: Tx, source: str) -> int:
+def count_records(tx: Tx, source: str) -> int:
     """How many things of a source there are."""
     table, _, _, also = _TABLES[source]
     row = tx.one(f"SELECT count(*) FROM {table} WHERE space = :space {also}")
@@ -184,15 +183,15 @@ def remove_orphans(tx: Tx, source: str) -> None:
         {"source": source},
     )
     for one in rows:
-        remove(tx, source, *one)
+        remove_entry(tx, source, *one)
 
 
-def words_missing(tx: Tx) -> bool:
+def needs_reindex(tx: Tx) -> bool:
     """Whether things are to be indexed again: an earlier version did it in another way."""
     return tx.one(_WORDS) is not None
 
 
-def words_gone(tx: Tx) -> bool:
+def lacks_words(tx: Tx) -> bool:
     """Whether nothing can be found by its words before that."""
     return tx.one(_WORDS) == ("missing",)
 
@@ -206,13 +205,13 @@ def set_status(tx: Tx, source: str, ref: str, status: str) -> None:
     )
 
 
-def candidates(
+def find_candidates(
     tx: Tx,
     stems: Sequence[str],
     limit: int,
     filters: Mapping[str, Sequence[Any]],
     vectors: bool = False,
-) -> list[Matched]:
+) -> list[IndexMatch]:
     """The best entries for the stems, with their `vectors` if wanted. `filters` maps a column to
     its allowed values, `tag` to all the tags it must have, `scope` to those of which it must have
     one, `since`, `until` and `as_of` to one time, and `seen` to the owners who may see it."""
@@ -226,9 +225,9 @@ def candidates(
     return _whole(near)[:limit]
 
 
-def these(
+def filter_entries(
     tx: Tx, entries: Sequence[int], filters: Mapping[str, Sequence[Any]]
-) -> dict[int, Matched]:
+) -> dict[int, IndexMatch]:
     """Those of the entries that fulfil the filters, by their numbers."""
     if not entries:
         return {}
@@ -236,14 +235,14 @@ def these(
     return {found.entry: found for found in tx.these(entries, where, params)}
 
 
-def passing(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> set[int]:
+def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> set[int]:
     """All entries that fulfil the filters, by their numbers."""
     where, params = _where(tx, filters)
     rows = tx.run(f"SELECT e.id FROM entries e WHERE e.space = :space AND {where}", params)
     return {row[0] for row in rows}
 
 
-def nearest(
+def find_nearest(
     tx: Tx, vector: bytes, count: int, filters: Mapping[str, Sequence[Any]]
 ) -> Sequence[int]:
     """The entries nearest to a vector among those that fulfil the filters, as far as the engine
@@ -251,9 +250,9 @@ def nearest(
     return tx.nearest(vector, count, *_where(tx, filters)) if tx.finds_nearest else []
 
 
-def _whole(matches: Sequence[Matched]) -> list[Matched]:
+def _whole(matches: Sequence[IndexMatch]) -> list[IndexMatch]:
     """One match for a thing of several parts: that of its best part."""
-    best: dict[tuple[str, str, int], Matched] = {}
+    best: dict[tuple[str, str, int], IndexMatch] = {}
     for match in sorted(matches, key=lambda match: (-match.score, match.ref, match.seq)):
         best.setdefault(match[1:4], match)
     return list(best.values())
@@ -278,14 +277,14 @@ def _where(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> tuple[str, dict[str,
         elif name == "tag":
             for place, tag in enumerate(allowed):
                 parts.append(_FACET.format(name, f"f.value = :tag_{place}"))
-                params[f"tag_{place}"] = facet(tag)
+                params[f"tag_{place}"] = facet_value(tag)
         elif name == "scope":
             from json import dumps
 
             parts.append(_FACET.format(name, f"f.value IN ({tx.listed.format('scopes')})"))
             params["scopes"] = dumps(list(allowed), ensure_ascii=False)
         elif name == "seen":
-            own, bound = seen_by(allowed, "e.")
+            own, bound = visible_to(allowed, "e.")
             # What was said in a session is the archive's, not a note of that session.
             parts.append(f"(e.source NOT IN ('memory', 'document') OR {own})")
             params.update(bound)

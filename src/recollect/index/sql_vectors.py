@@ -1,6 +1,6 @@
 """The vectors of the entries, which of them are still to be made, and the blocks they are found by.
 
-All vectors of a space are of one embedder. A block is what `index.nearest` packs: its places are
+All vectors of a space are of one embedder. A block is what `index.vectors` packs: its places are
 told apart by the numbers of their entries. A removed vector leaves a dead place, and the block
 is packed again later. It does not know what a vector means.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _EMBEDDER = "embedder"
 
 
-class Waiting(NamedTuple):
+class UnembeddedEntry(NamedTuple):
     """An entry without a vector: what it stands for."""
 
     entry: int
@@ -27,7 +27,7 @@ class Waiting(NamedTuple):
     seq: int
 
 
-class Block(NamedTuple):
+class VectorBlock(NamedTuple):
     """The signs of many vectors."""
 
     block: int
@@ -35,12 +35,12 @@ class Block(NamedTuple):
     planes: bytes
 
 
-def await_vectors(tx: Tx, entries: Sequence[int]) -> None:
+def queue_vectors(tx: Tx, entries: Sequence[int]) -> None:
     """Note that the vectors of these entries are to be made."""
     tx.insert("unembedded", "entry", ((entry,) for entry in entries))
 
 
-def await_again(tx: Tx, entry: int) -> None:
+def requeue_vector(tx: Tx, entry: int) -> None:
     """Note that an entry's vector is to be made anew; another process may have noted it."""
     tx.run(
         "INSERT INTO unembedded (entry, space) VALUES (:entry, :space) ON CONFLICT DO NOTHING",
@@ -48,7 +48,7 @@ def await_again(tx: Tx, entry: int) -> None:
     )
 
 
-def remove(tx: Tx, entry: int) -> None:
+def remove_vector(tx: Tx, entry: int) -> None:
     """Forget the entry's vector, made or not."""
     tx.run("DELETE FROM unembedded WHERE entry = :entry AND space = :space", {"entry": entry})
     row = tx.one(
@@ -62,17 +62,17 @@ def remove(tx: Tx, entry: int) -> None:
         )
 
 
-def waiting(tx: Tx, most: int) -> list[Waiting]:
+def list_unembedded(tx: Tx, most: int) -> list[UnembeddedEntry]:
     """The first entries whose vector is to be made."""
     rows = tx.run(
         "SELECT e.id, e.source, e.ref, e.seq FROM unembedded u JOIN entries e ON e.id = u.entry "
         "WHERE u.space = :space ORDER BY u.entry LIMIT :most",
         {"most": most},
     )
-    return list(map(Waiting._make, rows))
+    return list(map(UnembeddedEntry._make, rows))
 
 
-def still_waiting(tx: Tx, entries: Sequence[int]) -> set[int]:
+def lock_unembedded(tx: Tx, entries: Sequence[int]) -> set[int]:
     """Those of the entries whose vector is still to be made, held until the commit."""
     numbers = ", ".join(map(str, entries))
     rows = tx.run(
@@ -82,7 +82,7 @@ def still_waiting(tx: Tx, entries: Sequence[int]) -> set[int]:
     return {row[0] for row in rows}
 
 
-def counts(tx: Tx) -> tuple[int, int]:
+def count_vectors(tx: Tx) -> tuple[int, int]:
     """How many vectors there are, and how many are still to be made."""
     row = tx.one(
         "SELECT (SELECT count(*) FROM vectors WHERE space = :space), "
@@ -91,18 +91,18 @@ def counts(tx: Tx) -> tuple[int, int]:
     return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
-def any_waiting(tx: Tx) -> bool:
+def has_unembedded(tx: Tx) -> bool:
     """Whether a vector is to be made."""
     return tx.one("SELECT entry FROM unembedded WHERE space = :space LIMIT 1") is not None
 
 
-def embedder(tx: Tx) -> str:
+def get_embedder(tx: Tx) -> str:
     """Who made the vectors of this space; empty when there are none."""
     row = tx.one("SELECT value FROM state WHERE space = :space AND key = :key", {"key": _EMBEDDER})
     return str(row[0]) if row else ""
 
 
-def begin(tx: Tx, embedder: str, now: int) -> None:
+def switch_embedder(tx: Tx, embedder: str, now: int) -> None:
     """Start again with another embedder: vectors of two are never compared. Of several processes
     that would, the first does; the others wait for it here and find it done."""
     mine = tx.one(
@@ -122,7 +122,7 @@ def begin(tx: Tx, embedder: str, now: int) -> None:
     )
 
 
-def put(tx: Tx, made: Sequence[tuple[int, bytes]], block: int) -> None:
+def insert_vectors(tx: Tx, made: Sequence[tuple[int, bytes]], block: int) -> None:
     """Keep vectors that were waited for."""
     tx.insert("vectors", "entry, block, vector", ((entry, block, vector) for entry, vector in made))
     tx.many(
@@ -131,7 +131,7 @@ def put(tx: Tx, made: Sequence[tuple[int, bytes]], block: int) -> None:
     )
 
 
-def of(tx: Tx, entries: Sequence[int]) -> dict[int, bytes]:
+def load_vectors(tx: Tx, entries: Sequence[int]) -> dict[int, bytes]:
     """The vectors of these entries, as far as they are made."""
     if not entries:
         return {}
@@ -142,7 +142,7 @@ def of(tx: Tx, entries: Sequence[int]) -> dict[int, bytes]:
     return {entry: bytes(vector) for entry, vector in found}
 
 
-def in_block(tx: Tx, block: Block) -> dict[int, bytes]:
+def load_block_vectors(tx: Tx, block: VectorBlock) -> dict[int, bytes]:
     """The vectors that live in a block."""
     numbers = ", ".join(map(str, block.entries))
     found = tx.run(
@@ -156,23 +156,23 @@ def in_block(tx: Tx, block: Block) -> dict[int, bytes]:
 _BLOCK = "SELECT block, entries, planes FROM blocks WHERE space = :space"
 
 
-def blocks(tx: Tx) -> list[Block]:
+def list_blocks(tx: Tx) -> list[VectorBlock]:
     """All blocks."""
     return [_block(*row) for row in tx.run(f"{_BLOCK} ORDER BY block")]
 
 
-def with_dead(tx: Tx) -> list[Block]:
+def list_blocks_with_dead(tx: Tx) -> list[VectorBlock]:
     """The blocks in which a vector died."""
     return [_block(*row) for row in tx.run(f"{_BLOCK} AND dead > 0 ORDER BY block")]
 
 
-def last(tx: Tx) -> Block:
+def lock_last_block(tx: Tx) -> VectorBlock:
     """The newest block; block 1, empty, when there is none."""
     row = tx.one(f"{_BLOCK} ORDER BY block DESC LIMIT 1 {tx.for_update}")
     return _block(*row) if row else _block(1, b"", b"")
 
 
-def set_block(tx: Tx, block: Block) -> None:
+def save_block(tx: Tx, block: VectorBlock) -> None:
     """Write a block that is new or has grown; dead places in it stay counted."""
     tx.run(
         "INSERT INTO blocks (space, block, size, dead, entries, planes) "
@@ -187,22 +187,22 @@ def set_block(tx: Tx, block: Block) -> None:
     )
 
 
-def replace_block(tx: Tx, block: Block) -> None:
+def replace_block(tx: Tx, block: VectorBlock) -> None:
     """Write a block without dead places; one without vectors goes."""
     place = {"block": block.block}
     tx.run("DELETE FROM blocks WHERE space = :space AND block = :block", place)
     if block.entries:
-        set_block(tx, block)
+        save_block(tx, block)
 
 
-def dissolve(tx: Tx, block: Block) -> None:
+def dissolve_block(tx: Tx, block: VectorBlock) -> None:
     """Take a block away and leave its vectors, which the engine itself knows by now."""
     place = {"block": block.block}
     tx.run("UPDATE vectors SET block = 0 WHERE space = :space AND block = :block", place)
     tx.run("DELETE FROM blocks WHERE space = :space AND block = :block", place)
 
 
-def _block(number: int, entries: bytes, planes: bytes) -> Block:
+def _block(number: int, entries: bytes, planes: bytes) -> VectorBlock:
     from array import array
 
-    return Block(number, array("q", bytes(entries)), bytes(planes))
+    return VectorBlock(number, array("q", bytes(entries)), bytes(planes))

@@ -12,19 +12,19 @@ from io import TextIOWrapper
 
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
 from ..fast_typing import Any
-from ..operation_table import GROUPS, OPERATIONS, SHORT
+from ..operation_table import GROUPS, OPERATIONS, SHORT_COMMANDS
 from ..text import display
-from . import arguments, schema
-from .screens.terminal import columns, draws
+from . import commands
+from .screens.results import can_redraw, terminal_width
 
-_SERVED = {
+_OTHER_COMMANDS = {
     "demo": "See what it does, in a minute.",
     "hook": "What agents run when something happens; `init` tells them to.",
     "mcp": "Serve the memory to an agent over the Model Context Protocol.",
 }
 """Commands that are not operations."""
 
-_SERVED_GROUPS = {"Start": ("demo",), "Agents": ("hook", "mcp")}
+_OTHER_COMMAND_GROUPS = {"Start": ("demo",), "Agents": ("hook", "mcp")}
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -37,9 +37,9 @@ def main(words: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     try:
         try:
-            status = _run([_text(word) for word in words], as_json)
+            status = _run([_decode_argument(word) for word in words], as_json)
         except RecollectError as error:
-            _complain(error, as_json)
+            _print_error(error, as_json)
             status = EXIT_STATUS[error.code]
         if sys.stdout:
             sys.stdout.flush()
@@ -50,17 +50,17 @@ def main(words: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # The reader went away (`| head`): nothing is wrong, and nobody is left to tell.
-        _drop_output()
+        _discard_output()
         return 0
     except (OSError, UnicodeError) as error:
         # Of the machine, not of the memory: no current directory, a full disk, a path that is no
         # text. Standard output may be what is broken.
-        _drop_output()
-        _complain(_of_the_machine(error), as_json=False)
+        _discard_output()
+        _print_error(_convert_system_error(error), as_json=False)
         return EXIT_STATUS["error"]
 
 
-def _text(word: str) -> str:
+def _decode_argument(word: str) -> str:
     """Return an argument as text; bytes that the locale could not decode come in as surrogates."""
     try:
         word.encode()
@@ -76,7 +76,7 @@ def _text(word: str) -> str:
             ) from None
 
 
-def _of_the_machine(error: OSError | UnicodeError) -> RecollectError:
+def _convert_system_error(error: OSError | UnicodeError) -> RecollectError:
     if isinstance(error, UnicodeError):
         return RecollectError("a name or path is not UTF-8", where=ascii(os.getcwd()))
     if isinstance(error, FileNotFoundError) and not error.filename:
@@ -85,7 +85,7 @@ def _of_the_machine(error: OSError | UnicodeError) -> RecollectError:
     return RecollectError(error.strerror or str(error), where=where)
 
 
-def _drop_output() -> None:
+def _discard_output() -> None:
     """Nothing can be written any more, so that ending must not try to."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
@@ -94,7 +94,7 @@ def _run(words: list[str], as_json: bool) -> int:
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     if not words or words[0] in ("-h", "--help"):
-        print(overview(first=not words))
+        print(render_overview(first=not words))
         return 0
     if words[0] in ("--version", "-V", "version"):
         from ..version import __version__
@@ -102,9 +102,9 @@ def _run(words: list[str], as_json: bool) -> int:
         print(f"recollect {__version__}")
         return 0
     if words[0] == "demo":
-        from .demo import tell
+        from .demo import run_demo
 
-        return tell(words[1:])
+        return run_demo(words[1:])
     if words[0] == "mcp":
         from .mcp import main as serve
 
@@ -113,23 +113,23 @@ def _run(words: list[str], as_json: bool) -> int:
         from .hooks import main as answer
 
         return answer(words[1:])
-    if told := group_help(words):
+    if told := render_group_help(words):
         print(told)
         return 0
-    command, rest = command_of(words)
-    operation = schema.operation(command)
-    given = arguments.parse(operation, rest, join=words[0] == "memory")
+    command, rest = find_command(words)
+    operation = commands.load_command(command)
+    given = commands.parse_arguments(operation, rest, join=words[0] == "memory")
     if given.get("help"):
-        print(arguments.help_text(operation))
+        print(commands.render_help(operation))
         return 0
     if command == "init" and not as_json:
-        from .setup import connect
+        from .screens.agents import run_init
 
-        result = connect(given, lambda more: call(operation, {**given, **more}))
+        result = run_init(given, lambda more: run_command(operation, {**given, **more}))
     else:
-        result = call(operation, given)
+        result = run_command(operation, given)
     if as_json:
-        print(display.as_json(result))
+        print(display.format_json(result))
     else:
         from .screens.results import show
 
@@ -137,7 +137,7 @@ def _run(words: list[str], as_json: bool) -> int:
     return 0 if getattr(result, "ok", True) else 1
 
 
-def command_of(words: list[str]) -> tuple[str, list[str]]:
+def find_command(words: list[str]) -> tuple[str, list[str]]:
     """The command that the words begin with, and the rest of them.
 
     Options that hold for every command may stand before it."""
@@ -147,16 +147,16 @@ def command_of(words: list[str]) -> tuple[str, list[str]]:
         rest += words[:taken]
         words = words[taken:]
     if words[:1] == ["memory"]:
-        words = _in_chats(words[1:])
+        words = _expand_chat_alias(words[1:])
     for length in (2, 1):
         command = " ".join(words[:length])
-        command = SHORT.get(command, command)
+        command = SHORT_COMMANDS.get(command, command)
         if len(words) >= length and command in OPERATIONS:
             return command, rest + words[length:]
-    raise _no_command(words)
+    raise _unknown_command(words)
 
 
-_CHATS = {
+_CHAT_ALIASES = {
     "search": "recall",
     "view": "briefing",
     "enqueue": "consolidate",
@@ -164,36 +164,51 @@ _CHATS = {
     "reset": "clear",
 }
 """What chats call some commands: `/memory search`."""
-_SAID = ("list", *_CHATS, "clear", "show", "stats", "prune", "confirm", "capture list")
+_CHAT_COMMANDS = (
+    "list",
+    *_CHAT_ALIASES,
+    "clear",
+    "show",
+    "stats",
+    "prune",
+    "confirm",
+    "capture list",
+)
 
 
-def _in_chats(words: list[str]) -> list[str]:
+def _expand_chat_alias(words: list[str]) -> list[str]:
     """What `/memory …` means: a command without its first word, mostly."""
     said = words[0] if words else ""
     if not said:
         raise InvalidInput(
-            "memory needs one more word", where="memory", hint=f"such as: {', '.join(_SAID)}"
+            "memory needs one more word",
+            where="memory",
+            hint=f"such as: {', '.join(_CHAT_COMMANDS)}",
         )
-    return [_CHATS.get(said, said), *words[1:]]
+    return [_CHAT_ALIASES.get(said, said), *words[1:]]
 
 
-def group_help(words: list[str]) -> str:
+def render_group_help(words: list[str]) -> str:
     """What `session --help`, `session help` and `memory --help` show; "" if it is not asked for."""
     if len(words) != 2 or words[1] not in ("--help", "-h", "help"):
         return ""
     name = words[0]
-    meant = {f"{name} {said}": _CHATS.get(said, said) for said in _SAID if name == "memory"}
+    meant = {
+        f"{name} {said}": _CHAT_ALIASES.get(said, said)
+        for said in _CHAT_COMMANDS
+        if name == "memory"
+    }
     known = meant or {one: one for one in OPERATIONS if one.startswith(name + " ")}
     if name in OPERATIONS or not known:
         return ""
     lines = [f"usage: recollect {name} WORD …", ""]
     for said, command in known.items():
-        lines += arguments.described(said, schema.summary(command), start=20)
+        lines += commands.render_entry(said, commands.load_summary(command), start=20)
     lines += ["", "any other command means itself"] if meant else []
     return "\n".join([*lines, "", f"recollect help {next(iter(known.values()))} tells of one"])
 
 
-_MEANT = {
+_SUGGESTIONS = {
     "forget": "hide",
     "remove": "hide",
     "add": "learn",
@@ -205,7 +220,7 @@ _MEANT = {
 """Words that people try first, and that look like another command or like none."""
 
 
-def _no_command(words: list[str]) -> InvalidInput:
+def _unknown_command(words: list[str]) -> InvalidInput:
     group = [name for name in OPERATIONS if words and name.startswith(words[0] + " ")]
     said = " ".join(words[:2]) if group else " ".join(words[:1])
     if group and len(words) == 1:
@@ -214,9 +229,11 @@ def _no_command(words: list[str]) -> InvalidInput:
         )
     from difflib import get_close_matches
 
-    known = group or [*OPERATIONS, *SHORT, *_SERVED, "help"]
+    known = group or [*OPERATIONS, *SHORT_COMMANDS, *_OTHER_COMMANDS, "help"]
     near = (
-        [_MEANT[said]] if said in _MEANT else get_close_matches(" ".join(words[:2]), known, 1, 0.8)
+        [_SUGGESTIONS[said]]
+        if said in _SUGGESTIONS
+        else get_close_matches(" ".join(words[:2]), known, 1, 0.8)
     )
     near = near or get_close_matches(said, known, 1)
     meant = f"; did you mean {near[0]!r}?" if near else ""
@@ -227,19 +244,19 @@ def _no_command(words: list[str]) -> InvalidInput:
     )
 
 
-def call(operation: schema.Operation, given: dict[str, Any]) -> Any:
+def run_command(operation: commands.Command, given: dict[str, Any]) -> Any:
     """Open the memory and do it, in the name of whoever gave the command."""
     from ..client import Recollect, call_operation
     from ..opening import open_context
-    from .origin import caller
+    from .origin import identify_caller
 
-    by = caller(os.environ)
+    by = identify_caller(os.environ)
     names = [parameter.name for parameter in operation.parameters]
-    values = {name: _value(name, given[name]) for name in names if name in given}
+    values = {name: _read_value(name, given[name]) for name in names if name in given}
     place = given.get("project")
     context = open_context(place, dict(os.environ), given.get("incognito", False), by.origin)
     with Recollect(context) as memory:
-        if draws(sys.stderr):
+        if can_redraw(sys.stderr):
             context.progress = show_progress
         try:
             return call_operation(memory, operation.name, values)
@@ -256,16 +273,16 @@ def show_progress(progress: Any) -> None:
     several = f"{progress.number} of {progress.of}  " if getattr(progress, "of", 1) > 1 else ""
     new = f"{progress.messages} new  " if progress.messages else ""
     start = f"{several}{part:>3} %  {new}"
-    room = max(columns() - len(start) - 1, 10)
-    path = display.one_line(progress.path)
+    room = max(terminal_width() - len(start) - 1, 10)
+    path = display.format_line(progress.path)
     # The end of a path says more than its beginning.
     shown = path if len(path) <= room else "…" + path[1 - room :]
     last = part >= 100
     print(f"\r\033[K{start}{shown}", end="\r\033[K" if last else "", file=sys.stderr, flush=True)
 
 
-def _value(name: str, value: Any) -> Any:
-    if value == "-" and name in arguments.FROM_STDIN:
+def _read_value(name: str, value: Any) -> Any:
+    if value == "-" and name in commands.FROM_STDIN:
         if not sys.stdin:
             raise InvalidInput("there is no standard input to read from", where=name)
         value = sys.stdin.read()
@@ -284,21 +301,21 @@ def _value(name: str, value: Any) -> Any:
     return value
 
 
-def _complain(error: RecollectError, as_json: bool) -> None:
+def _print_error(error: RecollectError, as_json: bool) -> None:
     if as_json:
-        print(display.as_json({"error": error.as_json()}))
+        print(display.format_json({"error": error.as_json()}))
     else:
-        print(f"recollect: {display.visible(str(error))}", file=sys.stderr)
+        print(f"recollect: {display.escape_invisible(str(error))}", file=sys.stderr)
 
 
-def overview(first: bool = False) -> str:
+def render_overview(first: bool = False) -> str:
     """What `recollect --help` prints; of that, what comes `first` to who says no more."""
     lines = ["recollect: the memory that coding agents share"]
     for title, rows in GROUPS[:2] if first else GROUPS:
         lines += ["", title]
-        for name in (*_SERVED_GROUPS.get(title, ()), *(row.words for row in rows)):
-            about = _SERVED.get(name) or schema.summary(name)
-            lines += arguments.described(name, about, start=20)
+        for name in (*_OTHER_COMMAND_GROUPS.get(title, ()), *(row.words for row in rows)):
+            about = _OTHER_COMMANDS.get(name) or commands.load_summary(name)
+            lines += commands.render_entry(name, about, start=20)
     lines += ["", "Each command has --help with examples, --json, --project PATH and --incognito."]
     if first:
         lines.append("recollect --help lists all of them.")

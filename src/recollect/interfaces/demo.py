@@ -6,46 +6,181 @@ away. Everything that is shown as captured, told or found is what the program an
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import subprocess
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
+from .. import open as open_memory
 from ..client import Recollect
 from ..text import display
-from ..text.messages import said
-from .replay import Heard, Sandbox
-from .screens.terminal import colours, columns
+from ..text.messages import plain_text
+from .screens.results import terminal_width, wants_colour
+
+RECORDINGS = os.path.join(os.path.dirname(__file__), "recordings")
+
+"""One file for each agent, named after it."""
+
+FAKE_SECRET = "AKIA" + "Q3J5K7M2N4P6R8T1"
+
+"""Looks like a secret, and is none."""
+
+_TRANSCRIPTS = {
+    "claude-code": ".claude/projects/demo/5b0c2f6e-7a41-4d0f-9c53-2f1e6a8d9b10.jsonl",
+    "codex": ".codex/sessions/rollout-019a1de2-326c-7201-abe0-b8c049ba2d21.jsonl",
+}
+
+_FILES = {
+    ".git/HEAD": "ref: refs/heads/main\n",
+    "Makefile": "redis-test:\n\tdocker run --rm -d -p 6380:6379 redis:7\n",
+    "docker-compose.yml": 'services:\n  redis:\n    image: redis:7\n    ports: ["6379:6379"]\n',
+    "docs/testing.md": "Run `make redis-test`, then `pytest`.\n",
+    "src/generated/client.ts": "// receive an order\n",
+}
+
+_INHERITED = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
+
+"""Nothing that leads an agent or us to the user's own files."""
+
+
+class ReplayedEvent(NamedTuple):
+    """One event of an agent, and what the hooks answered: to the model, and to the person."""
+
+    agent: str
+    event: str
+    payload: Mapping[str, Any]
+    context: str = ""
+    notice: str = ""
+
+
+class Sandbox:
+    """A project with a memory, and a home with agents that are connected to it."""
+
+    def __init__(self, folder: str, recordings: str = RECORDINGS) -> None:
+        self._recordings = recordings
+        # Links are resolved: an agent names its working directory so.
+        folder = os.path.realpath(folder)
+        self.project = os.path.join(folder, "project")
+        self._home = os.path.join(folder, "home")
+        inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+        place = {"HOME": self._home, "RECOLLECT_HOME": os.path.join(folder, "data")}
+        self._environment = {**inherited, **place}
+        for name, text in _FILES.items():
+            _write(os.path.join(self.project, name), text)
+        for name in ("objects", "refs"):
+            # With these it is a repository, and not a part of one around it.
+            os.makedirs(os.path.join(self.project, ".git", name))
+        with self.open() as memory:
+            changes = memory.agents.init(agent=tuple(_TRANSCRIPTS), yes=True).changes
+        self._hooks = {c.agent: json.loads(c.after)["hooks"] for c in changes if c.what == "hooks"}
+
+    def open(self) -> Recollect:
+        """Open the memory of the project."""
+        return open_memory(self.project, environment=self._environment, origin="user")
+
+    def replay(self, agent: str) -> Iterator[ReplayedEvent]:
+        """Do what the agent did; yield each event after its hooks have answered."""
+        transcript = os.path.join(self._home, _TRANSCRIPTS[agent])
+        with open(os.path.join(self._recordings, f"{agent}.jsonl"), encoding="utf-8") as file:
+            for line in file:
+                for name, value in (
+                    ("$PROJECT", self.project),
+                    ("$TRANSCRIPT", transcript),
+                    ("$NOW", datetime.now(UTC).isoformat(timespec="milliseconds")),
+                    ("$KEY", FAKE_SECRET),
+                ):
+                    line = line.replace(name, json.dumps(value)[1:-1])
+                step = json.loads(line)
+                if "transcript" in step:
+                    _write(transcript, json.dumps(step["transcript"]) + "\n")
+                else:
+                    yield self._fire(agent, step["hook"])
+
+    def _fire(self, agent: str, payload: Mapping[str, Any]) -> ReplayedEvent:
+        event = payload["hook_event_name"]
+        about = payload.get("tool_name") or payload.get("source") or ""
+        heard = ReplayedEvent(agent, event, payload)
+        for group in self._hooks[agent].get(event, ()):
+            if re.fullmatch(group.get("matcher") or ".*", about):
+                for handler in group["hooks"]:
+                    heard = _add_answer(heard, self._run(handler["command"], payload))
+        return heard
+
+    def _run(self, command: str, payload: Mapping[str, Any]) -> str:
+        """Run a hook; return its answer after everything that it started has ended too."""
+        reader, writer = os.pipe()
+        with os.fdopen(reader, "rb") as ended:
+            try:
+                done = subprocess.run(
+                    ["/bin/sh", "-c", command],
+                    input=json.dumps(payload),
+                    stdout=subprocess.PIPE,
+                    encoding="utf-8",
+                    cwd=self.project,
+                    env=self._environment,
+                    pass_fds=(writer,),
+                )
+            finally:
+                os.close(writer)
+                # Returns when every process that has inherited the other end is gone.
+                ended.read()
+        return done.stdout
+
+
+def _add_answer(heard: ReplayedEvent, answer: str) -> ReplayedEvent:
+    if not answer.startswith("{"):
+        return heard._replace(context=heard.context + answer)
+    reply = json.loads(answer)
+    context = reply.get("hookSpecificOutput", {}).get("additionalContext", "")
+    return heard._replace(
+        context=heard.context + context, notice=heard.notice + reply.get("systemMessage", "")
+    )
+
+
+def _write(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(text)
+
 
 AGENTS = {"claude-code": "Claude Code", "codex": "Codex"}
+
 """In the order of their sessions."""
 
 _QUESTION = "why do the integration tests hang?"
+
 _TRIMMED = "ConnectionError localhost:6380"
+
 _MARK = "[REDACTED:"
+
 _MARGIN = " " * 14
 
 
-def tell(arguments: Sequence[str]) -> int:
+def run_demo(arguments: Sequence[str]) -> int:
     """Tell the story; gives the exit status."""
     if set(arguments) - {"--json"}:
         print("usage: recollect demo [--json]\n\nReplay two recorded sessions of agents.")
         return 0 if set(arguments) & {"-h", "--help"} else 2
     as_json = "--json" in arguments
     with TemporaryDirectory(prefix="recollect-demo-") as folder:
-        story = play(Sandbox(folder), Silence() if as_json else Page())
+        story = play_sessions(Sandbox(folder), SilentPage() if as_json else DemoPage())
     if as_json:
-        print(display.as_json(story))
+        print(display.format_json(story))
     return 0
 
 
-class Page:
+class DemoPage:
     """Prints the story, in colour where a person looks."""
 
     def __init__(self) -> None:
-        self._colour = colours(sys.stdout)
-        self._width = min(columns(), 88)
+        self._colour = wants_colour(sys.stdout)
+        self._width = min(terminal_width(), 88)
 
     def title(self, text: str) -> None:
         text = textwrap.fill(text, self._width)
@@ -63,7 +198,7 @@ class Page:
 
     def _fill(self, text: str, first: str, others: str) -> str:
         return textwrap.fill(
-            display.visible(text),
+            display.escape_invisible(text),
             self._width,
             initial_indent=first,
             subsequent_indent=others,
@@ -74,28 +209,30 @@ class Page:
         print(f"{before}{text}")
 
 
-class Silence(Page):
+class SilentPage(DemoPage):
     """Prints nothing."""
 
     def _print(self, text: str, before: str = "") -> None: ...
 
 
-def play(sandbox: Sandbox, page: Page) -> dict[str, Any]:
+def play_sessions(sandbox: Sandbox, page: DemoPage) -> dict[str, Any]:
     """Replay the sessions, print what happens; return what hooks and searches answered."""
     first, second = AGENTS
     page.title(f"1. A session with {AGENTS[first]}; its hooks run Recollect:")
-    heard = _converse(sandbox, first, page)
+    heard = _replay_session(sandbox, first, page)
     with sandbox.open() as memory:
         page.title("2. What Recollect kept of it:")
         captured = _show_kept(memory, page)
     page.title(f"3. The next session, with {AGENTS[second]}:")
-    heard += _converse(sandbox, second, page, contexts=True)
+    heard += _replay_session(sandbox, second, page, contexts=True)
     with sandbox.open() as memory:
         page.title("4. Search, over both sessions:")
         found = _search(memory, page, first)
         proof = memory.verify(archive=True)
-    told = display.counted(proof.messages, "message")
-    page.title(f"The archive is intact: {told} in {display.counted(proof.sessions, 'session')}.")
+    told = display.format_count(proof.messages, "message")
+    page.title(
+        f"The archive is intact: {told} in {display.format_count(proof.sessions, 'session')}."
+    )
     page.note(
         "The sessions are recordings; what Recollect kept, added and found was made in this run, "
         "on a store that is gone now. To begin in your own project: recollect init"
@@ -104,7 +241,9 @@ def play(sandbox: Sandbox, page: Page) -> dict[str, Any]:
     return {"hooks": events, "captured": captured, **found, "proof": proof}
 
 
-def _converse(sandbox: Sandbox, agent: str, page: Page, contexts: bool = False) -> list[Heard]:
+def _replay_session(
+    sandbox: Sandbox, agent: str, page: DemoPage, contexts: bool = False
+) -> list[ReplayedEvent]:
     heard = []
     for item in sandbox.replay(agent):
         heard.append(item)
@@ -118,7 +257,7 @@ def _converse(sandbox: Sandbox, agent: str, page: Page, contexts: bool = False) 
     return heard
 
 
-def _show_event(heard: Heard, page: Page) -> None:
+def _show_event(heard: ReplayedEvent, page: DemoPage) -> None:
     """Print what happened, in the words of the hook's payload."""
     given = heard.payload
     if heard.event == "UserPromptSubmit":
@@ -134,26 +273,28 @@ def _show_event(heard: Heard, page: Page) -> None:
         page.say("agent:", given["last_assistant_message"])
 
 
-def _show_kept(memory: Recollect, page: Page) -> list[Any]:
+def _show_kept(memory: Recollect, page: DemoPage) -> list[Any]:
     captured = list(memory.list())[::-1]
     for item in captured:
         page.say(f"{item.kind}:", item.text)
     if not captured:
         page.note("No memory was captured.")
     for episode in reversed(memory.episodes.list()):
-        actions = display.counted(len(episode.episode.get("action_log", ())), "action")
-        page.say("episode:", f"{episode.outcome}, {actions}: {display.one_line(episode.goal, 60)}")
+        actions = display.format_count(len(episode.episode.get("action_log", ())), "action")
+        page.say(
+            "episode:", f"{episode.outcome}, {actions}: {display.format_line(episode.goal, 60)}"
+        )
     for session in memory.sessions.list():
-        page.say("session:", f"{session.id}, {display.counted(session.messages, 'message')}")
+        page.say("session:", f"{session.id}, {display.format_count(session.messages, 'message')}")
         for stored in memory.sessions.recent(session.id, session.messages):
-            text = said(stored.message)
+            text = plain_text(stored.message)
             if _MARK in text:
                 at = text.index(_MARK)
                 page.say("redacted:", f"…{text[max(at - 40, 0) : at + 30]}…")
     return captured
 
 
-def _search(memory: Recollect, page: Page, agent: str) -> dict[str, Any]:
+def _search(memory: Recollect, page: DemoPage, agent: str) -> dict[str, Any]:
     hits = memory.recall(_QUESTION, limit=3)
     page.note(f"recollect recall {_QUESTION!r}")
     _show_hits(hits, page)
@@ -161,7 +302,7 @@ def _search(memory: Recollect, page: Page, agent: str) -> dict[str, Any]:
     trimmed = memory.sessions.trim(session.id)
     left = sum(last - first + 1 for first, last in trimmed.dropped)
     page.note(
-        f"recollect session trim: {display.counted(left, 'message')} of {session.messages} left "
+        f"recollect session trim: {display.format_count(left, 'message')} of {session.messages} left "
         f"the window, {trimmed.before} → {trimmed.after} tokens. They are still found:"
     )
     gone = [
@@ -174,9 +315,9 @@ def _search(memory: Recollect, page: Page, agent: str) -> dict[str, Any]:
     return {"recalled": list(hits), "trimmed": trimmed, "recalled_after_trim": gone[:1]}
 
 
-def _show_hits(hits: Sequence[Any], page: Page) -> None:
+def _show_hits(hits: Sequence[Any], page: DemoPage) -> None:
     for hit in hits:
-        page.say(f"{hit.score:.2f}", display.one_line(hit.text, 150))
+        page.say(f"{hit.score:.2f}", display.format_line(hit.text, 150))
         page.say("", hit.address)
     if not hits:
         page.note("Nothing was found.")

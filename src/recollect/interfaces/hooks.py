@@ -71,8 +71,8 @@ class _Firing:
         from ..agents import registry
         from ..agents.events import touched
 
-        self.host = registry.recognise(payload, self.environment)
-        about = registry.hooks(self.host)
+        self.host = registry.detect_agent(payload, self.environment)
+        about = registry.load_hooks(self.host)
         event = about.parse(payload, self.environment)
         self.event = event.name
         self.cwd = self.environment.get("RECOLLECT_PROJECT") or event.cwd or "."
@@ -113,9 +113,9 @@ class _Firing:
             from ..text import display
 
             spent = round((time.monotonic() - self.began) * 1000)
-            now = display.moment(time.time_ns() // 1_000_000 * 1000)
-            firing = hook_log_io.Firing(now, self.host, self.event, spent, self.outcome)
-            hook_log_io.note(self.cwd, self.environment, firing)
+            now = display.format_time(time.time_ns() // 1_000_000 * 1000)
+            firing = hook_log_io.HookRun(now, self.host, self.event, spent, self.outcome)
+            hook_log_io.append_run(self.cwd, self.environment, firing)
         except Exception:  # noqa: BLE001
             # There is no place left to complain to; the agent must not hear of it.
             return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from hmac import compare_digest
 from socket import create_server, socket
 from typing import Any
@@ -16,17 +16,20 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from ..agents.connections import http_token
 from ..client import Recollect
 from ..errors import InvalidInput, Unavailable
+from ..project import make_folder, user_directory, write_once
 
 Scope = MutableMapping[str, Any]
+
 App = Callable[[Scope, Any, Any], Awaitable[None]]
+
 PATH = "/mcp"
+
 _HERE = "127.0.0.1"
 
 
-def application(server: Server[Any], token: str) -> App:
+def make_application(server: Server[Any], token: str) -> App:
     """The server as an ASGI application that lets nobody in without the token."""
     names = (_HERE, "localhost", "[::1]")
     allowed = TransportSecuritySettings(
@@ -37,7 +40,7 @@ def application(server: Server[Any], token: str) -> App:
     inner = server.streamable_http_app(streamable_http_path=PATH, transport_security=allowed)
 
     async def guarded(scope: Scope, receive: Any, send: Any) -> None:
-        status, why = _refusal(scope, token) if scope["type"] == "http" else (0, b"")
+        status, why = _find_refusal(scope, token) if scope["type"] == "http" else (0, b"")
         if status:
             await send({"type": "http.response.start", "status": status, "headers": _REFUSAL})
             await send({"type": "http.response.body", "body": why})
@@ -53,7 +56,7 @@ _REFUSAL = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
 _NAMES = {b"host": 421, b"origin": 403}
 
 
-def _refusal(scope: Scope, token: str) -> tuple[int, bytes]:
+def _find_refusal(scope: Scope, token: str) -> tuple[int, bytes]:
     """The status and the reason for which somebody is turned away; 0 if they are not."""
     if not _is_allowed(scope, token):
         return 401, b"a bearer token is needed\n"
@@ -72,19 +75,19 @@ def _is_allowed(scope: Scope, token: str) -> bool:
     return scheme.lower() == b"bearer" and compare_digest(borne, token.encode())
 
 
-def serve(server: Server[Any], memory: Recollect, port: int) -> int:
+def serve_http(server: Server[Any], memory: Recollect, port: int) -> int:
     """Serve on the loopback address until interrupted."""
     import uvicorn
 
-    token, path = http_token(memory.context.environment)
-    listening = _listening(port)
+    token, path = load_token(memory.context.environment)
+    listening = _open_port(port)
     print(f"http://{_HERE}:{port}{PATH} (bearer token in {path})", file=sys.stderr)
-    config = uvicorn.Config(application(server, token), log_level="warning")
+    config = uvicorn.Config(make_application(server, token), log_level="warning")
     uvicorn.Server(config).run([listening])
     return 0
 
 
-def _listening(port: int) -> socket:
+def _open_port(port: int) -> socket:
     """The port, ours before anybody is told of it."""
     if not 0 < port <= 65535:
         raise InvalidInput("a port is a number from 1 to 65535", where="--port")
@@ -96,3 +99,14 @@ def _listening(port: int) -> socket:
             where=f"{_HERE}:{port}",
             hint="name another one with --port",
         ) from error
+
+
+def load_token(environment: Mapping[str, str]) -> tuple[str, str]:
+    """The token that a client over HTTP must bear, and the file it lies in; made once."""
+    folder = user_directory(environment)
+    path = os.path.join(folder, "http-token")
+    if not os.path.exists(path):
+        make_folder(folder)
+        write_once(path, os.urandom(24).hex() + "\n")
+    with open(path, encoding="utf-8") as file:
+        return file.read().strip(), path

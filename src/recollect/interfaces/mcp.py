@@ -25,14 +25,15 @@ from .. import open as open_memory
 from ..briefing.rendering import wrapped
 from ..client import Recollect
 from ..errors import InvalidInput, NotFound, RecollectError
+from ..text import display
 from ..version import __version__
-from . import arguments, mcp_tools
-from .schema import Operation, Parameter
+from . import commands, mcp_tools
+from .commands import Command, Parameter
 from .screens.results import show
 
 Result = TypeVar("Result")
 
-USAGE = Operation(
+USAGE = Command(
     "mcp",
     "",
     "Serve the memory to an agent over the Model Context Protocol.",
@@ -45,6 +46,7 @@ USAGE = Operation(
 )
 
 _PRIVATE = CacheHint(ttl_ms=0, scope="private")
+
 _HINTS: Any = {
     "tools/list": CacheHint(ttl_ms=3_600_000, scope="private"),
     "prompts/list": CacheHint(ttl_ms=3_600_000, scope="private"),
@@ -52,6 +54,7 @@ _HINTS: Any = {
     "resources/templates/list": CacheHint(ttl_ms=3_600_000, scope="private"),
     "resources/read": _PRIVATE,
 }
+
 _PROMPTS = {
     "recall": ("What memory has about something", "query"),
     "briefing": ("What is worth knowing before this work", "query"),
@@ -62,24 +65,24 @@ _PROMPTS = {
 
 def main(words: Sequence[str]) -> int:
     """Serve until the client goes away."""
-    given = arguments.parse(USAGE, words)
+    given = commands.parse_arguments(USAGE, words)
     if given.get("help"):
-        print(arguments.help_text(USAGE))
+        print(commands.render_help(USAGE))
         return 0
-    place = _place(given.get("project", ""), os.environ)
+    place = _project_path(given.get("project", ""), os.environ)
     memory = open_memory(place, incognito=given.get("incognito", False), origin="agent")
     server = make_server(memory, full=given.get("full", False))
     if given.get("http"):
-        from .http import serve
+        from .http import serve_http
 
-        return serve(server, memory, given.get("port", 8765))
+        return serve_http(server, memory, given.get("port", 8765))
     if sys.stdin.isatty():
         print("waiting for an MCP client on standard input; agents start this", file=sys.stderr)
     anyio.run(_over_stdio, server)
     return 0
 
 
-def _place(named: str, environment: Mapping[str, str]) -> str | None:
+def _project_path(named: str, environment: Mapping[str, str]) -> str | None:
     """The project: as named, unless a host left its variable unfilled; or as the host says."""
     said = "" if named.startswith("${") else named
     return said or environment.get("CLAUDE_PROJECT_DIR") or None
@@ -92,7 +95,7 @@ async def _over_stdio(server: Server[Any]) -> None:
 
 def make_server(memory: Recollect, full: bool = False) -> Server[Any]:
     """A server for one memory; whoever calls its tools is an agent."""
-    spoken = _Spoken(memory, full)
+    spoken = _RequestHandlers(memory, full)
     return Server(
         "recollect",
         version=__version__,
@@ -109,7 +112,7 @@ def make_server(memory: Recollect, full: bool = False) -> Server[Any]:
     )
 
 
-class _Spoken:
+class _RequestHandlers:
     """What the protocol asks for, answered from one memory."""
 
     def __init__(self, memory: Recollect, full: bool) -> None:
@@ -125,19 +128,19 @@ class _Spoken:
         return await anyio.to_thread.run_sync(inside)
 
     async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
-        listed = mcp_tools.offered(self._full)
+        listed = mcp_tools.describe_tools(self._full)
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed])
 
     async def call_tool(
         self, context: Any, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         """What the model can put right is its answer, not an error of the protocol."""
-        if params.name not in mcp_tools.names(self._full):
+        if params.name not in mcp_tools.list_names(self._full):
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name!r}")
         given = params.arguments or {}
         try:
             result = await self._do(
-                lambda memory: mcp_tools.call(memory, params.name, given, self._full)
+                lambda memory: mcp_tools.call_tool(memory, params.name, given, self._full)
             )
         except RecollectError as error:
             return types.CallToolResult(content=[_text(str(error))], is_error=True)
@@ -145,7 +148,7 @@ class _Spoken:
         return types.CallToolResult(content=[_text(written)], structured_content=result)
 
     async def list_resources(self, context: Any, params: Any) -> types.ListResourcesResult:
-        found = await self._do(mcp_tools.resources)
+        found = await self._do(list_resources)
         return types.ListResourcesResult(
             resources=[
                 types.Resource(uri=uri, name=name, description=about, mime_type="text/plain")
@@ -159,7 +162,7 @@ class _Spoken:
                 types.ResourceTemplate(
                     uri_template=uri, name=name, description=about, mime_type="text/plain"
                 )
-                for uri, name, about in mcp_tools.TEMPLATES
+                for uri, name, about in TEMPLATES
             ]
         )
 
@@ -200,14 +203,14 @@ class _Spoken:
             raise MCPError(types.INVALID_PARAMS, f"{name} takes {argument}, not {unlisted[0]!r}")
         given = passed.get(argument, "")
         try:
-            text = await self._do(lambda memory: _prompted(memory, name, given))
+            text = await self._do(lambda memory: _render_prompt(memory, name, given))
         except RecollectError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from error
         message = types.PromptMessage(role="user", content=_text(text))
         return types.GetPromptResult(description=about, messages=[message])
 
 
-def _prompted(memory: Recollect, name: str, given: str) -> str:
+def _render_prompt(memory: Recollect, name: str, given: str) -> str:
     """The text of a prompt: what the command line would show, as a block of ours. A host puts it
     into the conversation, from where it must not be learned or found again."""
     from .slash import run_slash
@@ -223,3 +226,56 @@ def _prompted(memory: Recollect, name: str, given: str) -> str:
 
 def _text(text: str) -> types.TextContent:
     return types.TextContent(type="text", text=text)
+
+
+def list_resources(memory: Recollect) -> Sequence[tuple[str, str, str]]:
+    """Address, name and description of what can be read: the whole, its parts, conversations."""
+    found = [
+        (item.address, f"{item.kind} {item.id}", display.format_line(item.text, 120))
+        for item in memory.list(limit=100)
+    ]
+    if found:
+        found.insert(0, ("memory://root", "root", "what a session would start with"))
+        found.insert(1, ("memory://root/MEMORY.md", "MEMORY.md", "every memory in force, by kind"))
+    found += [one for one in _WORK_PAGES if _exists(memory, one[0])]
+    for one in memory.procedures.list(limit=100):
+        if one.status == "active":
+            place = f"memory://root/skills/{one.name}/SKILL.md"
+            found.append((place, f"skill {one.name}", display.format_line(one.description, 120)))
+    for task in memory.tasks.list(limit=20):
+        found.append((task.address, f"task {task.slug}", display.format_line(task.title, 120)))
+    for session in memory.sessions.list(limit=20):
+        about = display.format_line(session.name, 100) or "a conversation"
+        found.append((session.address, f"session {session.id}", about))
+    return found
+
+
+_WORK_PAGES = (
+    ("memory://notes", "notes", "the active objective, and what is next"),
+    ("memory://continuity", "continuity", "where the work stands"),
+)
+"""Address, name and description of what has one address and may not be there."""
+
+
+def _exists(memory: Recollect, address: str) -> bool:
+    try:
+        memory.show(address)
+    except NotFound:
+        return False
+    return True
+
+
+TEMPLATES = (
+    ("memory://{id}", "a memory", "a memory with its history"),
+    ("memory://session/{session}", "a conversation", "a session with its newest messages"),
+    (
+        "memory://session/{session}/messages/{range}",
+        "messages",
+        "messages of a session; the range is FIRST-LAST",
+    ),
+    ("memory://root/skills/{name}/SKILL.md", "a skill", "a procedure in use, as a skill"),
+    ("memory://task/{slug}", "a task", "a task that survives conversations"),
+    ("memory://task/{slug}/{page}", "a page of a task", "its plan, reports and deliverables"),
+    ("memory://scratch/{name}", "a scratch note", "a note of the work at hand"),
+)
+"""Address template, name and description."""

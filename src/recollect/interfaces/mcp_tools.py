@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..client import Recollect, call_operation
-from ..errors import InvalidInput, NotFound, Refused
-from ..operation_table import OPERATIONS, SHORT
+from ..errors import InvalidInput, Refused
+from ..operation_table import OPERATIONS, SHORT_COMMANDS
 from ..text import display
 from ..types.records import KINDS
-from . import schema
+from . import commands
 
 INSTRUCTIONS = """\
 Recollect is this project's memory across conversations: rules, decisions, fixes, preferences, and \
@@ -51,7 +51,7 @@ class Tool(NamedTuple):
     gives: tuple[str, ...] = ()
 
 
-EVERYTHING = "memory_operations"
+ANY_OPERATION = "memory_operations"
 """The tool that the full profile adds."""
 
 TOOLS = (
@@ -102,25 +102,25 @@ TOOLS = (
 )
 
 
-def offered(full: bool) -> list[dict[str, Any]]:
+def describe_tools(full: bool) -> list[dict[str, Any]]:
     """The tools in their stable order, as the protocol describes them."""
-    listed = [_described(tool) for tool in TOOLS if _actions(tool)]
+    listed = [_describe_tool(tool) for tool in TOOLS if _actions(tool)]
     if full:
-        listed.append(_everything())
+        listed.append(_describe_any_operation())
     return listed
 
 
-def names(full: bool) -> tuple[str, ...]:
+def list_names(full: bool) -> tuple[str, ...]:
     """The names of the tools that are offered."""
     listed = tuple(tool.name for tool in TOOLS if _actions(tool))
-    return (*listed, EVERYTHING) if full else listed
+    return (*listed, ANY_OPERATION) if full else listed
 
 
 def _actions(tool: Tool) -> dict[str, str]:
     return {action: words for action, words in tool.actions.items() if words in OPERATIONS}
 
 
-def _described(tool: Tool) -> dict[str, Any]:
+def _describe_tool(tool: Tool) -> dict[str, Any]:
     actions = _actions(tool)
     properties: dict[str, Any] = {}
     required: list[str] = []
@@ -128,16 +128,16 @@ def _described(tool: Tool) -> dict[str, Any]:
         properties["action"] = {"type": "string", "enum": list(actions)}
         required.append("action")
     for words in actions.values():
-        for parameter in schema.operation(words).parameters:
+        for parameter in commands.load_command(words).parameters:
             if not tool.only or parameter.name in tool.only:
-                described = _property(parameter, brief=len(tool.actions) > 1)
+                described = _parameter_schema(parameter, brief=len(tool.actions) > 1)
                 properties.setdefault(parameter.name, described)
                 if parameter.required and len(tool.actions) == 1:
                     required.append(parameter.name)
     offer = {
         "name": tool.name,
         "description": tool.description,
-        "inputSchema": _closed(properties, required),
+        "inputSchema": _object_schema(properties, required),
         "annotations": _annotations(tool.reads),
     }
     if tool.gives:
@@ -150,7 +150,7 @@ def _described(tool: Tool) -> dict[str, Any]:
     return offer
 
 
-def _closed(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
+def _object_schema(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
     """Return the schema of an object that takes these properties and no others."""
     given = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**given, **({"required": required} if required else {})}
@@ -166,9 +166,9 @@ def _annotations(reads: bool) -> dict[str, bool]:
 _TYPES = {"int": "integer", "float": "number", "bool": "boolean", "json": "object"}
 
 
-def _property(parameter: schema.Parameter, brief: bool) -> dict[str, Any]:
+def _parameter_schema(parameter: commands.Parameter, brief: bool) -> dict[str, Any]:
     """A parameter's schema. Where a tool has several actions names must do: tokens are dear."""
-    about = {} if brief else {"description": _short(parameter.help)}
+    about = {} if brief else {"description": _shorten_help(parameter.help)}
     if parameter.name == "kind" and parameter.type == "str":
         return {"type": "string", "enum": list(KINDS)}
     if parameter.type == "list":
@@ -176,27 +176,31 @@ def _property(parameter: schema.Parameter, brief: bool) -> dict[str, Any]:
     return {"type": _TYPES.get(parameter.type, "string"), **about}
 
 
-def _short(help: str) -> str:
+def _shorten_help(help: str) -> str:
     """The first part of a parameter's help, without how to type it on a command line."""
     return help.split(" (")[0].split("; ")[0]
 
 
-def _everything() -> dict[str, Any]:
+def _describe_any_operation() -> dict[str, Any]:
     names = [words for words in OPERATIONS if words not in _PERSONS_ONLY]
     operation = {"type": "string", "enum": names}
     arguments = {"type": "object", "description": "the operation's parameters"}
     return {
-        "name": EVERYTHING,
+        "name": ANY_OPERATION,
         "description": "Do any operation by its name; wrong arguments are answered with the right.",
-        "inputSchema": _closed({"operation": operation, "arguments": arguments}, ["operation"]),
+        "inputSchema": _object_schema(
+            {"operation": operation, "arguments": arguments}, ["operation"]
+        ),
         "annotations": _annotations(reads=False),
     }
 
 
-def call(memory: Recollect, name: str, arguments: Mapping[str, Any], full: bool) -> dict[str, Any]:
+def call_tool(
+    memory: Recollect, name: str, arguments: Mapping[str, Any], full: bool
+) -> dict[str, Any]:
     """Do what a tool is asked to; the result as a plain object. It takes what its schema lists."""
-    words, given, only = _asked(name, arguments, full)
-    operation = schema.operation(words)
+    words, given, only = _resolve_call(name, arguments, full)
+    operation = commands.load_command(words)
     known = {one.name: one for one in operation.parameters if not only or one.name in only}
     unknown = [one for one in given if one not in known]
     values = {one: value for one, value in given.items() if value is not None}
@@ -211,30 +215,30 @@ def call(memory: Recollect, name: str, arguments: Mapping[str, Any], full: bool)
             hint=f"it needs: {needed or 'nothing'}" + (f"; it may have: {more}" if more else ""),
         )
     if words == "recall" and str(values["query"]).startswith("memory://"):
-        return _whole(memory, str(values["query"]))  # text is shown with nothing hidden
-    result = shaped(call_operation(memory, operation.name, values))
+        return _show_record(memory, str(values["query"]))  # text is shown with nothing hidden
+    result = shape_result(call_operation(memory, operation.name, values))
     if words == "list" and (stored := memory.scratch.list()):
         # Models that know `store` from elsewhere ask for its keys by this name.
         result["keys"] = [note.title for note in stored]
-    told: dict[str, Any] = _visible(result)
+    told: dict[str, Any] = _make_visible(result)
     return told
 
 
-def _visible(value: Any) -> Any:
+def _make_visible(value: Any) -> Any:
     """The value with all that hides from the eye made visible: a person must be able to see what a
     model is told."""
     if isinstance(value, str):
-        return display.visible(value)
+        return display.escape_invisible(value)
     if isinstance(value, dict):
-        return {_visible(key): _visible(item) for key, item in value.items()}
-    return [_visible(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {_make_visible(key): _make_visible(item) for key, item in value.items()}
+    return [_make_visible(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 LONGEST_RECORD = 30_000
 """Characters: hosts cut what is much longer."""
 
 
-def _whole(memory: Recollect, address: str) -> dict[str, Any]:
+def _show_record(memory: Recollect, address: str) -> dict[str, Any]:
     """The record at an address in the form of an answer, for models that cannot read resources."""
     from .screens.results import show
 
@@ -245,7 +249,7 @@ def _whole(memory: Recollect, address: str) -> dict[str, Any]:
     return {"hits": [hit], "left_out": 0, "notes": notes}
 
 
-class _Asked(NamedTuple):
+class _ResolvedCall(NamedTuple):
     """An operation, its values, and the parameters that its tool lists (empty: all of them)."""
 
     words: str
@@ -253,42 +257,42 @@ class _Asked(NamedTuple):
     only: tuple[str, ...] = ()
 
 
-def _asked(name: str, arguments: Mapping[str, Any], full: bool) -> _Asked:
+def _resolve_call(name: str, arguments: Mapping[str, Any], full: bool) -> _ResolvedCall:
     """Return what a call of a tool means."""
-    if full and name == EVERYTHING:
-        return _any_operation(arguments)
+    if full and name == ANY_OPERATION:
+        return _resolve_any_operation(arguments)
     tool = next((tool for tool in TOOLS if tool.name == name), None)
     if tool is None or not (actions := _actions(tool)):
         raise InvalidInput(f"there is no tool {name!r}", where=name)
     if len(tool.actions) == 1:
-        return _Asked(next(iter(actions.values())), arguments, tool.only)
+        return _ResolvedCall(next(iter(actions.values())), arguments, tool.only)
     values = dict(arguments)
     action = str(values.pop("action", ""))
     if action not in actions:
         raise InvalidInput(
             f"{action!r} is not an action", where=name, hint=f"one of: {', '.join(actions)}"
         )
-    return _Asked(actions[action], values, tool.only)
+    return _ResolvedCall(actions[action], values, tool.only)
 
 
-_ALSO = {
+_ALIASES = {
     **{row.name.replace(".", "_"): row.words for row in OPERATIONS.values()},
     **{row.function: row.words for row in OPERATIONS.values()},
     "recall_sessions": "session search",
-    **SHORT,
+    **SHORT_COMMANDS,
     "ltm_stats": "stats",
     "prune_ltm": "prune",
 }
 """Other names of operations: those of the library, and those that models know from elsewhere."""
 
 
-def _any_operation(arguments: Mapping[str, Any]) -> _Asked:
+def _resolve_any_operation(arguments: Mapping[str, Any]) -> _ResolvedCall:
     """Return what `memory_operations` is asked to do."""
     if beside := sorted(arguments.keys() - {"operation", "arguments"}):
         hint = f'put it into arguments: {{"operation": "…", "arguments": {{"{beside[0]}": …}}}}'
-        raise InvalidInput(f"{beside[0]} is not a parameter", where=EVERYTHING, hint=hint)
+        raise InvalidInput(f"{beside[0]} is not a parameter", where=ANY_OPERATION, hint=hint)
     asked = str(arguments.get("operation", ""))
-    words = _ALSO.get(asked, asked)
+    words = _ALIASES.get(asked, asked)
     if words in _PERSONS_ONLY:
         raise Refused(
             "only a person can do this", where=asked, hint=f"at a terminal: recollect {words}"
@@ -296,30 +300,30 @@ def _any_operation(arguments: Mapping[str, Any]) -> _Asked:
     if words not in OPERATIONS:
         from difflib import get_close_matches
 
-        known = [name for name in (*OPERATIONS, *_ALSO) if name not in _PERSONS_ONLY]
+        known = [name for name in (*OPERATIONS, *_ALIASES) if name not in _PERSONS_ONLY]
         near = get_close_matches(asked, known, 3, 0.5)
         raise InvalidInput(
             f"there is no operation {asked!r}",
-            where=EVERYTHING,
+            where=ANY_OPERATION,
             hint=f"near: {', '.join(near)}" if near else "the tool's schema lists them all",
         )
     values = arguments.get("arguments") or {}
     if not isinstance(values, dict):
-        raise InvalidInput("arguments must be an object", where=EVERYTHING)
+        raise InvalidInput("arguments must be an object", where=ANY_OPERATION)
     if words.startswith("scratch ") and "name" not in values and "key" in values:
         values = {"name" if one == "key" else one: value for one, value in values.items()}
-    return _Asked(words, values)
+    return _ResolvedCall(words, values)
 
 
-_HIT = ("address", "kind", "text", "score", "trust", "status", "at", "session", "role")
+_HIT_FIELDS = ("address", "kind", "text", "score", "trust", "status", "at", "session", "role")
 
 
-def shaped(result: Any) -> dict[str, Any]:
+def shape_result(result: Any) -> dict[str, Any]:
     """A result as an object that costs few tokens: hits without what only people look at."""
-    plain = display.plain(result)
+    plain = display.to_plain_json(result)
     if isinstance(plain, dict) and isinstance(plain.get("hits"), list):
         hits = [
-            {key: hit[key] for key in _HIT if hit.get(key) not in ("", None)}
+            {key: hit[key] for key in _HIT_FIELDS if hit.get(key) not in ("", None)}
             for hit in plain["hits"]
         ]
         return {**plain, "hits": [{**hit, "score": round(hit["score"], 3)} for hit in hits]}
@@ -327,11 +331,11 @@ def shaped(result: Any) -> dict[str, Any]:
         kept = {key: plain[key] for key in ("id", "address", "action", "notes", "redacted")}
         return {**kept, "status": plain["memory"]["status"]}
     if isinstance(plain, list):
-        return {"items": [_listed(item) for item in plain]}
+        return {"items": [_shape_item(item) for item in plain]}
     return dict(plain)
 
 
-_LISTED = {
+_LIST_FIELDS = {
     "digest": ("address", "kind", "text", "status", "label", "scope", "tags", "first_seen"),
     "synopsis": ("address", "goal", "outcome", "at", "status", "synopsis"),
     "window_from": ("address", "name", "agent", "status", "messages", "last_active"),
@@ -339,61 +343,8 @@ _LISTED = {
 """What is said of a memory, an episode and a session in a list, each known by a field it has."""
 
 
-def _listed(item: Any) -> Any:
+def _shape_item(item: Any) -> Any:
     """One of many, without what only its own reader wants: `show` has it."""
-    sign = next((sign for sign in _LISTED if isinstance(item, dict) and sign in item), "")
-    kept = _LISTED.get(sign, ())
+    sign = next((sign for sign in _LIST_FIELDS if isinstance(item, dict) and sign in item), "")
+    kept = _LIST_FIELDS.get(sign, ())
     return {key: item[key] for key in kept if item[key]} if kept else item
-
-
-def resources(memory: Recollect) -> Sequence[tuple[str, str, str]]:
-    """Address, name and description of what can be read: the whole, its parts, conversations."""
-    found = [
-        (item.address, f"{item.kind} {item.id}", display.one_line(item.text, 120))
-        for item in memory.list(limit=100)
-    ]
-    if found:
-        found.insert(0, ("memory://root", "root", "what a session would start with"))
-        found.insert(1, ("memory://root/MEMORY.md", "MEMORY.md", "every memory in force, by kind"))
-    found += [one for one in _WORK if _exists(memory, one[0])]
-    for one in memory.procedures.list(limit=100):
-        if one.status == "active":
-            place = f"memory://root/skills/{one.name}/SKILL.md"
-            found.append((place, f"skill {one.name}", display.one_line(one.description, 120)))
-    for task in memory.tasks.list(limit=20):
-        found.append((task.address, f"task {task.slug}", display.one_line(task.title, 120)))
-    for session in memory.sessions.list(limit=20):
-        about = display.one_line(session.name, 100) or "a conversation"
-        found.append((session.address, f"session {session.id}", about))
-    return found
-
-
-_WORK = (
-    ("memory://notes", "notes", "the active objective, and what is next"),
-    ("memory://continuity", "continuity", "where the work stands"),
-)
-"""Address, name and description of what has one address and may not be there."""
-
-
-def _exists(memory: Recollect, address: str) -> bool:
-    try:
-        memory.show(address)
-    except NotFound:
-        return False
-    return True
-
-
-TEMPLATES = (
-    ("memory://{id}", "a memory", "a memory with its history"),
-    ("memory://session/{session}", "a conversation", "a session with its newest messages"),
-    (
-        "memory://session/{session}/messages/{range}",
-        "messages",
-        "messages of a session; the range is FIRST-LAST",
-    ),
-    ("memory://root/skills/{name}/SKILL.md", "a skill", "a procedure in use, as a skill"),
-    ("memory://task/{slug}", "a task", "a task that survives conversations"),
-    ("memory://task/{slug}/{page}", "a page of a task", "its plan, reports and deliverables"),
-    ("memory://scratch/{name}", "a scratch note", "a note of the work at hand"),
-)
-"""Address template, name and description."""

@@ -59,7 +59,7 @@ class Process(NamedTuple):
     marks: tuple[str, ...]
 
 
-def caller(environment: Mapping[str, str]) -> Caller:
+def identify_caller(environment: Mapping[str, str]) -> Caller:
     """Return who gave the command that this process runs."""
     if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         return Caller("agent")
@@ -67,12 +67,12 @@ def caller(environment: Mapping[str, str]) -> Caller:
         if environment.get(name):
             return Caller("agent", f"{name} is set")
     for process in _parents():
-        if sign := agent_sign(process):
+        if sign := find_agent_sign(process):
             return Caller("agent", f"its parent process {process.pid} {sign}")
     return Caller("user")
 
 
-def agent_sign(process: Process) -> str:
+def find_agent_sign(process: Process) -> str:
     """Return why a process is an agent's, or an empty text."""
     if process.marks:
         return f"has {process.marks[0]} set"
@@ -104,7 +104,7 @@ def _script_names(program: str, words: tuple[str, ...]) -> Iterator[str]:
 
 def _parents() -> Iterator[Process]:
     """Yield the parent processes from the nearest on, as far as they can be seen."""
-    look = _in_proc if os.path.isdir("/proc/self") else _from_ps()
+    look = _look_in_proc if os.path.isdir("/proc/self") else _make_ps_lookup()
     pid = os.getppid()
     for _ in range(_MOST_PARENTS):
         process = look(pid) if pid > 0 else None
@@ -114,7 +114,7 @@ def _parents() -> Iterator[Process]:
         pid = process.parent
 
 
-def _in_proc(pid: int) -> Process | None:
+def _look_in_proc(pid: int) -> Process | None:
     """Return a process as Linux shows it; the environment is the one that it was started with."""
     stat = _read(f"/proc/{pid}/stat")
     head, _, tail = stat.rpartition(")")
@@ -137,10 +137,10 @@ def _read(path: str) -> str:
         return ""
 
 
-def _from_ps() -> Callable[[int], Process | None]:
+def _make_ps_lookup() -> Callable[[int], Process | None]:
     """Return a look at processes where there is no /proc, as on macOS."""
     listed = {}
-    for line in _ps("-axww", "-o", "pid=,ppid=,tty=,command="):
+    for line in _run_ps("-axww", "-o", "pid=,ppid=,tty=,command="):
         pid, parent, terminal, *words = line.split()
         listed[int(pid)] = (int(parent), terminal.strip("?-") != "", tuple(words))
 
@@ -148,14 +148,14 @@ def _from_ps() -> Callable[[int], Process | None]:
         if pid not in listed:
             return None
         parent, has_terminal, words = listed[pid]
-        told = "".join(_ps("-wwE", "-o", "command=", "-p", str(pid)))
+        told = "".join(_run_ps("-wwE", "-o", "command=", "-p", str(pid)))
         marks = tuple(name for name in VARIABLES if f" {name}=" in told)
         return Process(pid, parent, "", words, has_terminal, marks)
 
     return look
 
 
-def _ps(*options: str) -> list[str]:
+def _run_ps(*options: str) -> list[str]:
     from subprocess import SubprocessError, run
 
     try:

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from json import dumps
 from typing import NamedTuple
 
-from ..storage.database import Row, Tx
-from ..storage.rows import load
+from ..storage.database import Row, Tx, load_json
 from ..types.records import Json, SafeText
 
 _COLUMNS = "id, status, owner, attempt, lease_until, success_watermark, error, updated, payload"
@@ -36,7 +35,7 @@ class Job(NamedTuple):
     tried: int
 
 
-def get(tx: Tx, kind: str, subject: str = "", hold: bool = False) -> Job | None:
+def get_job(tx: Tx, kind: str, subject: str = "", hold: bool = False) -> Job | None:
     """The job of a kind and subject; with `hold`, nobody else changes it before the commit."""
     row = tx.one(
         f"SELECT {_COLUMNS} FROM jobs WHERE space = :space AND kind = :kind "
@@ -46,9 +45,11 @@ def get(tx: Tx, kind: str, subject: str = "", hold: bool = False) -> Job | None:
     return _job(row) if row else None
 
 
-def take(tx: Tx, kind: str, owner: str, now: int, lease: int, subject: str = "") -> Job | None:
+def acquire_lease(
+    tx: Tx, kind: str, owner: str, now: int, lease: int, subject: str = ""
+) -> Job | None:
     """Take the lease, or None while somebody else has it."""
-    held = get(tx, kind, subject, hold=True)
+    held = get_job(tx, kind, subject, hold=True)
     row = tx.one(
         "INSERT INTO jobs (space, id, kind, subject, payload, status, owner, attempt, lease_until, "
         "run_after, input_watermark, success_watermark, error, created, updated) VALUES (:space, "
@@ -73,13 +74,13 @@ def take(tx: Tx, kind: str, owner: str, now: int, lease: int, subject: str = "")
     return _job(row) if row else None
 
 
-def finish(tx: Tx, job: Job, progress: Mapping[str, Json], now: int) -> bool:
+def finish_job(tx: Tx, job: Job, progress: Mapping[str, Json], now: int) -> bool:
     """Give the lease back after the work was done; false when it was lost meanwhile."""
     done = job._replace(status="done", error="", updated=now, progress=progress, failures=0)
     return _release(tx, done)
 
 
-def fail(tx: Tx, job: Job, error: SafeText, counts: bool = True) -> bool:
+def fail_job(tx: Tx, job: Job, error: SafeText, counts: bool = True) -> bool:
     """Give the lease back after the work failed; what was done before still counts. What only came
     at a bad moment `counts` not."""
     failures = job.failures if counts else job.failures - 1
@@ -104,7 +105,7 @@ def _release(tx: Tx, job: Job) -> bool:
     return row is not None
 
 
-def rewind(
+def rewind_job(
     tx: Tx, kind: str, status: str, progress: Mapping[str, Json], updated: int, subject: str = ""
 ) -> None:
     """Set back how far the work has come."""
@@ -122,7 +123,7 @@ def rewind(
 
 
 def _job(row: Row) -> Job:
-    held = load(row[-1])
+    held = load_json(row[-1])
     told = (held.get("progress", {}), held.get("failures", 0), held.get("tried", 0))
     return Job._make((*row[:-1], *told))
 

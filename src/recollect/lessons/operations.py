@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from ..context import Context, new_id
-from ..documents.input_files_io import records
+from ..documents.input_files_io import read_json_objects
 from ..episodes import aging
 from ..episodes import steps as episodes_steps
 from ..errors import InvalidInput, NotFound
-from ..freshness import operations as freshness_operations
-from ..recall import operations as recall_operations
-from ..recall import steps as recall_steps
+from ..freshness import steps as freshness_steps
+from ..memory import operations as memory_operations
 from ..recall import steps_links as recall_steps_links
 from ..storage.database import Database
+from ..text import dates
 from ..types.records import Json, Link
 from . import steps, steps_finished_work
 
@@ -85,7 +85,9 @@ def load_episodes(context: Context, path: str) -> tuple[episodes_steps.Kept, ...
     """
     label = "user" if context.origin == "user" else "import"
     now = context.clock()
-    ready = [episodes_steps.prepared(one, context.origin, label, now) for one in records(path)]
+    ready = [
+        episodes_steps.prepared(one, context.origin, label, now) for one in read_json_objects(path)
+    ]
     return context.project_space.write(
         lambda tx: tuple(episodes_steps.keep(tx, row, redacted) for row, redacted in ready)
     )
@@ -142,7 +144,7 @@ def replay_episode(context: Context, id: str) -> episodes_steps.Replay:
     Example: recollect episode replay e-4k9w2c
     """
     row = context.project_space.read(lambda tx: episodes_steps.existing(tx, id))
-    return episodes_steps.replay(row, freshness_operations.working_tree(context).stamp)
+    return episodes_steps.replay(row, freshness_steps.open_working_tree(context).stamp)
 
 
 def list_learnings(context: Context, since: str = "", limit: int = 30) -> tuple[aging.Day, ...]:
@@ -155,7 +157,7 @@ def list_learnings(context: Context, since: str = "", limit: int = 30) -> tuple[
     """
     if not context.project_space.present():
         return ()
-    start = recall_steps.moment(since, context.clock())
+    start = dates.parse_time_filter(since, context.clock())
     found = context.project_space.read(lambda tx: episodes_steps.learnings(tx, start, limit))
     return tuple(found)
 
@@ -174,7 +176,7 @@ def consolidate(
     space = context.project_space
     if not space.present():
         return steps.Consolidated(not dry_run, 0)
-    recall_operations.write_recalls(context)
+    memory_operations.write_recalls(context)
     means = steps.Means(context.clock, new_id, context.embedder())
     if dry_run:
         return steps.preview(space, means)
@@ -186,7 +188,7 @@ def undo_consolidation(context: Context) -> steps.Undone:
 
     Example: recollect consolidate undo
     """
-    recall_operations.write_recalls(context)
+    memory_operations.write_recalls(context)
     now = context.clock()
     return context.project_space.write(lambda tx: steps.undo(tx, now))
 
@@ -215,11 +217,11 @@ def link_records(
     space = context.writable(found)
     if not remove:
         return space.write(
-            lambda tx: recall_steps_links.link(
+            lambda tx: recall_steps_links.add_link(
                 tx, (one, other), relation, reason, context.origin, now
             )
         )
-    if not space.write(lambda tx: recall_steps_links.unlink(tx, (one, other), relation, now)):
+    if not space.write(lambda tx: recall_steps_links.end_link(tx, (one, other), relation, now)):
         raise NotFound("there is no such link", where=f"{source} {relation} {target}")
     return Link(one, relation, other, reason, context.origin, now)
 
@@ -228,7 +230,9 @@ def _space_with(context: Context, *addresses: str) -> tuple[Database, list[str]]
     """The space that has all these records, and what they are called in links."""
     for space in (context.project_space, context.user_space):
         if space.present():
-            refs = space.read(lambda tx: [recall_steps_links.ref_of(tx, one) for one in addresses])
+            refs = space.read(
+                lambda tx: [recall_steps_links.resolve_ref(tx, one) for one in addresses]
+            )
             if all(refs):
                 return space, refs
     several = "they must be records of one space" if len(addresses) > 1 else ""
@@ -253,7 +257,9 @@ def list_links(
     Example: recollect links m-4k9w2c --depth 3 --format mermaid
     """
     space, (start,) = _space_with(context, id)
-    return space.read(lambda tx: recall_steps_links.follow(tx, start, depth, relation, format))
+    return space.read(
+        lambda tx: recall_steps_links.follow_links(tx, start, depth, relation, format)
+    )
 
 
 def learn_from_finished_work(
@@ -262,6 +268,6 @@ def learn_from_finished_work(
     """Build episodes of finished work and consolidate, if the settings want that."""
     if not context.settings.consolidate:
         return steps_finished_work.Settled()
-    recall_operations.write_recalls(context)
+    memory_operations.write_recalls(context)
     means = steps.Means(context.clock, new_id, context.embedder())
     return steps_finished_work.settle(context.project_space, new_id("r"), means, task_done)

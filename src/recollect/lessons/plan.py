@@ -12,14 +12,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
-from ..actions.error_signatures import SLIPS
+from ..actions.command_output import TOOL_MISUSE
 from ..episodes.records import Episode, ErrorSeen
-from ..index.clusters import THRESHOLD, Features, Similarity, alike, clusters, features_of, spoken
-from ..index.word_meaning import Meaning, Vectors
-from ..memory.duplicates import contradictions, merges, promotions
-from ..memory.lifecycle import FADED, weak_ones
+from ..index.clusters import (
+    THRESHOLD,
+    Similarity,
+    TextFeatures,
+    WordMeanings,
+    WordVectors,
+    compare_features,
+    extract_features,
+    find_clusters,
+    words_by_stem,
+)
+from ..memory.duplicates import find_contradictions, find_merges, find_promotions
+from ..memory.lifecycle import FADED, find_weak
 from ..types.records import FOREVER, Memory
-from ..types.trust import least
+from ..types.trust import least_trusted
 from .plan_rules import LEAST_CONFIDENCE, MOST_DEPTH, depth_of, validate
 from .plan_steps import Archive, Learn, LeftOut, Plan, Reinforce, Step, ref
 from .wording import pattern_lesson, pitfall_lesson, signature
@@ -40,7 +49,7 @@ def plan(
     memories: Iterable[Memory],
     now: int,
     similarity: Similarity | None = None,
-    vectors: Vectors | None = None,
+    vectors: WordVectors | None = None,
     links: Links = (),
     new: Container[str] | None = None,
 ) -> Plan:
@@ -62,28 +71,28 @@ def plan(
     # What faded is still known: when it comes up again it comes back, and gets no twin.
     lessons = sorted(filter(_is_lesson, memories), key=_in_use_first)
     steps: list[Step] = [*_pitfalls(told, fresh, lessons, left_out)]
-    meaning = Meaning(vectors) if vectors else None
+    meaning = WordMeanings(vectors) if vectors else None
     steps += _patterns(told, fresh, lessons, left_out, similarity, meaning)
     touched = {step.memory for step in steps if isinstance(step, Reinforce)}
-    for promoted in promotions(known, touched):
+    for promoted in find_promotions(known, touched):
         steps.append(promoted)
         touched.update((promoted.memory, *promoted.others))
-    for merged in merges(known, touched):
+    for merged in find_merges(known, touched):
         steps.append(merged)
         touched.update((merged.keep, *merged.others))
     there = {
         frozenset((ref(one), ref(other))) for one, name, other in links if name == "contradicts"
     }
     gone = {other for step in steps for other in getattr(step, "others", ())}
-    steps += contradictions(known, gone, lambda one, other: frozenset((one, other)) in there)
-    weak = (one for one in weak_ones(known, now) if one.id not in touched)
+    steps += find_contradictions(known, gone, lambda one, other: frozenset((one, other)) in there)
+    weak = (one for one in find_weak(known, now) if one.id not in touched)
     steps += [Archive(one.id, one.reason) for one in weak]
     return Plan(tuple(steps), tuple(left_out))
 
 
 def vocabulary(episodes: Iterable[Episode]) -> dict[str, str]:
     """The words of the goals, as `plan` wants their vectors: by key, each as it was said."""
-    return spoken(episode.goal for episode in episodes)
+    return words_by_stem(episode.goal for episode in episodes)
 
 
 def _in_use(memory: Memory) -> bool:
@@ -138,7 +147,7 @@ def _more_evidence(
     if new and not _in_use(memory) and FADED not in memory.detail:
         left_out.append(LeftOut(sources, f"{memory.id} says so, and somebody archived it"))
     elif new:
-        trusted = [one for one in new if least((one.label, memory.label)) == memory.label]
+        trusted = [one for one in new if least_trusted((one.label, memory.label)) == memory.label]
         confidence = _confidence(trusted, memory.confidence)
         # An old story that is read only now does not bring back what faded since.
         revives = _in_use(memory) or any(one.at > memory.last_reinforced for one in trusted)
@@ -174,7 +183,7 @@ def _pitfalls(
             continue
         if mark in known:
             yield from _more_evidence(known[mark], told, "the error came up again", left_out)
-        elif cases[0][1].type in SLIPS and len(sources) < FEWEST:
+        elif cases[0][1].type in TOOL_MISUSE and len(sources) < FEWEST:
             left_out.append(LeftOut(sources, f"a slip with a tool ({cases[0][1].type}), seen once"))
         else:
             yield _pitfall(cases, sources)
@@ -197,7 +206,7 @@ def _pitfall(cases: Sequence[Case], sources: tuple[str, ...]) -> Learn:
         {**lesson.detail, **counted},
         (),
         _confidence(episodes),
-        least(episode.label for episode in episodes),
+        least_trusted(episode.label for episode in episodes),
         sources,
         f"an error that was resolved, seen {_times(len(cases))}",
     )
@@ -221,19 +230,19 @@ def _patterns(
     memories: Sequence[Memory],
     left_out: list[LeftOut],
     similarity: Similarity | None,
-    meaning: Meaning | None,
+    meaning: WordMeanings | None,
 ) -> Iterator[Learn | Reinforce]:
     """Every sort of task that was done more than once: a new pattern, or more evidence for one."""
-    nothing = Features(frozenset())
+    nothing = TextFeatures(frozenset())
     features = [
         nothing
         if _too_deep(one) or _only_talk(one)
-        else features_of(one.goal, one.artifacts or one.files)
+        else extract_features(one.goal, one.artifacts or one.files)
         for one in episodes
     ]
     known = _KnownPatterns(memories, meaning)
     supported: dict[str, list[Episode]] = {}
-    for cluster in clusters(features, similarity, meaning):
+    for cluster in find_clusters(features, similarity, meaning):
         members = [episodes[place] for place in cluster.members]
         if not any(one.id in fresh for one in members):
             continue
@@ -256,11 +265,11 @@ def _patterns(
 class _KnownPatterns:
     """The patterns there are, found by their evidence or by a rare word."""
 
-    def __init__(self, memories: Sequence[Memory], meaning: Meaning | None) -> None:
+    def __init__(self, memories: Sequence[Memory], meaning: WordMeanings | None) -> None:
         self._meaning = meaning
         self._patterns = [memory for memory in memories if memory.kind == "pattern"]
         self._features = [
-            features_of(f"{memory.subject} {memory.detail.get('goal', '')}", memory.examples)
+            extract_features(f"{memory.subject} {memory.detail.get('goal', '')}", memory.examples)
             for memory in self._patterns
         ]
         self._by_episode: dict[str, list[int]] = {}
@@ -271,7 +280,7 @@ class _KnownPatterns:
             for word in self._features[place].words:
                 self._by_word.setdefault(word, []).append(place)
 
-    def like(self, members: Sequence[Episode], centre: Features) -> Memory | None:
+    def like(self, members: Sequence[Episode], centre: TextFeatures) -> Memory | None:
         """The pattern that half of these were derived into already, or that is most like them."""
         votes = Counter(at for one in members for at in self._by_episode.get(one.id, ()))
         place, count = max(votes.items(), key=lambda vote: (vote[1], -vote[0]), default=(0, 0))
@@ -279,7 +288,7 @@ class _KnownPatterns:
             return self._patterns[place]
         words = sorted(centre.words, key=lambda word: (len(self._by_word.get(word, ())), word))
         near = {at for word in words[:4] for at in self._by_word.get(word, ())[:20]}
-        scores = [(alike(self._features[at], centre, self._meaning), -at) for at in near]
+        scores = [(compare_features(self._features[at], centre, self._meaning), -at) for at in near]
         best, at = max(scores, default=(0.0, 0))
         return self._patterns[-at] if best >= THRESHOLD else None
 
@@ -296,7 +305,7 @@ def _pattern(
         {**lesson.detail, "goal": centre.goal, "depth": _depth(members)},
         lesson.examples,
         confidence,
-        least(episode.label for episode in members),
+        least_trusted(episode.label for episode in members),
         tuple(episode.id for episode in members),
         f"{len(members)} tasks of one sort (likeness {cohesion:.2f}), {good} of them successful",
     )

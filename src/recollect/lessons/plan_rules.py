@@ -13,7 +13,7 @@ from ..episodes.records import Episode
 from ..errors import InvalidInput
 from ..text import globs
 from ..types.records import FOREVER, LAYERS, RELATIONS, Memory
-from ..types.trust import least
+from ..types.trust import least_trusted
 from .plan_steps import Archive, Connect, Learn, Merge, Plan, Promote, Reinforce, Step
 
 FEWEST = 2
@@ -97,7 +97,7 @@ def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
         yield "it says nothing"
     if not 0.0 <= step.confidence <= 1.0:
         yield f"a confidence of {step.confidence} is not from 0 to 1"
-    if step.label != least(episode.label for episode in sources):
+    if step.label != least_trusted(episode.label for episode in sources):
         yield f"the label {step.label!r} is not that of the least trusted source"
     if 1 + max(map(depth_of, sources)) > MOST_DEPTH:
         yield f"it is derived more than {MOST_DEPTH} times over"
@@ -130,7 +130,7 @@ def _reinforce(
     if not memory.confidence <= step.confidence <= 1.0:
         yield "confidence only rises"
     labels = (told[source].label for source in step.sources)
-    trusted = any(least((label, memory.label)) == memory.label for label in labels)
+    trusted = any(least_trusted((label, memory.label)) == memory.label for label in labels)
     if (step.confidence > memory.confidence or step.revives) and not trusted:
         yield "evidence that is less trusted does not make a memory surer, nor revive it"
 
@@ -171,14 +171,14 @@ def _merge(step: Merge, known: Mapping[str, Memory]) -> Iterator[str]:
 
 
 def _same_files(group: list[Memory]) -> Iterator[str]:
-    if any(not globs.same(memory.scope, group[0].scope) for memory in group):
+    if any(not globs.same_scopes(memory.scope, group[0].scope) for memory in group):
         yield "they apply to different files"
 
 
 def _kept(sources: Iterable[str], label: str, group: list[Memory]) -> Iterator[str]:
     if not {one for memory in group for one in memory.sources} <= set(sources):
         yield "it loses sources"
-    if label != least(memory.label for memory in group):
+    if label != least_trusted(memory.label for memory in group):
         yield f"the label {label!r} is not that of the least trusted"
 
 

@@ -12,17 +12,16 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..documents import sql_events as documents_sql_events
+from ..documents import sql as documents_sql
 from ..episodes.records import Episode
 from ..errors import Conflict, NotFound, RecollectError, Refused, Unavailable
-from ..index import steps_vectors as index_steps_vectors
 from ..jobs import sql as jobs_sql
-from ..maintenance import steps as maintenance_steps
 from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Database, Tx
-from ..types.json_records import iso
+from ..types import records
+from ..types.json_records import write_time
 from ..types.records import Json, Memory
 from ..undo import sql as undo_sql
 from . import plan as lessons_plan
@@ -73,7 +72,7 @@ class Ready(NamedTuple):
     """A validated plan with what its application needs: new memories are scrubbed and admitted."""
 
     plan: Plan
-    drafts: dict[int, memory_steps.Prepared]
+    drafts: dict[int, memory_steps.PreparedMemory]
     loaded: Loaded
 
 
@@ -83,7 +82,7 @@ class Means(NamedTuple):
 
     clock: Callable[[], int]
     new_id: Callable[[str], str]
-    embedder: index_steps_vectors.Embedder | None = None
+    embedder: records.Embedder | None = None
 
 
 def run(space: Database, owner: str, means: Means, only_if_due: bool) -> Consolidated:
@@ -92,7 +91,7 @@ def run(space: Database, owner: str, means: Means, only_if_due: bool) -> Consoli
     now = clock()
     if only_if_due and (why := space.read(lambda tx: not_due(tx, now) or resting(tx, now))):
         return Consolidated(False, 0, note=why)
-    job = space.write(lambda tx: jobs_sql.take(tx, JOB, owner, now, LEASE))
+    job = space.write(lambda tx: jobs_sql.acquire_lease(tx, JOB, owner, now, LEASE))
     if job is None:
         raise Conflict(
             "another consolidation is running",
@@ -104,16 +103,16 @@ def run(space: Database, owner: str, means: Means, only_if_due: bool) -> Consoli
         undo = new_id("u")
         return space.write(lambda tx: apply(tx, ready, job, undo, clock()))
     except RecollectError as error:
-        told = redaction.safe(error.message)
+        told = redaction.redact(error.message)
         # Whoever was faster does not make this a failure: there is a next time.
         counts = not isinstance(error, Conflict)
-        space.write(lambda tx: jobs_sql.fail(tx, job, told, counts))
+        space.write(lambda tx: jobs_sql.fail_job(tx, job, told, counts))
         raise
 
 
 def not_due(tx: Tx, now: int) -> str:
     """Return why it need not run now: a week has not passed, and the last run left nothing over."""
-    job = jobs_sql.get(tx, JOB)
+    job = jobs_sql.get_job(tx, JOB)
     if job is None or now - job.updated >= WEEK:
         return ""
     left_over = job.status != UNDONE and job.progress.get("more")
@@ -123,13 +122,13 @@ def not_due(tx: Tx, now: int) -> str:
 def resting(tx: Tx, now: int) -> str:
     """Return why it is not to be tried by itself now: it failed, and not long enough ago for so
     many times, or too often without anything new since."""
-    job = jobs_sql.get(tx, JOB)
+    job = jobs_sql.get_job(tx, JOB)
     if job is None or not job.failures or job.lease_until > now:
         return ""
     again = job.tried + min(HOUR << min(job.failures - 1, 16), WEEK)
     times = "once" if job.failures == 1 else f"{job.failures} times in a row"
     if now < again:
-        return f"it failed {times}: the next try is after {iso(again)[:16]}Z"
+        return f"it failed {times}: the next try is after {write_time(again)[:16]}Z"
     if job.failures >= MOST_TRIES and not steps_unseen.since(tx, job.tried):
         return f"it failed {times}: it is tried again when there is something new"
     return ""
@@ -137,31 +136,29 @@ def resting(tx: Tx, now: int) -> str:
 
 def state(tx: Tx, now: int) -> str:
     """Return in a line how the last run ended; empty before the first."""
-    job = jobs_sql.get(tx, JOB)
+    job = jobs_sql.get_job(tx, JOB)
     if job is None:
         return ""
     if job.status == "running" and job.lease_until > now:
-        return f"running since {iso(job.tried)[:16]}Z"
+        return f"running since {write_time(job.tried)[:16]}Z"
     if not job.failures:
         done = UNDONE if job.status == UNDONE else "done"
         more = "; more is waiting" if job.progress.get("more") else ""
-        return f"{done} on {iso(job.updated)[:10]}{more}" if job.updated else ""
+        return f"{done} on {write_time(job.updated)[:10]}{more}" if job.updated else ""
     why = job.error or "it did not end"
     rest = resting(tx, now) or "it is tried again when a session ends"
-    return f"failed on {iso(job.tried)[:10]}: {why}; {rest}"
+    return f"failed on {write_time(job.tried)[:10]}: {why}; {rest}"
 
 
-def examined(tx: Tx, now: int) -> maintenance_steps.Check:
+def examined(tx: Tx, now: int) -> records.Check:
     """Say whether consolidation works."""
     told = state(tx, now)
-    return maintenance_steps.Check(
-        "consolidation", not told.startswith("failed"), told or "not run yet"
-    )
+    return records.Check("consolidation", not told.startswith("failed"), told or "not run yet")
 
 
 def was_undone(tx: Tx) -> bool:
     """Whether the last consolidation was taken back, and none ran since."""
-    job = jobs_sql.get(tx, JOB)
+    job = jobs_sql.get_job(tx, JOB)
     return job is not None and job.status == UNDONE
 
 
@@ -177,7 +174,7 @@ def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
         links=loaded.links,
         new=loaded.new,
     )
-    drafts: dict[int, memory_steps.Prepared] = {}
+    drafts: dict[int, memory_steps.PreparedMemory] = {}
     left_out = [*plan.left_out, *problem]
     steps: list[Step] = []
     for step in plan.steps:
@@ -198,7 +195,7 @@ def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
 
 
 def _vectors(
-    told: Sequence[Episode], embedder: index_steps_vectors.Embedder | None
+    told: Sequence[Episode], embedder: records.Embedder | None
 ) -> tuple[dict[str, bytes], list[LeftOut]]:
     """The vectors of the words that goals are told in; without an embedder there are none, and
     why is said."""
@@ -230,7 +227,7 @@ def _draft(step: Learn) -> memory_steps.Draft:
 def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Consolidated:
     """Do all of it, and write down how to take it back."""
     plan, drafts, loaded = ready
-    held = jobs_sql.get(tx, JOB, hold=True)
+    held = jobs_sql.get_job(tx, JOB, hold=True)
     if held is None or (held.owner, held.attempt) != (job.owner, job.attempt):
         raise Conflict("another consolidation took over", where="consolidate")
     _refuse_what_changed(tx, plan, loaded)
@@ -245,7 +242,9 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
             done.append(step)
     for one in loaded.upkeep:
         changes.update(
-            "episodes", (one.id,), {"status": one.status, "synopsis": redaction.safe(one.synopsis)}
+            "episodes",
+            (one.id,),
+            {"status": one.status, "synopsis": redaction.redact(one.synopsis)},
         )
     reindexed(tx, changes.rows)
     body = {
@@ -258,9 +257,9 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
     name = ""
     if changes.rows:
         name = undo
-        undo_sql.insert(tx, undo, OPERATION, redaction.scrub_json(body).text, now)
+        undo_sql.insert(tx, undo, OPERATION, redaction.redact_json(body).text, now)
         _log(tx, f"ev-{undo}", "applied", len(changes.rows), now)
-    jobs_sql.finish(tx, job, loaded.progress, now)
+    jobs_sql.finish_job(tx, job, loaded.progress, now)
     lines = tuple(diff(Plan(tuple(done)), loaded))
     note = MORE if loaded.more else ""
     return Consolidated(True, len(loaded.new), lines, tuple(left_out), name, note)
@@ -292,11 +291,11 @@ def _memories_of(step: object) -> Iterator[str]:
 
 
 def _log(tx: Tx, id: str, type: str, count: int, now: int) -> None:
-    safe = redaction.safe
-    payload = redaction.scrub_json({"changes": count}).text
-    documents_sql_events.append(
+    safe = redaction.redact
+    payload = redaction.redact_json({"changes": count}).text
+    documents_sql.append_event(
         tx,
-        documents_sql_events.EventRow(
+        documents_sql.EventRow(
             id, OPERATION, safe(""), safe(""), safe(""), safe(type), payload, now
         ),
     )
@@ -355,13 +354,13 @@ def _giving_way(others: tuple[str, ...], keep: str, texts: dict[str, Memory]) ->
 
 def undo(tx: Tx, now: int) -> Undone:
     """Take back the last consolidation exactly; refused when something of it was changed since."""
-    last = undo_sql.latest(tx, OPERATION)
+    last = undo_sql.find_latest(tx, OPERATION)
     if last is None:
         raise NotFound("there is no consolidation to undo", where="consolidate undo")
     body: dict[str, Json] = json.loads(last.body)
     rows = body["changes"]
     for table, key, _, names, known in rows:
-        now_there = undo_sql.columns_of(tx, table, key, names)
+        now_there = undo_sql.read_columns(tx, table, key, names)
         if now_there is None or digest(now_there) != known:
             raise Conflict(
                 f"{' '.join(key)} was changed since: undoing would lose that",
@@ -376,9 +375,9 @@ def undo(tx: Tx, now: int) -> Undone:
         else:
             undo_sql.set_columns(tx, table, key, before)
     reindexed(tx, rows)
-    undo_sql.done(tx, last.id)
+    undo_sql.mark_undone(tx, last.id)
     # All episodes are new again, but it is not due at once: nobody undoes to see it redone.
     progress = body["progress"] if "progress" in body else steps_unseen.up_to(body["watermark"])
-    jobs_sql.rewind(tx, JOB, UNDONE, progress, now)
+    jobs_sql.rewind_job(tx, JOB, UNDONE, progress, now)
     _log(tx, f"ev-{last.id}-undone", "undone", len(rows), now)
     return Undone(last.id, len(rows) - removed, removed)

@@ -19,6 +19,7 @@ from ..links import sql as links_sql
 from ..memory import lifecycle
 from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
+from ..memory import steps_revisions as memory_steps_revisions
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..types import trust
@@ -51,7 +52,7 @@ class Changes:
 
     def update(self, table: str, key: tuple[str, ...], values: Mapping[str, Json]) -> None:
         """Set columns of a row that is there."""
-        before = undo_sql.columns_of(self.tx, table, key, list(values))
+        before = undo_sql.read_columns(self.tx, table, key, list(values))
         assert before is not None
         if before != values:
             undo_sql.set_columns(self.tx, table, key, values)
@@ -67,8 +68,8 @@ class Changes:
     def link(self, source: str, relation: str, target: str, reason: str, now: int) -> None:
         """Make a link, or open it again."""
         key = (source, relation, target)
-        before = undo_sql.columns_of(self.tx, "links", key, _WHOLE_LINK)
-        links_sql.put(self.tx, Link(source, relation, target), redaction.safe(reason), now)
+        before = undo_sql.read_columns(self.tx, "links", key, _WHOLE_LINK)
+        links_sql.put(self.tx, Link(source, relation, target), redaction.redact(reason), now)
         self._made("links", key, before, _WHOLE_LINK)
 
     def _made(
@@ -78,7 +79,7 @@ class Changes:
         before: Mapping[str, Json] | None,
         names: Sequence[str],
     ) -> None:
-        after = undo_sql.columns_of(self.tx, table, key, names)
+        after = undo_sql.read_columns(self.tx, table, key, names)
         assert after is not None
         if after != before:
             self.rows.append(Change(table, key, before, after))
@@ -90,7 +91,9 @@ def digest(values: Mapping[str, Json]) -> str:
     return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def apply_step(changes: Changes, step: Step, draft: memory_steps.Prepared | None, now: int) -> str:
+def apply_step(
+    changes: Changes, step: Step, draft: memory_steps.PreparedMemory | None, now: int
+) -> str:
     """Do one step; gives the reason when it was left out."""
     match step:
         case Learn():
@@ -103,15 +106,15 @@ def apply_step(changes: Changes, step: Step, draft: memory_steps.Prepared | None
         case Merge():
             return _merge(changes, step, now)
         case Archive():
-            detail = lifecycle.faded(_get(changes, step.memory).detail, now)
-            values = {"status": "archived", "detail": redaction.scrub_json(detail).text}
+            detail = lifecycle.mark_faded(_get(changes, step.memory).detail, now)
+            values = {"status": "archived", "detail": redaction.redact_json(detail).text}
             changes.update("memories", (step.memory,), values)
         case Connect():
             changes.link(step.source, step.relation, step.target, step.reason, now)
     return ""
 
 
-def _learn(changes: Changes, step: Learn, draft: memory_steps.Prepared, now: int) -> str:
+def _learn(changes: Changes, step: Learn, draft: memory_steps.PreparedMemory, now: int) -> str:
     if not changes.learn(draft.row):
         return f"a {step.kind} with exactly this text is there, and not in use"
     for source in step.sources:
@@ -130,8 +133,8 @@ def _reinforce(changes: Changes, step: Reinforce, now: int) -> str:
             "last_reinforced": now,
         }
         if memory.status == "archived":
-            values["status"] = trust.status_of(memory.kind, memory.label)
-            values["detail"] = redaction.scrub_json(lifecycle.awake(memory.detail)).text
+            values["status"] = trust.default_status(memory.kind, memory.label)
+            values["detail"] = redaction.redact_json(lifecycle.unmark_faded(memory.detail)).text
     changes.update("memories", (memory.id,), values)
     for source in step.sources:
         changes.link(source, "example_of", memory.id, step.reason, now)
@@ -140,7 +143,7 @@ def _reinforce(changes: Changes, step: Reinforce, now: int) -> str:
 
 def _promote(changes: Changes, step: Promote, now: int) -> str:
     memory = _get(changes, step.memory)
-    if memory_steps.same(changes.tx, memory._replace(layer=step.layer, owner="")):
+    if memory_steps_revisions.find_same(changes.tx, memory._replace(layer=step.layer, owner="")):
         return f"the {step.layer} has exactly this text, and it is not in use"
     values = {"layer": step.layer, "owner": "", "sources": _packed(step.sources)}
     changes.update("memories", (memory.id,), {**values, "last_reinforced": now})
@@ -175,7 +178,7 @@ def _get(changes: Changes, id: str) -> Memory:
 
 
 def _packed(values: Sequence[str]) -> str:
-    return redaction.scrub_json(list(dict.fromkeys(values))).text
+    return redaction.redact_json(list(dict.fromkeys(values))).text
 
 
 def reindexed(tx: Tx, rows: Sequence[Sequence[Json]]) -> None:
@@ -183,11 +186,17 @@ def reindexed(tx: Tx, rows: Sequence[Sequence[Json]]) -> None:
     for table, key in dict.fromkeys((row[0], row[1][0]) for row in rows if row[0] != "links"):
         if table == "memories":
             memory = memory_sql.get(tx, key)
-            index_sql.remove(tx, "memory", key)
+            index_sql.remove_entry(tx, "memory", key)
             if memory:
-                index_steps.add(tx, memory_steps.entry_of(memory), memory_steps.searchable(memory))
+                index_steps.index_text(
+                    tx,
+                    memory_steps_revisions.make_entry(memory),
+                    memory_steps_revisions.make_searchable_text(memory),
+                )
         else:
             row = episodes_sql.get(tx, key)
-            index_sql.remove(tx, "episode", key)
+            index_sql.remove_entry(tx, "episode", key)
             if row:
-                index_steps.add(tx, episodes_steps.entry_of(row), episodes_steps.searchable(row))
+                index_steps.index_text(
+                    tx, episodes_steps.entry_of(row), episodes_steps.searchable(row)
+                )

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..archive.steps_sessions import IDLE_AFTER
 from ..episodes import steps as episodes_steps
 from ..errors import RecollectError
-from ..recall.steps_show import IDLE
 from ..storage.database import Database
 from . import steps
 
@@ -28,7 +28,7 @@ def settle(space: Database, owner: str, means: steps.Means, task_done: bool = Fa
     """Read episodes of what is over, and consolidate weekly; after a task, of all and at once."""
     if not space.present():
         return Settled()
-    quiet_since = 0 if task_done else means.clock() - IDLE
+    quiet_since = 0 if task_done else means.clock() - IDLE_AFTER
     built = episodes_steps.build(space, "", means.clock, quiet_since)
     # What a person took back is not forced on them again before it is due.
     weekly = not task_done or space.read(steps.was_undone)

@@ -16,14 +16,16 @@ from ..episodes import sql as episodes_sql
 from ..episodes import steps as episodes_steps
 from ..episodes.records import Episode
 from ..index import sql as index_sql
-from ..index import steps_vectors as index_steps_vectors
+from ..index import steps as index_steps
 from ..jobs import sql as jobs_sql
 from ..links import sql as links_sql
 from ..memory import lifecycle
 from ..memory import sql as memory_sql
-from ..memory import steps_versions as memory_steps_versions
+from ..memory import sql_upkeep as memory_sql_upkeep
+from ..memory import steps_neighbours as memory_steps_neighbours
 from ..storage.database import Tx
 from ..text import terms
+from ..types import records
 from ..types.records import FOREVER, KINDS, Json, Memory
 from .plan_steps import ref
 
@@ -69,16 +71,18 @@ class Loaded(NamedTuple):
         return bool(self.progress["more"])
 
 
-def load(tx: Tx, now: int, embedder: index_steps_vectors.Embedder | None = None) -> Loaded:
+def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> Loaded:
     """Read what is new, what it belongs to, and what has aged."""
-    progress = reached(jobs_sql.get(tx, JOB))
+    progress = reached(jobs_sql.get_job(tx, JOB))
     rows = episodes_sql.written_after(tx, _place(progress["episodes"]), MOST)
     new = [episodes_steps.episode_of(row) for row in rows]
     told = {episode.id: episode for episode in new}
     for row in episodes_sql.get_many(tx, _episodes_like(tx, rows, new, embedder)).values():
         told.setdefault(row.id, episodes_steps.episode_of(row))
-    changed = memory_sql.reinforced_after(tx, _place(progress["memories"]), MOST)
-    faded = lifecycle.weak_ones(memory_sql.ageing(tx, *lifecycle.may_be_over(now)), now)
+    changed = memory_sql_upkeep.find_reinforced_after(tx, _place(progress["memories"]), MOST)
+    faded = lifecycle.find_weak(
+        memory_sql_upkeep.list_ageing(tx, *lifecycle.find_decay_limits(now)), now
+    )
     known = _memories(tx, [id for _, id in changed], [one.id for one in faded[:MOST]])
     known |= _lessons(tx, new, list(told))
     aged, more_aged = _aged(tx, now)
@@ -87,7 +91,7 @@ def load(tx: Tx, now: int, embedder: index_steps_vectors.Embedder | None = None)
         list(told.values()),
         frozenset(episode.id for episode in new),
         list(known.values()),
-        [link[:3] for link in links_sql.touching(tx, list(known), "contradicts")],
+        [link[:3] for link in links_sql.find_touching(tx, list(known), "contradicts")],
         {
             "episodes": _up_to(_place(progress["episodes"]), written, now),
             "memories": _up_to(_place(progress["memories"]), changed, now),
@@ -115,7 +119,8 @@ def since(tx: Tx, moment: int) -> bool:
     """Check whether something was written after a time that consolidation would look at."""
     place = (moment, _LAST)
     return bool(
-        episodes_sql.written_after(tx, place, 1) or memory_sql.reinforced_after(tx, place, 1)
+        episodes_sql.written_after(tx, place, 1)
+        or memory_sql_upkeep.find_reinforced_after(tx, place, 1)
     )
 
 
@@ -137,9 +142,11 @@ def _like(tx: Tx, texts: Iterable[str], filters: Mapping[str, Sequence[str]]) ->
     """Return the ids of what shares the telling words of one of these texts."""
     found: dict[str, None] = {}
     for text in dict.fromkeys(texts):
-        stems = terms.query_stems(text)[: memory_steps_versions.MOST_WORDS]
-        asked = memory_steps_versions.rarest(tx, stems, least=1, share=COMMON)
-        found |= dict.fromkeys(one.ref for one in index_sql.candidates(tx, asked, NEAR, filters))
+        stems = terms.query_stems(text)[: memory_steps_neighbours.MOST_WORDS]
+        asked = memory_steps_neighbours.pick_rarest(tx, stems, least=1, share=COMMON)
+        found |= dict.fromkeys(
+            one.ref for one in index_sql.find_candidates(tx, asked, NEAR, filters)
+        )
     return found
 
 
@@ -151,7 +158,7 @@ def _episodes_like(
     tx: Tx,
     rows: Sequence[episodes_sql.EpisodeRow],
     new: Sequence[Episode],
-    embedder: index_steps_vectors.Embedder | None,
+    embedder: records.Embedder | None,
 ) -> list[str]:
     """Return the ids of episodes in use with such a goal, such an error or such a meaning."""
     ours = {episode.id for episode in new}
@@ -161,11 +168,11 @@ def _episodes_like(
     filters = {"source": ("episode",), "status": ("active",)}
     found = _like(tx, [*(episode.goal for episode in new), *_errors(new)], filters)
     if embedder and 0 < len(rows) <= FEW:
-        for vector in index_steps_vectors.comparable(
+        for vector in index_steps.embed_comparable(
             tx, embedder, list(map(episodes_steps.searchable, rows))
         ):
-            close = index_sql.these(
-                tx, list(index_steps_vectors.nearest(tx, vector, 8 * NEAR)), filters
+            close = index_sql.filter_entries(
+                tx, list(index_steps.find_nearest(tx, vector, 8 * NEAR)), filters
             )
             found |= dict.fromkeys([one.ref for one in close.values()][:NEAR])
     return [id for id in found if id not in ours]
@@ -175,7 +182,7 @@ def _memories(tx: Tx, changed: Sequence[str], faded: Sequence[str]) -> dict[str,
     """Return memories that are new, those that say something like them, and those that faded."""
     over = set(faded)
     found = memory_sql.get_many(tx, [id for id in changed if id not in over])
-    used = memory_sql.some(tx, tuple(KINDS), _IN_USE, 2 * len(found) + 1)
+    used = memory_sql_upkeep.find_ids(tx, tuple(KINDS), _IN_USE, 2 * len(found) + 1)
     if len(used) <= 2 * len(found):
         return memory_sql.get_many(tx, list(dict.fromkeys((*used, *faded))))
     said = [f"{one.subject} {one.text}" for one in found.values()]
@@ -188,11 +195,11 @@ def _lessons(tx: Tx, new: Sequence[Episode], told: list[str]) -> dict[str, Memor
     """Return the patterns and pitfalls that were made of these episodes, or that are like them."""
     if not new:
         return {}
-    every = memory_sql.some(tx, _LESSONS, _KNOWN, 2 * len(new) + 1)
+    every = memory_sql_upkeep.find_ids(tx, _LESSONS, _KNOWN, 2 * len(new) + 1)
     if len(every) <= 2 * len(new):
         return memory_sql.get_many(tx, every)
     found: dict[str, None] = {}
-    for link in links_sql.touching(tx, told):
+    for link in links_sql.find_touching(tx, told):
         found |= dict.fromkeys((link.source, link.target))
     filters = {"source": ("memory",), "status": _KNOWN}
     goals = (episode.goal for episode in new)
@@ -221,7 +228,7 @@ def _referred(tx: Tx, ids: Mapping[str, int]) -> set[str]:
     """Return those of the episodes that a memory in use was made from or is supported by."""
     found: set[str] = set()
     last = ""
-    while ids and (page := memory_sql.references(tx, last, _PAGE)):
+    while ids and (page := memory_sql_upkeep.list_references(tx, last, _PAGE)):
         for _, sources, evidence in page:
             named = (ref(str(one)) for one in (*json.loads(sources), *json.loads(evidence)))
             found.update(id for id in named if id in ids)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..episodes.records import Episode, ErrorSeen
 from ..procedures.skills import KnownError, Procedure
 from ..text.addresses import slugify
-from ..text.terms import query_terms, stems, terms
+from ..text.terms import query_terms, split_terms, stem_all
 from ..types.records import Json
 
 MOST_FILES, MOST_CHECKS, MOST_ERRORS = 5, 2, 3
@@ -51,7 +51,7 @@ def _file() -> re.Pattern[str]:
 
 def signature(kind: str, message: str, resolution: str = "") -> str:
     """By what the same error is recognised when it comes up again."""
-    told = stems(query_terms(_passing().sub(" ", message))) or stems(terms(message))
+    told = stem_all(query_terms(_passing().sub(" ", message))) or stem_all(split_terms(message))
     places: Iterable[str] = ()
     if kind in _VAGUE:
         places = sorted(set(_file().findall(resolution)))[:MOST_FILES]
@@ -141,9 +141,9 @@ def _errors(episode: Episode) -> list[str]:
 
 def _common_words(centre: Episode, members: Sequence[Episode]) -> list[str]:
     """The words of the centre's goal that most goals have, in its order."""
-    goals = [set(stems(query_terms(episode.goal))) for episode in members]
+    goals = [set(stem_all(query_terms(episode.goal))) for episode in members]
     words = query_terms(centre.goal)
-    roots = stems(words)
+    roots = stem_all(words)
     return [
         word
         for word, root in zip(words, roots, strict=True)

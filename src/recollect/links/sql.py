@@ -29,7 +29,7 @@ def end(tx: Tx, source: str, relation: str, target: str, now: int) -> bool:
     return row is not None
 
 
-def touching(tx: Tx, refs: list[str], relation: str = "") -> list[Link]:
+def find_touching(tx: Tx, refs: list[str], relation: str = "") -> list[Link]:
     """Open links that begin or end at one of the records."""
     chosen = "AND relation = :relation " if relation else ""
     found: dict[Row, None] = {}  # one may begin in one batch and end in another
@@ -43,7 +43,7 @@ def touching(tx: Tx, refs: list[str], relation: str = "") -> list[Link]:
     return [_link(row) for row in found]
 
 
-def every(tx: Tx, relation: str) -> list[Link]:
+def list_open(tx: Tx, relation: str) -> list[Link]:
     """All open links of a relation."""
     rows = tx.run(
         f"SELECT {_COLUMNS} FROM links WHERE space = :space AND valid_to = {FOREVER} "

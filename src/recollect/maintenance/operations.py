@@ -6,16 +6,17 @@ import os
 from collections.abc import Sequence
 
 from ..agents import operations as agents_operations
-from ..agents.settings import plan_io
 from ..context import Context, new_id
 from ..errors import StoreError
-from ..index import steps_vectors as index_steps_vectors
+from ..index import steps as index_steps
 from ..lessons import steps as lessons_steps
+from ..memory import operations as memory_operations
 from ..project import find_project, mark_project, stores_below
 from ..recall import operations as recall_operations
 from ..recall import steps_reindex as recall_steps_reindex
 from ..text import display
-from . import steps, steps_adopt
+from ..types import agents, records
+from . import steps
 
 
 def initialise(
@@ -27,7 +28,7 @@ def initialise(
     remove: bool = False,
     print: bool = False,
     import_: bool = False,
-) -> plan_io.Initialised:
+) -> agents.Initialised:
     """Give this project a memory of its own, and connect the agents on this machine to it.
 
     agent: only this agent: claude-code, codex, gemini, opencode or cursor (repeat for several);
@@ -47,19 +48,21 @@ def initialise(
     from ..agents import connections
 
     write = yes and not (check or print)
-    stamp = display.moment(context.clock())
-    changes = connections.connect(context.project, context.environment, agent, scope, remove, "")
+    stamp = display.format_time(context.clock())
+    changes = connections.connect_agents(
+        context.project, context.environment, agent, scope, remove, ""
+    )
     # A store that is refused ends it here: no agent's settings are written.
     created = not (check or print or remove) and _make_project(context)
     if write:
-        changes = connections.connect(
+        changes = connections.connect_agents(
             context.project, context.environment, agent, scope, remove, stamp
         )
     imported, past = None, 0
     if not (check or print or remove):
         imported = agents_operations.import_transcripts(context) if import_ else None
         past = 0 if import_ else agents_operations.unread(context)
-    return plan_io.Initialised(
+    return agents.Initialised(
         context.project.root,
         context.project.database,
         created,
@@ -71,8 +74,8 @@ def initialise(
         imported,
         remove,
         os.path.exists(context.project.database),
-        connections.backups(context.environment),
-        warning=connections.warning() if changes and not remove else "",
+        connections.find_backup_folder(context.environment),
+        warning=connections.describe_unstable_install() if changes and not remove else "",
     )
 
 
@@ -89,14 +92,14 @@ def stats(context: Context) -> steps.Stats:
 
     Example: recollect stats --json
     """
-    recall_operations.write_recalls(context)
+    memory_operations.write_recalls(context)
     now = context.clock()
-    found = steps.stats(context.project_space, context.user_space, now)
+    found = steps.collect_stats(context.project_space, context.user_space, now)
     told = context.project_space.read(lambda tx: lessons_steps.state(tx, now))
     return found._replace(consolidation=told)
 
 
-def rebuild(context: Context, missing: bool = False) -> index_steps_vectors.Rebuilt:
+def rebuild(context: Context, missing: bool = False) -> steps.RebuildResult:
     """Make the search index again from what is stored: words, then meaning.
 
     Nothing else changes, and everything is found meanwhile.
@@ -111,13 +114,13 @@ def rebuild(context: Context, missing: bool = False) -> index_steps_vectors.Rebu
     indexed = (
         0
         if missing
-        else recall_operations.index_spaces(
-            context, context.present_spaces(), recall_steps_reindex.rebuild
+        else recall_operations.reindex_spaces(
+            context, context.present_spaces(), recall_steps_reindex.rebuild_index
         )
     )
     made = recall_operations.make_vectors(context)
     embedder = context.embedder()
-    return index_steps_vectors.Rebuilt(indexed, made, embedder.id if embedder else "")
+    return steps.RebuildResult(indexed, made, embedder.id if embedder else "")
 
 
 def backup(context: Context, path: str) -> steps.BackedUp:
@@ -131,7 +134,7 @@ def backup(context: Context, path: str) -> steps.BackedUp:
     return steps.BackedUp(target, context.project_space.backup(target))
 
 
-def adopt(context: Context, trust: bool = False) -> steps_adopt.Adopted:
+def adopt(context: Context, trust: bool = False) -> steps.Adopted:
     """Make the project's store yours when it was made elsewhere: by a backup, or by a stranger.
 
     trust: it is your own: all of it stays in force; without it, its memories are kept in
@@ -140,7 +143,7 @@ def adopt(context: Context, trust: bool = False) -> steps_adopt.Adopted:
     Example: recollect adopt
     Example: recollect adopt --trust
     """
-    return steps_adopt.adopt(context.project_space, context.project.database, trust, context.origin)
+    return steps.adopt_store(context.project_space, context.project.database, trust, context.origin)
 
 
 def doctor(context: Context) -> steps.Diagnosis:
@@ -151,18 +154,18 @@ def doctor(context: Context) -> steps.Diagnosis:
     spaces = {"project": context.project_space, "user": context.user_space}
     from ..agents import connections
 
-    found = steps.examine(spaces, context.settings.mode, new_id("check"), context.clock())
-    checks = (*found.checks, *connections.checks(context.project, context.environment))
+    found = steps.examine_spaces(spaces, context.settings.mode, new_id("check"), context.clock())
+    checks = (*found.checks, *connections.check_agents(context.project, context.environment))
     checks += _search_checks(context)
     checks += _consolidation_checks(context)
     checks += tuple(
-        steps.Check("stores below", False, f"not used, as it belongs to this project: {path}")
+        records.Check("stores below", False, f"not used, as it belongs to this project: {path}")
         for path in stores_below(context.project)
     )
     return steps.Diagnosis(all(check.ok for check in checks), checks)
 
 
-def _consolidation_checks(context: Context) -> tuple[steps.Check, ...]:
+def _consolidation_checks(context: Context) -> tuple[records.Check, ...]:
     """Whether what happened becomes what is known."""
     space, now = context.project_space, context.clock()
     try:
@@ -172,10 +175,10 @@ def _consolidation_checks(context: Context) -> tuple[steps.Check, ...]:
     return (examined,)
 
 
-def _search_checks(context: Context) -> tuple[steps.Check, ...]:
+def _search_checks(context: Context) -> tuple[records.Check, ...]:
     """Whether things are found by meaning, and what is in the way."""
     try:
-        held = [space.read(index_steps_vectors.coverage) for space in context.present_spaces()]
+        held = [space.read(index_steps.measure_coverage) for space in context.present_spaces()]
     except StoreError as error:
-        return (steps.Check("meaning", False, str(error)),)
-    return (index_steps_vectors.examined(context.embedder(), held),)
+        return (records.Check("meaning", False, str(error)),)
+    return (steps.check_embedder(context.embedder(), held),)

@@ -8,7 +8,7 @@ _LABELLED = ("memories", "documents", "episodes", "procedures", "links")
 _IN_FORCE = ("memories", "documents", "episodes", "procedures")
 
 
-def words(tx: Tx) -> list[Row]:
+def memory_vocabulary(tx: Tx) -> list[Row]:
     """Every combination of kind, layer, status, priority, origin and label that memories have."""
     return tx.run(
         "SELECT DISTINCT kind, layer, status, priority, origin, label FROM memories "
@@ -16,7 +16,7 @@ def words(tx: Tx) -> list[Row]:
     )
 
 
-def every_id(tx: Tx) -> list[str]:
+def memory_ids(tx: Tx) -> list[str]:
     """The ids of all versions of all memories."""
     return [row[0] for row in tx.run("SELECT id FROM memories WHERE space = :space")]
 

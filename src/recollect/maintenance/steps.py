@@ -7,17 +7,23 @@ from typing import NamedTuple
 
 from ..archive import sql as archive_sql
 from ..documents import sql as documents_sql
-from ..errors import RecollectError, StoreCorrupt
-from ..index import steps_vectors as index_steps_vectors
+from ..errors import RecollectError, Refused, StoreCorrupt, Unavailable
+from ..fast_typing import NamedTuple
+from ..index import steps as index_steps
 from ..memory import sql as memory_sql
+from ..memory import sql_upkeep as memory_sql_upkeep
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Database, Row, Tx
 from ..text import tokens as text_tokens
-from ..types.records import SafeText
+from ..types import records
+from ..types.records import KINDS, LAYERS, ORIGINS, PRIORITIES, STATUSES, SafeText
+from . import sql
 
 _TRIAL = "doctor"
+
 DAY = 86_400_000_000
+
 AGES = (("7 days", 7), ("30 days", 30), ("90 days", 90))
 
 
@@ -28,22 +34,14 @@ class BackedUp(NamedTuple):
     bytes: int
 
 
-class Check(NamedTuple):
-    """One thing that `doctor` looked at."""
-
-    name: str
-    ok: bool
-    detail: str
-
-
 class Diagnosis(NamedTuple):
     """What works and what is degraded."""
 
     ok: bool
-    checks: tuple[Check, ...]
+    checks: tuple[records.Check, ...]
 
 
-class Counted(NamedTuple):
+class SpaceCounts(NamedTuple):
     """What one space holds."""
 
     memories: Sequence[Row]
@@ -75,14 +73,16 @@ class Stats(NamedTuple):
     """How the last consolidation of the project ended; empty before the first."""
 
 
-def count(tx: Tx) -> Counted:
+def count_space(tx: Tx) -> SpaceCounts:
     """Count everything in one space."""
     held, said = archive_sql.counts(tx)
-    return Counted(memory_sql.counts(tx), documents_sql.counts(tx), held, said)
+    return SpaceCounts(
+        memory_sql_upkeep.count_by_kind(tx), documents_sql.count_by_type(tx), held, said
+    )
 
 
-def combined(
-    parts: Sequence[Counted], sizes: tuple[int, ...], price: Callable[[int], int]
+def sum_counts(
+    parts: Sequence[SpaceCounts], sizes: tuple[int, ...], price: Callable[[int], int]
 ) -> Stats:
     """The counts of all spaces together."""
     by_kind: dict[str, int] = {}
@@ -119,30 +119,32 @@ def combined(
     )
 
 
-def leave(tx: Tx, token: SafeText, now: int) -> None:
+def write_token(tx: Tx, token: SafeText, now: int) -> None:
     """The first half of a round trip: write a token."""
-    storage_sql.put(tx, _TRIAL, token, now)
+    storage_sql.set_value(tx, _TRIAL, token, now)
 
 
-def take(tx: Tx) -> str | None:
+def pop_token(tx: Tx) -> str | None:
     """The second half: read it and take it away."""
-    found = storage_sql.get(tx, _TRIAL)
-    storage_sql.remove(tx, _TRIAL)
+    found = storage_sql.get_value(tx, _TRIAL)
+    storage_sql.delete_value(tx, _TRIAL)
     return found
 
 
-def stats(project: Database, user: Database, now: int) -> Stats:
+def collect_stats(project: Database, user: Database, now: int) -> Stats:
     """What both spaces hold, how old and how used it is, and how large they are."""
-    parts = [space.read(count) for space in (project, user)]
+    parts = [space.read(count_space) for space in (project, user)]
     sizes = (project.health().size, user.health().size)
-    found = combined(parts, sizes, text_tokens.estimate)
+    found = sum_counts(parts, sizes, text_tokens.estimate_tokens)
     for space in (project, user):
-        ages = space.read(lambda tx: memory_sql.ages(tx, [now - days * DAY for _, days in AGES]))
+        ages = space.read(
+            lambda tx: memory_sql_upkeep.count_by_age(tx, [now - days * DAY for _, days in AGES])
+        )
         for (name, _), number in zip((*AGES, ("older", 0)), ages, strict=True):
             if number:
                 found.by_age[name] = found.by_age.get(name, 0) + number
-        unused, stale = space.read(memory_sql.neglected)
-        meant = space.read(index_steps_vectors.coverage)
+        unused, stale = space.read(memory_sql_upkeep.count_neglected)
+        meant = space.read(index_steps.measure_coverage)
         found = found._replace(
             never_recalled=found.never_recalled + unused,
             stale=found.stale + stale,
@@ -153,33 +155,121 @@ def stats(project: Database, user: Database, now: int) -> Stats:
     return found
 
 
-def examine(spaces: Mapping[str, Database], mode: str, token: str, now: int) -> Diagnosis:
+def examine_spaces(spaces: Mapping[str, Database], mode: str, token: str, now: int) -> Diagnosis:
     """Look at every space, and prove that a write to the first can be read back."""
     checks = [check for name, space in spaces.items() for check in _health(name, space)]
     try:
         done = _round_trip(next(iter(spaces.values())), token, now)
-        checks.append(Check("write and read", True, done))
+        checks.append(records.Check("write and read", True, done))
     except RecollectError as error:
-        checks.append(Check("write and read", False, str(error)))
-    checks.append(Check("mode", True, mode))
+        checks.append(records.Check("write and read", False, str(error)))
+    checks.append(records.Check("mode", True, mode))
     return Diagnosis(all(check.ok for check in checks), tuple(checks))
 
 
-def _health(name: str, space: Database) -> list[Check]:
+def _health(name: str, space: Database) -> list[records.Check]:
     """What a space's engine says of itself, after reading all of it."""
     try:
         report = space.health(deep=True)
     except RecollectError as error:
-        return [Check(f"{name} store", False, str(error))]
+        return [records.Check(f"{name} store", False, str(error))]
     line = f"{report.engine} {report.version}, {report.durability}, {report.place or 'in memory'}"
-    problems = [Check(f"{name} store", False, problem) for problem in report.problems]
-    return [Check(f"{name} store", True, line), *problems]
+    problems = [records.Check(f"{name} store", False, problem) for problem in report.problems]
+    return [records.Check(f"{name} store", True, line), *problems]
 
 
 def _round_trip(space: Database, token: str, now: int) -> str:
-    safe = redaction.safe(token)
-    space.write(lambda tx: leave(tx, safe, now))
+    safe = redaction.redact(token)
+    space.write(lambda tx: write_token(tx, safe, now))
     space.close()
-    if space.write(take) != token:
+    if space.write(pop_token) != token:
         raise StoreCorrupt("what was written could not be read back", where="doctor")
     return "written, read back, removed"
+
+
+_PAGE = 500
+
+_WORDS = (frozenset(KINDS), LAYERS, STATUSES, PRIORITIES, ORIGINS, ORIGINS)
+
+
+class Adopted(NamedTuple):
+    """A store that is the user's own now; what is not trusted is kept out of use."""
+
+    path: str
+    memories: int
+    sessions: int
+    trusted: bool
+
+
+def adopt_store(space: Database, path: str, trust: bool, origin: str) -> Adopted:
+    """Take a store over. Only a person can: an agent may have been talked into it."""
+    if origin != "user":
+        raise Refused(
+            "only a person can adopt a store",
+            where=path,
+            hint="run `recollect adopt` at a terminal; where every store is yours, "
+            "set RECOLLECT_TRUST=1",
+        )
+    return space.adopt(lambda tx: _take(tx, path, trust))
+
+
+def _take(tx: Tx, path: str, trust: bool) -> Adopted:
+    _check(tx, path)
+    if not trust:
+        sql.quarantine(tx)
+    held = sum(int(row[3]) for row in memory_sql_upkeep.count_by_kind(tx))
+    return Adopted(path, held, archive_sql.counts(tx)[0], trust)
+
+
+def _check(tx: Tx, path: str) -> None:
+    """Refuse what Recollect never writes: the rest of the code relies on its own words."""
+    for row in sql.memory_vocabulary(tx):
+        for word, known in zip(row, _WORDS, strict=True):
+            if word not in known:
+                raise StoreCorrupt(
+                    f"this store holds a memory that Recollect did not write: {word!r}",
+                    where=path,
+                    hint="remove the store, and do not trust where it came from",
+                )
+    ids = sql.memory_ids(tx)
+    for start in range(0, len(ids), _PAGE):
+        try:
+            memory_sql.get_many(tx, ids[start : start + _PAGE])
+        except (ValueError, TypeError) as error:
+            raise StoreCorrupt(
+                f"this store holds a memory that cannot be read: {error}",
+                where=path,
+                hint="restore a copy made by `recollect backup`",
+            ) from error
+
+
+_REBUILD_HINT = "`recollect rebuild --missing` makes them again"
+
+
+class RebuildResult(NamedTuple):
+    """What was indexed anew by its words, how many vectors were made, and who made them."""
+
+    indexed: int
+    embedded: int
+    embedder: str
+
+
+def check_embedder(
+    embedder: records.Embedder | None, held: Sequence[index_steps.VectorCoverage]
+) -> records.Check:
+    """Whether things are found by meaning."""
+
+    if embedder is None:
+        return records.Check("meaning", True, "switched off: recall works by words only")
+    try:
+        embedder.embed(["a trial"])
+    except Unavailable as error:
+        return records.Check("meaning", False, f"recall works by words only: {error}")
+    others = {one.embedder for one in held if one.embedder not in ("", embedder.id)}
+    if others:
+        return records.Check(
+            "meaning", False, f"vectors are of {', '.join(others)}: {_REBUILD_HINT}"
+        )
+    made, missing = sum(one.embedded for one in held), sum(one.unembedded for one in held)
+    lag = f", {missing} to be made" if missing else ""
+    return records.Check("meaning", True, f"{embedder.id}: {made} vectors{lag}")

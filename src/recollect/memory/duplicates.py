@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-from ..index.clusters import Features, lookup_keys, neighbours
+from ..index.clusters import TextFeatures, choose_keys, find_neighbours
 from ..lessons.plan_steps import Connect, Merge, Promote
 from ..text import globs
-from ..text.terms import query_terms, stems
+from ..text.terms import query_terms, stem_all
 from ..types.records import Memory
-from ..types.trust import least
-from .similarity import contradicts, jaccard, relation, words_of
+from ..types.trust import least_trusted
+from .similarity import contradicts, find_relation, jaccard, split_words
 
 FEWEST_OWNERS = 2
 SAME, RELATED = 0.85, 0.4
@@ -25,22 +25,22 @@ _LAYERS_BELOW = ("session", "task")
 _Note = tuple[str, object, tuple[str, ...]]
 
 
-def statement(memory: Memory) -> tuple[str, str]:
+def make_statement(memory: Memory) -> tuple[str, str]:
     """A memory as `memory.similarity` compares it."""
     return memory.subject, memory.text
 
 
-def said(memory: Memory) -> tuple[str, ...]:
+def list_content_stems(memory: Memory) -> tuple[str, ...]:
     """A statement by its telling words in their order: the wording between them apart."""
-    return tuple(stems(query_terms(f"{memory.subject} {memory.text}")))
+    return tuple(stem_all(query_terms(f"{memory.subject} {memory.text}")))
 
 
-def worth(memory: Memory) -> tuple[float, int, int, str]:
+def rank_key(memory: Memory) -> tuple[float, int, int, str]:
     """The order in which memories that say the same are kept: the most confident first."""
     return -memory.confidence, -memory.reinforcement, -memory.last_confirmed, memory.id
 
 
-def united(memories: Iterable[Memory], field: str) -> tuple[str, ...]:
+def unite_field(memories: Iterable[Memory], field: str) -> tuple[str, ...]:
     """What these memories have in a field, each once, in their order."""
     return tuple(dict.fromkeys(one for memory in memories for one in getattr(memory, field)))
 
@@ -48,7 +48,7 @@ def united(memories: Iterable[Memory], field: str) -> tuple[str, ...]:
 # ---------------------------------------------------------------- recurring notes
 
 
-def promotions(memories: Sequence[Memory], taken: Container[str]) -> Iterator[Promote]:
+def find_promotions(memories: Sequence[Memory], taken: Container[str]) -> Iterator[Promote]:
     """Notes that two or more sessions or tasks have made, and the project does not have yet."""
     groups: dict[tuple[str, _Note], list[Memory]] = {}
     above = set()
@@ -56,19 +56,19 @@ def promotions(memories: Sequence[Memory], taken: Container[str]) -> Iterator[Pr
         if memory.kind not in _RECURRING:
             continue
         if memory.layer not in _LAYERS_BELOW:
-            above.add((memory.kind, globs.key(memory.scope), said(memory)))
+            above.add((memory.kind, globs.scope_key(memory.scope), list_content_stems(memory)))
         elif memory.id not in taken:
-            note: _Note = (memory.kind, globs.key(memory.scope), said(memory))
+            note: _Note = (memory.kind, globs.scope_key(memory.scope), list_content_stems(memory))
             groups.setdefault((memory.label, note), []).append(memory)
     for (label, note), group in groups.items():
         owners = {(memory.layer, memory.owner) for memory in group}
         if len(owners) >= FEWEST_OWNERS and note[-1] and note not in above:
-            group.sort(key=worth)
+            group.sort(key=rank_key)
             yield Promote(
                 group[0].id,
                 "project",
                 tuple(memory.id for memory in group[1:]),
-                united(group, "sources"),
+                unite_field(group, "sources"),
                 label,
                 f"noted in {len(owners)} sessions or tasks",
             )
@@ -77,7 +77,7 @@ def promotions(memories: Sequence[Memory], taken: Container[str]) -> Iterator[Pr
 # ---------------------------------------------------------------- duplicates
 
 
-def merges(memories: Sequence[Memory], taken: Container[str]) -> Iterator[Merge]:
+def find_merges(memories: Sequence[Memory], taken: Container[str]) -> Iterator[Merge]:
     """Groups of memories that say the same, each with the one that is kept."""
     free = [one for one in memories if one.id not in taken and one.kind != "policy"]
     same: dict[str, list[Memory]] = {memory.id: [] for memory in free}
@@ -86,48 +86,48 @@ def merges(memories: Sequence[Memory], taken: Container[str]) -> Iterator[Merge]
             same[one.id].append(other)
             same[other.id].append(one)
     gone: set[str] = set()
-    for keep in sorted(free, key=worth):
-        others = [one for one in sorted(same[keep.id], key=worth) if one.id not in gone]
+    for keep in sorted(free, key=rank_key):
+        others = [one for one in sorted(same[keep.id], key=rank_key) if one.id not in gone]
         if keep.id in gone or not others:
             continue
         gone.update((keep.id, *(one.id for one in others)))
-        yield merge(keep, others)
+        yield plan_merge(keep, others)
 
 
-def merge(keep: Memory, others: Sequence[Memory]) -> Merge:
+def plan_merge(keep: Memory, others: Sequence[Memory]) -> Merge:
     """One memory with the sources and counts of all; the others give way to it."""
     group = (keep, *others)
     return Merge(
         keep.id,
         tuple(one.id for one in others),
         max(one.confidence for one in group),
-        united(group, "sources"),
-        united(group, "evidence"),
-        united(group, "examples"),
+        unite_field(group, "sources"),
+        unite_field(group, "evidence"),
+        unite_field(group, "examples"),
         sum(one.reinforcement for one in group),
         sum(one.successes for one in group),
         sum(one.failures for one in group),
-        least(one.label for one in group),
+        least_trusted(one.label for one in group),
         f"{len(group)} memories say the same",
     )
 
 
 def _place(memory: Memory) -> tuple[object, ...]:
-    return memory.kind, memory.layer, memory.owner, globs.key(memory.scope), memory.label
+    return memory.kind, memory.layer, memory.owner, globs.scope_key(memory.scope), memory.label
 
 
 def restates(one: Memory, other: Memory) -> bool:
     """Whether one says all that the other says, and nothing else but more words for it."""
-    first, second = said(one), said(other)
+    first, second = list_content_stems(one), list_content_stems(other)
     if first == second:
-        return relation(statement(one), statement(other)) in ("", "near")
+        return find_relation(make_statement(one), make_statement(other)) in ("", "near")
     shorter, longer = sorted((first, second), key=len)
     if not _runs_through(shorter, longer):
         return False
     more = set(longer) - set(shorter)
     if any(map(str.isdigit, "".join(more))):
         return False
-    return relation(statement(one), statement(other)) == "near"
+    return find_relation(make_statement(one), make_statement(other)) == "near"
 
 
 def _runs_through(shorter: Sequence[str], longer: Sequence[str]) -> bool:
@@ -139,29 +139,29 @@ def _runs_through(shorter: Sequence[str], longer: Sequence[str]) -> bool:
 # ---------------------------------------------------------------- contradictions
 
 
-def contradictions(
+def find_contradictions(
     memories: Sequence[Memory],
     taken: Container[str],
     linked: Callable[[str, str], bool],
 ) -> Iterator[Connect]:
     """Pairs that say the opposite of each other of the same files, and are not linked yet."""
     for one, other in _pairs([memory for memory in memories if memory.id not in taken], RELATED):
-        if linked(one.id, other.id) or not contradicts(statement(one), statement(other)):
+        if linked(one.id, other.id) or not contradicts(make_statement(one), make_statement(other)):
             continue
-        if not globs.apart(one.scope, other.scope):
-            label = least((one.label, other.label))
+        if not globs.are_disjoint(one.scope, other.scope):
+            label = least_trusted((one.label, other.label))
             yield Connect(one.id, "contradicts", other.id, label, "they say the opposite")
 
 
 def _pairs(memories: Sequence[Memory], least_shared: float) -> Iterator[tuple[Memory, Memory]]:
     """Memories that share so many of their words."""
-    words = [words_of(*statement(memory)) for memory in memories]
-    keys = lookup_keys([Features(frozenset(stems(one))) for one in words])
+    words = [split_words(*make_statement(memory)) for memory in memories]
+    keys = choose_keys([TextFeatures(frozenset(stem_all(one))) for one in words])
 
     def shared(one: int, other: int) -> float:
         return jaccard(words[one], words[other])
 
-    edges = neighbours(range(len(memories)), keys, shared, least_shared)
+    edges = find_neighbours(range(len(memories)), keys, shared, least_shared)
     for place, others in edges.items():
         for other in sorted(others):
             if place < other:

@@ -18,8 +18,8 @@ from functools import cache
 
 from ..fast_typing import NamedTuple
 from ..text import globs
-from ..text.terms import plain_words
-from .similarity import Statement, relation
+from ..text.terms import split_lower_words
+from .similarity import Statement, find_relation
 
 DURABLE = ("project", "user")
 """The layers that are kept clean."""
@@ -53,7 +53,7 @@ STATE = Refusal(
 )
 
 
-def refusal(text: str, kind: str, layer: str) -> Refusal | None:
+def find_refusal(text: str, kind: str, layer: str) -> Refusal | None:
     """Why a text may not be kept in this layer, or None when it may."""
     if layer not in DURABLE or kind in _NEVER_REFUSED:
         return None
@@ -85,7 +85,9 @@ def _of_sentence(sentence: str) -> Refusal | None:
 
 def _has_cue(sentence: str) -> bool:
     """A cheap look: a rule can only hold where one of its words stands, or a commit's hash."""
-    return not _cues().isdisjoint(plain_words(sentence)) or bool(_pattern("hash").match(sentence))
+    return not _cues().isdisjoint(split_lower_words(sentence)) or bool(
+        _pattern("hash").match(sentence)
+    )
 
 
 @cache
@@ -223,7 +225,7 @@ class Note(NamedTuple):
     scope: Sequence[str] = ()
 
 
-class Kept(NamedTuple):
+class KnownNote(NamedTuple):
     """What is kept already: its id, what it says, and where it applies."""
 
     id: str
@@ -240,9 +242,9 @@ class Verdict(NamedTuple):
     like: tuple[str, ...] = ()
 
 
-def review(note: Note, known: Sequence[Kept]) -> Verdict:
+def review_note(note: Note, known: Sequence[KnownNote]) -> Verdict:
     """The promotion checklist over a note; `known` is what is kept."""
-    refused = refusal(note.text, note.kind, "project")
+    refused = find_refusal(note.text, note.kind, "project")
     if refused:
         return Verdict("drop", "classify", f"{refused.rule}; {refused.where}")
     passing = _pattern("passing").search(note.text)
@@ -251,16 +253,16 @@ def review(note: Note, known: Sequence[Kept]) -> Verdict:
     return _duplicate(note, known) or _incomplete(note) or _promoted(note)
 
 
-def _duplicate(note: Note, known: Sequence[Kept]) -> Verdict | None:
+def _duplicate(note: Note, known: Sequence[KnownNote]) -> Verdict | None:
     found: dict[str, list[str]] = {}
     mine = (note.subject, note.text)
     for id, statement, scope in known:
-        name = relation(statement, mine)
+        name = find_relation(statement, mine)
         if statement[1].strip() == note.text.strip():
-            if globs.same(scope, note.scope):
+            if globs.same_scopes(scope, note.scope):
                 return Verdict("drop", "duplicate", "the same text is kept already", (id,))
             name = "elsewhere"
-        elif name == "contradicts" and globs.apart(scope, note.scope):
+        elif name == "contradicts" and globs.are_disjoint(scope, note.scope):
             continue
         found.setdefault(name, []).append(id)
     for name, reason in (

@@ -14,27 +14,95 @@ from math import log2
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple, Protocol
 from ..types.records import FOREVER, KINDS, Json, Memory
-from ..types.trust import NOTE_DAYS
-from .strength import DAY, HALF_LIFE_DAYS, Reinforced, strength
+from ..types.trust import TOOL_NOTE_DAYS
+
+DAY = 86_400_000_000
+
+HALF_LIFE_DAYS = 90
+
+_TRUST = {"system": 1.02, "user": 1.02, "agent": 1.0, "tool": 0.9, "import": 0.85}
+
+_STATUS = {"active": 1.0, "proposed": 0.95, "archived": 0.8, "superseded": 0.7, "quarantined": 0.6}
+
+_SATURATION = 8.0
+
+UNTRUSTED = frozenset({"tool", "import"})
+
+"""Labels of what anybody may have written: it gives no evidence for other records."""
+
+
+class Reinforced(Protocol):
+    """Whatever fades: a memory, or a sketch of one."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def reinforcement(self) -> int: ...
+    @property
+    def recalls(self) -> int: ...
+    @property
+    def last_reinforced(self) -> int: ...
+
+
+def compute_strength(memory: Reinforced, now: int) -> float:
+    """`weight × 0.5^(days since last reinforcement / 90) × reinforcements`, never stored. A recall
+    counts as a reinforcement, but does not reset the clock."""
+    weight = KINDS[memory.kind].weight
+    if memory.kind == "policy":
+        return weight * (memory.reinforcement + memory.recalls)
+    days = max(now - memory.last_reinforced, 0) / DAY
+    return float(weight * 0.5 ** (days / HALF_LIFE_DAYS) * (memory.reinforcement + memory.recalls))
+
+
+def score_words(match: float) -> float:
+    """A word match on a scale from 0 to 1, so that several spaces can be compared."""
+    return match / (match + _SATURATION) if match > 0 else 0.0
+
+
+def nudge(label: str, status: str, strong: float = 1.0) -> float:
+    """By how much a record's trust (±15 %), status and strength (±10 %) raise or lower a match."""
+    return _TRUST[label] * _STATUS[status] * (0.9 + 0.2 * strong / (strong + 1.0))
+
+
+def cut_snippet(text: str, terms: Sequence[str], width: int = 600) -> str:
+    """The part of a long text around the first place where a term stands."""
+    if len(text) <= width:
+        return text
+    small = text.casefold()
+    places = [place for place in (small.find(term) for term in terms) if place >= 0]
+    start = max(min(places, default=0) - width // 4, 0)
+    if start:
+        blank = text.find(" ", start, start + 40)
+        start = blank + 1 if blank >= 0 else start
+    end = start + width
+    return ("…" if start else "") + text[start:end].strip() + ("…" if end < len(text) else "")
+
 
 WEAK = 0.1
+
 """Below this strength a memory is archived."""
 
 FADED = "faded"
+
 """The detail that says on which day a memory was archived by itself: such a one comes back when it
 is needed again. What a person archived does not."""
 
 MAX_AGE_DAYS = 90
+
 MIN_CONFIDENCE = 0.3
-_OVER = f"a note from a tool, older than {NOTE_DAYS} days"
+
+_OVER = f"a note from a tool, older than {TOOL_NOTE_DAYS} days"
+
 _HIDDEN = ("archived", "superseded", "quarantined")
 
 LEAST_USEFUL, MOST_USEFUL = 0.5, 1.5
+
 _CALM = 2.0
+
 """So many verdicts' worth of doubt: one verdict alone moves a memory a third of the way."""
 
 
-class Archiving(NamedTuple):
+class Hiding(NamedTuple):
     """One memory that would be archived, and why."""
 
     id: str
@@ -59,42 +127,42 @@ class Ageing(Reinforced, Protocol):
     def valid_to(self) -> int: ...
 
 
-def may_be_over(now: int) -> tuple[int, int]:
+def find_decay_limits(now: int) -> tuple[int, int]:
     """Return since when a memory must not have been reinforced to be weak, and before when one from
     a tool was first seen that is over."""
     days = HALF_LIFE_DAYS * log2(min(kind.weight for kind in KINDS.values()) / WEAK)
-    return now - int(days * DAY), now - NOTE_DAYS * DAY
+    return now - int(days * DAY), now - TOOL_NOTE_DAYS * DAY
 
 
 def is_weak(memory: Ageing, now: int) -> bool:
     """Whether a memory has decayed so far that it is archived; a policy never does."""
-    return memory.kind != "policy" and strength(memory, now) < WEAK
+    return memory.kind != "policy" and compute_strength(memory, now) < WEAK
 
 
 def is_over(memory: Ageing, now: int) -> bool:
     """Whether a note from a tool has lasted its time. Being said again does not prolong it, only
     what our own consolidation found again in new work; a person's word makes it another memory."""
     since = memory.last_reinforced if memory.origin == "system" else memory.first_seen
-    return memory.label == "tool" and now - since > NOTE_DAYS * DAY
+    return memory.label == "tool" and now - since > TOOL_NOTE_DAYS * DAY
 
 
-def weak_ones(memories: Sequence[Ageing], now: int) -> list[Archiving]:
+def find_weak(memories: Sequence[Ageing], now: int) -> list[Hiding]:
     """What the weekly consolidation would archive: notes that are over, then the weakest first."""
     used = [item for item in memories if _in_use(item)]
     over = sorted(item.id for item in used if is_over(item, now))
-    weak = [(strength(item, now), item.id) for item in used if is_weak(item, now)]
-    found = {id: Archiving(id, _OVER) for id in over}
+    weak = [(compute_strength(item, now), item.id) for item in used if is_weak(item, now)]
+    found = {id: Hiding(id, _OVER) for id in over}
     for power, id in sorted(weak):
-        found.setdefault(id, Archiving(id, f"strength {power:.2f} is below {WEAK}"))
+        found.setdefault(id, Hiding(id, f"strength {power:.2f} is below {WEAK}"))
     return list(found.values())
 
 
-def prune_plan(
+def plan_pruning(
     memories: Sequence[Memory],
     now: int,
     max_age_days: float = MAX_AGE_DAYS,
     min_confidence: float = MIN_CONFIDENCE,
-) -> list[Archiving]:
+) -> list[Hiding]:
     """What pruning would archive, oldest first: too old or too doubtful, a policy never by age."""
     if max_age_days <= 0:
         raise InvalidInput(f"{max_age_days:g} days is no age", where="max_age_days")
@@ -113,18 +181,18 @@ def prune_plan(
         if memory.confidence < min_confidence:
             reasons.append(f"confidence {memory.confidence:.2f} is below {min_confidence:g}")
         if reasons:
-            plan.append(Archiving(memory.id, "; ".join(reasons), memory.text))
+            plan.append(Hiding(memory.id, "; ".join(reasons), memory.text))
     return plan
 
 
-def faded(detail: Mapping[str, Json], now: int) -> dict[str, Json]:
+def mark_faded(detail: Mapping[str, Json], now: int) -> dict[str, Json]:
     """The details of a memory that is archived because it faded."""
-    from ..types.json_records import iso
+    from ..types.json_records import write_time
 
-    return {**detail, FADED: iso(now)[:10]}
+    return {**detail, FADED: write_time(now)[:10]}
 
 
-def awake(detail: Mapping[str, Json]) -> dict[str, Json]:
+def unmark_faded(detail: Mapping[str, Json]) -> dict[str, Json]:
     """The details of a memory that did not fade, or not any more."""
     return {name: value for name, value in detail.items() if name != FADED}
 
@@ -138,7 +206,7 @@ def _last_alive(memory: Memory) -> int:
     return max(memory.last_reinforced, memory.last_confirmed)
 
 
-def usefulness(helped: int, wrong: int, stale: int) -> float:
+def rate_usefulness(helped: int, wrong: int, stale: int) -> float:
     """What feedback makes of a memory's rank: 1 without any, never below 0.5 nor above 1.5.
 
     Staleness counts half of wrongness: it was right once, and its freshness is checked besides.

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..context import Context, new_id
-from ..errors import InvalidInput
+from ..errors import InvalidInput, NotFound
 from ..fast_typing import TypedDict, Unpack
-from ..freshness import operations as freshness_operations
-from ..recall import operations as recall_operations
-from ..recall import steps as recall_steps
-from ..recall import steps_show as recall_steps_show
+from ..freshness import steps as freshness_steps
+from ..storage.database import Tx
+from ..text import dates
 from ..types.records import KINDS, LAYERS, STATUSES, Json, Learned, Memory
-from . import steps, steps_versions
+from . import (
+    sql,
+    sql_upkeep,
+    steps,
+    steps_lifecycle,
+    steps_neighbours,
+    steps_revisions,
+    steps_verify,
+    steps_visible,
+)
 
 
 class MemoryFields(TypedDict, total=False):
@@ -88,15 +96,13 @@ def learn(
     label = context.origin
     if draft.evidence:
         label = context.project_space.read(
-            lambda tx: steps.label_of(tx, context.origin, draft.evidence)
+            lambda tx: steps.find_label(tx, context.origin, draft.evidence)
         )
     ready = steps.prepare(draft, context.origin, now, new_id("m"), label)
-    around = space.read(lambda tx: steps_versions.neighbours(tx, ready.row))
+    around = space.read(lambda tx: steps_neighbours.find_neighbours(tx, ready.row))
     cited = json.loads(ready.row.citations)
     known = (
-        []
-        if draft.layer == "user"
-        else freshness_operations.pin_claims(context, ready.row.text, cited)
+        [] if draft.layer == "user" else freshness_steps.pin_claims(context, ready.row.text, cited)
     )
     return space.write(lambda tx: steps.learn(tx, ready, now, around, known))
 
@@ -128,16 +134,12 @@ def list_memories(
     among("status", (status,) if status else (), STATUSES)
     if as_of and status:
         raise InvalidInput("which status a memory had at a time is not known", where="status")
-    at = recall_steps.moment(as_of, context.clock())
-    recall_operations.write_recalls(context)
+    at = dates.parse_time_filter(as_of, context.clock())
+    write_recalls(context)
     chosen = {"kind": kind, "layer": layer, "status": status}
     where = {name: value for name, value in chosen.items() if value}
     found = context.read_both(
-        lambda txs: [
-            memory
-            for tx in txs
-            for memory in recall_steps_show.listing(tx, where, limit + offset, at)
-        ]
+        lambda txs: [memory for tx in txs for memory in _list_open(tx, where, limit + offset, at)]
     )
     found.sort(key=lambda memory: (-memory.first_seen, memory.id))
     return tuple(found[offset : offset + limit])
@@ -150,3 +152,271 @@ def among(name: str, values: tuple[str, ...], allowed: tuple[str, ...]) -> tuple
                 f"{value!r} is not a {name}", where=name, hint=f"one of: {', '.join(allowed)}"
             )
     return values
+
+
+def confirm(context: Context, id: str) -> Memory:
+    """Stand behind a memory: a new version, trusted as yours, and active.
+
+    id: the memory's id, or the beginning of it
+
+    Example: recollect confirm m-4k9w2c
+    """
+    fresh, now = new_id("m"), context.clock()
+    rows = _tend(context, id, lambda tx: steps_verify.load_claims(tx, id), write=False)
+    known = (
+        steps_verify.pin_changed(freshness_steps.open_working_tree(context), rows) if rows else ()
+    )
+    return _tend(
+        context, id, lambda tx: steps_lifecycle.confirm(tx, id, context.origin, now, fresh, known)
+    )
+
+
+def correct(context: Context, id: str, text: str, reason: str = "") -> Memory:
+    """Put another text in a memory's place; the old one stays in its history.
+
+    id: the memory's id, or the beginning of it
+    text: what is true now
+    reason: why it changed
+
+    Example: recollect correct m-4k9w2c "Redis listens on port 6390"
+    """
+    now = context.clock()
+    old = _tend(context, id, lambda tx: steps_revisions.open_memory(tx, id), write=False)
+    draft = steps.Draft(
+        text,
+        old.kind,
+        subject=old.subject,
+        scope=old.scope,
+        reason=reason,
+        layer=old.layer,
+        owner=old.owner,
+    )
+    ready = steps.prepare(draft, context.origin, now, new_id("m"))
+    around = context.space_of(old.layer).read(
+        lambda tx: steps_neighbours.find_neighbours(tx, ready.row)
+    )
+    known = (
+        ()
+        if old.layer == "user"
+        else freshness_steps.pin_claims(context, ready.row.text, old.citations)
+    )
+    return _tend(context, id, lambda tx: steps_lifecycle.correct(tx, id, ready, now, around, known))
+
+
+def remember(context: Context, id: str) -> Memory:
+    """Reinforce a memory: its clock of decay begins anew.
+
+    id: the memory's id, or the beginning of it
+
+    Example: recollect remember m-4k9w2c
+    """
+    now = context.clock()
+    return _tend(context, id, lambda tx: steps_lifecycle.reinforce(tx, id, now))
+
+
+def hide(context: Context, id: str) -> Memory:
+    """Hide a memory: still found by recall, never injected; `restore` takes it back.
+
+    id: the memory's id, or the beginning of it
+
+    Example: recollect hide m-4k9w2c
+    """
+    now = context.clock()
+    return _tend(
+        context, id, lambda tx: steps_lifecycle.set_status(tx, id, "archived", context.origin, now)
+    )
+
+
+def restore(context: Context, id: str) -> Memory:
+    """Take a memory back out of the archive.
+
+    id: the memory's id, or the beginning of it
+
+    Example: recollect restore m-4k9w2c
+    """
+    now = context.clock()
+    return _tend(
+        context, id, lambda tx: steps_lifecycle.set_status(tx, id, "active", context.origin, now)
+    )
+
+
+def feedback(context: Context, id: str, verdict: str, session: str = "") -> steps_lifecycle.Judged:
+    """Say what came of a memory that was used; it counts in ranking.
+
+    id: the memory's id, or the beginning of it
+    verdict: helped, wrong or stale
+    session: only for its injections into this session
+
+    Example: recollect feedback m-4k9w2c helped
+    """
+    now = context.clock()
+    return _tend(context, id, lambda tx: steps_lifecycle.judge(tx, id, verdict, session, now))
+
+
+def prune(
+    context: Context, max_age_days: float = 90.0, min_confidence: float = 0.3, apply: bool = False
+) -> steps_lifecycle.Pruned:
+    """Archive memories that are old and unused, or doubtful; shows them first.
+
+    max_age_days: not reinforced, confirmed or recalled for so long
+    min_confidence: less sure than this
+    apply: really archive them; `restore` takes one back
+
+    Example: recollect prune
+    Example: recollect prune --max-age-days 180 --apply
+    """
+    now = context.clock()
+    write_recalls(context)
+    run = context.project_space.write if apply else context.project_space.read
+    return run(
+        lambda tx: steps_lifecycle.prune(
+            tx, max_age_days, min_confidence, apply, context.origin, now
+        )
+    )
+
+
+def clear_memories(context: Context, apply: bool = False) -> steps_lifecycle.Cleared:
+    """Hide all that the project has learned: memories, episodes, procedures; counts first.
+
+    apply: really hide it, at a terminal; `clear undo` takes it back
+
+    Example: recollect clear
+    Example: recollect clear --apply
+    """
+    now = context.clock()
+    write_recalls(context)
+    run = context.project_space.write if apply else context.project_space.read
+    return run(lambda tx: steps_lifecycle.clear_all(tx, apply, context.origin, new_id("u"), now))
+
+
+def undo_clear(context: Context) -> steps_lifecycle.Returned:
+    """Take back the last clearing: what it hid is in use again, each as it was.
+
+    Example: recollect clear undo
+    """
+    return context.project_space.write(lambda tx: steps_lifecycle.undo_clear(tx, context.origin))
+
+
+def memory_history(context: Context, id: str) -> tuple[Memory, ...]:
+    """Every version of a memory, oldest first, with the time it was believed.
+
+    id: the id of any version, or the beginning of it
+
+    Example: recollect history m-4k9w2c
+    """
+    return tuple(_tend(context, id, lambda tx: steps_revisions.list_history(tx, id), write=False))
+
+
+def for_file(context: Context, path: str, limit: int = 20) -> tuple[Memory, ...]:
+    """What applies to a file: memories whose scope takes it in, the most specific first.
+
+    path: a path inside the project
+    limit: at most so many
+
+    Example: recollect for-file src/api/users.py
+    """
+    place = context.path_in_project(path).removeprefix("./")
+    found = context.read_both(
+        lambda txs: [
+            item
+            for own in [steps_visible.find_memory_owners(txs)]
+            for tx in txs
+            for item in steps_visible.find_for_file(tx, place, limit, own)
+        ]
+    )
+    return tuple(found[:limit])
+
+
+def add_discovery(context: Context, fact: str, confidence: float = 0.8) -> Learned:
+    """Keep a fact about the codebase.
+
+    fact: what was found out
+    confidence: how sure you are, from 0 to 1
+
+    Example: recollect add-discovery "Config uses YAML, not JSON" --confidence 0.9
+    """
+    return learn(context, fact, confidence=confidence)
+
+
+def add_solution(
+    context: Context, error: str, solution: str, examples: Sequence[str] = ()
+) -> Learned:
+    """Keep an error with its fix.
+
+    error: what went wrong
+    solution: what helps
+    examples: files it is about (repeat for several)
+
+    Example: recollect add-solution "Session save: permission denied" "Own .clio/ yourself"
+    """
+    return learn(
+        context,
+        f"{error.strip().rstrip('.')}: {solution.strip()}",
+        kind="solution",
+        detail={"error": error, "fix": solution},
+        examples=examples,
+    )
+
+
+def add_pattern(
+    context: Context, pattern: str, confidence: float = 0.8, examples: Sequence[str] = ()
+) -> Learned:
+    """Keep a convention of the code.
+
+    pattern: how things are done here
+    confidence: how sure you are, from 0 to 1
+    examples: files that show it (repeat for several)
+
+    Example: recollect add-pattern "File writes use temp and rename" --example src/save.py
+    """
+    return learn(context, pattern, kind="pattern", confidence=confidence, examples=examples)
+
+
+def _tend(
+    context: Context,
+    id: str,
+    work: steps_lifecycle.Work[steps_lifecycle.Result],
+    write: bool = True,
+) -> steps_lifecycle.Result:
+    """Do work in the space that has the memory."""
+    id = id.removeprefix("memory://")
+    write_recalls(context)
+    for space in (context.project_space, context.user_space):
+        if space.present() and space.read(lambda tx: steps_revisions.has_memory(tx, id)):
+            return context.writable(space).write(work) if write else space.read(work)
+    raise NotFound("there is no such memory", where=id, hint="`recollect list` shows what there is")
+
+
+_MOST_NOTED = 200
+
+
+def note_recalls(context: Context, ids: Iterable[str], now: int) -> None:
+    """Count recalls in memory; write them when there are many, and on closing.
+
+    Such a count may be lost: a search must not cost a write.
+    """
+    for id in ids:
+        context.recalls[id] = (context.recalls.get(id, (0, 0))[0] + 1, now)
+    if len(context.recalls) >= _MOST_NOTED:
+        write_recalls(context)
+
+
+def write_recalls(context: Context) -> None:
+    """Write the recalls that were counted since the last time."""
+    noted, context.recalls = context.recalls, {}
+    if noted:
+        for space in (context.project_space, context.user_space):
+            space.note(lambda tx: _save_recalls(tx, noted))
+
+
+def _save_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
+    """Write down how often memories were recalled; ids of another space are not found here."""
+    sql_upkeep.count_recalls(tx, noted)
+
+
+def _list_open(tx: Tx, where: Mapping[str, str], limit: int, at: int = 0) -> list[Memory]:
+    """Open memories with these values, newest first, archived ones only where they are asked for;
+    or those that were believed at a time."""
+    if at:
+        return sql.list_valid_at(tx, where, at, limit)
+    return sql.list_open(tx, where, limit, without="" if "status" in where else "archived")

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from ..fast_typing import NamedTuple
-from ..text.terms import plain_words, stem
+from ..text.terms import split_lower_words, stem
 
 Statement = tuple[str, str]
 """A subject, which may be empty, and a text."""
@@ -35,9 +35,9 @@ _CLAUSE = re.compile(
 _EDGES = "\"'`()[]{}<>.,;:!?*“”‘’«»"
 
 
-def words_of(subject: str, text: str) -> frozenset[str]:
+def split_words(subject: str, text: str) -> frozenset[str]:
     """The words of `subject|text`: lower case, punctuation to spaces."""
-    return frozenset(plain_words(f"{subject}|{text}"))
+    return frozenset(split_lower_words(f"{subject}|{text}"))
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
@@ -46,18 +46,18 @@ def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
     return shared / (len(a) + len(b) - shared) if a or b else 0.0
 
 
-def near(a: Statement, b: Statement) -> bool:
+def is_near(a: Statement, b: Statement) -> bool:
     """Whether two statements share so many words that a writer should look at both."""
-    return jaccard(words_of(*a), words_of(*b)) >= NEAR
+    return jaccard(split_words(*a), split_words(*b)) >= NEAR
 
 
-def relation(old: Statement, new: Statement) -> str:
+def find_relation(old: Statement, new: Statement) -> str:
     """What the new statement is to the old one: contradicts, revises, near, or nothing."""
     if contradicts(old, new):
         return "contradicts"
     if revises(old, new):
         return "revises"
-    return "near" if near(old, new) else ""
+    return "near" if is_near(old, new) else ""
 
 
 # ---------------------------------------------------------------- reading
@@ -282,7 +282,7 @@ def _same_subject(old: Statement, new: Statement) -> bool:
     """Whether both are about the same, as far as they say: an empty subject says nothing."""
     if not old[0].strip() or not new[0].strip():
         return True
-    return words_of(old[0], "") == words_of(new[0], "")
+    return split_words(old[0], "") == split_words(new[0], "")
 
 
 def _stems(words: Sequence[_Word]) -> list[str]:

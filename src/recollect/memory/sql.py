@@ -8,14 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..fast_typing import NamedTuple
-from ..storage.database import Row, Tx, batches, placeholders
-from ..storage.rows import columns, ids_from, load, seen_by, set_columns, values
-from ..types.records import FOREVER, KINDS, Json, Memory, SafeText
+from ..storage.database import (
+    Row,
+    Tx,
+    batches,
+    ids_with_prefix,
+    list_columns,
+    list_parameters,
+    load_json,
+    set_columns,
+    visible_to,
+)
+from ..types.records import FOREVER, Json, Memory, SafeText
 
 _COLUMNS = Memory._fields
-_SELECT = f"SELECT {columns(_COLUMNS)} FROM memories WHERE space = :space"
+_SELECT = f"SELECT {list_columns(_COLUMNS)} FROM memories WHERE space = :space"
 _INSERT = (
-    f"INSERT INTO memories (space, {columns(_COLUMNS)}) VALUES (:space, {values(_COLUMNS)}) "
+    f"INSERT INTO memories (space, {list_columns(_COLUMNS)}) VALUES (:space, {list_parameters(_COLUMNS)}) "
     "ON CONFLICT DO NOTHING RETURNING id"
 )
 ALL = 2**62
@@ -65,11 +74,11 @@ class MemoryRow(NamedTuple):
     digest: str
 
 
-def loaded(row: Row | MemoryRow) -> Memory:
+def load_memory(row: Row | MemoryRow) -> Memory:
     """The memory that a row holds."""
     fields = list(row)
     for place in _JSON:
-        fields[place] = load(fields[place])
+        fields[place] = load_json(fields[place])
     return Memory._make(fields)
 
 
@@ -86,10 +95,10 @@ def update(tx: Tx, memory: str, changes: Mapping[str, Json]) -> None:
 def get(tx: Tx, memory: str) -> Memory | None:
     """One version by its id."""
     row = tx.one(f"{_SELECT} AND id = :id", {"id": memory})
-    return loaded(row) if row else None
+    return load_memory(row) if row else None
 
 
-class Sketch(NamedTuple):
+class MemorySketch(NamedTuple):
     """What ranking and showing a hit needs of a memory: a third of its columns."""
 
     id: str
@@ -107,21 +116,21 @@ class Sketch(NamedTuple):
 
 
 _SKETCH = (
-    f"SELECT {columns(Sketch._fields[:-1])}, (SELECT count(*) FROM claims c WHERE "
+    f"SELECT {list_columns(MemorySketch._fields[:-1])}, (SELECT count(*) FROM claims c WHERE "
     "c.space = memories.space AND c.memory = memories.id) FROM memories WHERE space = :space"
 )
 
 
-def sketches(tx: Tx, ids: Sequence[str]) -> dict[str, Sketch]:
+def load_sketches(tx: Tx, ids: Sequence[str]) -> dict[str, MemorySketch]:
     """Sketches of several versions by id; scope and tags are JSON."""
-    found: dict[str, Sketch] = {}
+    found: dict[str, MemorySketch] = {}
     for names, params in batches("id", ids):
         rows = tx.run(f"{_SKETCH} AND id IN ({names})", params)
-        found.update((row[0], Sketch._make(row)) for row in rows)
+        found.update((row[0], MemorySketch._make(row)) for row in rows)
     return found
 
 
-def successors(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
+def find_successors(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     """For versions that were superseded by another text, the open version of the memory."""
     found: dict[str, str] = {}
     for names, params in batches("id", ids):
@@ -136,7 +145,7 @@ def successors(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     return found
 
 
-class Stated(NamedTuple):
+class Statement(NamedTuple):
     """What a memory says, and how far it is trusted."""
 
     id: str
@@ -147,13 +156,13 @@ class Stated(NamedTuple):
     scope: str
 
 
-def stated(tx: Tx, ids: Sequence[str]) -> list[Stated]:
+def load_statements(tx: Tx, ids: Sequence[str]) -> list[Statement]:
     """What several versions say, in the order of their ids' list."""
-    found: dict[str, Stated] = {}
+    found: dict[str, Statement] = {}
     for names, params in batches("id", ids):
-        sql = f"SELECT {columns(Stated._fields)} FROM memories WHERE space = :space"
+        sql = f"SELECT {list_columns(Statement._fields)} FROM memories WHERE space = :space"
         found.update(
-            (row[0], Stated._make(row)) for row in tx.run(f"{sql} AND id IN ({names})", params)
+            (row[0], Statement._make(row)) for row in tx.run(f"{sql} AND id IN ({names})", params)
         )
     return [found[id] for id in dict.fromkeys(ids) if id in found]
 
@@ -163,11 +172,11 @@ def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
     found: dict[str, Memory] = {}
     for names, params in batches("id", ids):
         rows = tx.run(f"{_SELECT} AND id IN ({names})", params)
-        found.update((row[0], loaded(row)) for row in rows)
+        found.update((row[0], load_memory(row)) for row in rows)
     return found
 
 
-def open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
+def find_open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
     """The open memories with this digest in this kind, layer and owner, one for each scope, oldest
     first; held until the commit."""
     rows = tx.run(
@@ -175,21 +184,21 @@ def open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
         f"AND valid_to = {FOREVER} ORDER BY first_seen, id {tx.for_update}",
         place,
     )
-    return [loaded(row) for row in rows]
+    return [load_memory(row) for row in rows]
 
 
-def versions(tx: Tx, root: str) -> list[Memory]:
+def list_chain(tx: Tx, root: str) -> list[Memory]:
     """All versions of a memory, oldest first."""
     rows = tx.run(f"{_SELECT} AND root = :root ORDER BY revision", {"root": root})
-    return [loaded(row) for row in rows]
+    return [load_memory(row) for row in rows]
 
 
-def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
+def find_ids_starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
     """Ids that begin with the prefix, so that a person need not type a whole one."""
-    return ids_from(tx, "memories", prefix, limit)
+    return ids_with_prefix(tx, "memories", prefix, limit)
 
 
-def valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memory]:
+def list_valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memory]:
     """Versions with these column values that were believed at a time, newest first."""
     chosen = "".join(f" AND {name} = :{name}" for name in where)
     rows = tx.run(
@@ -197,27 +206,27 @@ def valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memo
         "ORDER BY first_seen DESC, id LIMIT :limit",
         {**where, "at": at, "limit": limit},
     )
-    return [loaded(row) for row in rows]
+    return [load_memory(row) for row in rows]
 
 
-def strongest(tx: Tx, kind: str, limit: int, owners: Sequence[str]) -> list[Memory]:
+def list_strongest(tx: Tx, kind: str, limit: int, owners: Sequence[str]) -> list[Memory]:
     """Active memories of a kind that these owners see, the most recently reinforced first."""
-    seen, params = seen_by(owners)
+    seen, params = visible_to(owners)
     rows = tx.run(
         f"{_SELECT} AND kind = :kind AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
         "ORDER BY last_reinforced DESC, id LIMIT :limit",
         {**params, "kind": kind, "limit": limit},
     )
-    return [loaded(row) for row in rows]
+    return [load_memory(row) for row in rows]
 
 
-def open_ids(tx: Tx) -> list[str]:
+def list_open_ids(tx: Tx) -> list[str]:
     """The ids of all open memories."""
     sql = f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} ORDER BY id"
     return [row[0] for row in tx.run(sql)]
 
 
-def any_owned(tx: Tx) -> bool:
+def has_owned(tx: Tx) -> bool:
     """Check whether any open memory belongs to a session or a task."""
     sql = (
         "SELECT 1 FROM memories WHERE space = :space AND layer IN ('session', 'task') "
@@ -226,9 +235,9 @@ def any_owned(tx: Tx) -> bool:
     return tx.one(sql) is not None
 
 
-def scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:
+def list_scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:
     """Id and scope of every open memory in use that has a scope and that these owners see."""
-    seen, params = seen_by(owners)
+    seen, params = visible_to(owners)
     return tx.run(
         f"SELECT id, scope FROM memories WHERE space = :space AND valid_to = {FOREVER} "
         f"AND scope <> '[]' AND status IN ('active', 'proposed') AND {seen}",
@@ -236,18 +245,18 @@ def scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:
     )
 
 
-def in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
+def list_in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
     """Active memories that these owners see, newest first."""
-    seen, params = seen_by(owners)
+    seen, params = visible_to(owners)
     rows = tx.run(
         f"{_SELECT} AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
         "ORDER BY first_seen DESC, id LIMIT :limit",
         {**params, "limit": limit},
     )
-    return [loaded(row) for row in rows]
+    return [load_memory(row) for row in rows]
 
 
-def ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
+def find_ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
     """The ids of the newest open memories in use whose scope is this JSON."""
     rows = tx.run(
         f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
@@ -258,75 +267,7 @@ def ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
     return [row[0] for row in rows]
 
 
-def reinforced_after(tx: Tx, place: tuple[int, str], limit: int) -> list[tuple[int, str]]:
-    """When and which memories in use were learned or reinforced after a time, or at it with a
-    greater id: the first of them, in this order."""
-    kinds, params = placeholders("kind", tuple(KINDS))
-    rows = tx.run(
-        f"SELECT last_reinforced, id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
-        f"AND kind IN ({kinds}) AND status IN ('active', 'proposed') AND last_reinforced >= :at "
-        "AND (last_reinforced > :at OR id > :id) ORDER BY last_reinforced, id LIMIT :limit",
-        {**params, "at": place[0], "id": place[1], "limit": limit},
-    )
-    return [(row[0], row[1]) for row in rows]
-
-
-def some(tx: Tx, kinds: Sequence[str], statuses: Sequence[str], limit: int) -> list[str]:
-    """The ids of open memories of these kinds with one of these statuses, at most so many."""
-    of_kind, params = placeholders("kind", kinds)
-    having, more = placeholders("status", statuses)
-    rows = tx.run(
-        f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
-        f"AND kind IN ({of_kind}) AND status IN ({having}) LIMIT :limit",
-        {**params, **more, "limit": limit},
-    )
-    return [row[0] for row in rows]
-
-
-class Ageing(NamedTuple):
-    """What tells whether a memory has faded."""
-
-    id: str
-    kind: str
-    status: str
-    origin: str
-    label: str
-    reinforcement: int
-    recalls: int
-    first_seen: int
-    last_reinforced: int
-    valid_to: int
-
-
-def ageing(tx: Tx, reinforced_before: int, tools_before: int) -> list[Ageing]:
-    """The memories in use that were not reinforced since a time, and those of tools from before
-    another one."""
-    kinds, params = placeholders("kind", tuple(KINDS))
-    select = (
-        f"SELECT {columns(Ageing._fields)} FROM memories WHERE space = :space "
-        f"AND valid_to = {FOREVER} AND status IN ('active', 'proposed') "
-    )
-    old = tx.run(
-        f"{select} AND kind IN ({kinds}) AND last_reinforced < :before",
-        {**params, "before": reinforced_before},
-    )
-    noted = tx.run(
-        f"{select} AND label = 'tool' AND first_seen < :before", {"before": tools_before}
-    )
-    return list(map(Ageing._make, dict.fromkeys((*old, *noted))))
-
-
-def references(tx: Tx, after: str, limit: int) -> list[Row]:
-    """Id, sources and evidence (JSON) of memories in use that have any, after an id, by id."""
-    return tx.run(
-        f"SELECT id, sources, evidence FROM memories WHERE space = :space AND valid_to = {FOREVER} "
-        "AND status IN ('active', 'proposed') AND (sources <> '[]' OR evidence <> '[]') "
-        "AND id > :after ORDER BY id LIMIT :limit",
-        {"after": after, "limit": limit},
-    )
-
-
-def listing(
+def list_open(
     tx: Tx, where: Mapping[str, str], limit: int, offset: int = 0, without: str = ""
 ) -> list[Memory]:
     """Open memories that have these column values, newest first; `without` one status."""
@@ -336,45 +277,4 @@ def listing(
         "ORDER BY first_seen DESC, id LIMIT :limit OFFSET :offset",
         {**where, "limit": limit, "offset": offset, "without": without},
     )
-    return [loaded(row) for row in rows]
-
-
-def counts(tx: Tx) -> list[Row]:
-    """Kind, layer, status and how many open memories have them, with the length of their text."""
-    return tx.run(
-        "SELECT kind, layer, status, count(*), coalesce(sum(length(text)), 0) FROM memories "
-        f"WHERE space = :space AND valid_to = {FOREVER} "
-        "GROUP BY kind, layer, status ORDER BY kind, layer, status"
-    )
-
-
-def ages(tx: Tx, since: Sequence[int]) -> list[int]:
-    """How many open memories were first seen after each of the times, and how many before."""
-    rows = tx.run(f"SELECT first_seen FROM memories WHERE space = :space AND valid_to = {FOREVER}")
-    found = [0] * (len(since) + 1)
-    for (first,) in rows:
-        found[next((at for at, moment in enumerate(since) if first >= moment), len(since))] += 1
-    return found
-
-
-def neglected(tx: Tx) -> tuple[int, int]:
-    """How many open memories were never recalled, and how many say something stale of the code."""
-    unused = tx.one(
-        f"SELECT count(*) FROM memories WHERE space = :space AND valid_to = {FOREVER} "
-        "AND recalls = 0"
-    )
-    stale = tx.one(
-        "SELECT count(DISTINCT memory) FROM claims WHERE space = :space "
-        "AND state IN ('changed', 'moved', 'missing')"
-    )
-    return int(unused[0]) if unused else 0, int(stale[0]) if stale else 0
-
-
-def note_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
-    """Count recalls (how many, and when the last was): they neither reset the clock of decay nor
-    confirm anything."""
-    tx.many(
-        "UPDATE memories SET recalls = recalls + :count, last_recalled = :at "
-        "WHERE space = :space AND id = :id",
-        ({"id": id, "count": count, "at": at} for id, (count, at) in noted.items()),
-    )
+    return [load_memory(row) for row in rows]

@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from ..archive import sql as archive_sql
 from ..errors import InvalidInput, Refused
 from ..fast_typing import NamedTuple
-from ..freshness.claims import Known
-from ..index import sql as index_sql
+from ..freshness.claims import PinnedClaim
 from ..index import steps as index_steps
-from ..secrets import names, redaction
+from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
-from ..text import addresses, dates, digests, globs
+from ..text import addresses, dates, globs, messages
 from ..types import trust
 from ..types.records import (
     FOREVER,
@@ -27,7 +26,7 @@ from ..types.records import (
     Memory,
     SafeText,
 )
-from . import hygiene, sql, steps_versions
+from . import hygiene, sql, steps_neighbours, steps_revisions
 
 LONGEST_TEXT = 20_000
 NEAR = ("create", "skip", "merge")
@@ -56,7 +55,7 @@ class Draft(NamedTuple):
     key: str = ""
 
 
-def checked(draft: Draft) -> Draft:
+def check_draft(draft: Draft) -> Draft:
     """The draft, or the error that says which field is wrong."""
     if not draft.text.strip():
         raise InvalidInput("there is nothing to learn: the text is empty", where="text")
@@ -88,8 +87,8 @@ def checked(draft: Draft) -> Draft:
         )
     for field, name in (("owner", draft.owner), ("category", draft.category)):
         if name:
-            names.checked_name(name, field)
-    refused = hygiene.refusal(draft.text, draft.kind, draft.layer)
+            redaction.check_name(name, field)
+    refused = hygiene.find_refusal(draft.text, draft.kind, draft.layer)
     if refused:
         raise Refused(
             f"this does not belong in long-term memory: {refused.rule}", hint=refused.where
@@ -97,12 +96,12 @@ def checked(draft: Draft) -> Draft:
     return draft
 
 
-class Prepared(NamedTuple):
+class PreparedMemory(NamedTuple):
     """A draft that is ready to be written: scrubbed, admitted, split into the words it is found by,
     and with its idempotency key."""
 
     row: sql.MemoryRow
-    words: index_steps.Words
+    words: index_steps.StemParts
     key: str
     near: str
     redacted: tuple[str, ...]
@@ -110,69 +109,44 @@ class Prepared(NamedTuple):
 
 def prepare(
     draft: Draft, origin: str, now: int, id: str, label: str = "", propose: bool = False
-) -> Prepared:
+) -> PreparedMemory:
     """All the work that needs no transaction; the label is the origin's unless it is lower.
     `propose` keeps it for a person to confirm, whatever its kind and label."""
     label = label or origin
     trust.check_priority(draft.priority, origin)
-    checked(draft)
-    status = "proposed" if propose else trust.admit(draft.kind, label)
+    check_draft(draft)
+    status = "proposed" if propose else trust.admit_memory(draft.kind, label)
     row, redacted = _row(draft, origin, now, id, label, status)
-    words = index_steps.words_of(searchable(sql.loaded(row)))
-    return Prepared(row, words, draft.key, draft.near, redacted)
+    words = index_steps.split_stems(steps_revisions.make_searchable_text(sql.load_memory(row)))
+    return PreparedMemory(row, words, draft.key, draft.near, redacted)
 
 
 def learn(
     tx: Tx,
-    prepared: Prepared,
+    prepared: PreparedMemory,
     now: int,
-    around: steps_versions.Neighbours = steps_versions.NONE,
-    known: Sequence[Known] = (),
+    around: steps_neighbours.Neighbours = steps_neighbours.NONE,
+    known: Sequence[PinnedClaim] = (),
 ) -> Learned:
     """Keep a statement; the same text again reinforces what is there, another value revises it, and
     both only for the same files. `known` is what it says of the code, pinned to what the code looks
     like now."""
     row = prepared.row
     key = f"learn {prepared.key}" if prepared.key else ""
-    if key and (earlier := storage_sql.written(tx, key, row.text)):
+    if key and (earlier := storage_sql.find_write(tx, key, row.text)):
         there = sql.get(tx, earlier)
         if there:
             return Learned(there.id, there.address, "unchanged", there)
-    same_text = sql.open_with_text(tx, _place(row))
-    held = _with_scope(same_text, _scope(row))
+    same_text = sql.find_open_with_text(tx, steps_revisions._place(row))
+    held = steps_revisions._with_scope(same_text, steps_revisions.read_scope(row))
     if held is None:
-        around = steps_versions.asking(around, same_text)
+        around = steps_neighbours.add_twins(around, same_text)
     learned = _kept(tx, prepared, held, around, now)
     if known and _speaks_for(row, learned.memory):
-        steps_versions.anchor(tx, learned.id, known, now)
+        steps_neighbours.anchor(tx, learned.id, known, now)
     if key:
-        storage_sql.note_write(tx, key, "learn", learned.id, now, row.text)
+        storage_sql.record_write(tx, key, "learn", learned.id, now, row.text)
     return learned._replace(redacted=prepared.redacted, similar=around.near)
-
-
-def same(tx: Tx, row: sql.MemoryRow | Memory) -> Memory | None:
-    """Return the open memory with this text for the same files; held until the commit."""
-    return _with_scope(sql.open_with_text(tx, _place(row)), _scope(row))
-
-
-def _place(row: sql.MemoryRow | Memory) -> dict[str, str]:
-    return {"layer": row.layer, "owner": row.owner, "kind": row.kind, "digest": row.digest}
-
-
-def _scope(row: sql.MemoryRow | Memory) -> tuple[str, ...]:
-    return row.scope if isinstance(row, Memory) else tuple(json.loads(row.scope))
-
-
-def _with_scope(found: Sequence[Memory], scope: Sequence[str]) -> Memory | None:
-    return next((memory for memory in found if globs.same(memory.scope, scope)), None)
-
-
-def put(tx: Tx, row: sql.MemoryRow, words: index_steps.Words) -> Memory | None:
-    """Write a version and make it findable; None when an open one has the same text and scope."""
-    if not sql.insert(tx, row):
-        return None
-    index_sql.put(tx, entry_of(row), words)
-    return sql.loaded(row)
 
 
 def _speaks_for(row: sql.MemoryRow, memory: Memory) -> bool:
@@ -182,32 +156,42 @@ def _speaks_for(row: sql.MemoryRow, memory: Memory) -> bool:
 
 
 def _kept(
-    tx: Tx, prepared: Prepared, held: Memory | None, around: steps_versions.Neighbours, now: int
+    tx: Tx,
+    prepared: PreparedMemory,
+    held: Memory | None,
+    around: steps_neighbours.Neighbours,
+    now: int,
 ) -> Learned:
     """Write the statement; `held` is what says the same for the same files already."""
     row, near = prepared.row, prepared.near
     like = _still_open(tx, around.near[0]) if around.near and near in ("skip", "merge") else None
     if held is None and like is not None:
         if near == "skip":
-            note = f"not kept: {like.id} says almost the same for {globs.told(like.scope)}"
+            note = (
+                f"not kept: {like.id} says almost the same for {globs.describe_scopes(like.scope)}"
+            )
             return Learned(like.id, like.address, "skipped", like, (note,))
         wide = _for_both(like, row)
-        held = same(tx, row._replace(scope=wide)) or same(tx, row_of(like)._replace(scope=wide))
+        held = steps_revisions.find_same(tx, row._replace(scope=wide)) or steps_revisions.find_same(
+            tx, steps_revisions.make_row(like)._replace(scope=wide)
+        )
         held = held or like
     old = _still_open(tx, around.revised) if held is None and around.revised else None
     if old is not None:
-        row = steps_versions.supersede(tx, old, row, now)
-    if held is None and (memory := put(tx, row, prepared.words)):
+        row = steps_neighbours.supersede(tx, old, row, now)
+    if held is None and (memory := steps_revisions.put(tx, row, prepared.words)):
         return _created(tx, memory, around, old, now)
     # Whoever lost the race to insert finds the winner's row here.
-    held = held or same(tx, row)
+    held = held or steps_revisions.find_same(tx, row)
     assert held is not None
     return _reinforced(tx, held, prepared, now)
 
 
 def _for_both(held: Memory, row: sql.MemoryRow) -> SafeText:
     """Return the scope of two statements that become one: never narrower than either."""
-    return redaction.scrub_json(globs.united(held.scope, _scope(row))).text
+    return redaction.redact_json(
+        globs.unite_scopes(held.scope, steps_revisions.read_scope(row))
+    ).text
 
 
 def _still_open(tx: Tx, id: str) -> Memory | None:
@@ -219,16 +203,16 @@ def _row(
     draft: Draft, origin: str, now: int, id: str, label: str, status: str
 ) -> tuple[sql.MemoryRow, tuple[str, ...]]:
     kind = KINDS[draft.kind]
-    text = redaction.scrub(dates.absolute(draft.text.strip(), now))
+    text = redaction.redact_and_report(dates.replace_relative_dates(draft.text.strip(), now))
     found = list(text.found)
 
     def clean(value: str) -> SafeText:
-        scrubbed = redaction.scrub(value.strip())
+        scrubbed = redaction.redact_and_report(value.strip())
         found.extend(scrubbed.found)
         return scrubbed.text
 
     def packed(value: Json) -> SafeText:
-        scrubbed = redaction.scrub_json(value)
+        scrubbed = redaction.redact_json(value)
         found.extend(scrubbed.found)
         return scrubbed.text
 
@@ -265,24 +249,24 @@ def _row(
         last_recalled=0,
         valid_from=now,
         valid_to=FOREVER,
-        digest=digests.text_digest(text.text),
+        digest=messages.text_digest(text.text),
     )
     return row, tuple(found)
 
 
 def _created(
-    tx: Tx, memory: Memory, around: steps_versions.Neighbours, old: Memory | None, now: int
+    tx: Tx, memory: Memory, around: steps_neighbours.Neighbours, old: Memory | None, now: int
 ) -> Learned:
     notes = []
     if memory.status != "active":
         notes.append(f"kept as {memory.status}: it is used after a person confirms it")
     elif memory.label == "tool":
-        notes.append(f"kept as a note for {trust.NOTE_DAYS} days: it is found when asked for")
+        notes.append(f"kept as a note for {trust.TOOL_NOTE_DAYS} days: it is found when asked for")
     if old is not None:
-        steps_versions.link(tx, memory.id, "supersedes", [old.id], "another value", now)
+        steps_neighbours.link(tx, memory.id, "supersedes", [old.id], "another value", now)
         notes.append(f"takes the place of {old.id}: {old.text}")
     if around.opposite:
-        steps_versions.link(
+        steps_neighbours.link(
             tx, memory.id, "contradicts", around.opposite, "the opposite is said", now
         )
         notes += [f"contradicts {other}: one of them should go" for other in around.opposite]
@@ -295,7 +279,7 @@ def _created(
     )
 
 
-def _reinforced(tx: Tx, held: Memory, prepared: Prepared, now: int) -> Learned:
+def _reinforced(tx: Tx, held: Memory, prepared: PreparedMemory, now: int) -> Learned:
     """The same again. From somebody as trusted: confidence only rises, lists unite, what is said
     anew counts. From somebody more trusted: a new version in their name. From somebody less
     trusted: one more count, and nothing else of the memory changes."""
@@ -311,16 +295,18 @@ def _reinforced(tx: Tx, held: Memory, prepared: Prepared, now: int) -> Learned:
     memory = sql.get(tx, held.id)
     assert memory is not None
     if len(changes) > 3:
-        index_steps.replace(tx, entry_of(memory), searchable(memory))
+        index_steps.reindex_text(
+            tx, steps_revisions.make_entry(memory), steps_revisions.make_searchable_text(memory)
+        )
     return Learned(memory.id, memory.address, "reinforced", memory, _reach(held, memory, row))
 
 
 def _reach(held: Memory, memory: Memory, row: sql.MemoryRow) -> tuple[str, ...]:
     """Return what is to be said of a merge of statements for different files."""
-    if globs.same(held.scope, _scope(row)):
+    if globs.same_scopes(held.scope, steps_revisions.read_scope(row)):
         return ()
-    kept = "still" if globs.same(held.scope, memory.scope) else "now"
-    return (f"{memory.id} {kept} applies to {globs.told(memory.scope)}",)
+    kept = "still" if globs.same_scopes(held.scope, memory.scope) else "now"
+    return (f"{memory.id} {kept} applies to {globs.describe_scopes(memory.scope)}",)
 
 
 def _said_anew(held: Memory, row: sql.MemoryRow) -> dict[str, Json]:
@@ -328,16 +314,18 @@ def _said_anew(held: Memory, row: sql.MemoryRow) -> dict[str, Json]:
     changes: dict[str, Json] = {}
     if row.confidence > held.confidence:
         changes["confidence"] = row.confidence
-    if not globs.same(held.scope, globs.united(held.scope, _scope(row))):
+    if not globs.same_scopes(
+        held.scope, globs.unite_scopes(held.scope, steps_revisions.read_scope(row))
+    ):
         changes["scope"] = _for_both(held, row)
     for name in ("tags", "examples", "citations", "evidence", "sources"):
         before = list(getattr(held, name))
         united = before + [item for item in json.loads(getattr(row, name)) if item not in before]
         if len(united) > len(before):
-            changes[name] = redaction.scrub_json(united).text
+            changes[name] = redaction.redact_json(united).text
     detail = {**held.detail, **json.loads(row.detail)}
     if detail != held.detail:
-        changes["detail"] = redaction.scrub_json(detail).text
+        changes["detail"] = redaction.redact_json(detail).text
     for name in ("subject", "reason"):
         if getattr(row, name) and getattr(row, name) != getattr(held, name):
             changes[name] = getattr(row, name)
@@ -348,64 +336,28 @@ def _said_anew(held: Memory, row: sql.MemoryRow) -> dict[str, Json]:
     return changes
 
 
-def _taken_over(tx: Tx, held: Memory, prepared: Prepared, now: int) -> Learned:
+def _taken_over(tx: Tx, held: Memory, prepared: PreparedMemory, now: int) -> Learned:
     """Somebody more trusted says it too: a new version that stands under their name."""
     row = prepared.row._replace(scope=_for_both(held, prepared.row))
-    row = steps_versions.supersede(tx, held, row, now)
-    memory = put(tx, row._replace(reinforcement=held.reinforcement + 1), prepared.words)
+    row = steps_neighbours.supersede(tx, held, row, now)
+    memory = steps_revisions.put(
+        tx, row._replace(reinforcement=held.reinforcement + 1), prepared.words
+    )
     assert memory is not None
-    steps_versions.carry_over(tx, held.id, memory.id, now)
-    steps_versions.link(tx, memory.id, "supersedes", [held.id], "confirmed", now)
+    steps_neighbours.carry_over(tx, held.id, memory.id, now)
+    steps_neighbours.link(tx, memory.id, "supersedes", [held.id], "confirmed", now)
     notes = (f"confirms {held.id}", *_reach(held, memory, prepared.row))
     return Learned(memory.id, memory.address, "reinforced", memory, notes)
 
 
-def label_of(tx: Tx, origin: str, evidence: Sequence[str]) -> str:
+def find_label(tx: Tx, origin: str, evidence: Sequence[str]) -> str:
     """How far a statement is trusted: as its writer, and as the messages it was made from. A
     person vouches for what they say."""
     if origin in ("system", "user"):
         return origin
     labels = [origin]
     for address in evidence:
-        place = addresses.parse(address) if address.startswith(addresses.SCHEME) else None
+        place = addresses.parse_address(address) if address.startswith(addresses.SCHEME) else None
         if place and place.kind == "messages":
             labels += archive_sql.labels(tx, place.name, place.first, place.last)
-    return trust.least(labels)
-
-
-def entry_of(memory: Memory | sql.MemoryRow) -> index_sql.Entry:
-    if isinstance(memory, sql.MemoryRow):
-        memory = sql.loaded(memory)
-    facets = [("tag", tag) for tag in memory.tags]
-    facets += [("scope", scope) for scope in memory.scope or ("",)]
-    return index_sql.Entry(
-        "memory",
-        memory.id,
-        memory.kind,
-        memory.layer,
-        memory.owner,
-        memory.status,
-        memory.label,
-        0,
-        memory.valid_from,
-        tuple(facets),
-    )
-
-
-def searchable(memory: Memory) -> str:
-    """All the words a memory is found by."""
-    pieces = [memory.subject, memory.text, *memory.tags, *memory.scope, *memory.examples]
-    pieces += [str(value) for value in memory.detail.values()]
-    pieces += [str(item.get("path", "")) for item in memory.citations]
-    return "\n".join(piece for piece in pieces if piece)
-
-
-def row_of(memory: Memory) -> sql.MemoryRow:
-    """The row of a memory that is there already; its texts were scrubbed when they came in, and are
-    scrubbed again because the rules may have improved."""
-    values = memory._asdict()
-    for name in ("text", "subject", "reason"):
-        values[name] = redaction.safe(values[name])
-    for name in ("detail", "scope", "tags", "examples", "citations", "evidence", "sources"):
-        values[name] = redaction.scrub_json(values[name]).text
-    return sql.MemoryRow(**values)
+    return trust.least_trusted(labels)

@@ -6,14 +6,12 @@ import os
 from collections.abc import Sequence
 
 from ..context import Context, new_id
-from ..documents.input_files_io import records, text_of
+from ..documents.input_files_io import read_json_objects, read_text
 from ..errors import Refused
 from ..fast_typing import TypedDict, Unpack
-from ..memory import patterns
-from ..memory import steps_patterns as memory_steps_patterns
 from ..project import write_private
 from ..types.records import Json, Learned
-from . import skills
+from . import patterns, skills, steps_patterns
 from . import steps as procedures_steps
 
 _LARGEST_SKILL = 1_000_000
@@ -36,7 +34,7 @@ class ProcedureParts(TypedDict, total=False):
 
 def learn_procedure(
     context: Context, name: str, description: str, **parts: Unpack[ProcedureParts]
-) -> procedures_steps.Shown:
+) -> procedures_steps.ShownProcedure:
     """Keep a way of doing something: what it needs, its steps, and when it is done.
 
     name: its name in kebab-case, such as add-endpoint
@@ -44,14 +42,16 @@ def learn_procedure(
 
     Example: recollect procedure learn add-endpoint "Add an API endpoint" --step "Read the spec"
     """
-    procedure = procedures_steps.described(name, description, _parts(parts))
-    row = procedures_steps.prepared(
+    procedure = procedures_steps.build_procedure(name, description, _parts(parts))
+    row = procedures_steps.prepare_row(
         procedure, context.origin, context.origin, context.clock(), new_id("p")
     )
-    return context.project_space.write(lambda tx: procedures_steps.learn(tx, row))
+    return context.project_space.write(lambda tx: procedures_steps.learn_procedure(tx, row))
 
 
-def list_procedures(context: Context, limit: int = 100) -> tuple[procedures_steps.Shown, ...]:
+def list_procedures(
+    context: Context, limit: int = 100
+) -> tuple[procedures_steps.ShownProcedure, ...]:
     """The procedures that are known, with how often they worked.
 
     limit: at most so many
@@ -60,22 +60,24 @@ def list_procedures(context: Context, limit: int = 100) -> tuple[procedures_step
     """
     if not context.project_space.present():
         return ()
-    return tuple(context.project_space.read(lambda tx: procedures_steps.listing(tx, limit)))
+    return tuple(context.project_space.read(lambda tx: procedures_steps.list_procedures(tx, limit)))
 
 
-def show_procedure(context: Context, name: str) -> procedures_steps.Shown:
+def show_procedure(context: Context, name: str) -> procedures_steps.ShownProcedure:
     """One procedure whole.
 
     name: its name, or the id of any version of it
 
     Example: recollect procedure show add-endpoint
     """
-    return procedures_steps.shown(
-        context.project_space.read(lambda tx: procedures_steps.existing(tx, name))
+    return procedures_steps.show_row(
+        context.project_space.read(lambda tx: procedures_steps.get_procedure(tx, name))
     )
 
 
-def use_procedure(context: Context, name: str, result: str = "success") -> procedures_steps.Shown:
+def use_procedure(
+    context: Context, name: str, result: str = "success"
+) -> procedures_steps.ShownProcedure:
     """Count how a use of a procedure ended.
 
     name: its name
@@ -84,12 +86,12 @@ def use_procedure(context: Context, name: str, result: str = "success") -> proce
     Example: recollect procedure use add-endpoint --result failure
     """
     now = context.clock()
-    return context.project_space.write(lambda tx: procedures_steps.use(tx, name, result, now))
+    return context.project_space.write(lambda tx: procedures_steps.count_use(tx, name, result, now))
 
 
 def revise_procedure(
     context: Context, name: str, description: str = "", **parts: Unpack[ProcedureParts]
-) -> procedures_steps.Shown:
+) -> procedures_steps.ShownProcedure:
     """Change a procedure: a new version with what is given in place of what it said there.
 
     name: its name
@@ -99,12 +101,14 @@ def revise_procedure(
     """
     now, id = context.clock(), new_id("p")
     held = show_procedure(context, name).procedure
-    new = procedures_steps.changed(held, description, _parts(parts))
-    row = procedures_steps.prepared(new, context.origin, context.origin, now, id)
-    return context.project_space.write(lambda tx: procedures_steps.revise(tx, name, row, now))
+    new = procedures_steps.replace_parts(held, description, _parts(parts))
+    row = procedures_steps.prepare_row(new, context.origin, context.origin, now, id)
+    return context.project_space.write(
+        lambda tx: procedures_steps.revise_procedure(tx, name, row, now)
+    )
 
 
-def accept_procedure(context: Context, name: str) -> procedures_steps.Shown:
+def accept_procedure(context: Context, name: str) -> procedures_steps.ShownProcedure:
     """Stand behind a procedure that was proposed or came from a file: it is in use then.
 
     name: its name
@@ -113,11 +117,13 @@ def accept_procedure(context: Context, name: str) -> procedures_steps.Shown:
     """
     now, id = context.clock(), new_id("p")
     return context.project_space.write(
-        lambda tx: procedures_steps.accept(tx, name, context.origin, now, id)
+        lambda tx: procedures_steps.accept_procedure(tx, name, context.origin, now, id)
     )
 
 
-def export_procedure(context: Context, name: str, folder: str = "") -> procedures_steps.Exported:
+def export_procedure(
+    context: Context, name: str, folder: str = ""
+) -> procedures_steps.ExportedSkill:
     """A procedure as SKILL.md: printed, or written to FOLDER/NAME/SKILL.md.
 
     name: its name
@@ -127,9 +133,9 @@ def export_procedure(context: Context, name: str, folder: str = "") -> procedure
     """
     shown = show_procedure(context, name)
     text = skills.to_skill_md(shown.procedure)
-    notes = tuple(filter(None, [skills.beyond_convention(shown.procedure)]))
+    notes = tuple(filter(None, [skills.describe_extensions(shown.procedure)]))
     if not folder:
-        return procedures_steps.Exported(shown.name, text, notes=notes)
+        return procedures_steps.ExportedSkill(shown.name, text, notes=notes)
     if shown.status != "active":
         raise Refused(
             f"the procedure is {shown.status}: as a skill it would be followed",
@@ -140,21 +146,21 @@ def export_procedure(context: Context, name: str, folder: str = "") -> procedure
     os.makedirs(place, exist_ok=True)
     path = os.path.join(place, "SKILL.md")
     write_private(path, text)
-    return procedures_steps.Exported(shown.name, text, path, notes)
+    return procedures_steps.ExportedSkill(shown.name, text, path, notes)
 
 
-def load_procedure(context: Context, path: str) -> procedures_steps.Shown:
+def load_procedure(context: Context, path: str) -> procedures_steps.ShownProcedure:
     """Read a procedure from a SKILL.md; one that an agent loads waits for a person's accept.
 
     path: a SKILL.md, or the folder it is in
 
     Example: recollect procedure load .claude/skills/add-endpoint/SKILL.md
     """
-    procedure = skills.from_skill_md(text_of(path, _LARGEST_SKILL, "SKILL.md"))
+    procedure = skills.from_skill_md(read_text(path, _LARGEST_SKILL, "SKILL.md"))
     label = "user" if context.origin == "user" else "import"
     now = context.clock()
-    row = procedures_steps.prepared(procedure, context.origin, label, now, new_id("p"))
-    return context.project_space.write(lambda tx: procedures_steps.learn(tx, row))
+    row = procedures_steps.prepare_row(procedure, context.origin, label, now, new_id("p"))
+    return context.project_space.write(lambda tx: procedures_steps.learn_procedure(tx, row))
 
 
 def load_patterns(context: Context, path: str) -> tuple[Learned, ...]:
@@ -164,14 +170,14 @@ def load_patterns(context: Context, path: str) -> tuple[Learned, ...]:
 
     Example: recollect pattern load patterns.json
     """
-    found = [patterns.from_json(one) for one in records(path)]
+    found = [patterns.from_json(one) for one in read_json_objects(path)]
     label = "user" if context.origin == "user" else "import"
     now = context.clock()
     ready = [
-        memory_steps_patterns.prepared(one, context.origin, label, now, new_id("m"))
+        steps_patterns.prepare_pattern(one, context.origin, label, now, new_id("m"))
         for one in found
     ]
-    return context.project_space.write(lambda tx: memory_steps_patterns.load(tx, ready, now))
+    return context.project_space.write(lambda tx: steps_patterns.save_patterns(tx, ready, now))
 
 
 def show_pattern(context: Context, id: str) -> dict[str, Json]:
@@ -181,7 +187,7 @@ def show_pattern(context: Context, id: str) -> dict[str, Json]:
 
     Example: recollect pattern show sem-001
     """
-    return context.project_space.read(lambda tx: memory_steps_patterns.shown(tx, id))
+    return context.project_space.read(lambda tx: steps_patterns.show_pattern(tx, id))
 
 
 def _parts(given: ProcedureParts) -> dict[str, Sequence[str]]:

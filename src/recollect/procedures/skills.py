@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..errors import InvalidInput
 from ..text.addresses import check_slug, slugify
-from ..text.frontmatter import Value, read, split, write
+from ..text.frontmatter import YamlValue, read_frontmatter, split_frontmatter, write_frontmatter
 
 LONGEST_DESCRIPTION, LONGEST_COMPATIBILITY = 1024, 500
 CONVENTION = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
@@ -66,7 +66,7 @@ class Procedure(NamedTuple):
     sections: tuple[Section, ...] = ()
     successes: int = 0
     failures: int = 0
-    extra: Mapping[str, Value] = {}
+    extra: Mapping[str, YamlValue] = {}
 
 
 # ---------------------------------------------------------------- writing
@@ -82,7 +82,7 @@ def to_skill_md(procedure: Procedure) -> str:
             where=f"skill {procedure.name}",
             hint="Say in a sentence or two what the skill does and when to use it.",
         )
-    parts = [write(_fields(procedure))]
+    parts = [write_frontmatter(_fields(procedure))]
     if procedure.title:
         parts.append(f"# {procedure.title}")
     if procedure.intro:
@@ -92,7 +92,7 @@ def to_skill_md(procedure: Procedure) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def beyond_convention(procedure: Procedure) -> str:
+def describe_extensions(procedure: Procedure) -> str:
     """Why a strict reader could refuse the skill; empty if it cannot. Such fields are some agent's
     own (whether its model may use the skill unasked, say): to drop one could do harm."""
     own = [key for key in procedure.extra if key not in CONVENTION]
@@ -102,13 +102,13 @@ def beyond_convention(procedure: Procedure) -> str:
     return f"not of the Agent Skills convention, kept as it was: {', '.join(own)}" if own else ""
 
 
-def _fields(procedure: Procedure) -> dict[str, Value]:
+def _fields(procedure: Procedure) -> dict[str, YamlValue]:
     given = procedure.extra.get("metadata", {})
     metadata = dict(given) if isinstance(given, Mapping) else {}
     for key, count in _COUNTS.items():
         if getattr(procedure, count):
             metadata[key] = str(getattr(procedure, count))
-    fields: dict[str, Value] = {
+    fields: dict[str, YamlValue] = {
         "name": procedure.name,
         "description": procedure.description.strip(),
     }
@@ -156,8 +156,8 @@ def _told(known: KnownError) -> str:
 
 def from_skill_md(text: str) -> Procedure:
     """The procedure in a `SKILL.md`; InvalidInput names the line that cannot be understood."""
-    lines, body = split(text)
-    fields = read(lines) if lines is not None else {}
+    lines, body = split_frontmatter(text)
+    fields = read_frontmatter(lines) if lines is not None else {}
     title, intro, sections = _chapters(body)
     bare = title.removeprefix("Skill:").strip()
     name = _text(fields, "name") or slugify(bare or "skill")
@@ -178,14 +178,14 @@ def _checked(name: str) -> str:
         raise InvalidInput(error.message, where=f"the skill's name {name!r}", hint=better) from None
 
 
-def _text(fields: Mapping[str, Value], key: str) -> str:
+def _text(fields: Mapping[str, YamlValue], key: str) -> str:
     value = fields.get(key, "")
     if not isinstance(value, str):
         raise InvalidInput(f"the frontmatter: {key} is one text", where=key)
     return value.strip()
 
 
-def _counted(procedure: Procedure, fields: Mapping[str, Value]) -> Procedure:
+def _counted(procedure: Procedure, fields: Mapping[str, YamlValue]) -> Procedure:
     """The procedure with its counts, and with what else the frontmatter says."""
     extra = {key: value for key, value in fields.items() if key not in ("name", "description")}
     metadata = extra.get("metadata")

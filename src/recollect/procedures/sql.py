@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..storage.database import Tx
-from ..storage.rows import Sketch, columns, ids_from, set_columns, values
+from ..storage.database import (
+    RecordSketch,
+    Tx,
+    ids_with_prefix,
+    list_columns,
+    list_parameters,
+    set_columns,
+)
 from ..types.records import FOREVER, Json, SafeText
 
 
@@ -31,13 +37,13 @@ class ProcedureRow(NamedTuple):
 
 
 _COLUMNS = ProcedureRow._fields
-_SELECT = f"SELECT {columns(_COLUMNS)} FROM procedures WHERE space = :space"
+_SELECT = f"SELECT {list_columns(_COLUMNS)} FROM procedures WHERE space = :space"
 
 
 def insert(tx: Tx, row: ProcedureRow) -> bool:
     """Write a version; false when the name has an open one."""
     done = tx.one(
-        f"INSERT INTO procedures (space, {columns(_COLUMNS)}) VALUES (:space, {values(_COLUMNS)}) "
+        f"INSERT INTO procedures (space, {list_columns(_COLUMNS)}) VALUES (:space, {list_parameters(_COLUMNS)}) "
         "ON CONFLICT DO NOTHING RETURNING id",
         row._asdict(),
     )
@@ -49,7 +55,7 @@ def update(tx: Tx, procedure: str, changes: Mapping[str, Json]) -> None:
     set_columns(tx, "procedures", procedure, changes)
 
 
-def named(tx: Tx, name: str, hold: bool = False) -> ProcedureRow | None:
+def get_by_name(tx: Tx, name: str, hold: bool = False) -> ProcedureRow | None:
     """The open version of a name; with `hold`, nobody else changes it before the commit."""
     row = tx.one(
         f"{_SELECT} AND name = :name AND valid_to = {FOREVER} " + (tx.for_update if hold else ""),
@@ -66,7 +72,7 @@ def get(tx: Tx, procedure: str) -> ProcedureRow | None:
 
 def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
     """Ids that begin with the prefix."""
-    return ids_from(tx, "procedures", prefix, limit)
+    return ids_with_prefix(tx, "procedures", prefix, limit)
 
 
 def versions(tx: Tx, root: str) -> list[ProcedureRow]:
@@ -93,11 +99,11 @@ def proven(tx: Tx, limit: int) -> list[ProcedureRow]:
     return [ProcedureRow(*row) for row in rows]
 
 
-def sketch(tx: Tx, procedure: str) -> Sketch | None:
+def sketch(tx: Tx, procedure: str) -> RecordSketch | None:
     """A procedure in a line: its name and description."""
     row = tx.one(
         "SELECT name, description, status, label, valid_from FROM procedures "
         "WHERE space = :space AND id = :id",
         {"id": procedure},
     )
-    return Sketch(f"{row[0]}: {row[1]}", *row[2:]) if row else None
+    return RecordSketch(f"{row[0]}: {row[1]}", *row[2:]) if row else None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..errors import Conflict, InvalidInput, NotFound, Refused
 from ..index import sql as index_sql
 from ..index import steps as index_steps
-from ..secrets import names, redaction
+from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import addresses
 from ..types import trust
@@ -23,7 +23,7 @@ from . import skills, sql
 RESULTS = ("success", "failure")
 
 
-class Shown(NamedTuple):
+class ShownProcedure(NamedTuple):
     """A procedure with its record; `procedure` is what it says."""
 
     id: str
@@ -44,7 +44,7 @@ class Shown(NamedTuple):
         return f"memory://{self.id}"
 
 
-class Exported(NamedTuple):
+class ExportedSkill(NamedTuple):
     """A procedure as a skill: its text, the file it was written to, if it was, and why not every
     reader may take it."""
 
@@ -54,7 +54,9 @@ class Exported(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def described(name: str, description: str, parts: Mapping[str, Sequence[str]]) -> skills.Procedure:
+def build_procedure(
+    name: str, description: str, parts: Mapping[str, Sequence[str]]
+) -> skills.Procedure:
     """A procedure from its parts; an error is `what goes wrong: what to do`."""
     errors = []
     for words in parts.get("errors", ()):
@@ -70,12 +72,12 @@ def described(name: str, description: str, parts: Mapping[str, Sequence[str]]) -
     )
 
 
-def admitted(label: str) -> str:
+def admit_procedure(label: str) -> str:
     """The status in which a procedure of this label is kept; Refused when it may not be."""
-    return trust.admit("workflow", label)
+    return trust.admit_memory("workflow", label)
 
 
-def prepared(
+def prepare_row(
     procedure: skills.Procedure, origin: str, label: str, now: int, id: str
 ) -> sql.ProcedureRow:
     """The row of a new procedure, checked by the rules of skills and scrubbed."""
@@ -86,31 +88,31 @@ def prepared(
         id=id,
         root=id,
         revision=1,
-        name=names.checked_name(procedure.name, "name"),
-        description=redaction.safe(procedure.description),
-        body=redaction.scrub_json(_body(procedure)).text,
+        name=redaction.check_name(procedure.name, "name"),
+        description=redaction.redact(procedure.description),
+        body=redaction.redact_json(_body(procedure)).text,
         successes=procedure.successes if label in ("system", "user") else 0,
         failures=procedure.failures if label in ("system", "user") else 0,
         last_used=0,
-        status=admitted(label),
+        status=admit_procedure(label),
         origin=origin,
         label=label,
-        sources=redaction.scrub_json([]).text,
+        sources=redaction.redact_json([]).text,
         valid_from=now,
         valid_to=FOREVER,
     )
 
 
-def learn(tx: Tx, row: sql.ProcedureRow) -> Shown:
+def learn_procedure(tx: Tx, row: sql.ProcedureRow) -> ShownProcedure:
     """Keep a new procedure. The same again changes nothing, unless it was archived meanwhile."""
     if sql.insert(tx, row):
         _index(tx, row)
-        return shown(row)
-    held = sql.named(tx, row.name)
+        return show_row(row)
+    held = sql.get_by_name(tx, row.name)
     if held and held.status == "archived":
-        return revise(tx, held.name, row, row.valid_from)
+        return revise_procedure(tx, held.name, row, row.valid_from)
     if held and (held.body, held.description) == (row.body, row.description):
-        return shown(held)
+        return show_row(held)
     raise Conflict(
         f"there is a procedure {row.name!r} already",
         where=f"procedure {row.name}",
@@ -118,9 +120,9 @@ def learn(tx: Tx, row: sql.ProcedureRow) -> Shown:
     )
 
 
-def revise(tx: Tx, name: str, row: sql.ProcedureRow, now: int) -> Shown:
+def revise_procedure(tx: Tx, name: str, row: sql.ProcedureRow, now: int) -> ShownProcedure:
     """Put a new version in the place of the open one; its counts go on."""
-    old = existing(tx, name, hold=True)
+    old = get_procedure(tx, name, hold=True)
     if ORIGINS.index(row.label) > ORIGINS.index(old.label):
         raise Refused(
             f"what comes from the {row.label} cannot change what the {old.label} stated",
@@ -135,44 +137,44 @@ def revise(tx: Tx, name: str, row: sql.ProcedureRow, now: int) -> Shown:
         successes=old.successes,
         failures=old.failures,
         last_used=old.last_used,
-        sources=redaction.scrub_json([f"memory://{old.id}"]).text,
+        sources=redaction.redact_json([f"memory://{old.id}"]).text,
         valid_from=max(now, old.valid_from + 1),
     )
     if not sql.insert(tx, new):
         raise Conflict(f"there is a procedure {row.name!r} already", where=f"procedure {old.name}")
     _index(tx, new)
-    return shown(new)
+    return show_row(new)
 
 
-def accept(tx: Tx, name: str, origin: str, now: int, id: str) -> Shown:
+def accept_procedure(tx: Tx, name: str, origin: str, now: int, id: str) -> ShownProcedure:
     """A person stands behind a procedure: a new version, trusted as theirs, and active."""
     if origin != "user":
         raise Refused("only a person can accept a procedure", where=f"procedure {name}")
-    old = existing(tx, name, hold=True)
+    old = get_procedure(tx, name, hold=True)
     if old.label == "user" and old.status == "active":
-        return shown(old)
+        return show_row(old)
     row = old._replace(id=id, origin="user", label="user", status="active", valid_to=FOREVER)
-    return revise(tx, name, row, now)
+    return revise_procedure(tx, name, row, now)
 
 
-def use(tx: Tx, name: str, result: str, now: int) -> Shown:
+def count_use(tx: Tx, name: str, result: str, now: int) -> ShownProcedure:
     """Count how a use of a procedure ended."""
     if result not in RESULTS:
         raise InvalidInput(
             f"{result!r} is not a result", where="result", hint=f"one of: {', '.join(RESULTS)}"
         )
-    row = existing(tx, name, hold=True)
+    row = get_procedure(tx, name, hold=True)
     count = "successes" if result == "success" else "failures"
     sql.update(tx, row.id, {count: getattr(row, count) + 1, "last_used": now})
-    return shown(existing(tx, row.name))
+    return show_row(get_procedure(tx, row.name))
 
 
-def changed(
+def replace_parts(
     held: skills.Procedure, description: str, parts: Mapping[str, Sequence[str]]
 ) -> skills.Procedure:
     """The procedure with those parts that are given in the place of what it says there."""
     given = {field: words for field, words in parts.items() if words}
-    new = described(held.name, description or held.description, given)
+    new = build_procedure(held.name, description or held.description, given)
     fields = {field: getattr(new, field) for field in given}
     return held._replace(description=new.description, **fields)
 
@@ -180,13 +182,13 @@ def changed(
 # ---------------------------------------------------------------- looking
 
 
-def existing(tx: Tx, name: str, hold: bool = False) -> sql.ProcedureRow:
+def get_procedure(tx: Tx, name: str, hold: bool = False) -> sql.ProcedureRow:
     """The open version of a procedure, by its name or by the id of any version."""
     name = name.removeprefix("memory://")
-    row = sql.named(tx, name, hold)
+    row = sql.get_by_name(tx, name, hold)
     if row is None and name.startswith("p-"):
-        found = sql.get(tx, addresses.only(name, sql.starting_with(tx, name)))
-        row = sql.named(tx, found.name, hold) if found else None
+        found = sql.get(tx, addresses.pick_unique_id(name, sql.starting_with(tx, name)))
+        row = sql.get_by_name(tx, found.name, hold) if found else None
     if row is None:
         raise NotFound(
             "there is no such procedure",
@@ -196,8 +198,8 @@ def existing(tx: Tx, name: str, hold: bool = False) -> sql.ProcedureRow:
     return row
 
 
-def shown(row: sql.ProcedureRow) -> Shown:
-    return Shown(
+def show_row(row: sql.ProcedureRow) -> ShownProcedure:
+    return ShownProcedure(
         row.id,
         row.name,
         row.description,
@@ -209,16 +211,16 @@ def shown(row: sql.ProcedureRow) -> Shown:
         row.origin,
         row.label,
         row.valid_from,
-        procedure_of(row),
+        parse_row(row),
     )
 
 
-def listing(tx: Tx, limit: int) -> list[Shown]:
+def list_procedures(tx: Tx, limit: int) -> list[ShownProcedure]:
     """All procedures by name."""
-    return [shown(row) for row in sql.listing(tx, limit)]
+    return [show_row(row) for row in sql.listing(tx, limit)]
 
 
-def procedure_of(row: sql.ProcedureRow) -> skills.Procedure:
+def parse_row(row: sql.ProcedureRow) -> skills.Procedure:
     """What a row says, as a skill with its counts."""
     body = json.loads(row.body)
     extra = {
@@ -249,18 +251,18 @@ def _body(procedure: skills.Procedure) -> dict[str, Json]:
 
 
 def _index(tx: Tx, row: sql.ProcedureRow) -> None:
-    index_steps.replace(tx, entry_of(row), searchable(row))
+    index_steps.reindex_text(tx, entry_of(row), searchable(row))
 
 
-def entry_of(row: sql.ProcedureRow) -> index_sql.Entry:
-    return index_sql.Entry(
+def entry_of(row: sql.ProcedureRow) -> index_sql.IndexEntry:
+    return index_sql.IndexEntry(
         "procedure", row.id, "procedure", "project", "", row.status, row.label, 0, row.valid_from
     )
 
 
 def searchable(row: sql.ProcedureRow) -> str:
     """All the words a procedure is found by."""
-    procedure = procedure_of(row)
+    procedure = parse_row(row)
     pieces = [row.name, row.description, procedure.title, procedure.intro]
     pieces += [*procedure.prerequisites, *procedure.steps, *procedure.exit_criteria]
     pieces += [f"{one.error} {one.fix}" for one in procedure.errors]

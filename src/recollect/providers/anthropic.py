@@ -14,26 +14,26 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from ..errors import InvalidInput
-from ..text.messages import Block, blocks_of, image_text, parsed_arguments, reference
+from ..text.messages import Block, blocks_of, image_text, parse_arguments, reference_bytes
 from ..types.records import Json, Message, ToolCall
 from .content_blocks import (
-    OBJECT,
+    JSON_OBJECT,
     Record,
-    listed,
-    noted,
-    notes,
-    opaque,
+    attach_rest,
+    content_shape,
+    make_extra,
+    omit_keys,
+    opaque_block,
+    optional_list,
     optional_text,
     put_content,
+    read_extra,
+    read_rest,
     required_text,
-    rest_of,
-    shape_of,
-    texts_settled,
-    with_rest,
-    without,
+    simplify_blocks,
 )
 
-FORM = "anthropic"
+FORMAT = "anthropic"
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 SYSTEM_ROLES = ("system", "developer")
 
@@ -44,7 +44,7 @@ def decode(record: Record) -> list[Message]:
         return [_assistant(record)]
     if isinstance(record.get("content"), str):
         return [Message(record["role"], record["content"])]
-    return _listed(record) or [_words(record["role"], [], shape_of(record))]
+    return _listed(record) or [_words(record["role"], [], content_shape(record))]
 
 
 def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
@@ -59,7 +59,7 @@ def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
     return records
 
 
-def request(records: list[dict[str, Json]], opener: str) -> dict[str, Json]:
+def build_request(records: list[dict[str, Json]], opener: str) -> dict[str, Json]:
     """The arguments of a request: system apart, the rest as the interface accepts it.
 
     A system message in the middle becomes words of the user's turn, empty turns go, and a
@@ -105,23 +105,23 @@ def _assistant(record: Record) -> Message:
             call = _call(block)
             calls.append(call)
             blocks.append({"type": "call", "id": call.id})
-            if rest := without(block, "type", "id", "name", "input"):
+            if rest := omit_keys(block, "type", "id", "name", "input"):
                 rests[call.id] = rest
         else:
             blocks.append(_block(block))
-    content = raw if isinstance(raw, str) else texts_settled(_places_if_between(blocks))
-    shape = shape_of(record)
+    content = raw if isinstance(raw, str) else simplify_blocks(_places_if_between(blocks))
+    shape = content_shape(record)
     return Message(
         "assistant",
         content,
         tuple(calls),
         model=optional_text(record, "model"),
-        usage=usage if usage is not None and isinstance(usage, OBJECT) else None,
-        extra=noted(
-            FORM,
+        usage=usage if usage is not None and isinstance(usage, JSON_OBJECT) else None,
+        extra=make_extra(
+            FORMAT,
             shape="" if shape == "list" else shape,
             calls=rests,
-            response=without(record, "role", "content", "model", "usage"),
+            response=omit_keys(record, "role", "content", "model", "usage"),
         ),
     )
 
@@ -162,52 +162,56 @@ def _listed(record: Record) -> list[Message]:
 
 
 def _words(role: str, blocks: list[Block], shape: str) -> Message:
-    content = texts_settled(blocks)
+    content = simplify_blocks(blocks)
     usual = "str" if isinstance(content, str) else "list"
-    return Message(role, content, extra=noted(FORM, shape="" if shape == usual else shape))
+    return Message(role, content, extra=make_extra(FORMAT, shape="" if shape == usual else shape))
 
 
 def _result(block: Record) -> Message:
     raw = block.get("content")
     failed = block.get("is_error") is True
     content = (
-        raw if isinstance(raw, str) else texts_settled(list(map(_block, listed(block, "content"))))
+        raw
+        if isinstance(raw, str)
+        else simplify_blocks(list(map(_block, optional_list(block, "content"))))
     )
     usual = "str" if isinstance(content, str) else "list"
-    shape = shape_of(block)
+    shape = content_shape(block)
     known = ("type", "tool_use_id", "content", *(("is_error",) if failed else ()))
     return Message(
         "tool",
         content,
         call_id=required_text(block, "tool_use_id", "a tool_result block"),
         is_error=failed,
-        extra=noted(FORM, shape="" if shape == usual else shape, rest=without(block, *known)),
+        extra=make_extra(
+            FORMAT, shape="" if shape == usual else shape, rest=omit_keys(block, *known)
+        ),
     )
 
 
 def _block(raw: Json) -> Block:
-    if not isinstance(raw, OBJECT):
+    if not isinstance(raw, JSON_OBJECT):
         raise InvalidInput("a content block is not an object")
     kind = raw.get("type")
     if kind == "text":
         bare = {"type": "text", "text": raw.get("text")}
-        return with_rest(bare, FORM, without(raw, "type", "text"))
+        return attach_rest(bare, FORMAT, omit_keys(raw, "type", "text"))
     if kind == "thinking":
         bare = {"type": "reasoning", "text": str(raw.get("thinking", ""))}
-        return with_rest(bare, FORM, without(raw, "type", "thinking"))
+        return attach_rest(bare, FORMAT, omit_keys(raw, "type", "thinking"))
     if kind == "redacted_thinking":
-        return with_rest({"type": "reasoning", "text": ""}, FORM, without(raw, "type"))
+        return attach_rest({"type": "reasoning", "text": ""}, FORMAT, omit_keys(raw, "type"))
     source = raw.get("source")
-    if kind == "image" and isinstance(source, OBJECT):
-        rest = without(raw, "type", "source")
+    if kind == "image" and isinstance(source, JSON_OBJECT):
+        rest = omit_keys(raw, "type", "source")
         if source.get("type") == "base64":
             media_type = optional_text(source, "media_type") or "image"
-            kept = reference(media_type, required_text(source, "data", "an inline image"))
-            return with_rest({"type": "image", **kept}, FORM, rest)
+            kept = reference_bytes(media_type, required_text(source, "data", "an inline image"))
+            return attach_rest({"type": "image", **kept}, FORMAT, rest)
         if source.get("type") == "url":
             url = required_text(source, "url", "an image by its address")
-            return with_rest({"type": "image", "url": url}, FORM, rest)
-    return opaque(FORM, raw)
+            return attach_rest({"type": "image", "url": url}, FORMAT, rest)
+    return opaque_block(FORMAT, raw)
 
 
 # ---------------------------------------------------------------- to the wire
@@ -224,7 +228,7 @@ def _record(role: str, messages: Sequence[Message]) -> dict[str, Json]:
     if len(messages) == 1 and messages[0].role != "tool" and not messages[0].calls:
         message = messages[0]
         usual = "list" if role == "assistant" else ""
-        shape = notes(message, FORM).get("shape") or usual
+        shape = read_extra(message, FORMAT).get("shape") or usual
         put_content(out, "content", message.content, shape, _raw_block)
     else:
         out["content"] = [raw for message in messages for raw in _raw_parts(message)]
@@ -235,7 +239,7 @@ def _raw_parts(message: Message) -> Iterator[Json]:
     if message.role == "tool":
         yield _raw_result(message)
         return
-    rests = notes(message, FORM).get("calls", {})
+    rests = read_extra(message, FORMAT).get("calls", {})
     calls = {call.id: _raw_call(call, rests.get(call.id, {})) for call in message.calls}
     for block in blocks_of(message.content):
         raw = calls.pop(block["id"], None) if block.get("type") == "call" else _raw_block(block)
@@ -245,7 +249,7 @@ def _raw_parts(message: Message) -> Iterator[Json]:
 
 
 def _raw_result(message: Message) -> dict[str, Json]:
-    note = notes(message, FORM)
+    note = read_extra(message, FORMAT)
     out: dict[str, Json] = {"type": "tool_result", "tool_use_id": message.call_id}
     put_content(out, "content", message.content, note.get("shape", ""), _raw_block)
     if message.is_error:
@@ -254,14 +258,14 @@ def _raw_result(message: Message) -> dict[str, Json]:
 
 
 def _raw_call(call: ToolCall, rest: Record) -> dict[str, Json]:
-    arguments = parsed_arguments(call.arguments)
+    arguments = parse_arguments(call.arguments)
     given = {"input": call.arguments} if arguments is None else arguments
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": given, **rest}
 
 
 def _raw_block(block: Block) -> Json | None:
     kind = block.get("type")
-    rest = rest_of(block, FORM)
+    rest = read_rest(block, FORMAT)
     if kind == "text":
         return {"type": "text", "text": block["text"], **rest}
     if kind == "reasoning" and "data" in rest:
@@ -273,7 +277,7 @@ def _raw_block(block: Block) -> Json | None:
         return {"type": "image", "source": {"type": "url", "url": block["url"]}, **rest}
     if kind == "image":
         return {"type": "text", "text": image_text(block), **rest}
-    if kind == "opaque" and block["as"] == FORM:
+    if kind == "opaque" and block["as"] == FORMAT:
         return block["block"]
     return None
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidInput
-from ..text.messages import Block, Content, blocks_of, reference, settled
+from ..text.messages import Block, Content, blocks_of, reference_bytes, simplify_content
 from ..types.records import Json, Message
 
 Record = Mapping[str, Json]
-OBJECT = (dict, Mapping)
+JSON_OBJECT = (dict, Mapping)
 """A JSON object. Asking the abstract class alone takes five times as long, and so does asking
 whether a text is one: where it may be, that is asked first."""
 
@@ -23,28 +23,28 @@ _INLINE_KEYS = frozenset({"data", "file_data", "result", "b64_json"})
 _INLINE_LENGTH = 1_024
 
 
-def noted(form: str, **deviations: Json) -> dict[str, Json] | None:
+def make_extra(form: str, **deviations: Json) -> dict[str, Json] | None:
     """The `extra` of a message: only what deviates, or None when nothing does."""
     said = {key: value for key, value in deviations.items() if value}
     return {form: said} if said else None
 
 
-def notes(message: Message, form: str) -> Record:
+def read_extra(message: Message, form: str) -> Record:
     """What was noted of a message for this format."""
     return message.extra.get(form, {}) if message.extra else {}
 
 
-def without(record: Record, *keys: str) -> dict[str, Json]:
+def omit_keys(record: Record, *keys: str) -> dict[str, Json]:
     """What else a record holds."""
     return {key: value for key, value in record.items() if key not in keys}
 
 
-def with_rest(block: dict[str, Json], form: str, rest: Record) -> dict[str, Json]:
+def attach_rest(block: dict[str, Json], form: str, rest: Record) -> dict[str, Json]:
     """A block of the normal form together with what only its own format understands."""
     return {**block, "rest": {form: dict(rest)}} if rest else block
 
 
-def rest_of(block: Block, form: str) -> dict[str, Json]:
+def read_rest(block: Block, form: str) -> dict[str, Json]:
     """What a block carries for this format."""
     return dict(block.get("rest", {}).get(form, {}))
 
@@ -52,7 +52,7 @@ def rest_of(block: Block, form: str) -> dict[str, Json]:
 # ---------------------------------------------------------------- content
 
 
-def shape_of(record: Record, key: str = "content") -> str:
+def content_shape(record: Record, key: str = "content") -> str:
     """How a record wrote its content: absent, null, str or list."""
     if key not in record:
         return "absent"
@@ -98,7 +98,7 @@ def optional_text(record: Record, key: str) -> str:
     return value or ""
 
 
-def listed(record: Record, key: str) -> Sequence[Json]:
+def optional_list(record: Record, key: str) -> Sequence[Json]:
     """A list that a record may do without."""
     value = record.get(key)
     if value is not None and not isinstance(value, (list, tuple)):
@@ -114,22 +114,22 @@ def image_block(form: str, url: str, rest: Record) -> dict[str, Json]:
     if url.startswith("data:"):
         head, _, data = url.partition(",")
         media_type = head[5:].partition(";")[0] or "application/octet-stream"
-        return with_rest({"type": "image", **reference(media_type, data)}, form, rest)
-    return with_rest({"type": "image", "url": url}, form, rest)
+        return attach_rest({"type": "image", **reference_bytes(media_type, data)}, form, rest)
+    return attach_rest({"type": "image", "url": url}, form, rest)
 
 
-def opaque(form: str, block: Record, **more: Json) -> dict[str, Json]:
+def opaque_block(form: str, block: Record, **more: Json) -> dict[str, Json]:
     """A block that only its own format understands, kept whole but for inline bytes."""
-    return {"type": "opaque", "as": form, "block": light(block), **more}
+    return {"type": "opaque", "as": form, "block": strip_inline_bytes(block), **more}
 
 
-def light(value: Any, key: str = "") -> Any:
+def strip_inline_bytes(value: Any, key: str = "") -> Any:
     """A JSON value in which inline bytes are replaced by what is known of them."""
-    if isinstance(value, OBJECT):
+    if isinstance(value, JSON_OBJECT):
         kind = str(value.get("media_type") or value.get("format") or "")
-        return {k: light(v, f"{k}:{kind}") for k, v in value.items()}
+        return {k: strip_inline_bytes(v, f"{k}:{kind}") for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [light(inner) for inner in value]
+        return [strip_inline_bytes(inner) for inner in value]
     if not isinstance(value, str):
         return value
     if value.startswith("data:") and ";base64," in value[:200]:
@@ -137,15 +137,18 @@ def light(value: Any, key: str = "") -> Any:
     name, _, kind = key.partition(":")
     if name in _INLINE_KEYS and len(value) >= _INLINE_LENGTH:
         try:
-            return {"type": "reference", **reference(kind or "application/octet-stream", value)}
+            return {
+                "type": "reference",
+                **reference_bytes(kind or "application/octet-stream", value),
+            }
         except InvalidInput:
             return value
     return value
 
 
-def texts_settled(blocks: list[Block]) -> Content:
+def simplify_blocks(blocks: list[Block]) -> Content:
     """Blocks of one message; a text block is never without its text."""
     for block in blocks:
         if block.get("type") == "text" and not isinstance(block.get("text"), str):
             raise InvalidInput("a text block has no text")
-    return settled(blocks)
+    return simplify_content(blocks)

@@ -11,27 +11,31 @@ for inline images, whose bytes are not kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ..errors import InvalidInput
-from ..text.messages import CONTINUED, own_message, refuse_duplicate_calls
+from ..text.messages import CONTINUATION_PROMPT, refuse_duplicate_calls, strip_injected_message
 from ..types.records import ROLES, Json, Message
 from . import anthropic as providers_anthropic
 from . import openai_chat, openai_responses
-from .content_blocks import OBJECT
+from .content_blocks import JSON_OBJECT
 
 Decode = Callable[[Mapping[str, Json]], list[Message]]
+
 Encode = Callable[[Sequence[Message]], list[dict[str, Json]]]
 
-FORMS: Mapping[str, tuple[Decode, Encode]] = {
+FORMATS: Mapping[str, tuple[Decode, Encode]] = {
     "chat": (openai_chat.decode, openai_chat.encode),
     "responses": (openai_responses.decode, openai_responses.encode),
     "anthropic": (providers_anthropic.decode, providers_anthropic.encode),
 }
+
 _ALIASES = {
     "openai": "chat",
     "openai-chat": "chat",
     "openai-responses": "responses",
 }
+
 _OTHER_NAMES = {
     "human": "user",
     "model": "assistant",
@@ -40,7 +44,9 @@ _OTHER_NAMES = {
     "agent": "assistant",
     "gemini": "assistant",
 }
+
 _ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
+
 _RESPONSES_BLOCKS = frozenset({"input_text", "output_text", "input_image", "input_file"})
 
 
@@ -50,11 +56,15 @@ def from_wire(raw: Json, provider: str = "auto") -> list[Message]:
     Raises InvalidInput naming the record that cannot be understood; then nothing is returned.
     """
     records = [_legacy(given, at) for at, given in enumerate(_records(raw))]
-    form = form_of(provider) if provider != "auto" else _guess([record for record, _ in records])
+    form = (
+        resolve_format(provider)
+        if provider != "auto"
+        else _guess([record for record, _ in records])
+    )
     messages: list[Message] = []
     for at, (record, unknown_role) in enumerate(records):
         messages += _decoded(record, unknown_role, form, at)
-    if messages and isinstance(raw, OBJECT) and not messages[-1].usage:
+    if messages and isinstance(raw, JSON_OBJECT) and not messages[-1].usage:
         model, usage = raw.get("model") or "", raw.get("usage")
         if model or usage:
             messages[-1] = messages[-1]._replace(model=model, usage=usage)
@@ -68,7 +78,7 @@ def from_record(record: Mapping[str, Json], form: str) -> list[Message]:
 
 def _own(messages: Iterable[Message]) -> list[Message]:
     """What is not ours of them; a call id may stand there once."""
-    own = [mine for message in messages if (mine := own_message(message)) is not None]
+    own = [mine for message in messages if (mine := strip_injected_message(message)) is not None]
     if sum([len(message.calls) for message in own]) > 1:
         refuse_duplicate_calls(own)
     return own
@@ -78,7 +88,7 @@ def _decoded(record: Mapping[str, Json], unknown_role: str, form: str, at: int) 
     if "role" not in record and form != "responses":
         raise _not_understood(at, record, f"it is no message of the {form} format (no role)")
     try:
-        decoded = FORMS[form][0](record)
+        decoded = FORMATS[form][0](record)
     except InvalidInput as error:
         raise _not_understood(at, record, error.message, error.hint) from None
     return [m._replace(name=unknown_role) for m in decoded] if unknown_role else decoded
@@ -86,24 +96,24 @@ def _decoded(record: Mapping[str, Json], unknown_role: str, form: str, at: int) 
 
 def to_wire(messages: Iterable[Message], provider: str) -> list[dict[str, Json]]:
     """The messages as a list in the provider's format, system messages in their places."""
-    _, encode = FORMS[form_of(provider)]
+    _, encode = FORMATS[resolve_format(provider)]
     return encode(list(messages))
 
 
 def to_request(messages: Iterable[Message], provider: str) -> dict[str, Json]:
     """The messages as the arguments of a request: `client.messages.create(**to_request(…))`."""
-    form = form_of(provider)
+    form = resolve_format(provider)
     records = to_wire(messages, form)
     if form == "anthropic":
-        return providers_anthropic.request(records, CONTINUED)
+        return providers_anthropic.build_request(records, CONTINUATION_PROMPT)
     return {"input" if form == "responses" else "messages": records}
 
 
-def form_of(provider: str) -> str:
+def resolve_format(provider: str) -> str:
     """The wire format that a provider's name stands for."""
     form = _ALIASES.get(provider, provider)
-    if form not in FORMS:
-        known = ", ".join(("auto", *FORMS, *_ALIASES))
+    if form not in FORMATS:
+        known = ", ".join(("auto", *FORMATS, *_ALIASES))
         raise InvalidInput(f"the format {provider!r} is not known", hint=f"Use one of: {known}.")
     return form
 
@@ -113,7 +123,7 @@ def form_of(provider: str) -> str:
 
 def _records(raw: Json) -> list[Json]:
     """The records in whatever they came in: a list, one record, a request, a response."""
-    if isinstance(raw, OBJECT):
+    if isinstance(raw, JSON_OBJECT):
         if raw.get("messages") is not None and "role" not in raw:
             return _led_by(raw.get("system"), raw["messages"])
         if raw.get("input") is not None and "role" not in raw and "type" not in raw:
@@ -149,7 +159,7 @@ def _guess(records: Sequence[Mapping[str, Json]]) -> str:
             return "chat"
         content = record.get("content")
         for block in content if isinstance(content, list) else ():
-            if not isinstance(block, OBJECT):
+            if not isinstance(block, JSON_OBJECT):
                 continue
             if block.get("type") in _RESPONSES_BLOCKS:
                 return "responses"
@@ -167,13 +177,13 @@ def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
 
     A role that nobody knows is returned beside it.
     """
-    if not isinstance(given, OBJECT):
+    if not isinstance(given, JSON_OBJECT):
         raise _not_understood(at, given, "it is not an object")
     role, kind, unknown = given.get("role"), given.get("type"), ""
     if role in ROLES and "parts" not in given and _is_usual(given.get("content")):
         return given, unknown
     record = dict(given)
-    if not isinstance(role, str) and isinstance(role, OBJECT):
+    if not isinstance(role, str) and isinstance(role, JSON_OBJECT):
         del record["role"]
         record |= {key: value for key, value in role.items() if value is not None}
         role, kind = record.get("role"), record.get("type")
@@ -210,16 +220,16 @@ def _legacy_content(content: Json, at: int, record: Json) -> Json:
     if content is None or isinstance(content, str):
         return content
     if not isinstance(content, (list, tuple)):
-        if not isinstance(content, OBJECT):
+        if not isinstance(content, JSON_OBJECT):
             raise _not_understood(at, record, f"its content is {type(content).__name__}")
         content = [content]
     blocks = []
     for block in content:
         if isinstance(block, str):
             block = {"type": "text", "text": block}
-        elif isinstance(block, OBJECT) and "type" not in block and "text" in block:
+        elif isinstance(block, JSON_OBJECT) and "type" not in block and "text" in block:
             block = {"type": "text", **block}
-        if not isinstance(block, OBJECT) or not isinstance(block.get("type"), str):
+        if not isinstance(block, JSON_OBJECT) or not isinstance(block.get("type"), str):
             raise _not_understood(at, record, "a block of its content has no type")
         blocks.append(block)
     return blocks
@@ -234,3 +244,36 @@ def _not_understood(at: int, record: Json, why: str, hint: str = "") -> InvalidI
         where=f"messages[{at}] = {look}",
         hint=hint or "Nothing was taken over. Correct this message, or leave it out.",
     )
+
+
+_CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
+
+"""Anthropic counts what came from its cache beside `input_tokens`; others count it inside."""
+
+
+class TokenUsage(NamedTuple):
+    """The tokens of requests and of their answers."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+def read_usage(counted: Mapping[str, Json] | None) -> TokenUsage:
+    """The cost of one request by the provider's own numbers; all zero when it gave none."""
+    if not counted:
+        return TokenUsage()
+    prompt = _number(counted, "input_tokens") or _number(counted, "prompt_tokens")
+    prompt += sum(_number(counted, name) for name in _CACHED)
+    answer = _number(counted, "output_tokens") or _number(counted, "completion_tokens")
+    return TokenUsage(1, prompt, answer) if prompt or answer else TokenUsage()
+
+
+def add_usage(total: Mapping[str, Json], more: TokenUsage) -> TokenUsage:
+    """What a session cost, with one more request."""
+    return TokenUsage(*(_number(total, name) + getattr(more, name) for name in TokenUsage._fields))
+
+
+def _number(counted: Mapping[str, Json], name: str) -> int:
+    value = counted.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

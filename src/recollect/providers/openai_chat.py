@@ -9,27 +9,27 @@ import json
 from collections.abc import Sequence
 
 from ..errors import InvalidInput
-from ..text.messages import Block, Content, blocks_of, image_text, settled
+from ..text.messages import Block, Content, blocks_of, image_text, simplify_content
 from ..types.records import Json, Message, ToolCall
 from .content_blocks import (
-    OBJECT,
+    JSON_OBJECT,
     Record,
+    attach_rest,
+    content_shape,
     image_block,
-    listed,
-    noted,
-    notes,
-    opaque,
+    make_extra,
+    omit_keys,
+    opaque_block,
+    optional_list,
     optional_text,
     put_content,
+    read_extra,
+    read_rest,
     required_text,
-    rest_of,
-    shape_of,
-    texts_settled,
-    with_rest,
-    without,
+    simplify_blocks,
 )
 
-FORM = "chat"
+FORMAT = "chat"
 _REASONING = ("reasoning_content", "reasoning")
 
 
@@ -49,9 +49,9 @@ def decode(record: Record) -> list[Message]:
         taken.add("tool_call_id")
     if record.get("tool_calls"):
         taken.add("tool_calls")
-    decoded = [_call(call) for call in listed(record, "tool_calls")]
+    decoded = [_call(call) for call in optional_list(record, "tool_calls")]
     reasoning = _reasoning(record)
-    taken.update(block["rest"][FORM]["field"] for block in reasoning)
+    taken.update(block["rest"][FORMAT]["field"] for block in reasoning)
     message = Message(
         role=record["role"],
         content=_content(record.get("content"), reasoning),
@@ -59,11 +59,11 @@ def decode(record: Record) -> list[Message]:
         call_id=call_id,
         name=name,
     )
-    shape = shape_of(record)
-    extra = noted(
-        FORM,
+    shape = content_shape(record)
+    extra = make_extra(
+        FORMAT,
         shape="" if shape == _usual_shape(message) else shape,
-        rest=without(record, *taken),
+        rest=omit_keys(record, *taken),
         calls={call.id: rest for call, rest in decoded if rest},
     )
     return [message._replace(extra=extra)]
@@ -76,7 +76,7 @@ def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
 
 def _reasoning(record: Record) -> list[Block]:
     return [
-        with_rest({"type": "reasoning", "text": text}, FORM, {"field": field})
+        attach_rest({"type": "reasoning", "text": text}, FORMAT, {"field": field})
         for field in _REASONING
         if isinstance(text := record.get(field), str) and text
     ]
@@ -84,35 +84,35 @@ def _reasoning(record: Record) -> list[Block]:
 
 def _content(content: Json, reasoning: list[Block]) -> Content:
     if isinstance(content, str):
-        return settled([*reasoning, *blocks_of(content)]) if reasoning else content
-    return texts_settled([*reasoning, *map(_block, content or ())])
+        return simplify_content([*reasoning, *blocks_of(content)]) if reasoning else content
+    return simplify_blocks([*reasoning, *map(_block, content or ())])
 
 
 def _block(raw: Record) -> Block:
     kind = raw.get("type")
     if kind == "text":
         bare = {"type": "text", "text": raw.get("text")}
-        return with_rest(bare, FORM, without(raw, "type", "text"))
+        return attach_rest(bare, FORMAT, omit_keys(raw, "type", "text"))
     if kind == "image_url":
         image = raw.get("image_url")
-        image = image if isinstance(image, OBJECT) else {"url": image}
-        rest = without(raw, "type", "image_url")
-        if details := without(image, "url"):
+        image = image if isinstance(image, JSON_OBJECT) else {"url": image}
+        rest = omit_keys(raw, "type", "image_url")
+        if details := omit_keys(image, "url"):
             rest["image_url"] = details
-        return image_block(FORM, required_text(image, "url", "an image_url block"), rest)
-    return opaque(FORM, raw)
+        return image_block(FORMAT, required_text(image, "url", "an image_url block"), rest)
+    return opaque_block(FORMAT, raw)
 
 
 def _call(raw: Json) -> tuple[ToolCall, dict[str, Json]]:
     """A call, and what deviates from the usual way to write it."""
-    if not isinstance(raw, OBJECT):
+    if not isinstance(raw, JSON_OBJECT):
         raise InvalidInput("a tool call is not an object")
     kind = raw.get("type", "function")
     inner = raw.get(kind) if isinstance(kind, str) else None
-    if not isinstance(inner, OBJECT):
+    if not isinstance(inner, JSON_OBJECT):
         raise InvalidInput(f"a tool call of type {kind!r} does not say what it calls")
     name = required_text(inner, "name", "a tool call")
-    rest = without(raw, "id", "type", kind)
+    rest = omit_keys(raw, "id", "type", kind)
     if kind == "custom":
         rest["type"] = kind
         arguments = json.dumps({"input": inner.get("input", "")}, ensure_ascii=False)
@@ -126,7 +126,9 @@ def _spoken(message: Message) -> Content:
     """The content that chat knows as content: no reasoning, no places of calls."""
     if isinstance(message.content, str):
         return message.content
-    return settled([b for b in message.content if b.get("type") not in ("reasoning", "call")])
+    return simplify_content(
+        [b for b in message.content if b.get("type") not in ("reasoning", "call")]
+    )
 
 
 def _usual_shape(message: Message) -> str:
@@ -137,10 +139,10 @@ def _usual_shape(message: Message) -> str:
 
 
 def _record(message: Message) -> dict[str, Json]:
-    note = notes(message, FORM)
+    note = read_extra(message, FORMAT)
     out: dict[str, Json] = {"role": message.role, **note.get("rest", {})}
     for block in blocks_of(message.content):
-        if block.get("type") == "reasoning" and (field := rest_of(block, FORM).get("field")):
+        if block.get("type") == "reasoning" and (field := read_rest(block, FORMAT).get("field")):
             out[field] = block["text"]
     shape = note.get("shape") or _usual_shape(message)
     put_content(out, "content", _spoken(message), shape, _raw_block)
@@ -156,7 +158,7 @@ def _record(message: Message) -> dict[str, Json]:
 
 def _raw_block(block: Block) -> Json | None:
     kind = block.get("type")
-    rest = rest_of(block, FORM)
+    rest = read_rest(block, FORMAT)
     if kind == "text":
         return {"type": "text", "text": block["text"], **rest}
     if kind == "image" and "url" in block:
@@ -164,7 +166,7 @@ def _raw_block(block: Block) -> Json | None:
         return {"type": "image_url", "image_url": image, **rest}
     if kind == "image":
         return {"type": "text", "text": image_text(block)}
-    if kind == "opaque" and block["as"] == FORM:
+    if kind == "opaque" and block["as"] == FORMAT:
         return block["block"]
     return None
 

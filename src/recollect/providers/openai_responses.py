@@ -14,25 +14,25 @@ from ..errors import InvalidInput
 from ..text.messages import Block, Content, image_text
 from ..types.records import Json, Message, ToolCall
 from .content_blocks import (
-    OBJECT,
+    JSON_OBJECT,
     Record,
+    attach_rest,
+    content_shape,
     image_block,
-    light,
-    listed,
-    noted,
-    notes,
-    opaque,
+    make_extra,
+    omit_keys,
+    opaque_block,
+    optional_list,
     optional_text,
     put_content,
+    read_extra,
+    read_rest,
     required_text,
-    rest_of,
-    shape_of,
-    texts_settled,
-    with_rest,
-    without,
+    simplify_blocks,
+    strip_inline_bytes,
 )
 
-FORM = "responses"
+FORMAT = "responses"
 _TEXTS = ("input_text", "output_text", "text")
 _SEALED_ITEMS = ("compaction", "compaction_summary", "context_compaction", "item_reference")
 _SEALED_ENDINGS = ("_call", "_output", "_list_tools", "_request", "_response", "_snapshot")
@@ -51,7 +51,7 @@ def decode(record: Record) -> list[Message]:
         return [_result(kind, record)]
     if kind in _SEALED_ITEMS or kind.endswith(_SEALED_ENDINGS):
         # What the provider did by itself: there is no result that could be left without its call.
-        return [Message("assistant", (opaque(FORM, record, item=True),))]
+        return [Message("assistant", (opaque_block(FORMAT, record, item=True),))]
     raise InvalidInput(f"items of type {kind!r} are not known")
 
 
@@ -71,37 +71,37 @@ def is_item(kind: str) -> bool:
 def _message(record: Record) -> Message:
     role = record["role"]
     raw = record.get("content")
-    content = raw if isinstance(raw, str) else _content(listed(record, "content"), role)
-    shape = shape_of(record)
+    content = raw if isinstance(raw, str) else _content(optional_list(record, "content"), role)
+    shape = content_shape(record)
     return Message(
         role,
         content,
         name=optional_text(record, "name"),
-        extra=noted(
-            FORM,
+        extra=make_extra(
+            FORMAT,
             shape="" if shape == "list" else shape,
-            rest=without(record, "type", "role", "content", "name"),
+            rest=omit_keys(record, "type", "role", "content", "name"),
             untyped="type" not in record,
         ),
     )
 
 
 def _content(raw: Sequence[Json], role: str) -> Content:
-    return texts_settled([_block(block, role) for block in raw])
+    return simplify_blocks([_block(block, role) for block in raw])
 
 
 def _block(raw: Json, role: str) -> Block:
-    if not isinstance(raw, OBJECT):
+    if not isinstance(raw, JSON_OBJECT):
         raise InvalidInput("a content block is not an object")
     kind = raw.get("type")
     if kind in _TEXTS:
-        rest = without(raw, "type", "text")
+        rest = omit_keys(raw, "type", "text")
         if kind != _text_kind(role):
             rest["type"] = kind
-        return with_rest({"type": "text", "text": raw.get("text")}, FORM, rest)
+        return attach_rest({"type": "text", "text": raw.get("text")}, FORMAT, rest)
     if kind == "input_image" and isinstance(url := raw.get("image_url"), str):
-        return image_block(FORM, url, without(raw, "type", "image_url"))
-    return opaque(FORM, raw)
+        return image_block(FORMAT, url, omit_keys(raw, "type", "image_url"))
+    return opaque_block(FORMAT, raw)
 
 
 def _text_kind(role: str) -> str:
@@ -111,13 +111,13 @@ def _text_kind(role: str) -> str:
 def _reasoning(record: Record) -> Block:
     text = "\n\n".join(
         str(part["text"])
-        for part in (*listed(record, "summary"), *listed(record, "content"))
-        if isinstance(part, OBJECT) and part.get("text")
+        for part in (*optional_list(record, "summary"), *optional_list(record, "content"))
+        if isinstance(part, JSON_OBJECT) and part.get("text")
     )
-    rest = without(record, "type")
+    rest = omit_keys(record, "type")
     if rest.get("summary") == _summary(text):
         del rest["summary"]
-    return {"type": "reasoning", "text": text, "rest": {FORM: rest}}
+    return {"type": "reasoning", "text": text, "rest": {FORMAT: rest}}
 
 
 def _summary(text: str) -> list[Json]:
@@ -131,41 +131,43 @@ def _call(kind: str, record: Record) -> Message:
         name = required_text(record, "name", "a function_call")
         given = record.get("arguments", "{}")
         arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-        rest = without(record, *common, "name", "arguments")
+        rest = omit_keys(record, *common, "name", "arguments")
     elif kind == "custom_tool_call":
         name = required_text(record, "name", "a custom_tool_call")
         arguments = json.dumps({"input": record.get("input", "")}, ensure_ascii=False)
-        rest = without(record, *common, "name", "input")
+        rest = omit_keys(record, *common, "name", "input")
     else:
         name = kind.removesuffix("_call")
-        arguments = json.dumps(without(record, *common, "id", "status"), ensure_ascii=False)
+        arguments = json.dumps(omit_keys(record, *common, "id", "status"), ensure_ascii=False)
         rest = {key: record[key] for key in ("id", "status") if key in record}
     return Message(
         "assistant",
         calls=(ToolCall(call_id, name, arguments),),
-        extra=noted(FORM, kind="" if kind == "function_call" else kind, rest=rest),
+        extra=make_extra(FORMAT, kind="" if kind == "function_call" else kind, rest=rest),
     )
 
 
 def _result(kind: str, record: Record) -> Message:
     output = record.get("output")
-    shape = shape_of(record, "output")
-    if not isinstance(output, str) and isinstance(output, OBJECT):
-        content: Content = (opaque(FORM, output),)
+    shape = content_shape(record, "output")
+    if not isinstance(output, str) and isinstance(output, JSON_OBJECT):
+        content: Content = (opaque_block(FORMAT, output),)
         shape = "object"
     else:
-        content = output if isinstance(output, str) else _content(listed(record, "output"), "tool")
+        content = (
+            output if isinstance(output, str) else _content(optional_list(record, "output"), "tool")
+        )
     usual = "str" if isinstance(content, str) else "list"
     return Message(
         "tool",
         content,
         call_id=required_text(record, "call_id", f"a {kind}"),
         is_error=record.get("status") == "failed",
-        extra=noted(
-            FORM,
+        extra=make_extra(
+            FORMAT,
             kind="" if kind == "function_call_output" else kind,
             shape="" if shape == usual else shape,
-            rest=light(without(record, "type", "call_id", "output")),
+            rest=strip_inline_bytes(omit_keys(record, "type", "call_id", "output")),
         ),
     )
 
@@ -174,7 +176,7 @@ def _result(kind: str, record: Record) -> Message:
 
 
 def _items(message: Message) -> Iterator[dict[str, Json]]:
-    note = notes(message, FORM)
+    note = read_extra(message, FORMAT)
     if message.role == "tool":
         yield _raw_result(message, note)
         return
@@ -184,10 +186,10 @@ def _items(message: Message) -> Iterator[dict[str, Json]]:
     else:
         for block in message.content:
             if block.get("type") == "reasoning":
-                if (rest := block.get("rest", {}).get(FORM)) is not None:
+                if (rest := block.get("rest", {}).get(FORMAT)) is not None:
                     yield {"type": "reasoning", "summary": _summary(block["text"]), **rest}
             elif block.get("item"):
-                if block["as"] == FORM:
+                if block["as"] == FORMAT:
                     yield block["block"]
             elif block.get("type") != "call":
                 words.append(block)
@@ -210,14 +212,14 @@ def _raw_message(message: Message, content: Content, note: Record) -> dict[str, 
 
 def _raw_block(text_kind: str, block: Block) -> Json | None:
     kind = block.get("type")
-    rest = rest_of(block, FORM)
+    rest = read_rest(block, FORMAT)
     if kind == "text":
         return {"type": text_kind, "text": block["text"], **rest}
     if kind == "image" and "url" in block:
         return {"type": "input_image", "image_url": block["url"], **rest}
     if kind == "image":
         return {"type": text_kind, "text": image_text(block)}
-    if kind == "opaque" and block["as"] == FORM:
+    if kind == "opaque" and block["as"] == FORMAT:
         return block["block"]
     return None
 

@@ -18,11 +18,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
-from ..actions.call_results import Attempt, attempts
-from ..actions.git_output import commits_in
-from ..actions.tool_calls import signs_of
-from ..text.messages import Placed, address_of, own_words, said
-from ..text.terms import query_terms, tells
+from ..actions.call_results import CallAttempt, list_attempts
+from ..actions.command_output import find_commits
+from ..actions.tool_calls import read_effects
+from ..text.messages import PlacedMessage, plain_text, range_address, strip_injected
+from ..text.terms import is_content_word, query_terms
 
 SOURCES = ("commits", "answers", "files", "memories")
 
@@ -38,7 +38,7 @@ MOST_HOMES = 5
 _HOUR = 3_600_000_000
 
 
-class Commit(NamedTuple):
+class RepositoryCommit(NamedTuple):
     """A commit of the repository; `at` is in microseconds."""
 
     hash: str
@@ -47,7 +47,7 @@ class Commit(NamedTuple):
     files: tuple[str, ...]
 
 
-class Exchange(NamedTuple):
+class AnsweredQuestion(NamedTuple):
     """What a person asked, where and when, and where the reply ends; 0 if there was none."""
 
     asked: int
@@ -56,20 +56,20 @@ class Exchange(NamedTuple):
     end: int
 
 
-class Told(NamedTuple):
+class SessionHistory(NamedTuple):
     """What is known of one session: when it was, what it asked, committed and changed."""
 
     session: str
     first: int
     last: int
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[AnsweredQuestion, ...]
     commits: Mapping[str, tuple[str, tuple[int, ...]]]
     """By the first seven digits: the subject, and the messages that speak of making it."""
     files: Mapping[str, tuple[int, ...]]
     """Each changed file with the messages that changed it."""
 
 
-class Asked(NamedTuple):
+class EvaluationQuestion(NamedTuple):
     """A question, what answers it (sessions or records), and what must not."""
 
     source: str
@@ -82,12 +82,12 @@ class Asked(NamedTuple):
     """The session and messages, both ends included, that answer together as one."""
 
 
-def told(session: str, messages: Sequence[Placed]) -> Told:
+def collect_facts(session: str, messages: Sequence[PlacedMessage]) -> SessionHistory:
     """What a session's messages say of themselves."""
     times = [one.message.at for one in messages if one.message.at] or [0]
     commits: dict[str, tuple[str, tuple[int, ...]]] = {}
     files: dict[str, tuple[int, ...]] = {}
-    for attempt in attempts(messages):
+    for attempt in list_attempts(messages):
         places = (attempt.asked, attempt.answered)
         for commit in _commits(attempt):
             _, known = commits.get(commit[0], ("", ()))
@@ -95,25 +95,35 @@ def told(session: str, messages: Sequence[Placed]) -> Told:
         if attempt.state == "ok":
             for path in attempt.writes:
                 files[path] = (*files.get(path, ()), *places)
-    return Told(session, min(times), max(times), tuple(_exchanges(messages)), commits, files)
+    return SessionHistory(
+        session, min(times), max(times), tuple(_exchanges(messages)), commits, files
+    )
 
 
-def _commits(attempt: Attempt) -> Iterable[tuple[str, str]]:
-    git = signs_of(attempt.call).git
-    found = commits_in(git, attempt.output) if git else []
+def _commits(attempt: CallAttempt) -> Iterable[tuple[str, str]]:
+    git = read_effects(attempt.call).git
+    found = find_commits(git, attempt.output) if git else []
     return [(commit.hash[:7], commit.subject) for commit in found if commit.made]
 
 
-def _exchanges(messages: Sequence[Placed]) -> Iterable[Exchange]:
+def _exchanges(messages: Sequence[PlacedMessage]) -> Iterable[AnsweredQuestion]:
     """Each question of a person, with all that came before the next, if something was said."""
-    asked: Exchange | None = None
+    asked: AnsweredQuestion | None = None
     for one in messages:
         if one.message.role == "user":
             if asked and asked.end:
                 yield asked
-            words = own_words(said(one.message), "user").strip()
-            asked = Exchange(one.seq, words, one.message.at, 0) if _can_be_asked(words) else None
-        elif asked and one.message.role == "assistant" and len(said(one.message)) >= LEAST_ANSWER:
+            words = strip_injected(plain_text(one.message), "user").strip()
+            asked = (
+                AnsweredQuestion(one.seq, words, one.message.at, 0)
+                if _can_be_asked(words)
+                else None
+            )
+        elif (
+            asked
+            and one.message.role == "assistant"
+            and len(plain_text(one.message)) >= LEAST_ANSWER
+        ):
             asked = asked._replace(end=one.seq)
     if asked and asked.end:
         yield asked
@@ -121,13 +131,18 @@ def _exchanges(messages: Sequence[Placed]) -> Iterable[Exchange]:
 
 def _can_be_asked(text: str) -> bool:
     """Whether it is somebody's sentence; what a program writes begins with a sign."""
-    return text[:1].isalnum() and LEAST_TERMS <= sum(map(tells, query_terms(text))) <= MOST_TERMS
+    return (
+        text[:1].isalnum()
+        and LEAST_TERMS <= sum(map(is_content_word, query_terms(text))) <= MOST_TERMS
+    )
 
 
 # ---------------------------------------------------------------- the questions
 
 
-def of_commits(sessions: Sequence[Told], commits: Iterable[Commit]) -> list[Asked]:
+def ask_commits(
+    sessions: Sequence[SessionHistory], commits: Iterable[RepositoryCommit]
+) -> list[EvaluationQuestion]:
     """The subject of a commit: it was made in the sessions that say so, and in those that were
     going on at that time and had changed one of its files."""
     made: dict[str, set[str]] = {}
@@ -141,7 +156,7 @@ def of_commits(sessions: Sequence[Told], commits: Iterable[Commit]) -> list[Aske
             if one.first <= commit.at <= one.last + _HOUR and _touches(one.files, commit.files):
                 made.setdefault(commit.subject, set()).add(one.session)
     return [
-        Asked("commits", subject, frozenset(homes), frozenset(hidden.get(subject, ())))
+        EvaluationQuestion("commits", subject, frozenset(homes), frozenset(hidden.get(subject, ())))
         for subject, homes in made.items()
         if _can_be_asked(subject) and len(homes) <= MOST_HOMES
     ]
@@ -153,13 +168,13 @@ def _touches(changed: Iterable[str], files: Iterable[str]) -> bool:
     return bool(ends) and any(f"/{path}".endswith(ends) for path in changed)
 
 
-def of_answers(sessions: Iterable[Told]) -> list[Asked]:
+def ask_answers(sessions: Iterable[SessionHistory]) -> list[EvaluationQuestion]:
     """What a person asked, when it was asked: everything up to the last word on it answers."""
     return [
-        Asked(
+        EvaluationQuestion(
             "answers",
             exchange.text,
-            frozenset([address_of(one.session, exchange.asked + 1, exchange.end)]),
+            frozenset([range_address(one.session, exchange.asked + 1, exchange.end)]),
             frozenset(_messages(one, (exchange.asked,))),
             exchange.at,
             (one.session, exchange.asked + 1, exchange.end),
@@ -169,7 +184,7 @@ def of_answers(sessions: Iterable[Told]) -> list[Asked]:
     ]
 
 
-def of_files(sessions: Iterable[Told]) -> list[Asked]:
+def ask_files(sessions: Iterable[SessionHistory]) -> list[EvaluationQuestion]:
     """The end of a file's path: the sessions that changed it, found by anything but the change."""
     homes: dict[str, set[str]] = {}
     hidden: dict[str, set[tuple[str, int]]] = {}
@@ -179,30 +194,32 @@ def of_files(sessions: Iterable[Told]) -> list[Asked]:
             homes.setdefault(name, set()).add(one.session)
             hidden.setdefault(name, set()).update(_messages(one, places))
     return [
-        Asked("files", name, frozenset(found), frozenset(hidden[name]))
+        EvaluationQuestion("files", name, frozenset(found), frozenset(hidden[name]))
         for name, found in homes.items()
         if len(found) <= MOST_HOMES and query_terms(name)
     ]
 
 
-def of_memories(memories: Iterable[tuple[str, str]]) -> list[Asked]:
+def ask_memories(memories: Iterable[tuple[str, str]]) -> list[EvaluationQuestion]:
     """Every other telling word of a memory, which is given by its address and its text."""
     found = []
     for address, text in memories:
         words = query_terms(text)
         if len(words) >= 2 * LEAST_TERMS:
-            found.append(Asked("memories", " ".join(words[::2]), frozenset([address])))
+            found.append(EvaluationQuestion("memories", " ".join(words[::2]), frozenset([address])))
     return found
 
 
-def _messages(one: Told, places: Iterable[int]) -> list[tuple[str, int]]:
+def _messages(one: SessionHistory, places: Iterable[int]) -> list[tuple[str, int]]:
     return [(one.session, place) for place in places if place]
 
 
-def sampled(questions: Sequence[Asked], count: int, seed: int) -> list[Asked]:
+def sample_questions(
+    questions: Sequence[EvaluationQuestion], count: int, seed: int
+) -> list[EvaluationQuestion]:
     """So many of them, always the same for a seed, and mostly the same as the history grows."""
 
-    def lot(asked: Asked) -> bytes:
+    def lot(asked: EvaluationQuestion) -> bytes:
         return blake2b(f"{seed} {asked.text}".encode(), digest_size=8).digest()
 
     return sorted(questions, key=lot)[:count]
@@ -211,7 +228,7 @@ def sampled(questions: Sequence[Asked], count: int, seed: int) -> list[Asked]:
 # ---------------------------------------------------------------- the measures
 
 
-class Measured(NamedTuple):
+class QuestionScore(NamedTuple):
     """How well one question was answered: the share of its answers among the first five and ten,
     and one by the place of the first."""
 
@@ -220,9 +237,9 @@ class Measured(NamedTuple):
     reciprocal: float
 
 
-def measured(ranked: Iterable[str], answers: frozenset[str]) -> Measured:
+def score_ranking(ranked: Iterable[str], answers: frozenset[str]) -> QuestionScore:
     """A ranking of sessions or records against what answers the question."""
     found = list(dict.fromkeys(ranked))
     first = next((1 / place for place, one in enumerate(found, 1) if one in answers), 0.0)
     shares = [len(answers.intersection(found[:depth])) / len(answers) for depth in (5, 10)]
-    return Measured(shares[0], shares[1], first)
+    return QuestionScore(shares[0], shares[1], first)

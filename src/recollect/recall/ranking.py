@@ -35,7 +35,7 @@ from functools import cache
 from math import exp, inf, log, nextafter
 
 from ..fast_typing import NamedTuple
-from ..text.terms import query_terms, spaced_stems, terms
+from ..text.terms import query_terms, split_terms, stem_text
 
 WORDS = 0.5
 MEANING = 0.5
@@ -78,7 +78,7 @@ _HOUR = 3_600_000_000
 _K1, _B = 1.2, 0.75
 
 
-class Question(NamedTuple):
+class RankingQuestion(NamedTuple):
     """What is asked, as far as ranking is concerned. See `subject`, `weight`, `speaker_of`."""
 
     weights: tuple[float, ...]
@@ -92,7 +92,7 @@ class Question(NamedTuple):
     """The places of terms that name one thing among many (`names_among`)."""
 
 
-class Candidate(NamedTuple):
+class RankingCandidate(NamedTuple):
     """Something that may answer. A memory belongs to no session and opens its own."""
 
     entry: int
@@ -132,41 +132,43 @@ def _asking() -> frozenset[str]:
     return frozenset(_ASKING.split())
 
 
-def subject(question: str) -> list[str]:
+def subject_terms(question: str) -> list[str]:
     """The terms a question is about, without those that only ask, if others are left."""
     asked = query_terms(question)
     return [term for term in asked if term not in _asking()] or asked
 
 
-def names_among(terms: Sequence[str]) -> tuple[int, ...]:
+def find_names(terms: Sequence[str]) -> tuple[int, ...]:
     """The places of terms with a digit: a port, a ticket, the seventh of many."""
     return tuple([place for place, term in enumerate(terms) if not term.isalpha()])
 
 
-def weight(entries: int, holding: int, rarity: float) -> float:
+def term_weight(entries: int, holding: int, rarity: float) -> float:
     """How much a term tells: rare among the entries, and rare in the language (0 to 1)."""
     holding = min(max(holding, 0), entries)
     return rarity * log(1 + (entries - holding + 0.5) / (holding + 0.5))
 
 
-def speaker_of(question: str) -> str:
+def asked_speaker(question: str) -> str:
     """Whose words are asked for: what `I` did, I said myself; what `you` said, the agent did."""
-    words = terms(question)
+    words = split_terms(question)
     if not _OTHER.isdisjoint(words):
         return "assistant"
     return "" if _SELF.isdisjoint(words) else "user"
 
 
-def asked_in(question: str) -> frozenset[str]:
+def question_stems(question: str) -> frozenset[str]:
     """All stems of what is put as a question; a message that holds no others restates it, and
     answers nothing. Of a few words, nobody can say that."""
     asks = question.rstrip().endswith(("?", "？"))
-    if not asks and not {*terms(question)[:1]} & {*_INTERROGATIVES.split()}:
+    if not asks and not {*split_terms(question)[:1]} & {*_INTERROGATIVES.split()}:
         return frozenset()
-    return frozenset(spaced_stems(question).split())
+    return frozenset(stem_text(question).split())
 
 
-def needs_meaning(question: Question, found: Sequence[Candidate], entries: int) -> bool:
+def needs_meaning(
+    question: RankingQuestion, found: Sequence[RankingCandidate], entries: int
+) -> bool:
     """Whether entries that share no word should be looked for, after those found by words.
 
     Always in a store of up to `SMALL` entries, where it takes a millisecond or two. In a larger
@@ -177,23 +179,25 @@ def needs_meaning(question: Question, found: Sequence[Candidate], entries: int) 
     return entries <= SMALL or not any(_held(question, item) >= enough > 0 for item in found)
 
 
-def _held(question: Question, candidate: Candidate) -> float:
+def _held(question: RankingQuestion, candidate: RankingCandidate) -> float:
     """How much of the question stands in a candidate, by weight."""
     pairs = zip(question.weights, candidate.counts, strict=True)
     return sum([tells for tells, count in pairs if count])
 
 
-def share(question: Question, candidate: Candidate) -> float:
+def matched_share(question: RankingQuestion, candidate: RankingCandidate) -> float:
     """How much of the question stands in a candidate, from 0 to 1."""
     return _held(question, candidate) / (sum(question.weights) or 1.0)
 
 
-def is_near(candidate: Candidate) -> bool:
+def is_near(candidate: RankingCandidate) -> bool:
     """Whether it has anything to do with the question."""
     return any(candidate.counts) or candidate.cosine >= LEAST_MEANING
 
 
-def scores(question: Question, candidates: Sequence[Candidate]) -> list[float]:
+def score_candidates(
+    question: RankingQuestion, candidates: Sequence[RankingCandidate]
+) -> list[float]:
     """The score of each candidate, from 0 to `HIGHEST`; of equal ones the newer is better.
 
     What is not trusted gives no evidence for what is: trusted candidates have the scores that
@@ -207,14 +211,14 @@ def scores(question: Question, candidates: Sequence[Candidate]) -> list[float]:
     return found
 
 
-def _trusted_last(candidates: Sequence[Candidate]) -> list[list[int]]:
+def _trusted_last(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
     """All places, and then those of the trusted ones alone if there are others."""
     trusted = [place for place, candidate in enumerate(candidates) if candidate.trusted]
     everything = list(range(len(candidates)))
     return [everything, trusted] if len(trusted) < len(everything) else [everything]
 
 
-def _scores(question: Question, candidates: Sequence[Candidate]) -> list[float]:
+def _scores(question: RankingQuestion, candidates: Sequence[RankingCandidate]) -> list[float]:
     pairs = zip(_signs(question, candidates), candidates, strict=True)
     found = [sum(gained) * (_RESTATED if item.restates else 1.0) for gained, item in pairs]
     return _without_copies(candidates, _nearby(candidates, found))
@@ -223,9 +227,11 @@ def _scores(question: Question, candidates: Sequence[Candidate]) -> list[float]:
 _SIGNS = ("words", "meaning", "around", "beside", "opening", "speaker", "period")
 
 
-def _signs(question: Question, candidates: Sequence[Candidate]) -> list[tuple[float, ...]]:
+def _signs(
+    question: RankingQuestion, candidates: Sequence[RankingCandidate]
+) -> list[tuple[float, ...]]:
     """What each sign adds to each candidate's score, in the order of `_SIGNS`."""
-    gained = [gains(question, candidate) for candidate in candidates]
+    gained = [bm25_gains(question, candidate) for candidate in candidates]
     words = _relative([sum(gain) for gain in gained])
     meaning = _relative([max(candidate.cosine, 0.0) for candidate in candidates])
     alone = [WORDS * one + MEANING * other for one, other in zip(words, meaning, strict=True)]
@@ -258,12 +264,14 @@ def _in(period: tuple[int, int], at: int) -> bool:
     return period[0] <= at < period[1]
 
 
-def signs(question: Question, candidates: Sequence[Candidate]) -> list[dict[str, float]]:
+def explain_scores(
+    question: RankingQuestion, candidates: Sequence[RankingCandidate]
+) -> list[dict[str, float]]:
     """What each sign adds for each candidate, to be shown."""
     return [dict(zip(_SIGNS, one, strict=True)) for one in _signs(question, candidates)]
 
 
-def gains(question: Question, candidate: Candidate) -> list[float]:
+def bm25_gains(question: RankingQuestion, candidate: RankingCandidate) -> list[float]:
     """BM25, a term at a time."""
     if not any(candidate.counts):
         return [0.0] * len(question.weights)
@@ -280,7 +288,9 @@ def _relative(values: Sequence[float]) -> list[float]:
     return [value / highest for value in values] if highest > 0 else [0.0] * len(values)
 
 
-def _around(candidates: Sequence[Candidate], gained: Sequence[Sequence[float]]) -> list[float]:
+def _around(
+    candidates: Sequence[RankingCandidate], gained: Sequence[Sequence[float]]
+) -> list[float]:
     """What is said of the question at a place: each term where it is said best, there or a few
     messages before or after. Question and answer, and the parts of a long answer, meet here."""
     sessions: dict[str, list[int]] = {}
@@ -297,7 +307,7 @@ def _around(candidates: Sequence[Candidate], gained: Sequence[Sequence[float]]) 
     return found
 
 
-def _nearby(candidates: Sequence[Candidate], found: list[float]) -> list[float]:
+def _nearby(candidates: Sequence[RankingCandidate], found: list[float]) -> list[float]:
     """With what was done in other sessions when the best hits were said, or shortly before.
 
     Work on one thing is often spread over sessions that run side by side or one after another.
@@ -317,7 +327,7 @@ def _nearby(candidates: Sequence[Candidate], found: list[float]) -> list[float]:
     return lifted
 
 
-def _without_copies(candidates: Sequence[Candidate], found: list[float]) -> list[float]:
+def _without_copies(candidates: Sequence[RankingCandidate], found: list[float]) -> list[float]:
     """The scores when the same text is not shown over and over: the one recorded first stands
     for all and is as good as the best, the others step back."""
     for places in _copies(candidates):
@@ -328,7 +338,7 @@ def _without_copies(candidates: Sequence[Candidate], found: list[float]) -> list
     return found
 
 
-def _copies(candidates: Sequence[Candidate]) -> list[list[int]]:
+def _copies(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
     """The places of the same text, the one recorded first at the head."""
     same: dict[str, list[int]] = {}
     for place, item in enumerate(candidates):
@@ -337,11 +347,11 @@ def _copies(candidates: Sequence[Candidate]) -> list[list[int]]:
     return [sorted(places, key=lambda place: candidates[place].entry) for places in same.values()]
 
 
-def newest_first(
-    question: Question, candidates: Sequence[Candidate], scores: Sequence[float]
+def lift_newest(
+    question: RankingQuestion, candidates: Sequence[RankingCandidate], scores: Sequence[float]
 ) -> list[float]:
     """The scores with the newer of two that seem to be about the same thing just above the older
-    one. Whether it replaces the older one is for others to say: see `recall.replaced`.
+    one. Whether it replaces the older one is for others to say: see `recall.outdated`.
 
     It is among the first hits, said by the same side, almost as good, with the same words of the
     question in it and none of its names missing. Who asks about a certain time does not ask for
@@ -357,7 +367,9 @@ def newest_first(
     return found
 
 
-def _lifted(question: Question, candidates: Sequence[Candidate], found: list[float]) -> list[float]:
+def _lifted(
+    question: RankingQuestion, candidates: Sequence[RankingCandidate], found: list[float]
+) -> list[float]:
     times = [item.at for item in candidates]
     for places in _copies(candidates):
         newest = max(times[place] for place in places)
@@ -382,7 +394,7 @@ def _lifted(question: Question, candidates: Sequence[Candidate], found: list[flo
     return found
 
 
-def _shared(question: Question, one: Candidate, other: Candidate) -> float:
+def _shared(question: RankingQuestion, one: RankingCandidate, other: RankingCandidate) -> float:
     """How much of the words of the question that either holds is held by both."""
     both = either = 0.0
     for tells, mine, others in zip(question.weights, one.counts, other.counts, strict=False):
@@ -392,7 +404,7 @@ def _shared(question: Question, one: Candidate, other: Candidate) -> float:
     return both / either if either else 0.0
 
 
-def _order(candidates: Sequence[Candidate], found: Sequence[float]) -> list[int]:
+def _order(candidates: Sequence[RankingCandidate], found: Sequence[float]) -> list[int]:
     """The places, best first; of equals the newer, then the one recorded first."""
     keys = [(-found[place], -item.at, item.entry) for place, item in enumerate(candidates)]
     return sorted(range(len(keys)), key=keys.__getitem__)

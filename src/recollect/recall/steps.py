@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..errors import Unavailable
 from ..fast_typing import TYPE_CHECKING, Any, NamedTuple
 from ..index import sql as index_sql
-from ..index import steps_vectors as index_steps_vectors
-from ..memory import sql as memory_sql
-from ..memory import strength
-from ..storage.database import Frequencies, Matched, Tx
-from ..text import dates, globs, terms, tokens
+from ..index import steps as index_steps
+from ..memory import lifecycle
+from ..storage.database import IndexMatch, StemFrequencies, Tx
+from ..text import dates, globs, terms
+from ..types import records
 from ..types.records import ROLES, Hit, Recalled
+from . import outdated, steps_hits
 from . import ranking as recall_ranking
-from . import replaced, steps_hits
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -45,16 +45,7 @@ _FILTERS = (
 )
 
 
-class Freshness(Protocol):
-    """Whether what a memory says of the code still holds."""
-
-    @property
-    def state(self) -> str: ...
-    @property
-    def moved_to(self) -> str: ...
-
-
-class Question(NamedTuple):
+class RecallQuestion(NamedTuple):
     """What is asked, and which records may answer."""
 
     query: str
@@ -73,15 +64,15 @@ class Question(NamedTuple):
     around: int = 0
     explain: bool = False
     seen: tuple[str, ...] | None = None
-    """Who may see the answer, when nobody asked for it: see `memory.steps_layers`."""
+    """Who may see the answer, when nobody asked for it: see `memory.steps_visible`."""
     without: frozenset[tuple[str, int]] = frozenset()
     """What is not there, by reference and number, for whoever measures."""
 
 
-class _Asked(NamedTuple):
+class _PreparedQuestion(NamedTuple):
     """A question on its way: for ranking, for the index, and as a vector."""
 
-    ranking: recall_ranking.Question
+    ranking: recall_ranking.RankingQuestion
     stems: tuple[str, ...]
     """What ranking counts, in the order of its weights."""
     searched: list[str]
@@ -92,33 +83,33 @@ class _Asked(NamedTuple):
     """What a message that only restates the question is made of."""
 
 
-class _Found(NamedTuple):
+class _FoundCandidate(NamedTuple):
     """A candidate, and where it was found."""
 
     tx: Tx
-    matched: Matched
-    candidate: recall_ranking.Candidate
+    matched: IndexMatch
+    candidate: recall_ranking.RankingCandidate
 
 
 def recall(
     txs: Sequence[Tx],
-    question: Question,
+    question: RecallQuestion,
     now: int,
-    embedder: index_steps_vectors.Embedder | None = None,
+    embedder: records.Embedder | None = None,
 ) -> Recalled:
     """The best records of all given spaces for a question; nothing when nothing matches."""
     words: dict[str, str] = {}
-    for word in recall_ranking.subject(question.query):
+    for word in recall_ranking.subject_terms(question.query):
         words.setdefault(terms.stem(word), word)
     if not words:
         return Recalled(notes=("the question has no words to search for",))
     vector, notes = _vector(embedder, question.query)
     known = [tx.frequencies(list(words)) for tx in txs]
     asked = _asked(question.query, words, known, embedder if vector else None, now)
-    found: list[_Found] = []
+    found: list[_FoundCandidate] = []
     for tx, frequencies in zip(txs, known, strict=True):
         if vector and embedder:
-            maker = index_steps_vectors.maker(tx)
+            maker = index_steps.embedder_id(tx)
             asked = asked._replace(vector=vector if maker == embedder.id else b"")
             notes += (_OF_ANOTHER,) if maker not in ("", embedder.id) else ()
         near = _candidates(tx, asked, question, frequencies.entries)
@@ -126,17 +117,15 @@ def recall(
     best = _ranked(found, asked, question, now)
     # Who names a session wants all of it.
     best = best if question.session else _without_flood(best)
-    return packed(best, question.limit, question.budget, notes)
+    return steps_hits.pack_hits(best, question.limit, question.budget, notes)
 
 
 def words_missing(tx: Tx) -> bool:
     """Whether nothing can be found before `things.rebuild` has indexed a space again."""
-    return index_sql.words_missing(tx)
+    return index_sql.needs_reindex(tx)
 
 
-def _vector(
-    embedder: index_steps_vectors.Embedder | None, query: str
-) -> tuple[bytes, tuple[str, ...]]:
+def _vector(embedder: records.Embedder | None, query: str) -> tuple[bytes, tuple[str, ...]]:
     """The question as a vector, and why there is none."""
     if embedder is None:
         return b"", ()
@@ -149,39 +138,41 @@ def _vector(
 def _asked(
     query: str,
     words: Mapping[str, str],
-    known: Sequence[Frequencies],
-    embedder: index_steps_vectors.Embedder | None,
+    known: Sequence[StemFrequencies],
+    embedder: records.Embedder | None,
     now: int,
-) -> _Asked:
+) -> _PreparedQuestion:
     entries = sum(one.entries for one in known)
     holding = {stem: sum(one.holding[stem] for one in known) for stem in words}
     stems = tuple(stem for stem, held in holding.items() if held)
     weights = tuple(
-        recall_ranking.weight(
+        recall_ranking.term_weight(
             entries, holding[stem], embedder.rarity(words[stem]) if embedder else 1.0
         )
         for stem in stems
     )
     average = sum(one.entries * one.average for one in known) / max(entries, 1)
-    period = dates.period(query, now)
-    names = recall_ranking.names_among(stems)
-    ranking = recall_ranking.Question(
-        weights, average, recall_ranking.speaker_of(query), period, names
+    period = dates.find_period(query, now)
+    names = recall_ranking.find_names(stems)
+    ranking = recall_ranking.RankingQuestion(
+        weights, average, recall_ranking.asked_speaker(query), period, names
     )
-    searched = rarer(stems, entries, holding, embedder is not None)
-    return _Asked(ranking, stems, searched, b"", recall_ranking.asked_in(query))
+    searched = choose_stems(stems, entries, holding, embedder is not None)
+    return _PreparedQuestion(ranking, stems, searched, b"", recall_ranking.question_stems(query))
 
 
-def rarer(
+def choose_stems(
     stems: Sequence[str], entries: int, holding: Mapping[str, int], by_meaning: bool
 ) -> list[str]:
     """The stems to look up: all of them in a small store, the rarest ones in a large one."""
     if entries < (COMMON_FROM if by_meaning else COMMON_FROM_BY_WORDS):
         return list(stems)
-    return terms.rarest(stems, holding, ENOUGH, most=entries * COMMON_SHARE)
+    return terms.pick_rarest(stems, holding, ENOUGH, most=entries * COMMON_SHARE)
 
 
-def _candidates(tx: Tx, asked: _Asked, question: Question, entries: int) -> list[_Found]:
+def _candidates(
+    tx: Tx, asked: _PreparedQuestion, question: RecallQuestion, entries: int
+) -> list[_FoundCandidate]:
     """What a space holds for the question: the best by words and the nearest by meaning."""
     depth = (
         recall_ranking.BY_WORDS
@@ -190,14 +181,14 @@ def _candidates(tx: Tx, asked: _Asked, question: Question, entries: int) -> list
     )
     depth = max(depth, question.limit) if asked.vector else max(WORDS_ALONE, 2 * question.limit)
     filters = _filters(tx, question)
-    matched = index_sql.candidates(tx, asked.searched, depth, filters, bool(asked.vector))
+    matched = index_sql.find_candidates(tx, asked.searched, depth, filters, bool(asked.vector))
     if len(matched) < depth and len(asked.searched) < len(asked.stems) and _chosen(question):
         # A filter may leave only what holds the common words.
-        matched = index_sql.candidates(tx, asked.stems, depth, filters, bool(asked.vector))
+        matched = index_sql.find_candidates(tx, asked.stems, depth, filters, bool(asked.vector))
     near: dict[int, float] = {}
     if asked.vector:
         held = {item.entry: item.vector for item in matched if item.vector}
-        near = index_steps_vectors.cosines(asked.vector, held)
+        near = index_steps.cosines_by_entry(asked.vector, held)
     found = [_found(tx, item, asked, near.get(item.entry, 0.0)) for item in matched]
     if asked.vector and recall_ranking.needs_meaning(
         asked.ranking, [item.candidate for item in found], entries
@@ -211,60 +202,62 @@ def _candidates(tx: Tx, asked: _Asked, question: Question, entries: int) -> list
 
 def _by_meaning(
     tx: Tx, vector: bytes, filters: Mapping[str, Sequence[Any]]
-) -> list[tuple[Matched, float]]:
+) -> list[tuple[IndexMatch, float]]:
     """The nearest entries that the filters let through. Most filters let enough of the nearest
     through; if not, those that fulfil them are looked for."""
-    found: list[tuple[Matched, float]] = []
+    found: list[tuple[IndexMatch, float]] = []
     for among in (None, filters):
-        near = index_steps_vectors.nearest(tx, vector, recall_ranking.LOOKED_AT, among)
+        near = index_steps.find_nearest(tx, vector, recall_ranking.LOOKED_AT, among)
         close = [entry for entry, cosine in near.items() if cosine >= recall_ranking.LEAST_MEANING]
-        through = index_sql.these(tx, close, filters)
+        through = index_sql.filter_entries(tx, close, filters)
         found = [(through[entry], near[entry]) for entry in close if entry in through]
         if len(found) >= recall_ranking.BY_MEANING or len(close) < recall_ranking.BY_MEANING:
             break
     return found[: recall_ranking.BY_MEANING]
 
 
-def _found(tx: Tx, item: Matched, asked: _Asked, cosine: float) -> _Found:
+def _found(tx: Tx, item: IndexMatch, asked: _PreparedQuestion, cosine: float) -> _FoundCandidate:
     entry, source, _, seq, kind, owner, label, at, stems, *_ = item
     if source != "message":
         kind = "user" if label in ("system", "user") else "assistant"
         owner, seq = "", 1
-    candidate = recall_ranking.Candidate(
+    candidate = recall_ranking.RankingCandidate(
         entry,
-        terms.counts(stems, asked.stems),
+        terms.count_stems(stems, asked.stems),
         stems.count(" ") + 1,
         cosine,
         at,
         owner,
         seq - 1,
         kind,
-        label not in strength.UNTRUSTED,
+        label not in lifecycle.UNTRUSTED,
         stems,
         bool(asked.whole) and source == "message" and asked.whole.issuperset(stems.split()),
     )
-    return _Found(tx, item, candidate)
+    return _FoundCandidate(tx, item, candidate)
 
 
-def _ranked(found: Sequence[_Found], asked: _Asked, question: Question, now: int) -> list[Hit]:
+def _ranked(
+    found: Sequence[_FoundCandidate], asked: _PreparedQuestion, question: RecallQuestion, now: int
+) -> list[Hit]:
     """The hits, best first. Records are read only for those that can come out on top: what a
     record adds to its score is small."""
     everything = [item.candidate for item in found]
-    scores = recall_ranking.scores(asked.ranking, everything)
+    scores = recall_ranking.score_candidates(asked.ranking, everything)
     order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
     best = order[: question.limit * 3 // 2 + 5]
-    loaded: dict[int, steps_hits.Loaded] = {}
+    loaded: dict[int, steps_hits.LoadedHit] = {}
     for tx in {id(found[place].tx): found[place].tx for place in best}.values():
         places = {found[place].matched.entry: place for place in best if found[place].tx is tx}
         mine = [found[place].matched for place in places.values()]
-        read = steps_hits.of_entries(tx, mine, question, asked.stems, now)
+        read = steps_hits.load_hits(tx, mine, question, asked.stems, now)
         loaded.update({places[entry]: one for entry, one in read.items()})
     best = [place for place in best if place in loaded]
     nudged = [scores[place] * loaded[place].nudge for place in best]
     candidates = [found[place].candidate for place in best]
-    final = recall_ranking.newest_first(asked.ranking, candidates, nudged)
+    final = recall_ranking.lift_newest(asked.ranking, candidates, nudged)
     newer = _replaced([loaded[place] for place in best], asked.stems)
-    signs = recall_ranking.signs(asked.ranking, everything) if question.explain else []
+    signs = recall_ranking.explain_scores(asked.ranking, everything) if question.explain else []
     answer = [
         loaded[place].hit._replace(
             score=score / (1.0 + score),
@@ -276,25 +269,28 @@ def _ranked(found: Sequence[_Found], asked: _Asked, question: Question, now: int
     return sorted(answer, key=lambda hit: (-hit.score, -hit.at, hit.address))
 
 
-def _replaced(best: Sequence[steps_hits.Loaded], searched: Sequence[str]) -> dict[int, str]:
+def _replaced(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]) -> dict[int, str]:
     """The hits that state what the user stated otherwise since, with the address of the newer."""
     own = [place for place, one in enumerate(best) if one.stated]
     if len(own) < 2 or all(best[place].hit.kind != "message" for place in own):
         return {}
-    said = replaced.Said
+    said = outdated.DatedText
     texts = [
         said(best[place].stated, best[place].hit.at, best[place].hit.kind != "message")
         for place in own
     ]
-    found = replaced.replaced(texts, set(searched))
+    found = outdated.find_outdated(texts, set(searched))
     return {own[old]: best[own[new]].hit.address for old, new in found.items()}
 
 
 def _why(
-    asked: _Asked, found: _Found, loaded: steps_hits.Loaded, signs: Mapping[str, float]
+    asked: _PreparedQuestion,
+    found: _FoundCandidate,
+    loaded: steps_hits.LoadedHit,
+    signs: Mapping[str, float],
 ) -> str:
     """What speaks for a hit: how much of the question it holds, how near it is, and its record."""
-    said = [f"words {recall_ranking.share(asked.ranking, found.candidate):.2f}"]
+    said = [f"words {recall_ranking.matched_share(asked.ranking, found.candidate):.2f}"]
     if asked.vector:
         said.append(f"meaning {found.candidate.cosine:.2f}")
     said += [f"{name} +{value:.2f}" for name, value in signs.items() if value]
@@ -308,7 +304,7 @@ def _without_flood(best: Iterable[Hit]) -> list[Hit]:
     kept: list[Hit] = []
     taken: dict[str, int] = {}
     for hit in best:
-        if hit.trust in strength.UNTRUSTED:
+        if hit.trust in lifecycle.UNTRUSTED:
             source = hit.session or hit.address
             taken[source] = taken.get(source, 0) + 1
             if taken[source] > FROM_ONE_SOURCE * (1 + len(kept) // 10):
@@ -317,13 +313,13 @@ def _without_flood(best: Iterable[Hit]) -> list[Hit]:
     return kept
 
 
-def _chosen(question: Question) -> bool:
+def _chosen(question: RecallQuestion) -> bool:
     """Whether the question lets only some records answer."""
-    anything = Question(question.query, question.limit)
+    anything = RecallQuestion(question.query, question.limit)
     return any(getattr(question, name) != getattr(anything, name) for name in _FILTERS)
 
 
-def _filters(tx: Tx, question: Question) -> dict[str, Sequence[Any]]:
+def _filters(tx: Tx, question: RecallQuestion) -> dict[str, Sequence[Any]]:
     filters: dict[str, Sequence[Any]] = {"status": question.statuses}
     if question.as_of:
         filters["status"] = (*_SEARCHED, "superseded")
@@ -345,7 +341,7 @@ def _filters(tx: Tx, question: Question) -> dict[str, Sequence[Any]]:
         filters["tag"] = question.tags
     if question.file:
         covers = globs.matches
-        filters["scope"] = ["", *[s for s in index_sql.scopes(tx) if covers(s, question.file)]]
+        filters["scope"] = ["", *[s for s in index_sql.list_scopes(tx) if covers(s, question.file)]]
     if question.session:
         filters["owner"] = (question.session,)
     if question.since:
@@ -353,43 +349,3 @@ def _filters(tx: Tx, question: Question) -> dict[str, Sequence[Any]]:
     if question.until:
         filters["until"] = (min(question.until, question.as_of or question.until),)
     return filters
-
-
-def packed(found: Sequence[Hit], limit: int, budget: int, notes: tuple[str, ...] = ()) -> Recalled:
-    """The best hits whole, as many as limit and budget take; what does not fit is counted."""
-    chosen: list[Hit] = []
-    spent = 0
-    for hit in found:
-        if len(chosen) == limit:
-            break
-        texts = [hit.text, *[said.text for said in hit.around]]
-        cost = sum(map(tokens.count_text, texts))
-        if not budget or spent + cost <= budget:
-            chosen.append(hit._replace(tokens=cost))
-            spent += cost
-    left = len(found) - len(chosen)
-    if left and len(chosen) < limit:
-        notes += (f"{left} more did not fit into {budget} tokens",)
-    return Recalled(chosen, left, spent, notes)
-
-
-def moment(text: str, now: int) -> int:
-    """The time that a filter names; 0 when it names none."""
-    return dates.parse_when(text, now) if text else 0
-
-
-def marked(found: Recalled, fresh: Mapping[str, Freshness]) -> Recalled:
-    """The hits with what the working tree says of them."""
-    answer = [
-        hit._replace(freshness=_mark(fresh[hit.id]) if hit.id in fresh else "") for hit in found
-    ]
-    return Recalled(answer, found.left_out, found.tokens, found.notes)
-
-
-def _mark(fresh: Freshness) -> str:
-    return f"{fresh.state} to {fresh.moved_to}" if fresh.moved_to else fresh.state
-
-
-def note(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
-    """Write down how often memories were recalled; ids of another space are not found here."""
-    memory_sql.note_recalls(tx, noted)

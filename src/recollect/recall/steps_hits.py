@@ -9,19 +9,19 @@ from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..links import sql as links_sql
+from ..memory import lifecycle
 from ..memory import sql as memory_sql
-from ..memory import strength
 from ..procedures import sql as procedures_sql
-from ..storage import rows as storage_rows
-from ..storage.database import Matched, Tx
-from ..text import messages
-from ..types.records import KINDS, Hit, Message, Said
+from ..storage import database
+from ..storage.database import IndexMatch, Tx
+from ..text import messages, tokens
+from ..types.records import KINDS, Hit, Message, NearbyMessage, Recalled
 
 if TYPE_CHECKING:
-    from .steps import Question
+    from .steps import RecallQuestion
 
 
-class Loaded(NamedTuple):
+class LoadedHit(NamedTuple):
     """A hit without its score, by how much its record nudges it, and the words in which the user
     themselves may state something."""
 
@@ -30,13 +30,13 @@ class Loaded(NamedTuple):
     stated: str = ""
 
 
-def of_entries(
-    tx: Tx, found: Sequence[Matched], question: Question, searched: Sequence[str], now: int
-) -> dict[int, Loaded]:
+def load_hits(
+    tx: Tx, found: Sequence[IndexMatch], question: RecallQuestion, searched: Sequence[str], now: int
+) -> dict[int, LoadedHit]:
     """The hits of entries by their numbers, as far as their records are there."""
     ids = [item.ref for item in found if item.source == "memory"]
-    held = memory_sql.sketches(tx, ids)
-    hits: dict[int, Loaded] = {}
+    held = memory_sql.load_sketches(tx, ids)
+    hits: dict[int, LoadedHit] = {}
     for item in found:
         if item.source == "memory":
             one = _memory(held.get(item.ref), now)
@@ -51,10 +51,10 @@ def of_entries(
     return _with_contradictions(tx, _with_successors(tx, hits))
 
 
-def _memory(memory: memory_sql.Sketch | None, now: int) -> Loaded | None:
+def _memory(memory: memory_sql.MemorySketch | None, now: int) -> LoadedHit | None:
     if memory is None:
         return None
-    strong = strength.strength(memory, now)
+    strong = lifecycle.compute_strength(memory, now)
     hit = Hit(
         memory.id,
         f"memory://{memory.id}",
@@ -69,21 +69,23 @@ def _memory(memory: memory_sql.Sketch | None, now: int) -> Loaded | None:
         freshness="unchecked" if memory.claims and memory.layer != "user" else "",
     )
     stated = memory.text if memory.label in ("system", "user") else ""
-    return Loaded(hit, strength.nudge(memory.label, memory.status, strong), stated)
+    return LoadedHit(hit, lifecycle.nudge(memory.label, memory.status, strong), stated)
 
 
-def _message(tx: Tx, item: Matched, question: Question, searched: Sequence[str]) -> Loaded | None:
+def _message(
+    tx: Tx, item: IndexMatch, question: RecallQuestion, searched: Sequence[str]
+) -> LoadedHit | None:
     around = question.around
     rows = archive_sql.messages(tx, item.ref, item.seq - around, item.seq + around)
-    said = {row.seq: messages.text_of(_message_of(row)) for row in rows}
+    said = {row.seq: messages.searchable_text(_message_of(row)) for row in rows}
     (row,) = [row for row in rows if row.seq == item.seq] or (None,)
     if row is None:
         return None
     hit = Hit(
         f"{row.session}:{row.seq}",
-        messages.address_of(row.session, row.seq, row.seq),
+        messages.range_address(row.session, row.seq, row.seq),
         "message",
-        strength.snippet(said[row.seq], searched),
+        lifecycle.cut_snippet(said[row.seq], searched),
         0.0,
         "",
         "session",
@@ -93,19 +95,19 @@ def _message(tx: Tx, item: Matched, question: Question, searched: Sequence[str])
         row.session,
         row.role,
         around=tuple(
-            Said(
-                messages.address_of(other.session, other.seq, other.seq),
+            NearbyMessage(
+                messages.range_address(other.session, other.seq, other.seq),
                 other.role,
-                strength.snippet(said[other.seq], searched),
+                lifecycle.cut_snippet(said[other.seq], searched),
             )
             for other in rows
             if other.seq != row.seq
         ),
     )
     own = row.role == row.label == "user"
-    stated = messages.typed(_message_of(row)) if own else ""
+    stated = messages.typed_text(_message_of(row)) if own else ""
     # Trust can only lower a message: which side's words are asked for is the ranking's to judge.
-    return Loaded(hit, min(strength.nudge(row.label, "active"), 1.0), stated)
+    return LoadedHit(hit, min(lifecycle.nudge(row.label, "active"), 1.0), stated)
 
 
 def _message_of(row: archive_sql.MessageRow) -> Message:
@@ -114,15 +116,15 @@ def _message_of(row: archive_sql.MessageRow) -> Message:
     return messages.message_from_body(loads(row.body))
 
 
-def _document(tx: Tx, item: Matched, searched: Sequence[str]) -> Loaded | None:
-    document = storage_rows.readable(lambda: documents_sql.get(tx, item.ref))
+def _document(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> LoadedHit | None:
+    document = database.read_or_none(lambda: documents_sql.get_document(tx, item.ref))
     if document is None:
         return None
     hit = Hit(
         document.address.removeprefix("memory://"),
         document.address,
         document.type,
-        strength.snippet(document.text, searched),
+        lifecycle.cut_snippet(document.text, searched),
         0.0,
         "",
         document.layer,
@@ -130,10 +132,10 @@ def _document(tx: Tx, item: Matched, searched: Sequence[str]) -> Loaded | None:
         document.label,
         document.valid_from,
     )
-    return Loaded(hit, strength.nudge(document.label, "active"))
+    return LoadedHit(hit, lifecycle.nudge(document.label, "active"))
 
 
-def _experience(tx: Tx, item: Matched) -> Loaded | None:
+def _experience(tx: Tx, item: IndexMatch) -> LoadedHit | None:
     """An episode or a procedure."""
     sketch = episodes_sql.sketch if item.source == "episode" else procedures_sql.sketch
     kept = sketch(tx, item.ref)
@@ -152,13 +154,13 @@ def _experience(tx: Tx, item: Matched) -> Loaded | None:
         kept.at,
         item.owner,
     )
-    return Loaded(hit, strength.nudge(kept.label, kept.status))
+    return LoadedHit(hit, lifecycle.nudge(kept.label, kept.status))
 
 
-def _with_successors(tx: Tx, hits: Mapping[int, Loaded]) -> dict[int, Loaded]:
+def _with_successors(tx: Tx, hits: Mapping[int, LoadedHit]) -> dict[int, LoadedHit]:
     """Versions that were superseded name what is believed in their place."""
     old = [one.hit.id for one in hits.values() if one.hit.status == "superseded"]
-    newer = memory_sql.successors(tx, old)
+    newer = memory_sql.find_successors(tx, old)
     found = dict(hits)
     for entry, loaded in hits.items():
         if loaded.hit.id in newer:
@@ -167,13 +169,13 @@ def _with_successors(tx: Tx, hits: Mapping[int, Loaded]) -> dict[int, Loaded]:
     return found
 
 
-def _with_contradictions(tx: Tx, hits: Mapping[int, Loaded]) -> dict[int, Loaded]:
+def _with_contradictions(tx: Tx, hits: Mapping[int, LoadedHit]) -> dict[int, LoadedHit]:
     """Hits that something else in use contradicts say so."""
     ids = memory_ids([loaded.hit for loaded in hits.values()])
-    pairs = [(link.source, link.target) for link in links_sql.touching(tx, ids, "contradicts")]
+    pairs = [(link.source, link.target) for link in links_sql.find_touching(tx, ids, "contradicts")]
     if not pairs:
         return dict(hits)
-    known = memory_sql.sketches(tx, sorted({id for pair in pairs for id in pair}))
+    known = memory_sql.load_sketches(tx, sorted({id for pair in pairs for id in pair}))
     used = {id for id, one in known.items() if one.status in ("active", "proposed")}
     against: dict[str, list[str]] = {}
     for one, other in pairs:
@@ -194,3 +196,45 @@ def _contradicted(hit: Hit, others: Sequence[str]) -> Hit:
 def memory_ids(hits: Sequence[Hit]) -> list[str]:
     """The ids of those hits that are memories."""
     return [hit.id for hit in hits if hit.address == f"memory://{hit.id}" and hit.kind in KINDS]
+
+
+class FreshnessState(Protocol):
+    """Whether what a memory says of the code still holds."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def moved_to(self) -> str: ...
+
+
+def pack_hits(
+    found: Sequence[Hit], limit: int, budget: int, notes: tuple[str, ...] = ()
+) -> Recalled:
+    """The best hits whole, as many as limit and budget take; what does not fit is counted."""
+    chosen: list[Hit] = []
+    spent = 0
+    for hit in found:
+        if len(chosen) == limit:
+            break
+        texts = [hit.text, *[said.text for said in hit.around]]
+        cost = sum(map(tokens.count_text, texts))
+        if not budget or spent + cost <= budget:
+            chosen.append(hit._replace(tokens=cost))
+            spent += cost
+    left = len(found) - len(chosen)
+    if left and len(chosen) < limit:
+        notes += (f"{left} more did not fit into {budget} tokens",)
+    return Recalled(chosen, left, spent, notes)
+
+
+def mark_freshness(found: Recalled, fresh: Mapping[str, FreshnessState]) -> Recalled:
+    """The hits with what the working tree says of them."""
+    answer = [
+        hit._replace(freshness=_freshness_mark(fresh[hit.id]) if hit.id in fresh else "")
+        for hit in found
+    ]
+    return Recalled(answer, found.left_out, found.tokens, found.notes)
+
+
+def _freshness_mark(fresh: FreshnessState) -> str:
+    return f"{fresh.state} to {fresh.moved_to}" if fresh.moved_to else fresh.state

@@ -12,7 +12,7 @@ from ..links import sql as links_sql
 from ..memory import sql as memory_sql
 from ..procedures import sql as procedures_sql
 from ..secrets import redaction
-from ..storage import rows
+from ..storage import database
 from ..storage.database import Tx
 from ..text import addresses
 from ..types.records import Link
@@ -31,22 +31,24 @@ class Linked(NamedTuple):
     graph: str = ""
 
 
-def ref_of(tx: Tx, address: str) -> str:
+def resolve_ref(tx: Tx, address: str) -> str:
     """What a record is called in links: its address without `memory://`; empty without one."""
-    place = addresses.parse(address if "://" in address else f"{addresses.SCHEME}{address}")
-    shown = steps_show.show(tx, place)
+    place = addresses.parse_address(address if "://" in address else f"{addresses.SCHEME}{address}")
+    shown = steps_show.show_in_space(tx, place)
     if shown is None:
         return ""
     for record in (shown.memory, shown.episode, shown.procedure):
         if record is not None:
             return record.id
     if shown.session is not None:
-        span = addresses.format(place._replace(name=shown.session.id))
+        span = addresses.format_address(place._replace(name=shown.session.id))
         return span.removeprefix(addresses.SCHEME)
-    return addresses.format(place).removeprefix(addresses.SCHEME)
+    return addresses.format_address(place).removeprefix(addresses.SCHEME)
 
 
-def link(tx: Tx, ends: tuple[str, str], relation: str, reason: str, origin: str, now: int) -> Link:
+def add_link(
+    tx: Tx, ends: tuple[str, str], relation: str, reason: str, origin: str, now: int
+) -> Link:
     """Connect two records."""
     source, target = ends
     if source == target:
@@ -55,20 +57,20 @@ def link(tx: Tx, ends: tuple[str, str], relation: str, reason: str, origin: str,
         source,
         links_relations.check_relation(relation),
         target,
-        redaction.safe(reason),
+        redaction.redact(reason),
         origin,
         now,
     )
-    links_sql.put(tx, made, redaction.safe(reason), now)
+    links_sql.put(tx, made, redaction.redact(reason), now)
     return made
 
 
-def unlink(tx: Tx, ends: tuple[str, str], relation: str, now: int) -> bool:
+def end_link(tx: Tx, ends: tuple[str, str], relation: str, now: int) -> bool:
     """End a link; false when there is none."""
     return links_sql.end(tx, ends[0], links_relations.check_relation(relation), ends[1], now)
 
 
-def follow(
+def follow_links(
     tx: Tx, start: str, depth: int, relations: Sequence[str] = (), format: str = ""
 ) -> Linked:
     """What is linked to a record, over so many steps, both ways."""
@@ -96,7 +98,7 @@ def _edges(tx: Tx, start: str, depth: int) -> list[links_relations.Edge]:
     seen, front = {start}, [start]
     for _ in range(depth):
         met: list[str] = []
-        for one in links_sql.touching(tx, front):
+        for one in links_sql.find_touching(tx, front):
             found[links_relations.Edge(one.source, one.relation, one.target, one.reason)] = None
             met += (one.source, one.target)
         front = [name for name in dict.fromkeys(met) if name not in seen]
@@ -110,10 +112,10 @@ def _label(tx: Tx, name: str) -> str:
     """A record in a line."""
     kind = name[:2]
     if kind == "m-":
-        memory = rows.readable(lambda: memory_sql.get(tx, name))
+        memory = database.read_or_none(lambda: memory_sql.get(tx, name))
         return memory.text if memory else name
     if kind in ("e-", "p-"):
         kept = episodes_sql if kind == "e-" else procedures_sql
-        held = rows.readable(lambda: kept.sketch(tx, name))
+        held = database.read_or_none(lambda: kept.sketch(tx, name))
         return held.text if held else name
     return name

@@ -14,34 +14,35 @@ from ..actions import echo
 from ..archive import sql as archive_sql
 from ..archive import steps as archive_steps
 from ..documents import sql as documents_sql
+from ..documents import steps as documents_steps
 from ..episodes import sql as episodes_sql
 from ..episodes import steps as episodes_steps
 from ..fast_typing import TYPE_CHECKING
 from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..memory import sql as memory_sql
-from ..memory import steps as memory_steps
+from ..memory import steps_revisions as memory_steps_revisions
 from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
-from ..storage import rows
+from ..storage import database
 from ..storage import sql as storage_sql
 from ..storage.database import Database, Tx
 from ..text import messages
 
 if TYPE_CHECKING:
-    from ..index.sql_vectors import Waiting
+    from ..index.sql_vectors import UnembeddedEntry
 
-Thing = tuple[index_sql.Entry, str]
+IndexedText = tuple[index_sql.IndexEntry, str]
 _BATCH = 200
 
 
-def texts(tx: Tx, items: Sequence[Waiting]) -> list[str]:
+def load_texts(tx: Tx, items: Sequence[UnembeddedEntry]) -> list[str]:
     """What each entry says; nothing when the thing itself is gone."""
     found = [_thing(tx, item.source, item.ref, item.seq) for item in items]
     return [thing[1] if thing else "" for thing in found]
 
 
-def rebuild(space: Database, tell: Callable[[int], object] | None = None) -> int:
+def rebuild_index(space: Database, tell: Callable[[int], object] | None = None) -> int:
     """Index everything again from what is stored, and say how much it was.
 
     A batch is replaced in one transaction: killed at any moment, everything is found by words as
@@ -50,22 +51,22 @@ def rebuild(space: Database, tell: Callable[[int], object] | None = None) -> int
     for source in _THINGS:
         done += _walk(space, source, partial(_index, source), tell)
         space.write(partial(index_sql.remove_orphans, source=source))
-    space.write(lambda tx: storage_sql.remove(tx, index_sql.WORDS_MISSING))
+    space.write(lambda tx: storage_sql.delete_value(tx, index_sql.REINDEX_KEY))
     return done
 
 
-def renew(space: Database, tell: Callable[[int], object] | None = None) -> int:
+def renew_index(space: Database, tell: Callable[[int], object] | None = None) -> int:
     """Index again what an earlier version indexed in another way, and say how much it was."""
-    if space.read(index_sql.words_gone):
-        return rebuild(space, tell)
+    if space.read(index_sql.lacks_words):
+        return rebuild_index(space, tell)
     done = sum(_walk(space, source, step, tell) for source, step in _RENEWED.items())
-    space.write(lambda tx: storage_sql.remove(tx, index_sql.WORDS_MISSING))
+    space.write(lambda tx: storage_sql.delete_value(tx, index_sql.REINDEX_KEY))
     return done
 
 
-def count(tx: Tx) -> int:
+def count_indexed(tx: Tx) -> int:
     """How many things can be found."""
-    return sum(index_sql.count(tx, source) for source in _THINGS)
+    return sum(index_sql.count_records(tx, source) for source in _THINGS)
 
 
 _Step = Callable[[Tx, str, int, bool], bool]
@@ -77,7 +78,7 @@ def _walk(space: Database, source: str, step: _Step, tell: Callable[[int], objec
     """Take a step with each thing of a source, a batch in a transaction."""
 
     def next_batch(tx: Tx, after: tuple[str, int]) -> tuple[list[tuple[str, int]], int]:
-        keys = index_sql.things(tx, source, after, _BATCH)
+        keys = index_sql.list_records(tx, source, after, _BATCH)
         done, heard = 0, _Heard(tx)
         for ref, seq in keys:
             done += step(tx, ref, seq, source == "message" and heard.is_echo(ref, seq))
@@ -100,22 +101,22 @@ class _Heard:
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
         self._session = ""
-        self._listener: echo.Listener | None = None
+        self._listener: echo.EchoDetector | None = None
 
     def is_echo(self, session: str, seq: int) -> bool:
         row = archive_sql.message(self._tx, session, seq)
         if self._listener is None or session != self._session:
             self._session = session
-            self._listener = archive_steps.listener(self._tx, session, seq)
-        return row is not None and self._listener.is_echo(archive_steps.part_of(row))
+            self._listener = archive_steps.make_echo_listener(self._tx, session, seq)
+        return row is not None and self._listener.is_echo(archive_steps.echo_part(row))
 
 
 def _index(source: str, tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
     thing = None if is_echo else _thing(tx, source, ref, seq)
     if thing:
-        index_steps.replace(tx, *thing)
+        index_steps.reindex_text(tx, *thing)
     else:
-        index_sql.remove(tx, source, ref, seq)
+        index_sql.remove_entry(tx, source, ref, seq)
     return True
 
 
@@ -128,13 +129,13 @@ def _renew_memory(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
 
 def _renew_message(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
     row = archive_sql.message(tx, ref, seq)
-    own = row is not None and any(own for _, own in archive_steps.part_of(row).calls)
+    own = row is not None and any(own for _, own in archive_steps.echo_part(row).calls)
     return (is_echo or own) and _index("message", tx, ref, seq, is_echo)
 
 
 def _renew_document(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
-    document = documents_sql.get(tx, ref)
-    made = document is not None and index_steps.is_made(document)
+    document = documents_sql.get_document(tx, ref)
+    made = document is not None and documents_steps.is_generated(document)
     return made and _index("document", tx, ref, seq, is_echo)
 
 
@@ -145,43 +146,50 @@ _RENEWED: dict[str, _Step] = {
 }
 
 
-def _thing(tx: Tx, source: str, ref: str, seq: int) -> Thing | None:
-    return rows.readable(lambda: _THINGS[source](tx, ref, seq))
+def _thing(tx: Tx, source: str, ref: str, seq: int) -> IndexedText | None:
+    return database.read_or_none(lambda: _THINGS[source](tx, ref, seq))
 
 
-def _memory(tx: Tx, ref: str, seq: int) -> Thing | None:
+def _memory(tx: Tx, ref: str, seq: int) -> IndexedText | None:
     memory = memory_sql.get(tx, ref)
-    return (memory_steps.entry_of(memory), memory_steps.searchable(memory)) if memory else None
+    return (
+        (
+            memory_steps_revisions.make_entry(memory),
+            memory_steps_revisions.make_searchable_text(memory),
+        )
+        if memory
+        else None
+    )
 
 
-def _message(tx: Tx, ref: str, seq: int) -> Thing | None:
+def _message(tx: Tx, ref: str, seq: int) -> IndexedText | None:
     row = archive_sql.message(tx, ref, seq)
     if row is None:
         return None
     message = messages.message_from_body(json.loads(row.body))
-    left = echo.without_own_calls(message)
-    text = messages.text_of(left)
+    left = echo.strip_own_calls(message)
+    text = messages.searchable_text(left)
     if left is not message and not text:
         return None
     return archive_steps.entry_of(row.session, row.seq, row.role, row.label, row.at), text
 
 
-def _document(tx: Tx, ref: str, seq: int) -> Thing | None:
-    document = documents_sql.get(tx, ref)
-    return index_steps.document(document) if document else None
+def _document(tx: Tx, ref: str, seq: int) -> IndexedText | None:
+    document = documents_sql.get_document(tx, ref)
+    return documents_steps.document_entry(document) if document else None
 
 
-def _episode(tx: Tx, ref: str, seq: int) -> Thing | None:
+def _episode(tx: Tx, ref: str, seq: int) -> IndexedText | None:
     row = episodes_sql.get(tx, ref)
     return (episodes_steps.entry_of(row), episodes_steps.searchable(row)) if row else None
 
 
-def _procedure(tx: Tx, ref: str, seq: int) -> Thing | None:
+def _procedure(tx: Tx, ref: str, seq: int) -> IndexedText | None:
     row = procedures_sql.get(tx, ref)
     return (procedures_steps.entry_of(row), procedures_steps.searchable(row)) if row else None
 
 
-_THINGS: dict[str, Callable[[Tx, str, int], Thing | None]] = {
+_THINGS: dict[str, Callable[[Tx, str, int], IndexedText | None]] = {
     "memory": _memory,
     "message": _message,
     "document": _document,

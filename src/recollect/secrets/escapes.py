@@ -43,14 +43,14 @@ _ENCODED = r"%[\da-fA-F]{2}" + _BEHIND
 _REACH = 400
 """Characters around a sequence that may belong to one secret with it, or announce it."""
 
-Piece = tuple[int, int]
+Extent = tuple[int, int]
 """Where a part of a text begins that is kept, and where it ends."""
 
 
 class Unescaped:
     """A text without its escape sequences, which knows where each character stood."""
 
-    def __init__(self, text: str, kept: list[Piece]) -> None:
+    def __init__(self, text: str, kept: list[Extent]) -> None:
         self.text = "".join([text[start:end] for start, end in kept])
         self._kept = kept
         self._begins = [0, *accumulate(end - start for start, end in kept)]
@@ -63,27 +63,27 @@ class Unescaped:
         return self._kept[piece][0] + at - self._begins[piece]
 
 
-def sequences_in(text: str) -> list[Piece]:
+def find_sequences(text: str) -> list[Extent]:
     """Return where the escape sequences of a text stand."""
     if not (
         "\x1b" in text
-        or ("[" in text and rules.has(r"\[\d[\d;:]{0,40}m", text))
-        or ("\\" in text and rules.has(_WRITTEN_ESC, text))
+        or ("[" in text and rules.contains(r"\[\d[\d;:]{0,40}m", text))
+        or ("\\" in text and rules.contains(_WRITTEN_ESC, text))
         or ("^" in text and ("^[[" in text or "^[(" in text))
         or (not text.isascii() and ("\x9b" in text or "\u241b" in text))
     ):
         return []
-    found: list[Piece] = []
-    sequence = rules.compiled(_SEQUENCE).match
+    found: list[Extent] = []
+    sequence = rules.compile_pattern(_SEQUENCE).match
     end = 0
-    for sign in rules.compiled(r"[\x1b\x9b\u241b^\\\[]").finditer(text):
+    for sign in rules.compile_pattern(r"[\x1b\x9b\u241b^\\\[]").finditer(text):
         if sign.start() >= end and (match := sequence(text, sign.start())):
             found.append(match.span())
             end = match.end()
     return found
 
 
-def without(text: str, sequences: list[Piece]) -> Iterator[Unescaped]:
+def strip_sequences(text: str, sequences: list[Extent]) -> Iterator[Unescaped]:
     """Return the text without its sequences, as far as they reach: a long text with one colour in
     it is not searched twice."""
     first = 0
@@ -101,11 +101,11 @@ def without(text: str, sequences: list[Piece]) -> Iterator[Unescaped]:
 def _begin(text: str, sequence: int) -> int:
     """Where to begin before a sequence: not inside of a word, whose end would look like one."""
     start = max(sequence - _REACH, 0)
-    space = rules.compiled(r"\s").search(text, start, sequence) if start else None
+    space = rules.compile_pattern(r"\s").search(text, start, sequence) if start else None
     return space.start() if space else start
 
 
-def masked(text: str, sequences: list[Piece]) -> str:
+def mask_sequences(text: str, sequences: list[Extent]) -> str:
     """Return the text with spaces for escape sequences and for characters that are written out,
     each as long as what it stands for; the text itself if there are none."""
     if sequences:
@@ -116,5 +116,5 @@ def masked(text: str, sequences: list[Piece]) -> str:
         text = "".join([text[end:start] + " " * width for end, start, width in kept])
     for sign, written in (("\\", _WRITTEN), ("%", _ENCODED)):
         if sign in text:
-            text = rules.compiled(written).sub(lambda match: " " * len(match[0]), text)
+            text = rules.compile_pattern(written).sub(lambda match: " " * len(match[0]), text)
     return text

@@ -274,10 +274,10 @@ LONGEST_ID = 150
 
 
 @cache
-def ids() -> re.Pattern[str]:
+def id_pattern() -> re.Pattern[str]:
     """What agents and providers call their messages and calls by, and what we make of it: it comes
     with every message, and cannot be one of the secrets above."""
-    begins = "|".join(prefix for prefix, _, _ in prefixes() if prefix.isalnum())
+    begins = "|".join(prefix for prefix, _, _ in token_prefixes() if prefix.isalnum())
     own = _OWN_ID.format(prefixes=begins)
     rest = f"[:/](?:call:|out:)?{own}|/{_TIMED_ID}(?:/out)?|{_COUNTED}"
     known = f"{own}|(?:{_HOST}\\.)?{_UUID}(?:{rest})?|{_HOST}\\.{_DATED}"
@@ -292,7 +292,7 @@ _WORDS = bytes(code if code < 128 and chr(code).isalnum() else ord(" ") for code
 
 
 @cache
-def prefixes() -> tuple[Prefix, ...]:
+def token_prefixes() -> tuple[Prefix, ...]:
     """Every prefix with its type and what follows it."""
     return tuple(
         (prefix, type_, body) for type_, several, body in PREFIXED for prefix in several.split(" ")
@@ -306,7 +306,7 @@ def _by_head() -> tuple[dict[bytes, list[int]], tuple[int, ...]]:
     prefix may begin any word: those are told apart."""
     found: dict[bytes, list[int]] = {}
     anywhere = []
-    for number, (prefix, _, _) in enumerate(prefixes()):
+    for number, (prefix, _, _) in enumerate(token_prefixes()):
         head = prefix.encode().translate(_WORDS).split(b" ")[0]
         if len(head) < _HEAD and len(head) == len(prefix):
             anywhere.append(number)
@@ -315,7 +315,7 @@ def _by_head() -> tuple[dict[bytes, list[int]], tuple[int, ...]]:
     return found, tuple(anywhere)
 
 
-def prefixes_in(runs: str) -> list[Prefix]:
+def find_prefixes(runs: str) -> list[Prefix]:
     """The prefixes that stand in runs of token characters, at the beginning of a word."""
     shadow = runs.encode("ascii", "replace")
     if "\\" in runs:  # the letter of an escaped line end does not belong to the word
@@ -326,11 +326,11 @@ def prefixes_in(runs: str) -> list[Prefix]:
     numbers = sorted(
         [*anywhere, *(number for head in heads & table.keys() for number in table[head])]
     )
-    known = prefixes()
+    known = token_prefixes()
     return [known[number] for number in numbers if known[number][0] in runs]
 
 
 @cache
-def openings() -> tuple[str, ...]:
+def token_openings() -> tuple[str, ...]:
     """What a token begins with, for `str.startswith`; two letters would say too little."""
-    return tuple(prefix for prefix, _, _ in prefixes() if len(prefix) > 2)
+    return tuple(prefix for prefix, _, _ in token_prefixes() if len(prefix) > 2)

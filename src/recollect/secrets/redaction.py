@@ -17,20 +17,25 @@ from itertools import count
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
 from ..types.records import Json, SafeText
-from . import rules
-from .formats import LONGEST_ID, ids
-from .search import spans
-from .values import TYPES
+from . import formats, rules
+from .assignments import SECRET_TYPES
+from .formats import LONGEST_ID, id_pattern
+from .search import find_secrets
 
 PRIVATE = "[PRIVATE]"
+
 MAX_DEPTH = 200
+
 MAX_ROUNDS = 8
+
 SHORT = 80
+
 _SHORTEST = 16
+
 """A shorter text of letters and digits is no token, and announces no secret."""
 
 
-class Scrubbed(NamedTuple):
+class Redacted(NamedTuple):
     """Text without secrets, and the types of those that were taken out, in order."""
 
     text: SafeText
@@ -40,6 +45,7 @@ class Scrubbed(NamedTuple):
 _ENCODER = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
 )
+
 """What it writes was walked through, to a depth: it cannot be circular."""
 
 
@@ -60,18 +66,18 @@ def _writer() -> Callable[[Json, int], Iterable[str]]:
     return made
 
 
-_NO_ITEMS, _NO_PAIRS = Scrubbed(SafeText("[]"), ()), Scrubbed(SafeText("{}"), ())
+_NO_ITEMS, _NO_PAIRS = Redacted(SafeText("[]"), ()), Redacted(SafeText("{}"), ())
 
 
-def scrub(text: str) -> Scrubbed:
+def redact_and_report(text: str) -> Redacted:
     """The text without secrets and private spans, fit for a text column of either engine."""
     clean, found = _redact(_storable(text))
-    return Scrubbed(SafeText(clean), found)
+    return Redacted(SafeText(clean), found)
 
 
-def safe(text: str) -> SafeText:
+def redact(text: str) -> SafeText:
     """The text alone, for where nobody asks what was found."""
-    return scrub(text).text
+    return redact_and_report(text).text
 
 
 def is_safe(text: str) -> bool:
@@ -79,7 +85,7 @@ def is_safe(text: str) -> bool:
     return _redact(text) == (text, ())
 
 
-def scrub_json(value: Json) -> Scrubbed:
+def redact_json(value: Json) -> Redacted:
     """The value as compact JSON with every string in it scrubbed, keys and values alike.
 
     A string under a name such as "password" is judged by that name as well. Characters that no
@@ -99,7 +105,7 @@ def scrub_json(value: Json) -> Scrubbed:
     if not _is_unicode(text):
         text = _paired(text, "surrogatepass")
         text = re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
-    return Scrubbed(SafeText(text), tuple(found))
+    return Redacted(SafeText(text), tuple(found))
 
 
 def _scrub_value(value: Json, name: str, found: list[str], depth: int) -> Json:
@@ -150,7 +156,7 @@ def _redact_told(told: tuple[str, str], value: str) -> tuple[str, tuple[str, ...
     label, kind = told
     clean, found = _redact(label + value)
     if kind and not found and rules.is_secret(kind, value, quoted=True, loose=False):
-        return f"[REDACTED:{TYPES[kind]}]", (TYPES[kind],)
+        return f"[REDACTED:{SECRET_TYPES[kind]}]", (SECRET_TYPES[kind],)
     return clean.removeprefix(label), found
 
 
@@ -158,7 +164,7 @@ def _redact_told(told: tuple[str, str], value: str) -> tuple[str, tuple[str, ...
 def _told_by(name: str) -> tuple[str, str] | None:
     """What a name says of its value: the words to read in front of it, and its kind."""
     label = "authorization: " if name.lower().endswith("authorization") else ""
-    kind = rules.kind_of_name(name)
+    kind = rules.classify_name(name)
     return (label, kind) if label or kind else None
 
 
@@ -187,14 +193,16 @@ def _redact(text: str) -> tuple[str, tuple[str, ...]]:
     session's directory): each is looked at once."""
     if len(text) <= SHORT:
         return _redact_short(text)
-    if len(text) <= LONGEST_ID and ids().fullmatch(text):
+    if len(text) <= LONGEST_ID and id_pattern().fullmatch(text):
         return text, ()
     return _redact_any(text)
 
 
 @lru_cache(maxsize=8192)
 def _redact_short(text: str) -> tuple[str, tuple[str, ...]]:
-    if (len(text) < _SHORTEST and text.isalnum()) or (len(text) >= 28 and ids().fullmatch(text)):
+    if (len(text) < _SHORTEST and text.isalnum()) or (
+        len(text) >= 28 and id_pattern().fullmatch(text)
+    ):
         return text, ()
     return _redact_any(text)
 
@@ -204,7 +212,7 @@ def _redact_any(text: str) -> tuple[str, tuple[str, ...]]:
     text = _without_private(text)
     found: list[str] = []
     for _ in range(MAX_ROUNDS):
-        secrets = spans(text)
+        secrets = find_secrets(text)
         if not secrets:
             break
         pieces: list[str] = []
@@ -229,7 +237,7 @@ def _private(text: str) -> list[tuple[int, int]]:
         return []
     found: list[tuple[int, int]] = []
     depth = 0
-    for tag in rules.compiled(r"(?i)<(/?)private(?:\s[^<>]{0,99})?>").finditer(text):
+    for tag in rules.compile_pattern(r"(?i)<(/?)private(?:\s[^<>]{0,99})?>").finditer(text):
         if not tag[1]:
             if depth == 0:
                 found.append((tag.start(), len(text)))
@@ -249,7 +257,7 @@ def _joined_up(items: Sequence[Json], found: list[str]) -> list[Json]:
         return list(items)
     texts = [items[at]["text"] for at in places]
     whole = "".join(texts)
-    cuts = [*((start, stop, "") for start, stop in _private(whole)), *spans(whole)]
+    cuts = [*((start, stop, "") for start, stop in _private(whole)), *find_secrets(whole)]
     changed = list(items)
     begun = 0
     for at, text in zip(places, texts, strict=True):
@@ -269,3 +277,82 @@ def _joined_up(items: Sequence[Json], found: list[str]) -> list[Json]:
 
 def _is_text(item: Json) -> bool:
     return isinstance(item, dict) and isinstance(item.get("text"), str)
+
+
+_AMBIGUOUS = frozenset(
+    (
+        *("sk-", "sk_", "re_", "key-", "pubkey-", "live_", "test_", "api-", "sdk-", "mob-", "ico-"),
+        *("cio", "oy2", "A3T", "SCW", "4b1d"),
+    )
+)
+
+"""Prefixes that words (`task-`, `latest_`, `cachekey-`) and random ids may end in: behind a letter
+or a digit they announce nothing."""
+
+_DIGITS = r"\d{1,4}-"
+
+"""A shape that begins so is also a version with a digest behind it: `v1-…`."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9._-]{1,60}")
+
+
+def check_name(name: str, field: str) -> SafeText:
+    """A name or id that others will call the record by; what holds a secret is refused."""
+    if holds_secret(name):
+        from ..errors import Refused
+
+        shown = redact(name)
+        raise Refused(
+            f"this {field} holds a secret" + (f": {shown}" if shown != name else ""),
+            where=field,
+            hint="Take another name.",
+        )
+    return SafeText(name)
+
+
+def check_path(path: str, field: str) -> SafeText:
+    """An address or a folder, of which each part is a name; together they would say more."""
+    for part in path.split("/"):
+        check_name(part, field)
+    return SafeText(path)
+
+
+def redact_name(name: str) -> SafeText:
+    """The name, or its digest if it holds a secret."""
+    if not holds_secret(name):
+        return SafeText(name)
+    from ..text.messages import body_digest
+
+    return SafeText(body_digest(name)[:32])
+
+
+def holds_secret(name: str) -> bool:
+    """Whether there is a secret in a name. Names are put together of parts with nothing between
+    them, so a token may also stand behind a letter, where it would be none in a text."""
+    prefixes = [prefix for prefix, _, _ in formats.token_prefixes() if prefix in name]
+    shaped = [
+        pattern
+        for _, part, shape, pattern in formats.SHAPED
+        if part in name and re.search(shape, name, re.ASCII)
+    ]
+    if not (prefixes or shaped) and _PLAIN.fullmatch(name):
+        return False  # no other secret can be written with these characters
+    from . import rules
+
+    if redact_and_report(name).found:
+        return True
+    behind = {
+        at
+        for prefix in prefixes
+        if prefix not in _AMBIGUOUS
+        for at in range(1, len(name))
+        if name.startswith(prefix, at)
+    }
+    if any(redact_and_report(name[at:]).found for at in behind):
+        return True
+    return any(
+        (match := rules.bounded_pattern("", pattern).match(name[at:])) and rules.is_token(match[0])
+        for pattern in shaped
+        if not pattern.startswith(_DIGITS)
+        for at in range(1, len(name))
+    )

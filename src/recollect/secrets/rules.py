@@ -12,25 +12,25 @@ from functools import cache, lru_cache
 
 
 @cache
-def compiled(pattern: str, flags: int = re.ASCII) -> re.Pattern[str]:
+def compile_pattern(pattern: str, flags: int = re.ASCII) -> re.Pattern[str]:
     """Compiled when first needed: most texts need few of them, and a hook starts cold."""
     return re.compile(pattern, flags)
 
 
 @cache
-def bounded(prefix: str, pattern: str) -> re.Pattern[str]:
+def bounded_pattern(prefix: str, pattern: str) -> re.Pattern[str]:
     """The prefix and, as a group, what follows. No letter or digit on either side, but for the
     letter of an escaped line end (`\\n`)."""
-    return compiled(rf"(?:(?<![^\W_])|(?<=\\[nrt])){re.escape(prefix)}({pattern})(?![^\W_])")
+    return compile_pattern(rf"(?:(?<![^\W_])|(?<=\\[nrt])){re.escape(prefix)}({pattern})(?![^\W_])")
 
 
-def has(pattern: str, value: str) -> bool:
-    return compiled(pattern).search(value) is not None
+def contains(pattern: str, value: str) -> bool:
+    return compile_pattern(pattern).search(value) is not None
 
 
-def words(name: str) -> list[str]:
+def split_name(name: str) -> list[str]:
     """The words of a name in camel, snake or kebab case, in lower case and without digits."""
-    return [word.lower() for word in compiled(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+").findall(name)]
+    return [word.lower() for word in compile_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+").findall(name)]
 
 
 def _set(several: str) -> frozenset[str]:
@@ -64,9 +64,9 @@ _BEFORE_PASS = _set(
 
 
 @lru_cache(maxsize=4096)
-def kind_of_name(name: str) -> str:
+def classify_name(name: str) -> str:
     """What a value under this name is: password, secret, token, key, hint (perhaps), or nothing."""
-    parts = words(name) if len(name) <= LONGEST_NAME and "[" not in name else []
+    parts = split_name(name) if len(name) <= LONGEST_NAME and "[" not in name else []
     while parts and parts[-1] in _ENDINGS:
         parts.pop()
     if not parts:
@@ -101,7 +101,7 @@ def kind_of_name(name: str) -> str:
 def _kind_of_key(of: str, name: str) -> str:
     if of in _QUALIFIERS:
         return "key"
-    if words(name)[-1].removesuffix("s") != "key":
+    if split_name(name)[-1].removesuffix("s") != "key":
         return ""  # a word that happens to end like that: monkey
     return "key" if of and name.isupper() else "hint"
 
@@ -148,9 +148,9 @@ def is_filler(value: str) -> bool:
     """A template, a mask, an ellipsis, our own mark: something that stands for a secret."""
     return (
         len(set(value)) < (3 if len(value) < 8 else 5)
-        or has(_FILLED_IN_LATER, value)
-        or not _EXAMPLE.isdisjoint(words(value))
-        or (value.isupper() and not has("[0-9]", value) and is_words(value))
+        or contains(_FILLED_IN_LATER, value)
+        or not _EXAMPLE.isdisjoint(split_name(value))
+        or (value.isupper() and not contains("[0-9]", value) and is_words(value))
     )
 
 
@@ -158,9 +158,9 @@ def is_words(value: str) -> bool:
     """Nothing but everyday words of forms, types and prompts; digits only as in `sha256`."""
     if not value.isascii() and value.isalpha():
         return True
-    parts = words(value)
+    parts = split_name(value)
     return _PLAIN.union(_TECHNICAL).issuperset(parts) and (
-        not has("[0-9]", value) or not _TECHNICAL.isdisjoint(parts)
+        not contains("[0-9]", value) or not _TECHNICAL.isdisjoint(parts)
     )
 
 
@@ -170,15 +170,20 @@ def is_random(value: str, least: int = 10) -> bool:
     Words joined by capitals, dashes or underscores, versions and dates switch less than once in
     six characters; hexadecimal, base 32 and base 64 switch more often.
     """
-    if len(value) < least or value.isdigit() or not has("[0-9]", value) or has(_PLACE, value):
+    if (
+        len(value) < least
+        or value.isdigit()
+        or not contains("[0-9]", value)
+        or contains(_PLACE, value)
+    ):
         return False
-    if len(set(compiled(r"[^\w\s./:,-]").findall(value))) >= 4:
+    if len(set(compile_pattern(r"[^\w\s./:,-]").findall(value))) >= 4:
         return len(value) >= 16
-    switches = len(compiled(_SWITCH).findall(value))
+    switches = len(compile_pattern(_SWITCH).findall(value))
     return (
         switches >= 3
-        and not has(r"\s", value)
-        and (switches * 6 >= len(value) or has(r"[^\W_]{24}", value))
+        and not contains(r"\s", value)
+        and (switches * 6 >= len(value) or contains(r"[^\W_]{24}", value))
     )
 
 
@@ -187,20 +192,22 @@ def is_token(body: str, type_: str = "") -> bool:
     if is_filler(body):
         return False
     # The key ids of AWS are base 32: one in thirty has no digit.
-    return has("[0-9]", body) or body.lower() != body != body.upper() or type_ == "aws-key"
+    return contains("[0-9]", body) or body.lower() != body != body.upper() or type_ == "aws-key"
 
 
 def is_phrase(value: str) -> bool:
     """Whether these are words without grammar, as in a passphrase."""
-    parts = compiled(r"[A-Za-z]+").findall(value.lower())
+    parts = compile_pattern(r"[A-Za-z]+").findall(value.lower())
     return 4 <= len(parts) <= 10 and _OF_SENTENCES.isdisjoint(parts)
 
 
 def is_solid(value: str) -> bool:
     """Whether this is one long run of letters or of digits that no language has a word for."""
-    if has(r"^(?:[a-z]{20,}|[A-Z]{20,}|[0-9]{16,})$", value):
+    if contains(r"^(?:[a-z]{20,}|[A-Z]{20,}|[0-9]{16,})$", value):
         return True
-    return has(r"^[A-Za-z]{20,}$", value) and len(compiled(_SWITCH).findall(value)) * 6 > len(value)
+    return contains(r"^[A-Za-z]{20,}$", value) and len(
+        compile_pattern(_SWITCH).findall(value)
+    ) * 6 > len(value)
 
 
 def is_secret(kind: str, value: str, *, quoted: bool, loose: bool) -> bool:
@@ -212,31 +219,31 @@ def is_secret(kind: str, value: str, *, quoted: bool, loose: bool) -> bool:
     if is_filler(value):
         return False
     if kind == "hint":
-        longest = max(compiled(r"[^\W_]+").findall(value), key=len, default="")
-        return is_random(longest, 20) and has("[g-zG-Z]", longest)
+        longest = max(compile_pattern(r"[^\W_]+").findall(value), key=len, default="")
+        return is_random(longest, 20) and contains("[g-zG-Z]", longest)
     if is_random(value):
         return True
-    if not quoted and (has(_CODE, value) or _refers(value)):
+    if not quoted and (contains(_CODE, value) or _refers(value)):
         return False
     if (quoted or loose) and is_solid(value):
         return kind == "secret" or not value.isdigit()
     if kind == "password":
-        if has(r"^[#.][a-z][a-z-]*$", value) or has(_PLACE, value) or is_words(value):
+        if contains(r"^[#.][a-z][a-z-]*$", value) or contains(_PLACE, value) or is_words(value):
             return False
-        if has(r"\s", value):  # a sentence, unless signs stand inside of its words
-            signs = has(r"[A-Za-z][0-9@#$%^&*!]+[A-Za-z]", value)
+        if contains(r"\s", value):  # a sentence, unless signs stand inside of its words
+            signs = contains(r"[A-Za-z][0-9@#$%^&*!]+[A-Za-z]", value)
             return quoted and len(value) < 64 and (signs or is_phrase(value))
         if quoted or loose:
             return len(value) >= 4
-        return len(value) >= 6 and has(r"[0-9!@#$%^&*?~+]", value)
+        return len(value) >= 6 and contains(r"[0-9!@#$%^&*?~+]", value)
     if kind == "secret" and quoted and len(value) >= 8 and not is_words(value):
-        return not has(r"\s" if loose else r"^[\w./:-]*$|\s", value)
-    return kind == "token" and has(r"^[a-z0-9]{6}\.[a-z0-9]{16}$", value)
+        return not contains(r"\s" if loose else r"^[\w./:-]*$|\s", value)
+    return kind == "token" and contains(r"^[a-z0-9]{6}\.[a-z0-9]{16}$", value)
 
 
 def _refers(value: str) -> bool:
     """A variable that holds a secret: `user_password`, `password2`."""
-    return has(r"^[A-Za-z_]+\d?$", value) and not _SELF.isdisjoint(words(value))
+    return contains(r"^[A-Za-z_]+\d?$", value) and not _SELF.isdisjoint(split_name(value))
 
 
 def is_secret_in(context: str, value: str) -> bool:
@@ -255,7 +262,7 @@ def is_secret_argument(value: str) -> bool:
         is_filler(value)
         or is_words(value)
         or _refers(value)
-        or has(r"^\d{1,5}(?::\d{1,5})*(?:/\w{1,4})?$|^[\d.]{7,15}:[\d:]+$", value)
+        or contains(r"^\d{1,5}(?::\d{1,5})*(?:/\w{1,4})?$|^[\d.]{7,15}:[\d:]+$", value)
     )
 
 

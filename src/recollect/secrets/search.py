@@ -1,7 +1,7 @@
 """Where in a text the secrets are.
 
 Knows places: long runs of token characters, broken lines, key blocks, headers and commands; names
-with a value are found by `secrets.values`. What is a secret in such a place is asked of
+with a value are found by `secrets.assignments`. What is a secret in such a place is asked of
 `secrets.formats` and `secrets.rules`; what becomes of it is the business of `secrets.redaction`.
 
 Text without secrets costs little, because the search runs over an ASCII shadow of the text (one
@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from . import commands, escapes, formats, rules
-from .values import TYPES, Span, assigned
+from .assignments import SECRET_TYPES, Span, find_assigned
 from .word_scan import (
     BLOCK_HINTS,
     COOKIE_HINT,
@@ -43,7 +43,7 @@ _CLASSES = bytes(ord(_CLASS.get(chr(code), " ")) for code in range(256))
 that stand in tokens."""
 
 
-def spans(text: str) -> list[Span]:
+def find_secrets(text: str) -> list[Span]:
     """The secrets in the text, in order and disjoint.
 
     Where rules overlap, all that any of them covers goes, under the name of the most telling rule.
@@ -64,11 +64,11 @@ def spans(text: str) -> list[Span]:
 def _found(text: str) -> Iterator[Span]:
     """Everything that looks like a secret, also behind and around escape sequences."""
     yield from _seen(text)
-    sequences = escapes.sequences_in(text)
-    masked = escapes.masked(text, sequences)
+    sequences = escapes.find_sequences(text)
+    masked = escapes.mask_sequences(text, sequences)
     if masked is not text:
         yield from _tokens(masked, _shadow_and_classes(masked)[1])
-    for plain in escapes.without(text, sequences):
+    for plain in escapes.strip_sequences(text, sequences):
         for start, end, type_ in _seen(plain.text):
             yield plain.place(start), plain.place(end - 1) + 1, type_
 
@@ -90,7 +90,7 @@ def _seen(text: str) -> Iterator[Span]:
         if MANIFEST_HINT in places:
             yield from _manifests(text, places[MANIFEST_HINT])
         yield from _in_contexts(text, places)
-        yield from assigned(text, lower, places)
+        yield from find_assigned(text, lower, places)
         if COOKIE_HINT in places:
             yield from _cookies(text, places[COOKIE_HINT])
     if "|" in text and "--" in text:
@@ -115,14 +115,14 @@ def _in_contexts(text: str, places: Places) -> Iterator[Span]:
         for match in _matches(commands.COMMANDS[hint], text, places[hint]):
             group = match.lastindex or 0
             if rules.is_secret_argument(match[group]):
-                yield *match.span(group), TYPES["password"]
+                yield *match.span(group), SECRET_TYPES["password"]
 
 
 def _matches(pattern: str, text: str, places: Sequence[int]) -> Iterator[re.Match[str]]:
     """Matches that begin in one of the places, and do not overlap."""
     end = 0
     for at in places:
-        if at >= end and (match := rules.compiled(pattern).match(text, at)):
+        if at >= end and (match := rules.compile_pattern(pattern).match(text, at)):
             yield match
             end = match.end()
 
@@ -157,31 +157,31 @@ def _tokens(text: str, classes: str) -> Iterator[Span]:
         begun += max(0, start - _BEFORE_RUN)
         runs.add(text[max(0, begun - 1) : end])  # with the backslash of an escaped line end
         start = classes.find(_RUN, end)
-    telling = rules.compiled(_TELLING).search
+    telling = rules.compile_pattern(_TELLING).search
     long = "\n".join([run for run in runs if telling(run)])
     if not long:
         return
-    for prefix, type_, body in formats.prefixes_in(long):
-        regex, at = rules.bounded(prefix, body), text.find(prefix)
+    for prefix, type_, body in formats.find_prefixes(long):
+        regex, at = rules.bounded_pattern(prefix, body), text.find(prefix)
         while at >= 0:
             match = regex.match(text, at)
             if match and rules.is_token(match[1], type_):
                 yield at, at + len(match[0].rstrip(".")), type_
             at = text.find(prefix, match.end() if match else at + 1)
     for type_, part, shape, pattern in formats.SHAPED:
-        if part in long and rules.has(shape, long):
-            for match in rules.bounded("", pattern).finditer(text):
+        if part in long and rules.contains(shape, long):
+            for match in rules.bounded_pattern("", pattern).finditer(text):
                 if rules.is_token(match[0]):
                     yield *match.span(), type_
 
 
 def _broken_tokens(text: str, classes: str) -> Iterator[Span]:
     """Tokens with a quote, a backtick or a line end inside, found where the text is joined up."""
-    places = [match.start() for match in rules.compiled(_QUOTE_INSIDE).finditer(classes)]
+    places = [match.start() for match in rules.compile_pattern(_QUOTE_INSIDE).finditer(classes)]
     places += [at + 12 for at in all_of(classes, _LINE_END)]
     if not places:
         return
-    broken, openings = rules.compiled(_BREAK).match, formats.openings()
+    broken, openings = rules.compile_pattern(_BREAK).match, formats.token_openings()
     breaks = sorted(
         [
             match.span()
@@ -218,11 +218,11 @@ def _interspersed(text: str) -> Iterator[Span]:
     """Secrets whose characters stand apart with something between them that nobody sees."""
     if not any(character in text for character in UNSEEN):
         return
-    unseen = rules.compiled(f"[{UNSEEN}]")
+    unseen = rules.compile_pattern(f"[{UNSEEN}]")
     joined = unseen.sub("", text)
     shadow, classes = _shadow_and_classes(joined)
     lower = shadow.lower()
-    found = [*_tokens(joined, classes), *assigned(joined, lower, places_of(lower, HINTS))]
+    found = [*_tokens(joined, classes), *find_assigned(joined, lower, places_of(lower, HINTS))]
     if found:
         kept = [at for at, character in enumerate(text) if character not in UNSEEN]
         yield from _spread(found, kept)
@@ -243,7 +243,7 @@ def _key_blocks(text: str, places: Places) -> Iterator[Span]:
     """Private keys in PEM or PuTTY form, to their END line or as far as the lines look like it."""
     for hint in BLOCK_HINTS:
         for block in _matches(_BLOCK, text, places.get(hint, ())):
-            closed = rules.compiled(_BLOCK_END).match(text, block.end())
+            closed = rules.compile_pattern(_BLOCK_END).match(text, block.end())
             if closed or block.end() - block.start() > 60:
                 yield block.start(), (closed or block).end(), "private-key"
 
@@ -254,8 +254,8 @@ def _manifests(text: str, places: Sequence[int]) -> Iterator[Span]:
         return
     block = r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\n((?:\1[ \t]+\S[^\n]*\n?)+)"
     entry = r"(?m)^[ \t]*(?:[\w.-]{1,99}:[ \t]*[\"']?)?([^\s\"'|>#{$&*][^\s\"':]{3,})[\"']?[ \t]*$"
-    for data in rules.compiled(block).finditer(text):
-        for match in rules.compiled(entry).finditer(text, *data.span(2)):
+    for data in rules.compile_pattern(block).finditer(text):
+        for match in rules.compile_pattern(entry).finditer(text, *data.span(2)):
             if not rules.is_filler(match[1]):
                 yield *match.span(1), "kubernetes-secret"
 
@@ -269,7 +269,7 @@ _LONGEST_TABLE = 1000
 def _cookies(text: str, places: Sequence[int]) -> Iterator[Span]:
     """Random values in a Cookie header, whatever their names."""
     for header in _matches(_COOKIES, text, places):
-        pairs = rules.compiled(r"[\w.-]{1,64}=([^\s;,]{16,})")
+        pairs = rules.compile_pattern(r"[\w.-]{1,64}=([^\s;,]{16,})")
         for pair in pairs.finditer(text, *header.span(1)):
             if rules.is_random(pair[1], 16) and not rules.is_filler(pair[1]):
                 yield *pair.span(1), "cookie"
@@ -278,11 +278,11 @@ def _cookies(text: str, places: Sequence[int]) -> Iterator[Span]:
 def _tables(text: str) -> Iterator[Span]:
     """The cells of a Markdown table whose column is called password, token …"""
     end = 0
-    for rule in rules.compiled(r"\n[ \t|:-]{3,400}(?=\n)").finditer(text):
+    for rule in rules.compile_pattern(r"\n[ \t|:-]{3,400}(?=\n)").finditer(text):
         if rule.start() < end or "|" not in rule[0]:
             continue
         heads = text[text.rfind("\n", 0, rule.start()) + 1 : rule.start()].split("|")
-        kinds = [rules.kind_of_name(head.strip(" \t*`")) for head in heads]
+        kinds = [rules.classify_name(head.strip(" \t*`")) for head in heads]
         end = rule.end()
         for _ in range(_LONGEST_TABLE if any(kinds) else 0):
             start, end = end + 1, (text.find("\n", end + 1) + 1 or len(text) + 1) - 1
@@ -292,5 +292,5 @@ def _tables(text: str) -> Iterator[Span]:
                 value = cell.strip(" \t`*\"'\r")
                 if kind and rules.is_secret(kind, value, quoted=True, loose=True):
                     at = start + cell.index(value)
-                    yield at, at + len(value), TYPES[kind]
+                    yield at, at + len(value), SECRET_TYPES[kind]
                 start += len(cell) + 1

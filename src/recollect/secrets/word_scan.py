@@ -202,21 +202,21 @@ def _telling(words: list[str]) -> list[str]:
     long = [word for word in words if len(word) >= _SHORTEST_TOKEN]
     # The letter of an escaped line end does not belong to the token.
     begun = "\n".join([*long, *[word[1:] for word in long if word[0] in "nrt"]])
-    tokens = [prefix for prefix, _, _ in formats.prefixes_in(begun)] if long else []
+    tokens = [prefix for prefix, _, _ in formats.find_prefixes(begun)] if long else []
     tokens += [part for _, part, _, _ in formats.SHAPED if part in begun]
     found = [word for word in words if any(map(word.lower().__contains__, parts))] if parts else []
     programs = commands.programs().keys()
     if not programs.isdisjoint(lower.split("\n")):
         found += [word for word in words if word.lower() in programs]
     if not whole.isascii():
-        parts_of = rules.compiled(r"[\0-\x7f]+").findall
+        parts_of = rules.compile_pattern(r"[\0-\x7f]+").findall
         found += [word for word in words if not programs.isdisjoint(parts_of(word.lower()))]
     cut = [prefix for prefix in _cut_short() if prefix in whole]
     found += [word for word in words if any(map(word.__contains__, cut))] if cut else []
     for word in long:
         if word[0] in _BEHIND_SIGN or any(map(word.__contains__, tokens)):
             found.append(word)
-        elif not word.isascii() and rules.has(_LONG_PART, word):
+        elif not word.isascii() and rules.contains(_LONG_PART, word):
             found.append(word)  # a token may stand inside of it
     return found
 
@@ -234,7 +234,7 @@ def clues_of(word: str) -> set[str]:
     found: set[str] = set()
     if any(character in word for character in UNSEEN):
         found.add(HIDDEN)
-    for part in rules.compiled(r"[\0-\x7f]+").findall(word):
+    for part in rules.compile_pattern(r"[\0-\x7f]+").findall(word):
         found |= _clues_of_ascii(part)
     return found
 
@@ -270,13 +270,13 @@ def _cores() -> tuple[tuple[str, bool, bool, str], ...]:
 
 def _announces(word: str, lower: str, hint: str) -> bool:
     """Whether a name that goes on to here, perhaps of several words, announces a secret."""
-    rest = rules.compiled(NAME_REST)
+    rest = rules.compile_pattern(NAME_REST)
     lower += " "  # as if it stood in a sentence
     at = lower.find(hint)
     while 0 <= at < rules.LONGEST_NAME:
         end = rest.match(lower, at + len(hint))
         name = word[: end.end()] if end else ""
-        if name and any(rules.kind_of_name(before + name) for before in _BEFORE_NAMES):
+        if name and any(rules.classify_name(before + name) for before in _BEFORE_NAMES):
             return True
         at = lower.find(hint, at + 1)
     return False
@@ -292,11 +292,11 @@ def _may_be_token(word: str) -> bool:
     """Whether a token may begin in a word, or be one."""
     # The letter of an escaped line end does not belong to the token.
     for given in (word, word[1:]) if word[0] in "nrt" else (word,):
-        for prefix, _, body in formats.prefixes_in(given):
-            if _leaves_words(body) or rules.bounded(prefix, body).search(given):
+        for prefix, _, body in formats.find_prefixes(given):
+            if _leaves_words(body) or rules.bounded_pattern(prefix, body).search(given):
                 return True
         for _, part, shape, pattern in formats.SHAPED:
-            if part in given and (_leaves_words(pattern) or rules.has(shape, given)):
+            if part in given and (_leaves_words(pattern) or rules.contains(shape, given)):
                 return True
     return False
 
@@ -304,7 +304,7 @@ def _may_be_token(word: str) -> bool:
 @cache
 def _cut_short() -> tuple[str, ...]:
     """What tokens begin with that may hold such signs: the word may end right behind it."""
-    return tuple(prefix for prefix, _, body in formats.prefixes() if _leaves_words(body))
+    return tuple(prefix for prefix, _, body in formats.token_prefixes() if _leaves_words(body))
 
 
 @cache

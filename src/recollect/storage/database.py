@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from ..errors import StoreCorrupt
 from ..fast_typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 _AT_ONCE = 100
+
 Row = tuple[Any, ...]
+
 Params = Mapping[str, Any]
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ else:
     Result = object
 
 
-class Matched(NamedTuple):
+class IndexMatch(NamedTuple):
     """An entry of the search index that was found; a higher score is better."""
 
     entry: int
@@ -41,10 +44,10 @@ class Matched(NamedTuple):
     """Its vector, if it was asked for and is made."""
 
 
-MATCHED_COLUMNS = "e.id, e.source, e.ref, e.seq, e.kind, e.owner, e.label, e.at"
+MATCH_COLUMNS = "e.id, e.source, e.ref, e.seq, e.kind, e.owner, e.label, e.at"
 
 
-class Frequencies(NamedTuple):
+class StemFrequencies(NamedTuple):
     """How many entries there are, how many stems they have on average, how many hold each."""
 
     entries: int
@@ -91,15 +94,15 @@ class Tx(Protocol):
         *,
         exact: bool = True,
         vectors: bool = False,
-    ) -> list[Matched]:
+    ) -> list[IndexMatch]:
         """The best entries `e` holding any of the stems and fulfilling the SQL `where`, with their
         `vectors` if wanted; without `exact`, those among the best `limit` that fulfil it, which is
         quicker."""
 
-    def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
+    def these(self, entries: Sequence[int], where: str, params: Params) -> list[IndexMatch]:
         """Those of the entries `e` that fulfil the SQL `where`, without a score."""
 
-    def frequencies(self, stems: Sequence[str]) -> Frequencies:
+    def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         """How common each of the stems is; in a large store, about how common."""
 
     finds_nearest: bool
@@ -113,7 +116,7 @@ class Tx(Protocol):
         the entries `e` that fulfil the SQL `where`, exactly those."""
 
 
-class Health(NamedTuple):
+class EngineHealth(NamedTuple):
     """What an engine can say about itself; `problems` is empty when all is well."""
 
     engine: str
@@ -157,7 +160,7 @@ class Database(Protocol):
     def adopt(self, work: Callable[[Tx], Result]) -> Result:
         """Make a store of somebody else's the user's own, once `work` has looked through it."""
 
-    def health(self, deep: bool = False) -> Health:
+    def health(self, deep: bool = False) -> EngineHealth:
         """The engine's state; with `deep`, all pages and indexes are read."""
 
     def close(self) -> None:
@@ -175,3 +178,78 @@ def batches(name: str, values: Sequence[Any]) -> Iterator[tuple[str, dict[str, A
     looks for each name among all that stand before it."""
     for start in range(0, len(values), _AT_ONCE):
         yield placeholders(name, values[start : start + _AT_ONCE])
+
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Read = TypeVar("Read")
+
+
+class RecordSketch(NamedTuple):
+    """What showing a hit needs of an episode or a procedure."""
+
+    text: str
+    status: str
+    label: str
+    at: int
+
+
+def read_or_none(read: Callable[[], Read]) -> Read | None:
+    """Return what is read, or None for a record that cannot be decoded: whoever reads many of them,
+    one by one, goes on without it."""
+    try:
+        return read()
+    except StoreCorrupt:
+        return None
+
+
+def load_json(text: str) -> Any:
+    """The value of a JSON column; lists become tuples."""
+    if text == "[]":
+        return ()
+    if text == "{}":
+        return {}
+    if not text:
+        return None
+    from json import loads  # a search without filters reads none
+
+    value = loads(text)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def list_columns(names: Iterable[str]) -> str:
+    """`a, b, c` for a SELECT or an INSERT."""
+    return ", ".join(names)
+
+
+def list_parameters(names: Iterable[str]) -> str:
+    """`:a, :b, :c` for an INSERT."""
+    return ", ".join(f":{name}" for name in names)
+
+
+def visible_to(owners: Sequence[str], table: str = "") -> tuple[str, dict[str, Any]]:
+    """Return the condition, with its parameters, that leaves out what belongs to other sessions
+    and tasks than these owners, each written `layer/owner`."""
+    names, params = placeholders("seen", owners)
+    own = f" OR {table}layer || '/' || {table}owner IN ({names})" if owners else ""
+    return f"({table}layer NOT IN ('session', 'task'){own})", params
+
+
+def set_columns(tx: Tx, table: str, id: str, changes: Mapping[str, Any]) -> None:
+    """Set columns of the row with this id; JSON columns take JSON text."""
+    sets = ", ".join(f"{name} = :{name}" for name in changes)
+    tx.run(
+        f"UPDATE {table} SET {sets} WHERE space = :space AND id = :its_id",
+        {**changes, "its_id": id},
+    )
+
+
+def ids_with_prefix(tx: Tx, table: str, prefix: str, limit: int) -> list[str]:
+    """Ids that begin with the prefix, so that a person need not type a whole one."""
+    rows = tx.run(
+        f"SELECT id FROM {table} WHERE space = :space AND id >= :low AND id < :high "
+        "ORDER BY id LIMIT :limit",
+        {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
+    )
+    return [row[0] for row in rows]

@@ -26,7 +26,7 @@ LATEST = len(MIGRATIONS)
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
 
-class Outdated(Exception):
+class OutdatedStore(Exception):
     """The store is of an earlier version, and whoever looks at it has no time for an upgrade."""
 
 
@@ -36,14 +36,14 @@ def is_current(local: Any, read: Callable[[Callable[[Any], None]], None]) -> boo
     local.hurried = True
     try:
         read(lambda tx: None)
-    except Outdated:
+    except OutdatedStore:
         return False
     finally:
         local.hurried = False
     return True
 
 
-def pending(version: int, engine: str) -> list[str]:
+def pending_scripts(version: int, engine: str) -> list[str]:
     """The scripts that lead from `version` to the latest."""
     return [_read(name, engine) for name in MIGRATIONS[version:]]
 

@@ -24,7 +24,7 @@ from ..errors import (
     Unavailable,
 )
 from . import migrate
-from .database import Health, Result, Row, Tx
+from .database import EngineHealth, Result, Row, Tx
 from .postgres_tx import SCHEMA, PostgresTx
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class PostgresDatabase:
         ).fetchone()
         version = _version(connection) if known and known[0] else 0
         if 0 < version < migrate.LATEST and getattr(self._local, "hurried", False):
-            raise migrate.Outdated
+            raise migrate.OutdatedStore
         if version < migrate.LATEST:
             upgrades = version > 0
             if upgrades:
@@ -190,7 +190,7 @@ class PostgresDatabase:
             )
             version = _version(connection)
             for number, script in enumerate(
-                migrate.pending(version, "postgres"), start=version + 1
+                migrate.pending_scripts(version, "postgres"), start=version + 1
             ):
                 connection.execute(script)
                 connection.execute(
@@ -220,8 +220,8 @@ class PostgresDatabase:
     def adopt(self, work: Callable[[Tx], Result]) -> Result:
         raise Refused("a space on a server has no file that could be adopted", where=self._place())
 
-    def health(self, deep: bool = False) -> Health:
-        def look(tx: Tx) -> Health:
+    def health(self, deep: bool = False) -> EngineHealth:
+        def look(tx: Tx) -> EngineHealth:
             problems = []
             for name in ("fsync", "full_page_writes", "synchronous_commit"):
                 row = tx.one("SELECT current_setting(:name)", {"name": name})
@@ -242,7 +242,7 @@ class PostgresDatabase:
                 )
             version = tx.one("SHOW server_version") or ("?",)
             size = tx.one("SELECT pg_database_size(current_database())") or (0,)
-            return Health(
+            return EngineHealth(
                 "postgres",
                 str(version[0]),
                 self._place(),

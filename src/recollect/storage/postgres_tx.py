@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import log
 from typing import TYPE_CHECKING
 
-from .database import MATCHED_COLUMNS, Frequencies, Matched, Params, Row
+from .database import MATCH_COLUMNS, IndexMatch, Params, Row, StemFrequencies
 
 if TYPE_CHECKING:
     import psycopg
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SCHEMA = "recollect"
 _K1, _B = 1.2, 0.75
 _MATCH = f"""
-SELECT {MATCHED_COLUMNS}, e.stems, e.length, {{vector}} FROM entries e
+SELECT {MATCH_COLUMNS}, e.stems, e.length, {{vector}} FROM entries e
 WHERE e.space = :space AND e.words @@ :question::tsquery {{where}}
 ORDER BY ts_rank(e.words, :question::tsquery) DESC, e.id LIMIT :pool
 """
@@ -123,7 +123,7 @@ class PostgresTx:
         *,
         exact: bool = True,
         vectors: bool = False,
-    ) -> list[Matched]:
+    ) -> list[IndexMatch]:
         known = self.frequencies(stems)
         rows = self.run(
             _MATCH.format(
@@ -135,18 +135,20 @@ class PostgresTx:
                 "pool": max(limit * 4, 200),
             },
         )
-        found = [Matched._make((*row[:9], _bm25(row[8], row[9], known), row[10])) for row in rows]
+        found = [
+            IndexMatch._make((*row[:9], _bm25(row[8], row[9], known), row[10])) for row in rows
+        ]
         return sorted(found, key=lambda match: (-match.score, match.ref, match.seq))[:limit]
 
-    def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
+    def these(self, entries: Sequence[int], where: str, params: Params) -> list[IndexMatch]:
         rows = self.run(
-            f"SELECT {MATCHED_COLUMNS}, e.stems, 0.0, NULL FROM entries e WHERE e.space = :space "
+            f"SELECT {MATCH_COLUMNS}, e.stems, 0.0, NULL FROM entries e WHERE e.space = :space "
             "AND e.id = ANY(:entries)" + (f" AND {where}" if where else ""),
             {**params, "entries": list(entries)},
         )
-        return list(map(Matched._make, rows))
+        return list(map(IndexMatch._make, rows))
 
-    def frequencies(self, stems: Sequence[str]) -> Frequencies:
+    def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         total = self.one(
             "SELECT count(*), coalesce(avg(length), 0) FROM entries WHERE space = :space"
         )
@@ -157,7 +159,7 @@ class PostgresTx:
                 {"stem": _quoted(stem)},
             )
             holding[stem] = row[0] if row else 0
-        return Frequencies(total[0] if total else 0, float(total[1]) if total else 0.0, holding)
+        return StemFrequencies(total[0] if total else 0, float(total[1]) if total else 0.0, holding)
 
     def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         dims = len(vectors[0][1]) if vectors else 0
@@ -186,7 +188,7 @@ def _direction(vector: bytes) -> str:
     return "[" + ",".join([str(component - 128) for component in vector]) + "]"
 
 
-def _bm25(stems: str, size: int, known: Frequencies) -> float:
+def _bm25(stems: str, size: int, known: StemFrequencies) -> float:
     """FTS5's own formula, so that both engines give the same order."""
     score, text = 0.0, f" {stems} "
     for stem, held in known.holding.items():

@@ -14,13 +14,13 @@ from .database import Tx, batches
 _KEYS = ("utf-8", "surrogatepass")
 
 
-def get(tx: Tx, key: str) -> str | None:
+def get_value(tx: Tx, key: str) -> str | None:
     """One value."""
     row = tx.one("SELECT value FROM state WHERE space = :space AND key = :key", {"key": key})
     return row[0] if row else None
 
 
-def put(tx: Tx, key: str, value: SafeText, now: int) -> None:
+def set_value(tx: Tx, key: str, value: SafeText, now: int) -> None:
     """Set one value."""
     tx.run(
         "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :value, :now) "
@@ -29,7 +29,7 @@ def put(tx: Tx, key: str, value: SafeText, now: int) -> None:
     )
 
 
-def hold(tx: Tx, key: str, first: SafeText, now: int) -> str:
+def lock_value(tx: Tx, key: str, first: SafeText, now: int) -> str:
     """One value, which is `first` at first; nobody else changes it before the commit."""
     row = tx.one(
         "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :first, :now) "
@@ -39,12 +39,12 @@ def hold(tx: Tx, key: str, first: SafeText, now: int) -> str:
     return str(row[0]) if row else first
 
 
-def remove(tx: Tx, key: str) -> None:
+def delete_value(tx: Tx, key: str) -> None:
     """Drop one value."""
     tx.run("DELETE FROM state WHERE space = :space AND key = :key", {"key": key})
 
 
-def written(tx: Tx, key: str, content: str = "") -> str | None:
+def find_write(tx: Tx, key: str, content: str = "") -> str | None:
     """The record that an earlier write with this key made; Conflict when it wrote other content.
 
     `key` names the operation and its target too, so that one used elsewhere is another key."""
@@ -64,7 +64,7 @@ def written(tx: Tx, key: str, content: str = "") -> str | None:
     return str(row[0])
 
 
-def note_write(tx: Tx, key: str, operation: str, ref: str, now: int, content: str = "") -> bool:
+def record_write(tx: Tx, key: str, operation: str, ref: str, now: int, content: str = "") -> bool:
     """Remember what a write made, and the hash of its content; false when the key was used."""
     row = tx.one(
         "INSERT INTO writes (space, key, operation, ref, at) "
@@ -80,7 +80,7 @@ def note_write(tx: Tx, key: str, operation: str, ref: str, now: int, content: st
     return row is not None
 
 
-def note_writes(tx: Tx, operation: str, made: Mapping[str, str], now: int) -> str | None:
+def record_writes(tx: Tx, operation: str, made: Mapping[str, str], now: int) -> str | None:
     """The same for many keys and what each made; gives back a key that was used before, and then
     notes none. Two writers must not claim the same keys at once: they hold a row that says so."""
     from hashlib import sha256

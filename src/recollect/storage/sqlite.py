@@ -19,8 +19,8 @@ import apsw
 from ..errors import Refused, StoreCorrupt, StoreError, StoreForeign, StoreNewer, StoreReadOnly
 from ..fast_typing import Any
 from . import migrate, sqlite_files
-from .database import Health, Result, Tx
-from .sqlite_errors import translated
+from .database import EngineHealth, Result, Tx
+from .sqlite_files import translate_error
 from .sqlite_tx import SqliteTx
 
 APPLICATION_ID = 0x5245434F
@@ -69,7 +69,7 @@ class SqliteDatabase:
         return not self.path or self._file() is not None
 
     def _file(self) -> tuple[int, int] | None:
-        return sqlite_files.identity(self.path, self._registry) if self.path else None
+        return sqlite_files.file_identity(self.path, self._registry) if self.path else None
 
     def current(self) -> bool:
         return migrate.is_current(self._local, self.read)
@@ -112,12 +112,12 @@ class SqliteDatabase:
                 return self._transact(begin, work)
             except apsw.BusyError as error:
                 if time.monotonic() > deadline:
-                    raise translated(error, self.path) from error
+                    raise translate_error(error, self.path) from error
                 time.sleep(0.0003 + os.urandom(1)[0] / 95_000)
             except apsw.Error as error:
                 # After an I/O error a connection may have lost track of the file.
                 self.close()
-                raise translated(error, self.path) from error
+                raise translate_error(error, self.path) from error
 
     def _transact(self, begin: str, work: Callable[[Tx], Result]) -> Result:
         if not self.path:
@@ -169,7 +169,7 @@ class SqliteDatabase:
                 self._memory = apsw.Connection(":memory:")
                 self._prepare(self._memory)
             return self._memory
-        sqlite_files.check(self.path, self._registry)
+        sqlite_files.check_files(self.path, self._registry)
         if not self.present():
             self._make_place(os.path.dirname(self.path))
         try:
@@ -178,7 +178,7 @@ class SqliteDatabase:
             # No room for what SQLite keeps beside the file, which may still be read.
             if not to_read:
                 raise
-            return self._prepared(sqlite_files.connect_to_read(self.path))
+            return self._prepared(sqlite_files.open_read_only(self.path))
 
     def _prepared(self, connection: apsw.Connection) -> apsw.Connection:
         try:
@@ -189,7 +189,7 @@ class SqliteDatabase:
         return connection
 
     def _new_connection(self) -> apsw.Connection:
-        return sqlite_files.connect(self.path)
+        return sqlite_files.open_connection(self.path)
 
     def _prepare(self, connection: apsw.Connection) -> None:
         version = connection.pragma("user_version")
@@ -207,7 +207,7 @@ class SqliteDatabase:
         if version > 0:
             self._check(connection)
         if 0 < version < migrate.LATEST and getattr(self._local, "hurried", False):
-            raise migrate.Outdated
+            raise migrate.OutdatedStore
         if version < migrate.LATEST:
             self._migrate(connection)
         elif self.path and connection.pragma("journal_mode") == "delete":
@@ -220,7 +220,7 @@ class SqliteDatabase:
             name = "SELECT CAST(name AS BLOB) FROM spaces WHERE id = ?"
             id = (connection.execute(name, (self.space,)).get or b"").decode(errors="replace")
             if not self._registry.knows(id, self.path):
-                raise sqlite_files.unknown(self.path)
+                raise sqlite_files.unknown_store_error(self.path)
 
     def _migrate(self, connection: apsw.Connection) -> None:
         """Create or upgrade, all in one immediate transaction, after a backup of what was there."""
@@ -243,7 +243,7 @@ class SqliteDatabase:
             if upgrades:
                 self.on_upgrade(0)
                 self._copy_to(self._backup_name(version))
-            for script in migrate.pending(version, "sqlite"):
+            for script in migrate.pending_scripts(version, "sqlite"):
                 connection.execute(script)
             connection.execute(
                 "INSERT INTO spaces (id, kind, name, place, created) VALUES (?, ?, '', ?, ?) "
@@ -326,20 +326,20 @@ class SqliteDatabase:
         try:
             return self._copy_to(target)
         except apsw.Error as error:
-            raise translated(error, self.path) from error
+            raise translate_error(error, self.path) from error
 
     def _copy_to(self, target: str) -> int:
         if not self.path:
-            return sqlite_files.copy(self._connect(), "", target)
+            return sqlite_files.copy_store(self._connect(), "", target)
         # Another connection: this thread's own may be in the middle of an upgrade.
         source = self._new_connection()
         try:
-            return sqlite_files.copy(source, self.path, target)
+            return sqlite_files.copy_store(source, self.path, target)
         finally:
             source.close()
 
-    def health(self, deep: bool = False) -> Health:
-        def look(tx: Tx) -> Health:
+    def health(self, deep: bool = False) -> EngineHealth:
+        def look(tx: Tx) -> EngineHealth:
             problems: list[str] = []
             mode = str((tx.one("PRAGMA journal_mode") or ("?",))[0])
             version = apsw.sqlite_lib_version()
@@ -348,16 +348,16 @@ class SqliteDatabase:
                     f"journal mode is {mode}, not wal: readers and writers wait for each other"
                 )
             if deep:
-                from .sqlite_damage import damage
+                from .sqlite_health import find_damage
 
-                problems += damage(self._local.connection)
+                problems += find_damage(self._local.connection)
             size = os.path.getsize(self.path) if self.path and os.path.exists(self.path) else 0
             durability = "in memory" if not self.path else f"{mode}, synchronous=FULL"
-            return Health("sqlite", version, self.path, durability, size, tuple(problems))
+            return EngineHealth("sqlite", version, self.path, durability, size, tuple(problems))
 
         if not self.present():
             version = apsw.sqlite_lib_version()
-            return Health("sqlite", version, self.path, "made with the first write", 0, ())
+            return EngineHealth("sqlite", version, self.path, "made with the first write", 0, ())
         report = self.read(look)
         if deep:
             self.write(

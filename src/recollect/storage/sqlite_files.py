@@ -11,11 +11,83 @@ import stat
 
 import apsw
 
-from ..errors import Refused, StoreCorrupt, StoreError, StoreForeign
+from ..errors import (
+    Refused,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreForeign,
+    StoreFull,
+    StoreReadOnly,
+)
 from ..fast_typing import TYPE_CHECKING, Any, Protocol
-from .sqlite_errors import translated
+
+_ROOM = 32 * 1024
+
+"""What SQLite needs at once, at most: a part of its index of the log."""
+
+_TRANSLATIONS: tuple[tuple[type[apsw.Error], type[StoreError], str, str], ...] = (
+    (
+        apsw.BusyError,
+        StoreBusy,
+        "other processes kept the store locked",
+        "try again, or give RECOLLECT_LOCK_WAIT more seconds",
+    ),
+    (
+        apsw.FullError,
+        StoreFull,
+        "no space left on the device; nothing of this write was kept",
+        "free some space; what was acknowledged before is safe",
+    ),
+    (
+        apsw.ReadOnlyError,
+        StoreReadOnly,
+        "the store cannot be written",
+        "check the permissions of the file and of its directory",
+    ),
+    (
+        apsw.CantOpenError,
+        StoreReadOnly,
+        "the store cannot be opened or created",
+        "check that the directory exists and can be written",
+    ),
+    (
+        apsw.NotADBError,
+        StoreForeign,
+        "the file in the store's place is not a database",
+        "move it away; Recollect does not touch it",
+    ),
+    (
+        apsw.CorruptError,
+        StoreCorrupt,
+        "the store is damaged",
+        "keep the file, restore a copy made by `recollect backup`; nothing was changed",
+    ),
+)
+
+
+def translate_error(error: apsw.Error, where: str) -> StoreError:
+    """Our error for the engine's."""
+    if isinstance(error, (apsw.IOError, apsw.CantOpenError)) and _is_full(where):
+        # What SQLite needs beside the file, its log and the index of that, has no room either.
+        error = apsw.FullError()
+    for kind, make, what, advice in _TRANSLATIONS:
+        if isinstance(error, kind):
+            return make(what, where=where, hint=advice)
+    return StoreError(f"SQLite says: {error}", where=where, hint="run: recollect doctor")
+
+
+def _is_full(path: str) -> bool:
+    """Whether nothing more can be written where the file lies."""
+    try:
+        disk = os.statvfs(os.path.dirname(path) or ".")
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _ROOM or (disk.f_files > 0 and disk.f_favail == 0)
+
 
 _SMALLEST = 512
+
 """Bytes of the smallest page, and so of the smallest database. SQLite makes a new one of an empty
 file, which is right, and also of a file of one byte, which somebody wrote."""
 
@@ -42,7 +114,7 @@ if TYPE_CHECKING:
             """Whether a store of the user's own was at this path."""
 
 
-def identity(path: str, registry: Registry | None = None) -> tuple[int, int] | None:
+def file_identity(path: str, registry: Registry | None = None) -> tuple[int, int] | None:
     """Which file stands at the path, none for a missing one; what is not the user's own plain
     file is refused."""
     try:
@@ -65,11 +137,11 @@ def identity(path: str, registry: Registry | None = None) -> tuple[int, int] | N
     return found.st_dev, found.st_ino
 
 
-def check(path: str, registry: Registry | None) -> None:
+def check_files(path: str, registry: Registry | None) -> None:
     """Refuse a place that somebody else prepared, before SQLite opens anything there."""
     for ending in _BESIDE:
-        identity(path + ending, registry)
-    if identity(path, registry) is None:
+        file_identity(path + ending, registry)
+    if file_identity(path, registry) is None:
         return
     size = os.path.getsize(path)
     if size < _SMALLEST and registry and registry.had_one_at(path):
@@ -79,7 +151,7 @@ def check(path: str, registry: Registry | None) -> None:
             hint="restore a copy made by `recollect backup`, or remove the file to begin anew",
         )
     if 0 < size < _SMALLEST:
-        raise translated(apsw.NotADBError(), path)
+        raise translate_error(apsw.NotADBError(), path)
 
 
 def _not_ours(what: str, path: str) -> StoreForeign:
@@ -90,7 +162,7 @@ def _not_ours(what: str, path: str) -> StoreForeign:
     )
 
 
-def unknown(path: str) -> StoreForeign:
+def unknown_store_error(path: str) -> StoreForeign:
     """The error for a store that this user neither made nor took over."""
     return StoreForeign(
         "this store was not made by you on this machine: what it says could be somebody's trap",
@@ -122,15 +194,15 @@ def check_schema(connection: apsw.Connection, path: str) -> None:
         )
 
 
-def connect(path: str) -> apsw.Connection:
+def open_connection(path: str) -> apsw.Connection:
     """Open the file, read-only when it cannot be written."""
     folder = os.path.dirname(path) or "."
     if not os.path.exists(path) or (_can_write(path) and _can_write(folder)):
         return apsw.Connection(path)
-    return connect_to_read(path)
+    return open_read_only(path)
 
 
-def connect_to_read(path: str) -> apsw.Connection:
+def open_read_only(path: str) -> apsw.Connection:
     """Open a file that cannot be written, or that has no room beside it."""
     from urllib.parse import quote
 
@@ -155,14 +227,14 @@ def _exists(target: str) -> Refused:
     return Refused("the backup's target exists already", where=target, hint="name a new file")
 
 
-def copy(source: apsw.Connection, path: str, target: str) -> int:
+def copy_store(source: apsw.Connection, path: str, target: str) -> int:
     """A whole copy of the store at `path` by SQLite's own backup, checked, then given its name."""
     refuse_existing(target)
     partial = f"{target}.{os.urandom(4).hex()}.partial"
     try:
         into = apsw.Connection(partial)
     except apsw.Error as error:
-        raise translated(error, target) from error
+        raise translate_error(error, target) from error
     try:
         os.chmod(partial, 0o600)
         # In one step: with WAL it reads one snapshot and keeps no writer waiting.
@@ -178,9 +250,9 @@ def copy(source: apsw.Connection, path: str, target: str) -> int:
     except FileExistsError as error:
         raise _exists(target) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise translated(error, path) from error
+        raise translate_error(error, path) from error
     except apsw.Error as error:
-        raise translated(error, target) from error
+        raise translate_error(error, target) from error
     finally:
         into.close()
         if os.path.exists(partial):

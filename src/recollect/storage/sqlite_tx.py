@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import apsw
 
 from ..errors import StoreCorrupt
-from .database import MATCHED_COLUMNS, Frequencies, Matched, Params, Row
+from .database import MATCH_COLUMNS, IndexMatch, Params, Row, StemFrequencies
 
 # One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count
 # each term again. Texts are read only for what is left.
@@ -20,7 +20,7 @@ _BEST_OF = (
     "WHERE words MATCH :match AND {where} ORDER BY score LIMIT :limit"
 )
 _MATCH = (
-    f"SELECT {MATCHED_COLUMNS}, held.stems, -w.score, {{vector}} FROM ({{best}}) w "
+    f"SELECT {MATCH_COLUMNS}, held.stems, -w.score, {{vector}} FROM ({{best}}) w "
     "CROSS JOIN entries e ON e.id = w.id CROSS JOIN words held ON held.rowid = w.id"
 )
 _VECTOR = "(SELECT v.vector FROM vectors v WHERE v.entry = w.id)"
@@ -28,7 +28,7 @@ _HOLDING = "SELECT count(*) FROM words WHERE words MATCH ?"
 _HOLDING_LATELY = f"{_HOLDING} AND rowid > ?"
 _LATELY, _TELLING = 2_000, 5
 _THESE = (
-    f"SELECT {MATCHED_COLUMNS}, held.stems, 0.0, NULL FROM entries e "
+    f"SELECT {MATCH_COLUMNS}, held.stems, 0.0, NULL FROM entries e "
     "CROSS JOIN words held ON held.rowid = e.id WHERE e.id IN ({entries})"
 )
 _TOTALS = "SELECT block FROM words_data WHERE id = 1"
@@ -105,7 +105,7 @@ class SqliteTx:
         *,
         exact: bool = True,
         vectors: bool = False,
-    ) -> list[Matched]:
+    ) -> list[IndexMatch]:
         question = " OR ".join(f'"{stem}"' for stem in stems)
         bound = {**params, "match": question, "limit": limit}
         vector = _VECTOR if vectors else "NULL"
@@ -113,20 +113,20 @@ class SqliteTx:
             sql = _MATCH.format(best=_BEST_OF.format(where=where), vector=vector)
         else:
             sql = _MATCH.format(best=_BEST, vector=vector) + (f" WHERE {where}" if where else "")
-        return list(map(Matched._make, self.run(sql, bound)))
+        return list(map(IndexMatch._make, self.run(sql, bound)))
 
-    def these(self, entries: Sequence[int], where: str, params: Params) -> list[Matched]:
+    def these(self, entries: Sequence[int], where: str, params: Params) -> list[IndexMatch]:
         sql = _THESE.format(entries=", ".join(map(str, entries)))
         sql += f" AND {where}" if where else ""
-        return list(map(Matched._make, self.run(sql, params)))
+        return list(map(IndexMatch._make, self.run(sql, params)))
 
-    def frequencies(self, stems: Sequence[str]) -> Frequencies:
+    def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         totals = self.one(_TOTALS)
         entries, words = _numbers(totals[0]) if totals else (0, 0)
         newest = self.one("SELECT max(id) FROM entries") if entries > 10 * _LATELY else None
         after = newest[0] - _LATELY if newest else 0
         holding = {stem: self._holding(f'"{stem}"', entries, after) for stem in stems}
-        return Frequencies(entries, words / max(entries, 1), holding)
+        return StemFrequencies(entries, words / max(entries, 1), holding)
 
     def _holding(self, stem: str, entries: int, after: int) -> int:
         """How many entries hold a stem. Counting a common one takes as long as searching for it:

@@ -47,7 +47,7 @@ class Address(NamedTuple):
     last: int = 0
 
 
-def parse(text: str) -> Address:
+def parse_address(text: str) -> Address:
     """The address in a text, or InvalidInput that says what is wrong with it."""
     if text[: len(SCHEME)].lower() != SCHEME:
         raise _refusal("an address begins with memory://", text)
@@ -74,7 +74,7 @@ def parse(text: str) -> Address:
     raise _refusal("there is no such address", text, _WHAT_THERE_IS)
 
 
-def format(address: Address) -> str:
+def format_address(address: Address) -> str:
     """The address as text; `parse` gives the same address back."""
     kind, name, path, first, last = address
     if kind == "messages":
@@ -83,7 +83,7 @@ def format(address: Address) -> str:
         text = name
     else:
         text = "/".join(filter(None, (kind, name, path)))
-    if parse(SCHEME + text) != address:
+    if parse_address(SCHEME + text) != address:
         raise _refusal("these parts do not make an address", repr(tuple(address)))
     return SCHEME + text
 
@@ -193,7 +193,7 @@ def _refusal(problem: str, text: str, hint: str = "") -> InvalidInput:
     return InvalidInput(problem, where=shown if shown.isprintable() else ascii(shown), hint=hint)
 
 
-def only(name: str, ids: Sequence[str]) -> str:
+def pick_unique_id(name: str, ids: Sequence[str]) -> str:
     """The one id that begins so, or nothing; InvalidInput when somebody has to say more."""
     if len(ids) > 1:
         hint = ", ".join(ids[:5])

@@ -16,37 +16,53 @@ from functools import cache
 
 from ..errors import InvalidInput
 from ..fast_typing import TYPE_CHECKING, NamedTuple
-from .terms import plain_words, terms
+from .terms import split_lower_words, split_terms
 
 if TYPE_CHECKING:
     from datetime import date
 
+
 LONGEST_QUESTION = 2000
+
 """A longer one has a text pasted below it, whose dates are not meant."""
 
 _MINUTE = 60_000_000
+
 _UNITS = {"minute": _MINUTE, "hour": 60 * _MINUTE, "day": 1440 * _MINUTE, "week": 10080 * _MINUTE}
+
 _DAY = _UNITS["day"]
+
 _FIRST_DAY = 719_163
+
 """The ordinal of 1970-01-01; it was a Thursday."""
 
 _OFFSETS = {"last": -1, "previous": -1, "this": 0, "next": 1, "coming": 1}
+
 _DAYS = {"yesterday": -1, "last": -1, "today": 0, "tonight": 0, "this": 0, "tomorrow": 1}
+
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
 _SHORT_UNITS = {"m": "minute", "h": "hour", "d": "day", "w": "week", "mo": "month", "y": "year"}
 
 _WEEKDAY = "|".join(_WEEKDAYS)
+
 _LONG_MONTHS = "january|february|april|june|july|august|september|october|november|december"
+
 _SHORT_MONTHS = "jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec"
 # `may` and `march` are more often verbs: they need their capital, or a preposition in front.
 _MONTH = f"{_LONG_MONTHS}|(?-i:May|March)"
+
 _ANY_MONTH = f"{_MONTH}|{_SHORT_MONTHS}|(?(side)(?:may|march)|(?!))"
+
 _COUNT = rf"[0-9]{{1,3}}|an?|{'|'.join(_NUMBERS)}"
 
 # No part of an identifier, a path, an option or an address, and no function that is called.
 _EDGE_BEFORE, _EDGE_AFTER = r"(?<![\w./\\=:@#$-])", r"(?![\w/\\=@$(-]|\.\w)"
+
 _RELATIVE = rf"""
     (?P<day>yesterday|today|tomorrow)(?:\s+(?P<part>morning|afternoon|evening|night))?
   | (?P<tonight>tonight)
@@ -55,6 +71,7 @@ _RELATIVE = rf"""
     \s+(?P<unit>week|weekend|month|year|{_WEEKDAY}|{_MONTH})(?!\s+of\b)
   | (?P<count>{_COUNT})\s+(?P<ago>minute|hour|day|week|month|year)s?\s+ago
 """
+
 _DATED = rf"""
     (?P<iso>[0-9]{{4}}-[0-9]{{2}}(?:-[0-9]{{2}})?)(?P<clock>T[0-9:.]+Z?)?
   | (?P<dom>[0-9]{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_ANY_MONTH})
@@ -66,12 +83,15 @@ _DATED = rf"""
   | (?(side)(?:(?P<month_only>{_ANY_MONTH})|(?P<weekday>{_WEEKDAY})
     |(?P<year_only>(?:199|20[0-4])[0-9]))|(?!))
 """
+
 _SIDES = "since|from|after|before|until|till|between|in|on|during|over|within"
+
 _PROTECTED = r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|(?<!\w)'[^'\n]+'(?!\w)"
 # Words after which a date stands alone: `since 2026-11-14`, not `since on 2026-11-14`.
 _PREPOSITIONS = frozenset(
     ("since", "until", "till", "by", "from", "before", "after", "for", "of", "on", "in", "to", "at")
 )
+
 _HINTS = """
     yesterday today tonight tomorrow morning afternoon evening night ago past minutes hour hours
     day days week weeks weekend month months year years
@@ -89,7 +109,7 @@ class _Period(NamedTuple):
     grain: str
 
 
-def iso(us: int) -> str:
+def format_iso(us: int) -> str:
     """The moment in UTC, as `2026-11-14T10:30:00Z`; what no calendar holds is its first or last."""
     from datetime import datetime, timedelta
 
@@ -99,14 +119,16 @@ def iso(us: int) -> str:
     return (epoch + held * tick).isoformat() + "Z"
 
 
-def absolute(text: str, now_us: int) -> str:
+def replace_relative_dates(text: str, now_us: int) -> str:
     """The text with its relative dates replaced, except in code, quotes and identifiers."""
 
     def said(found: re.Match[str]) -> str:
         period = None if found["protected"] or _is_name(found) else _resolve(found, now_us)
         return _phrase(found, period) if period else found[0]
 
-    return text if _hints().isdisjoint(plain_words(text)) else _relative_dates().sub(said, text)
+    return (
+        text if _hints().isdisjoint(split_lower_words(text)) else _relative_dates().sub(said, text)
+    )
 
 
 def _is_name(found: re.Match[str]) -> bool:
@@ -118,7 +140,7 @@ def _is_name(found: re.Match[str]) -> bool:
     return re.search(r"(?:^|[\n.!?:;(*>#|…–—-])\W*$", before) is None
 
 
-def period(question: str, now_us: int) -> tuple[int, int] | None:
+def find_period(question: str, now_us: int) -> tuple[int, int] | None:
     """The time a question asks about, from the first moment to before the last; None without one.
 
     What has not happened yet cannot be recalled, so the future is none.
@@ -152,7 +174,7 @@ def _on_its_side(said: _Period, found: re.Match[str], now: int) -> tuple[int, in
     return said.first, said.after
 
 
-def parse_when(text: str, now_us: int) -> int:
+def parse_time(text: str, now_us: int) -> int:
     """The moment a filter names; of a day, week, month or year its beginning."""
     from datetime import UTC, datetime, timedelta
 
@@ -201,7 +223,7 @@ def _hints() -> frozenset[str]:
 
 def _may_hold_a_date(text: str) -> bool:
     """A cheap look: most texts hold none, and the patterns are dear to compile."""
-    words = terms(text)
+    words = split_terms(text)
     return not _hints().isdisjoint(words) or any(len(w) == 4 and w.isdecimal() for w in words)
 
 
@@ -358,3 +380,8 @@ def _phrase(found: re.Match[str], period: _Period) -> str:
     sentence = name if alone else f"{preposition} {name}"
     capital = found[0][0].isupper() and not found[0].isupper()
     return sentence[0].upper() + sentence[1:] if capital else sentence
+
+
+def parse_time_filter(text: str, now: int) -> int:
+    """The time that a filter names; 0 when it names none."""
+    return parse_time(text, now) if text else 0

@@ -6,13 +6,15 @@ never obeyed. It does not know commands or colours.
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 
 from ..fast_typing import Any
 from ..types.records import FOREVER
+from .messages import MEMORY_TAG, SUMMARY_TAG
 
-TIMES = frozenset(
+TIME_FIELDS = frozenset(
     {
         "at",
         "created",
@@ -30,18 +32,18 @@ TIMES = frozenset(
 )
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """The text with everything that could steer a terminal or hide from the eye made visible."""
     if text.replace("\n", "").isprintable():
         return text
     return _hidden().sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
 
 
-def as_json(value: Any) -> str:
+def format_json(value: Any) -> str:
     """The value as JSON text in which nothing steers a terminal or hides from the eye."""
     from json import dumps
 
-    text = dumps(plain(value), ensure_ascii=False, indent=2)
+    text = dumps(to_plain_json(value), ensure_ascii=False, indent=2)
     return text if text.isascii() and "\x7f" not in text else _hidden().sub(_escaped, text)
 
 
@@ -50,7 +52,7 @@ def _escaped(found: re.Match[str]) -> str:
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
-def without_escapes(text: str, instead: str = " ") -> str:
+def strip_terminal_escapes(text: str, instead: str = " ") -> str:
     """The text without the control sequences of a terminal."""
     return _escapes().sub(instead, text)
 
@@ -70,20 +72,20 @@ def _hidden() -> re.Pattern[str]:
     )
 
 
-def one_line(text: str, width: int = 0) -> str:
+def format_line(text: str, width: int = 0) -> str:
     """The text on one line, cut with an ellipsis when it is wider than `width` columns."""
-    line = visible(" ".join(text.split()))
-    if not width or columns(line) <= width:
+    line = escape_invisible(" ".join(text.split()))
+    if not width or cell_width(line) <= width:
         return line
     taken = 0
     for at, character in enumerate(line):
-        taken += columns(character)
+        taken += cell_width(character)
         if taken >= width:
             return line[:at] + "…"
     return line
 
 
-def columns(text: str) -> int:
+def cell_width(text: str) -> int:
     """How many columns of a terminal a text takes: East Asian characters take two."""
     if text.isascii():
         return len(text)
@@ -92,12 +94,12 @@ def columns(text: str) -> int:
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
-def counted(number: int, noun: str, nouns: str = "") -> str:
+def format_count(number: int, noun: str, nouns: str = "") -> str:
     """`1 message`, `2 messages`; another plural is given."""
     return f"{number} {noun if number == 1 else nouns or noun + 's'}"
 
 
-def moment(us: int) -> str:
+def format_time(us: int) -> str:
     """A time as people and programs read it, in UTC; empty for never and for still."""
     if us <= 0 or us >= FOREVER:
         return ""
@@ -121,23 +123,58 @@ def _date(days: int) -> str:
     return f"{year_of_era + era * 400 + (month <= 2):04}-{month:02}-{day:02}"
 
 
-def plain(value: Any, name: str = "") -> Any:
+def to_plain_json(value: Any, name: str = "") -> Any:
     """The value as plain JSON: nouns become objects, their times ISO texts."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         found = {
-            field: plain(item, field) for field, item in zip(value._fields, value, strict=True)
+            field: to_plain_json(item, field)
+            for field, item in zip(value._fields, value, strict=True)
         }
         if "address" not in found and hasattr(value, "address"):
             found["address"] = value.address
         return found
     if isinstance(value, dict):
-        return {str(key): plain(item, str(key)) for key, item in value.items()}
+        return {str(key): to_plain_json(item, str(key)) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        listed = [plain(item) for item in value]
+        listed = [to_plain_json(item) for item in value]
         more = getattr(value, "__dict__", None)
         return (
-            {"hits": listed, **{key: plain(item) for key, item in more.items()}} if more else listed
+            {"hits": listed, **{key: to_plain_json(item) for key, item in more.items()}}
+            if more
+            else listed
         )
-    if name in TIMES and isinstance(value, int) and not isinstance(value, bool):
-        return moment(value) or None
+    if name in TIME_FIELDS and isinstance(value, int) and not isinstance(value, bool):
+        return format_time(value) or None
     return value
+
+
+def quote_data(text: str) -> str:
+    """A text as data: JSON on one line, with nothing in it that could be taken for ours."""
+    return json.dumps(neutralise(text), ensure_ascii=False)
+
+
+def neutralise(text: str) -> str:
+    """Text without what steers a terminal or hides from the eye, and with our tags broken."""
+    if not (text.isascii() and text.isprintable()):
+        text = _steering().sub("", _line_breaks().sub("\n", text))
+    return _own_tags().sub("‹", text) if "<" in text or "＜" in text else text
+
+
+@cache
+def _line_breaks() -> re.Pattern[str]:
+    return re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
+
+@cache
+def _steering() -> re.Pattern[str]:
+    return re.compile(
+        "\x1b\\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4"
+        "\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+        "\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
+    )
+
+
+@cache
+def _own_tags() -> re.Pattern[str]:
+    tags = "|".join((MEMORY_TAG, SUMMARY_TAG))
+    return re.compile(rf"[<＜](?=\s*[/／]?\s*(?:{tags}))", re.IGNORECASE)

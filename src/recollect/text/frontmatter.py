@@ -15,28 +15,28 @@ from typing import NamedTuple
 
 from ..errors import InvalidInput
 
-Value = str | tuple[str, ...] | Mapping[str, str]
+YamlValue = str | tuple[str, ...] | Mapping[str, str]
 
 FENCE = "---"
 _HINT = "Frontmatter is `key: value` lines; put a value with special characters in double quotes."
 
 
-class Split(NamedTuple):
+class SplitMarkdown(NamedTuple):
     """A Markdown file in two: its frontmatter's lines (None without one) and its body."""
 
     lines: tuple[str, ...] | None
     body: str
 
 
-def split(text: str) -> Split:
+def split_frontmatter(text: str) -> SplitMarkdown:
     """The frontmatter and the body of a Markdown file."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if not text.startswith(f"{FENCE}\n"):
-        return Split(None, text)
+        return SplitMarkdown(None, text)
     lines = text.split("\n")
     for number, line in enumerate(lines[1:], 1):
         if line.rstrip() == FENCE:
-            return Split(tuple(lines[1:number]), "\n".join(lines[number + 1 :]))
+            return SplitMarkdown(tuple(lines[1:number]), "\n".join(lines[number + 1 :]))
     raise InvalidInput("the frontmatter is not closed with ---", where="line 1")
 
 
@@ -49,7 +49,7 @@ class _Line(NamedTuple):
     text: str
 
 
-def read(lines: Sequence[str], first: int = 2) -> dict[str, Value]:
+def read_frontmatter(lines: Sequence[str], first: int = 2) -> dict[str, YamlValue]:
     """The keys and values in these lines; `first` is the number of the first of them."""
     rows = []
     for number, line in enumerate(lines, first):
@@ -57,7 +57,7 @@ def read(lines: Sequence[str], first: int = 2) -> dict[str, Value]:
         if body.startswith("\t"):
             raise _refusal("a tab in the indentation", number)
         rows.append(_Line(number, len(line) - len(body), body.rstrip()))
-    found: dict[str, Value] = {}
+    found: dict[str, YamlValue] = {}
     while rows:
         row = rows.pop(0)
         if not row.text or row.text.startswith("#"):
@@ -95,7 +95,7 @@ def _uncommented(rest: str) -> str:
     return "" if rest.startswith("#") else rest.strip()
 
 
-def _value(row: _Line, rest: str, block: list[_Line]) -> Value:
+def _value(row: _Line, rest: str, block: list[_Line]) -> YamlValue:
     inner = [one for one in block if one.text and not one.text.startswith("#")]
     if rest in ("|", "|-", "|+", ">", ">-", ">+"):
         return _block(rest, block)
@@ -230,21 +230,21 @@ def _refusal(problem: str, number: int) -> InvalidInput:
 # ---------------------------------------------------------------- writing
 
 
-def write(fields: Mapping[str, Value]) -> str:
+def write_frontmatter(fields: Mapping[str, YamlValue]) -> str:
     """The frontmatter with its fences; `read` gives the same fields back."""
     return "\n".join((FENCE, *_written(fields), FENCE))
 
 
-def _written(fields: Mapping[str, Value]) -> Iterator[str]:
+def _written(fields: Mapping[str, YamlValue]) -> Iterator[str]:
     for key, value in fields.items():
         if isinstance(value, str):
-            yield f"{key}: {quoted(value)}"
+            yield f"{key}: {quote_yaml(value)}"
         elif isinstance(value, tuple):
             yield f"{key}:" if value else f"{key}: []"
-            yield from (f"  - {quoted(item)}" for item in value)
+            yield from (f"  - {quote_yaml(item)}" for item in value)
         else:
             yield f"{key}:"
-            yield from (f"  {name}: {quoted(inner)}" for name, inner in value.items())
+            yield from (f"  {name}: {quote_yaml(inner)}" for name, inner in value.items())
 
 
 @cache
@@ -256,7 +256,7 @@ def _safe() -> re.Pattern[str]:
 _OTHERWISE = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
 
 
-def quoted(value: str) -> str:
+def quote_yaml(value: str) -> str:
     """A value as YAML: bare where nobody can misread it, otherwise in double quotes."""
     if _safe().fullmatch(value) and FENCE not in value and value.lower() not in _OTHERWISE:
         return value

@@ -67,36 +67,36 @@ def specificity(scope: str) -> int:
 # ---------------------------------------------------------------- lists of scopes
 
 
-def same(one: Iterable[str], other: Iterable[str]) -> bool:
+def same_scopes(one: Iterable[str], other: Iterable[str]) -> bool:
     """Check whether two lists of scopes mean the same files, as far as their spelling tells: order,
     repetition, `./` and braces do not matter."""
-    return key(one) == key(other)
+    return scope_key(one) == scope_key(other)
 
 
-def united(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
+def unite_scopes(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
     """Return the list that covers what either covers; empty, which is everywhere, if one does."""
-    ours, theirs = key(one), key(other)
+    ours, theirs = scope_key(one), scope_key(other)
     if not ours or not theirs:
         return ()
     return tuple(one) if theirs <= ours else tuple(sorted({*one, *other}))
 
 
-def apart(one: Iterable[str], other: Iterable[str]) -> bool:
+def are_disjoint(one: Iterable[str], other: Iterable[str]) -> bool:
     """Check whether no path is in both: each names a folder that the other does not lead to."""
     ours, theirs = _leads(one), _leads(other)
     return not (ours & _beginnings(theirs) or theirs & _beginnings(ours))
 
 
-def told(scope: Sequence[str]) -> str:
+def describe_scopes(scope: Sequence[str]) -> str:
     """Return a list of scopes in words."""
     more = f" and {len(scope) - _MOST_TOLD} more" if len(scope) > _MOST_TOLD else ""
-    return ", ".join(scope[:_MOST_TOLD]) + more if key(scope) else "all files"
+    return ", ".join(scope[:_MOST_TOLD]) + more if scope_key(scope) else "all files"
 
 
 _Pattern = tuple[_Segment, ...]
 
 
-def key(scope: Iterable[str]) -> frozenset[_Pattern]:
+def scope_key(scope: Iterable[str]) -> frozenset[_Pattern]:
     """Return what lists of scopes that mean the same files have in common: all patterns of a list,
     none if one of them is everywhere."""
     found: set[_Pattern] = set()
@@ -113,7 +113,7 @@ def _is_everywhere(pattern: _Pattern) -> bool:
 
 def _leads(scope: Iterable[str]) -> set[_Pattern]:
     """Return what each pattern spells out before its first glob: the folders it is in."""
-    found = {tuple(takewhile(_is_literal, pattern)) for pattern in key(scope)}
+    found = {tuple(takewhile(_is_literal, pattern)) for pattern in scope_key(scope)}
     return found or {()}
 
 

@@ -22,7 +22,7 @@ _ENDINGS = """
 """
 
 
-def russian_stem(word: str) -> str:
+def stem_russian(word: str) -> str:
     """The word without its ending: cases, persons, what makes a noun or an adjective of a verb
     (`сохранение`, `сохранить`), an adjective of a noun (`файловый`), and vowels that come and go
     (`ошибок`, `ошибка`; `выбирать`, `выбрать`)."""
@@ -87,16 +87,16 @@ _PARTICLES = """
 """
 
 
-def korean_terms(run: str) -> list[str]:
+def split_korean(run: str) -> list[str]:
     """The pairs of syllables of a word without its particles; one syllable that they leave is a
     term too (`큐가`, `큐에는`). What may be a word of two syllables is kept whole besides."""
-    bare = without_particles(run)
+    bare = strip_particles(run)
     if len(bare) == 1:
         return [run, bare] if len(run) == 2 else [bare]
     return list(map("".join, pairwise(bare)))
 
 
-def without_particles(run: str) -> str:
+def strip_particles(run: str) -> str:
     """A Korean word without what is put behind a noun; other words as they are."""
     for size in (4, 3, 2, 1):
         if len(run) > size and run[-size:] in _set_of(_PARTICLES):
@@ -117,7 +117,7 @@ _ASKING = """
 """
 
 
-def only_asks(term: str) -> bool:
+def is_question_word(term: str) -> bool:
     """Whether a term in a script without spaces belongs to how a question is put, and not to
     what it is about: ですか, 为什么, 어떻게."""
     if all("\u3041" <= char <= "\u309f" for char in term):

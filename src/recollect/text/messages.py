@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from hashlib import sha256
 
 from ..errors import InvalidInput
 from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -30,23 +31,28 @@ from ..types.records import Json, Message, ToolCall
 if TYPE_CHECKING:
     import re
 
+
 MEMORY_TAG = "recollect-memory"
+
 """Wraps everything that we put in front of a model, but the thread summary."""
 
 SUMMARY_TAG = "thread_summary"
+
 """Wraps the summary of what left the window."""
 
-CONTINUED = "Older conversation history has been summarized. Continue."
+CONTINUATION_PROMPT = "Older conversation history has been summarized. Continue."
+
 """The neutral words after a trim. They also open a window that would begin with the assistant,
 where a format wants the user first."""
 
 Block = Mapping[str, Json]
+
 Content = str | tuple[Block, ...]
 
 _SILENT_KEYS = frozenset({"id", "call_id", "type", "signature", "data", "status"})
 
 
-class Placed(Protocol):
+class PlacedMessage(Protocol):
     """A message with its number in the session's archive: `types.Stored` is one."""
 
     @property
@@ -55,14 +61,14 @@ class Placed(Protocol):
     def message(self) -> Message: ...
 
 
-class Numbered(NamedTuple):
+class NumberedMessage(NamedTuple):
     """The smallest `Placed`: a message and its number."""
 
     seq: int
     message: Message
 
 
-def address_of(session: str, first: int, last: int) -> str:
+def range_address(session: str, first: int, last: int) -> str:
     """Where the messages `first` to `last` of a session can be read."""
     return f"memory://session/{session}/messages/{first}-{last}"
 
@@ -77,7 +83,7 @@ def blocks_of(content: Content) -> tuple[Block, ...]:
     return content
 
 
-def settled(blocks: Sequence[Block]) -> Content:
+def simplify_content(blocks: Sequence[Block]) -> Content:
     """Blocks in their shortest form: one bare text is a string, nothing is the empty string."""
     if not blocks:
         return ""
@@ -107,7 +113,7 @@ def image_text(block: Block) -> str:
     return f"[image {block.get('url') or 'kept by the provider'}]"
 
 
-def said(message: Message) -> str:
+def plain_text(message: Message) -> str:
     """The words of a message alone: no reasoning, no calls."""
     if isinstance(message.content, str):
         return message.content
@@ -118,7 +124,7 @@ def said(message: Message) -> str:
     )
 
 
-def attached(message: Message) -> list[tuple[int, int]]:
+def attached_spans(message: Message) -> list[tuple[int, int]]:
     """Where in the words of a message something stands that its speaker did not write, but added:
     a document, a search result, a picture, a block that we do not know."""
     found: list[tuple[int, int]] = []
@@ -131,9 +137,9 @@ def attached(message: Message) -> list[tuple[int, int]]:
     return found
 
 
-def typed(message: Message) -> str:
+def typed_text(message: Message) -> str:
     """The words of a message without those that the archive marks as pasted."""
-    words = said(message)
+    words = plain_text(message)
     kept, at = [], 0
     for start, end in (message.extra or {}).get("pasted", ()):
         kept.append(words[at:start])
@@ -141,12 +147,12 @@ def typed(message: Message) -> str:
     return "\n".join([*kept, words[at:]]).strip()
 
 
-def text_of(message: Message) -> str:
+def searchable_text(message: Message) -> str:
     """The searchable text: words, reasoning, images by reference, calls with their arguments."""
-    return "\n".join(texts_of(message))
+    return "\n".join(searchable_parts(message))
 
 
-def texts_of(message: Message) -> list[str]:
+def searchable_parts(message: Message) -> list[str]:
     """The same in its parts."""
     if isinstance(message.content, str):
         parts = [message.content] if message.content else []
@@ -161,7 +167,7 @@ def texts_of(message: Message) -> list[str]:
 
 def arguments_text(arguments: str) -> str:
     """The arguments of a call as words, so that a search finds `é` and not `\\u00e9`."""
-    parsed = parsed_arguments(arguments)
+    parsed = parse_arguments(arguments)
     if parsed is None:
         return arguments
     return " ".join(
@@ -172,7 +178,7 @@ def arguments_text(arguments: str) -> str:
     )
 
 
-def parsed_arguments(arguments: str) -> dict[str, Json] | None:
+def parse_arguments(arguments: str) -> dict[str, Json] | None:
     """The arguments as an object, or None when they are not one."""
     try:
         value = json.loads(arguments)
@@ -200,7 +206,7 @@ def _strings(value: Json, every: bool = False) -> Iterator[str]:
 # ---------------------------------------------------------------- kept as JSON
 
 
-def body_of(message: Message) -> dict[str, Json]:
+def body_from_message(message: Message) -> dict[str, Json]:
     """The message as the archive keeps it: everything but its time and its key."""
     body: dict[str, Json] = {"role": message.role}
     if message.content != "":
@@ -245,7 +251,7 @@ def message_from_body(body: Mapping[str, Json]) -> Message:
 # ---------------------------------------------------------------- at the door
 
 
-def reference(media_type: str, data: str) -> dict[str, Json]:
+def reference_bytes(media_type: str, data: str) -> dict[str, Json]:
     """What is kept of inline bytes: their type, length and hash, never the bytes."""
     from binascii import Error, a2b_base64
     from hashlib import sha256
@@ -264,7 +270,7 @@ def _wrapper() -> re.Pattern[str]:
     return re.compile(r"\[conversation\](.*?)\[/conversation\]", re.DOTALL)
 
 
-def without_tag(text: str, tag: str) -> str:
+def strip_tag(text: str, tag: str) -> str:
     """Text without the closed blocks of a tag; an unclosed one is left, it may be anything."""
     opening, closing = f"<{tag}", f"</{tag}>"
     start = text.find(opening)
@@ -285,7 +291,7 @@ def without_tag(text: str, tag: str) -> str:
     return "".join(kept)
 
 
-def own_words(text: str, role: str) -> str:
+def strip_injected(text: str, role: str) -> str:
     """Text without `[conversation]` wrappers and without what we injected ourselves.
 
     A thread summary is only ever injected as a system or user message: in tool output and in
@@ -295,9 +301,9 @@ def own_words(text: str, role: str) -> str:
         bare = text.strip()
         if bare.startswith("[conversation]") and bare.endswith("[/conversation]"):
             text = _wrapper().sub(r"\1", bare)
-    text = without_tag(text, MEMORY_TAG)
+    text = strip_tag(text, MEMORY_TAG)
     if role not in ("tool", "assistant"):
-        text = without_tag(text, SUMMARY_TAG)
+        text = strip_tag(text, SUMMARY_TAG)
     return _encodable(text)
 
 
@@ -312,7 +318,7 @@ def _encodable(text: str) -> str:
     return text
 
 
-def own_message(message: Message) -> Message | None:
+def strip_injected_message(message: Message) -> Message | None:
     """The message with our own injections taken out; None when nothing else was in it."""
     content = _own_content(message.content, message.role)
     calls = message.calls
@@ -329,15 +335,15 @@ def own_message(message: Message) -> Message | None:
 
 def _own_content(content: Content, role: str) -> Content:
     if isinstance(content, str):
-        return own_words(content, role)
+        return strip_injected(content, role)
     kept: list[Block] = []
     for block in content:
-        text = own_words(block["text"], role) if block.get("type") == "text" else None
+        text = strip_injected(block["text"], role) if block.get("type") == "text" else None
         if text is None or text == block["text"]:
             kept.append(block)
         elif text.strip():
             kept.append({**block, "text": text})
-    return content if tuple(kept) == content else settled(kept)
+    return content if tuple(kept) == content else simplify_content(kept)
 
 
 def refuse_duplicate_calls(messages: Iterable[Message], known: Iterable[str] = ()) -> None:
@@ -346,14 +352,30 @@ def refuse_duplicate_calls(messages: Iterable[Message], known: Iterable[str] = (
     for message in messages:
         for call in message.calls:
             if call.id in seen:
-                raise duplicate_call(call)
+                raise duplicate_call_error(call)
             seen.add(call.id)
 
 
-def duplicate_call(call: ToolCall) -> InvalidInput:
+def duplicate_call_error(call: ToolCall) -> InvalidInput:
     """The error for a call id that the session has seen before."""
     return InvalidInput(
         f"the call id {call.id!r} is used twice in this session",
         where=f"call of {call.name}",
         hint="Give every tool call of a session its own id.",
     )
+
+
+def body_digest(body: str) -> str:
+    """The hash of a message's body."""
+    return sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def chain_hash(previous: str, seq: int, role: str, origin: str, at: int, body_digest: str) -> str:
+    """The hash of a message in its place: who said it, and on which path it came in."""
+    line = f"{previous}\n{seq}\n{role}\n{origin}\n{at}\n{body_digest}"
+    return sha256(line.encode()).hexdigest()
+
+
+def text_digest(text: str) -> str:
+    """One digest for texts that differ only in case and white space."""
+    return sha256(" ".join(text.casefold().split()).encode("utf-8", "replace")).hexdigest()

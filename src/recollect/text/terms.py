@@ -58,12 +58,12 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text)
 
 
-def terms(text: str) -> list[str]:
+def split_terms(text: str) -> list[str]:
     """The terms of a text in its order, as often as they stand there."""
     return list(chain.from_iterable(map(_TERMS_OF_CHUNK.__getitem__, _CHUNK.findall(text))))
 
 
-def plain_words(text: str) -> list[str]:
+def split_lower_words(text: str) -> list[str]:
     """The words of a text in small letters, as they stand there: to compare, not to search by."""
     small = text.casefold()
     if small.isascii():
@@ -71,7 +71,7 @@ def plain_words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", small)
 
 
-def spaced_stems(text: str) -> str:
+def stem_text(text: str) -> str:
     """The stems of all terms of a text, with a space between them: what the index takes.
 
     It equals `" ".join(stems(terms(text)))`, at a fifth of its cost for a text of known words."""
@@ -96,7 +96,7 @@ class _StemsOfWord(dict[bytes, str]):
             found = "".join(map(self.__getitem__, word.split(b".")))
         else:
             apart = "." in text or "--" in text or text.startswith("-") or text.endswith("-")
-            split = terms if apart or not text.isascii() else _split
+            split = split_terms if apart or not text.isascii() else _split
             found = "".join([" " + stem(term) for term in split(text)])
         if len(word) <= LONGEST_TERM:
             if len(self) >= 50_000:
@@ -222,9 +222,9 @@ def _pairs(run: str) -> list[str]:
     if len(run) < 2:
         return [run]
     if _FIRST_HANGUL <= run[0] <= _LAST_HANGUL:
-        from .inflection import korean_terms
+        from .inflection import split_korean
 
-        return korean_terms(run)
+        return split_korean(run)
     return list(map("".join, pairwise(run)))
 
 
@@ -245,9 +245,9 @@ def stem(term: str) -> str:
         return _english_stem(base) if len(base) > 2 and base.isalpha() else term
     if not "\u0430" <= term[0] <= "\u045f":
         return term
-    from .inflection import russian_stem
+    from .inflection import stem_russian
 
-    return russian_stem(term)
+    return stem_russian(term)
 
 
 def _english_stem(word: str) -> str:
@@ -298,24 +298,24 @@ def _short(word: str) -> bool:
     )
 
 
-def stems(words: Iterable[str]) -> list[str]:
+def stem_all(words: Iterable[str]) -> list[str]:
     """The stem of each term."""
     return list(map(stem, words))
 
 
 def query_terms(query: str) -> list[str]:
     """The distinct terms of a question, without words that say nothing if others are left."""
-    asked = dict.fromkeys(terms(query))
+    asked = dict.fromkeys(split_terms(query))
     silent = _set_of(_STOP_WORDS)
     telling = [term for term in asked if term not in silent]
     if not query.isascii():
-        from .inflection import only_asks
+        from .inflection import is_question_word
 
-        telling = [term for term in telling if term.isascii() or not only_asks(term)]
+        telling = [term for term in telling if term.isascii() or not is_question_word(term)]
     return (telling or list(asked))[:MOST_QUERY_TERMS]
 
 
-def tells(term: str) -> bool:
+def is_content_word(term: str) -> bool:
     """Whether a term is no stop word."""
     return term not in _set_of(_STOP_WORDS)
 
@@ -325,7 +325,7 @@ def query_stems(query: str) -> list[str]:
     return list(dict.fromkeys(map(stem, query_terms(query))))
 
 
-def rarest(
+def pick_rarest(
     stems: Iterable[str], holding: Mapping[str, int], enough: int, least: int = 1, most: float = inf
 ) -> list[str]:
     """The stems that fewest entries hold, until they promise `enough` candidates: the `least`
@@ -340,7 +340,7 @@ def rarest(
     return chosen
 
 
-def counts(held: str, wanted: tuple[str, ...]) -> tuple[int, ...]:
+def count_stems(held: str, wanted: tuple[str, ...]) -> tuple[int, ...]:
     """How often each stem stands among stems that have a space between them."""
     padded = f" {held} "
     return tuple([_often(padded, stem) if stem in padded else 0 for stem in _spaced(wanted)])

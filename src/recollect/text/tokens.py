@@ -12,23 +12,23 @@ from math import ceil
 from ..errors import InvalidInput
 from ..types.records import Message
 
-Counter = Callable[[str], int]
+TokenCounter = Callable[[str], int]
 """An exact tokenizer: the tokens of a text."""
 
-Measure = float | Counter
+TokenMeasure = float | TokenCounter
 """Either characters per token, or an exact counter."""
 
-START = 2.5
+DEFAULT_RATIO = 2.5
 """Characters per token before anything is learned: low, so that the estimate is high."""
 
-LOWEST, HIGHEST = 1.5, 5.0
-KEEP = 0.8
+LOWEST_RATIO, HIGHEST_RATIO = 1.5, 5.0
+RATIO_INERTIA = 0.8
 """How much of the old ratio survives one observation."""
 
 PER_MESSAGE, PER_NAME, PER_CALL, PRIMING = 3, 1, 10, 3
 
 
-def estimate(chars: int, ratio: float = START) -> int:
+def estimate_tokens(chars: int, ratio: float = DEFAULT_RATIO) -> int:
     """The tokens of so many characters, rounded up."""
     if not ratio > 0:
         raise InvalidInput(f"{ratio} characters per token make no estimate: it must be above 0")
@@ -39,15 +39,18 @@ def learn_ratio(old: float, chars: int, tokens: int) -> float:
     """The ratio after a response that really cost `tokens` for `chars` characters."""
     if chars <= 0 or tokens <= 0:
         return old
-    return min(HIGHEST, max(LOWEST, KEEP * old + (1 - KEEP) * (chars / tokens)))
+    return min(
+        HIGHEST_RATIO,
+        max(LOWEST_RATIO, RATIO_INERTIA * old + (1 - RATIO_INERTIA) * (chars / tokens)),
+    )
 
 
-def count_text(text: str, measure: Measure = START) -> int:
+def count_text(text: str, measure: TokenMeasure = DEFAULT_RATIO) -> int:
     """The tokens of a text."""
-    return measure(text) if callable(measure) else estimate(len(text), measure)
+    return measure(text) if callable(measure) else estimate_tokens(len(text), measure)
 
 
-def count_message(message: Message, measure: Measure = START) -> int:
+def count_message(message: Message, measure: TokenMeasure = DEFAULT_RATIO) -> int:
     """The tokens of one message in a prompt, with its overhead."""
     overhead = (
         PER_MESSAGE
@@ -56,15 +59,15 @@ def count_message(message: Message, measure: Measure = START) -> int:
     )
     if callable(measure):
         return overhead + sum(map(measure, _sent(message)))
-    return overhead + estimate(chars_of(message), measure)
+    return overhead + estimate_tokens(count_chars(message), measure)
 
 
-def count_prompt(messages: Iterable[Message], measure: Measure = START) -> int:
+def count_prompt(messages: Iterable[Message], measure: TokenMeasure = DEFAULT_RATIO) -> int:
     """The tokens of a whole prompt."""
     return PRIMING + sum(count_message(message, measure) for message in messages)
 
 
-def chars_of(message: Message) -> int:
+def count_chars(message: Message) -> int:
     """The characters of a message that a model is sent: what the ratio is learned from."""
     if isinstance(message.content, str) and not message.calls:
         return len(message.content)

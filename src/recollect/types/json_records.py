@@ -30,7 +30,7 @@ class Field(NamedTuple):
     write: Callable[[Any], Json]
 
 
-def load(
+def load_record(
     kind: Callable[..., Record], fields: Sequence[Field], given: Json, where: str = ""
 ) -> Record:
     """The record in a JSON object; InvalidInput names the field that cannot be understood."""
@@ -55,7 +55,7 @@ def load(
     return kind(**values, extra=rest)
 
 
-def dump(record: Any, fields: Sequence[Field]) -> dict[str, Json]:
+def dump_record(record: Any, fields: Sequence[Field]) -> dict[str, Json]:
     """The record as JSON: what it says, in the form in which it was given."""
     body = _copied(record.extra)
     for field in fields:
@@ -121,69 +121,69 @@ def _named(value: Json) -> str:
 # ---------------------------------------------------------------- what values may be
 
 
-def plain(value: Any) -> Json:
+def write_plain(value: Any) -> Json:
     """What is written as it is."""
     return value
 
 
-def text(value: Json) -> str:
+def read_text(value: Json) -> str:
     if not isinstance(value, str):
         raise ValueError(f"expected a text, found {_named(value)}")
     return value
 
 
-def number(value: Json) -> float:
+def read_number(value: Json) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"expected a number, found {_named(value)}")
     return value
 
 
-def whole(value: Json) -> int:
+def read_integer(value: Json) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"expected a whole number, found {_named(value)}")
     return value
 
 
-def truth(value: Json) -> bool:
+def read_boolean(value: Json) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"expected true or false, found {_named(value)}")
     return value
 
 
-def texts(value: Json) -> tuple[str, ...]:
-    return tuple(text(item) for item in items(value))
+def read_texts(value: Json) -> tuple[str, ...]:
+    return tuple(read_text(item) for item in read_list(value))
 
 
-def items(value: Json) -> list[Json]:
+def read_list(value: Json) -> list[Json]:
     if not isinstance(value, list):
         raise ValueError(f"expected a list, found {_named(value)}")
     return value
 
 
-def one_of(*words: str) -> Callable[[Json], str]:
+def read_choice(*words: str) -> Callable[[Json], str]:
     """A reader for a word out of a few."""
 
     def read(value: Json) -> str:
-        if text(value) not in words:
+        if read_text(value) not in words:
             raise ValueError(f"{value!r} is none of {', '.join(words)}")
         return str(value)
 
     return read
 
 
-def moment(value: Json) -> int:
+def read_time(value: Json) -> int:
     """Microseconds since 1970 of an ISO time; without a zone it is UTC."""
     from datetime import UTC, datetime, timedelta
 
     try:
-        when = datetime.fromisoformat(text(value))
+        when = datetime.fromisoformat(read_text(value))
     except ValueError:
         raise ValueError(f"{value!r} is not a time such as 2026-01-06T10:30:00Z") from None
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return (when - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
-def iso(at: int) -> str:
+def write_time(at: int) -> str:
     """The moment as ISO time in UTC, without a fraction that says nothing."""
     from datetime import UTC, datetime, timedelta
 

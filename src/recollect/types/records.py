@@ -8,7 +8,8 @@ end of a validity interval. What is stored as JSON is plain lists and dicts here
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ..fast_typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,21 +19,29 @@ if TYPE_CHECKING:
     SafeText = NewType("SafeText", str)
 else:
     SafeText = str
+
 """Text that the scrubber has seen. Only `secrets.redaction` makes it; SQL takes nothing else."""
 
 Json = Any
+
 """A value that `json` can write: the shape is checked where it enters."""
 
 FOREVER = 9223372036854775807
+
 """The valid-to of what is still believed."""
 
 LAYERS = ("session", "task", "project", "user")
+
 STATUSES = ("active", "proposed", "archived", "superseded", "quarantined")
+
 ROLES = ("system", "developer", "user", "assistant", "tool")
+
 ORIGINS = ("system", "user", "agent", "tool", "import")
+
 """Where a record came in, most trusted first. A label is the least trusted of its inputs."""
 
 PRIORITIES = ("normal", "medium", "high", "critical")
+
 RELATIONS = (
     "derived_from",
     "related_to",
@@ -202,7 +211,7 @@ class Document(NamedTuple):
     valid_to: int
 
 
-class Said(NamedTuple):
+class NearbyMessage(NamedTuple):
     """A message beside a hit."""
 
     address: str
@@ -229,7 +238,7 @@ class Hit(NamedTuple):
     freshness: str = ""
     outdated_by: str = ""
     """The address of a newer statement about the same thing."""
-    around: tuple[Said, ...] = ()
+    around: tuple[NearbyMessage, ...] = ()
     """The messages before and after, when they were asked for."""
 
 
@@ -290,3 +299,32 @@ class Recorded(NamedTuple):
     address: str
     new: bool
     redacted: tuple[str, ...] = ()
+
+
+class Embedder(Protocol):
+    """Who turns a text into a vector of `dims` bytes; `id` changes when vectors would."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def dims(self) -> int: ...
+    @property
+    def local(self) -> bool:
+        """Whether a vector costs no more than a look-up in this process."""
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """The vector of each text; raises `Unavailable` when there is none to be had."""
+
+    def rarity(self, word: str) -> float:
+        """How much a word tells by itself, from 0 to 1."""
+
+    def knows(self, question: str) -> bool:
+        """Whether a question has a word that the model was taught."""
+
+
+class Check(NamedTuple):
+    """One thing that `doctor` looked at."""
+
+    name: str
+    ok: bool
+    detail: str

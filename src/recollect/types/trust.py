@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ..errors import Refused
 from .records import ORIGINS
 
-NOTE_DAYS = 30
+TOOL_NOTE_DAYS = 30
 """How long a note lasts that a tool, a file or a web page gave: see `memory.lifecycle.is_over`."""
 
 _BINDING = frozenset({"policy", "preference", "decision", "architecture", "workflow"})
@@ -39,22 +39,22 @@ def check_priority(priority: str, origin: str) -> None:
         )
 
 
-def least(labels: Iterable[str]) -> str:
+def least_trusted(labels: Iterable[str]) -> str:
     """The label of something made from others: the least trusted of them."""
     return max(labels, key=ORIGINS.index, default="system")
 
 
-def admit(kind: str, label: str) -> str:
+def admit_memory(kind: str, label: str) -> str:
     """The status in which a memory of this kind and label is kept; Refused when it may not be."""
     if label == "tool" and kind in _BINDING:
         raise Refused(
             f"text from a tool, file or web page cannot become a {kind}",
             hint="learn it as a fact, or let the user state it",
         )
-    return status_of(kind, label)
+    return default_status(kind, label)
 
 
-def status_of(kind: str, label: str) -> str:
+def default_status(kind: str, label: str) -> str:
     """Return the status in which a memory of this kind and label is used.
 
     What a tool gave is active as a note only: it is never shown unasked, and ends by itself. A rule

@@ -21,7 +21,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 """The tables whose rows can be taken back, and what their rows are named by."""
 
 
-class Undo(NamedTuple):
+class UndoRecord(NamedTuple):
     """A record of something that can be taken back once."""
 
     id: str
@@ -40,7 +40,7 @@ def insert(tx: Tx, id: str, operation: str, body: SafeText, now: int) -> None:
     )
 
 
-def latest(tx: Tx, operation: str) -> Undo | None:
+def find_latest(tx: Tx, operation: str) -> UndoRecord | None:
     """The last thing of a kind that was not taken back yet; held until the commit."""
     row = tx.one(
         "SELECT id, operation, body, status, at FROM undos WHERE space = :space "
@@ -48,10 +48,10 @@ def latest(tx: Tx, operation: str) -> Undo | None:
         + tx.for_update,
         {"operation": operation},
     )
-    return Undo(*row) if row else None
+    return UndoRecord(*row) if row else None
 
 
-def done(tx: Tx, id: str) -> None:
+def mark_undone(tx: Tx, id: str) -> None:
     """Note that it was taken back."""
     tx.run("UPDATE undos SET status = 'undone' WHERE space = :space AND id = :id", {"id": id})
 
@@ -59,7 +59,7 @@ def done(tx: Tx, id: str) -> None:
 # ---------------------------------------------------------------- rows
 
 
-def columns_of(
+def read_columns(
     tx: Tx, table: str, key: Sequence[str], names: Sequence[str]
 ) -> dict[str, Json] | None:
     """What these columns of a row hold; None without the row."""
@@ -74,7 +74,7 @@ def set_columns(tx: Tx, table: str, key: Sequence[str], held: Mapping[str, Json]
     tx.run(f"UPDATE {table} SET {sets} WHERE {_where(table)}", {**held, **_named(table, key)})
 
 
-def with_status(tx: Tx, table: str, statuses: Sequence[str]) -> dict[str, str]:
+def find_with_status(tx: Tx, table: str, statuses: Sequence[str]) -> dict[str, str]:
     """The ids of the rows that have one of these statuses, each with its own."""
     names, params = placeholders("status", statuses)
     rows = tx.run(

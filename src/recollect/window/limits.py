@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..errors import InvalidInput, Overflow
 
-WHEN_FULL, AFTER = 0.75, 0.5
+TRIGGER_SHARE, TARGET_SHARE = 0.75, 0.5
 ATTEMPTS = (0.5, 0.25, 0.0)
 """What the reactive attempts leave of the rejected prompt; the last one leaves the minimum."""
 
@@ -43,19 +43,19 @@ class Budget(NamedTuple):
     limit: int = 0
 
 
-def proactive(limits: Limits) -> Budget:
+def proactive_budget(limits: Limits) -> Budget:
     """Before each request: at three quarters of the context window, down to half a prompt."""
-    trigger = int(limits.context * WHEN_FULL) - limits.tools
+    trigger = int(limits.context * TRIGGER_SHARE) - limits.tools
     return Budget(trigger, min(_half(limits), max(trigger, 0)), limit=_room(limits))
 
 
-def validation(limits: Limits) -> Budget:
+def validation_budget(limits: Limits) -> Budget:
     """Just before sending: above what really fits, down to half a prompt."""
     room = _room(limits)
     return Budget(room, min(_half(limits), room), limit=room)
 
 
-def reactive(limits: Limits, attempt: int, rejected: int) -> Budget:
+def reactive_budget(limits: Limits, attempt: int, rejected: int) -> Budget:
     """After the provider refused a prompt of `rejected` tokens, by our count, for the first time.
 
     Attempts are counted from 1; each leaves less than the one before.
@@ -72,7 +72,7 @@ def reactive(limits: Limits, attempt: int, rejected: int) -> Budget:
 
 def _half(limits: Limits) -> int:
     """Half of the largest prompt, of which the tools are a part; half the room, if that is more."""
-    return max(int(limits.largest * AFTER) - limits.tools, _room(limits) // 2)
+    return max(int(limits.largest * TARGET_SHARE) - limits.tools, _room(limits) // 2)
 
 
 def _room(limits: Limits) -> int:

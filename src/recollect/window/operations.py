@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from .. import context as context_module
+from ..archive import steps_sessions as archive_steps_sessions
 from ..context import Context
 from ..errors import InvalidInput
 from ..fast_typing import TYPE_CHECKING, TypedDict, Unpack
-from ..recall import steps_show as recall_steps_show
 from ..types.records import Json, Stored
-from . import steps, steps_compact
+from . import steps
 
 if TYPE_CHECKING:
-    from .trim import Plan
+    from .trim import TrimPlan
 
 
 class RequestAbout(TypedDict, total=False):
@@ -43,9 +44,9 @@ def prepare(
     Example: recollect session prepare s-1 200000 --max-output 8000 --json
     """
     request = _request(context, context_window, about)
-    loaded, plan = compacted(context, session, request, steps_compact.before_sending)
-    prompt = steps.prompt(loaded, plan.changed)
-    context.sent[prompt.session] = steps.sent(loaded, request, prompt)
+    loaded, plan = compact(context, session, request, steps.plan_before_sending)
+    prompt = steps.build_prompt(loaded, plan.changed)
+    context.sent[prompt.session] = steps.describe_sent(loaded, request, prompt)
     return prompt
 
 
@@ -64,7 +65,7 @@ def handle_overflow(
 
     Example: recollect session overflow s-1 --attempt 1 --context-window 200000 --json
     """
-    name = context.project_space.read(lambda tx: recall_steps_show.existing(tx, session)).id
+    name = context.project_space.read(lambda tx: archive_steps_sessions.get_session(tx, session)).id
     last = context.sent.get(name)
     if context_window:
         request = _request(context, context_window, about)
@@ -77,19 +78,19 @@ def handle_overflow(
             hint="Name how many tokens the model takes.",
         )
     refused = last.refused if last and attempt > 1 else 0
-    trees = git_trees(context)
-    loaded, plan = compacted(
+    trees = read_tree_lines(context)
+    loaded, plan = compact(
         context,
         name,
         request,
-        lambda now: steps_compact.after_refusal(now, attempt, refused, trees),
+        lambda now: steps.plan_after_refusal(now, attempt, refused, trees),
     )
-    prompt = steps.prompt(loaded, plan.changed)
-    context.sent[name] = steps.sent(loaded, request, prompt, refused or plan.before)
+    prompt = steps.build_prompt(loaded, plan.changed)
+    context.sent[name] = steps.describe_sent(loaded, request, prompt, refused or plan.before)
     return prompt
 
 
-def trim_window(context: Context, session: str = "current", to: int = 0) -> steps_compact.Trimmed:
+def trim_window(context: Context, session: str = "current", to: int = 0) -> steps.Trimmed:
     """Trim a window by hand; what leaves it stays in the archive and is summarised.
 
     session: its id, or the beginning of it; the current one by default
@@ -99,9 +100,9 @@ def trim_window(context: Context, session: str = "current", to: int = 0) -> step
     """
     if to < 0:
         raise InvalidInput(f"a number of tokens is not negative: {to}", where="to")
-    request = steps.Request(max(to, 1), counter=context.counter)
-    loaded, plan = compacted(context, session, request, lambda now: steps_compact.by_hand(now, to))
-    return steps_compact.trimmed(loaded.session.id, plan)
+    request = context_module.PromptRequest(max(to, 1), counter=context.counter)
+    loaded, plan = compact(context, session, request, lambda now: steps.plan_by_hand(now, to))
+    return steps.describe_trim(loaded.session.id, plan)
 
 
 def recent_messages(context: Context, session: str = "current", n: int = 20) -> tuple[Stored, ...]:
@@ -114,11 +115,13 @@ def recent_messages(context: Context, session: str = "current", n: int = 20) -> 
     """
     if n < 1:
         raise InvalidInput(f"n must be at least 1, not {n}", where="n")
-    return tuple(context.project_space.read(lambda tx: steps.recent(tx, session, n)))
+    return tuple(context.project_space.read(lambda tx: steps.load_recent(tx, session, n)))
 
 
-def _request(context: Context, context_window: int, about: RequestAbout) -> steps.Request:
-    return steps.request_of(
+def _request(
+    context: Context, context_window: int, about: RequestAbout
+) -> context_module.PromptRequest:
+    return steps.build_request(
         context_window,
         about.get("tools", 0),
         context.counter,
@@ -129,15 +132,15 @@ def _request(context: Context, context_window: int, about: RequestAbout) -> step
     )
 
 
-def compacted(
+def compact(
     context: Context,
     session: str,
-    request: steps.Request,
-    decide: Callable[[steps.Loaded], Plan],
-) -> tuple[steps.Loaded, Plan]:
+    request: context_module.PromptRequest,
+    decide: Callable[[steps.LoadedWindow], TrimPlan],
+) -> tuple[steps.LoadedWindow, TrimPlan]:
     """Load, decide, keep; again when somebody else moved the window meanwhile."""
     while True:
-        loaded = context.project_space.read(lambda tx: steps.load(tx, session, request))
+        loaded = context.project_space.read(lambda tx: steps.load_window(tx, session, request))
         plan = decide(loaded)
         if not plan.changed:
             return loaded, plan
@@ -146,16 +149,18 @@ def compacted(
             return kept, plan
 
 
-def _keep(context: Context, loaded: steps.Loaded, plan: Plan) -> steps.Loaded | None:
-    trees, now = git_trees(context), context.clock()
-    return context.project_space.write(lambda tx: steps_compact.keep(tx, loaded, plan, trees, now))
+def _keep(
+    context: Context, loaded: steps.LoadedWindow, plan: TrimPlan
+) -> steps.LoadedWindow | None:
+    trees, now = read_tree_lines(context), context.clock()
+    return context.project_space.write(lambda tx: steps.save_plan(tx, loaded, plan, trees, now))
 
 
-def git_trees(context: Context) -> steps_compact.Trees:
+def read_tree_lines(context: Context) -> steps.TreeLines:
     """Return the state of the working tree as git tells it."""
     if context.project.how != "git":
-        return steps_compact.Trees()
-    from ..freshness import git_state_io
+        return steps.TreeLines()
+    from ..freshness import git_io
 
-    state = git_state_io.read(context.project.start)
-    return steps_compact.Trees(state.commits, state.status)
+    state = git_io.read_git_state(context.project.start)
+    return steps.TreeLines(state.commits, state.status)

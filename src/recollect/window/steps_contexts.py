@@ -10,12 +10,12 @@ import json
 from collections.abc import Sequence
 
 from ..fast_typing import Any, NamedTuple
-from ..memory import sql_injections as memory_sql_injections
+from ..memory import sql_upkeep as memory_sql_upkeep
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 
 
-class Frozen(NamedTuple):
+class StableBlock(NamedTuple):
     """The stable block in a context: it does not change while the context lasts."""
 
     text: str
@@ -23,25 +23,25 @@ class Frozen(NamedTuple):
     tokens: int
 
 
-def frozen(txs: Sequence[Tx], session: str) -> Frozen | None:
+def load_block(txs: Sequence[Tx], session: str) -> StableBlock | None:
     """Return the stable block in the session's context, from the first space that has one."""
     for tx in txs:
         kept = _kept(tx, session)
         if "text" in kept:
-            return Frozen(kept["text"], tuple(kept["ids"]), kept["tokens"])
+            return StableBlock(kept["text"], tuple(kept["ids"]), kept["tokens"])
     return None
 
 
-def shown(txs: Sequence[Tx], session: str) -> set[str]:
+def shown_ids(txs: Sequence[Tx], session: str) -> set[str]:
     """Return the ids of the records that were shown in the session's context."""
     return {
         ref
         for tx in txs
-        for ref in memory_sql_injections.shown(tx, session, _kept(tx, session).get("since", 0))
+        for ref in memory_sql_upkeep.find_injected(tx, session, _kept(tx, session).get("since", 0))
     }
 
 
-def freeze(tx: Tx, session: str, block: Frozen, now: int, fresh: bool) -> None:
+def save_block(tx: Tx, session: str, block: StableBlock, now: int, fresh: bool) -> None:
     """Keep the stable block while the context lasts; only a `fresh` context replaces one."""
     kept = _kept(tx, session)
     if fresh or "text" not in kept:
@@ -49,13 +49,13 @@ def freeze(tx: Tx, session: str, block: Frozen, now: int, fresh: bool) -> None:
         _keep(tx, session, {**block._asdict(), "since": since}, now)
 
 
-def forget(tx: Tx, session: str, now: int) -> None:
+def forget_context(tx: Tx, session: str, now: int) -> None:
     """Note that the context was thrown away, with all that was shown in it."""
     _keep(tx, session, {"since": now}, now)
 
 
 def _kept(tx: Tx, session: str) -> dict[str, Any]:
-    text = storage_sql.get(tx, _key(session))
+    text = storage_sql.get_value(tx, _key(session))
     kept: dict[str, Any] = json.loads(text) if text else {}
     return kept
 
@@ -63,7 +63,7 @@ def _kept(tx: Tx, session: str) -> dict[str, Any]:
 def _keep(tx: Tx, session: str, body: dict[str, Any], now: int) -> None:
     from ..secrets import redaction  # a hook that only reads does without it
 
-    storage_sql.put(tx, _key(session), redaction.scrub_json(body).text, now)
+    storage_sql.set_value(tx, _key(session), redaction.redact_json(body).text, now)
 
 
 def _key(session: str) -> str:

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..actions.tool_calls import failed, target_of
-from ..text.messages import CONTINUED, MEMORY_TAG, SUMMARY_TAG, Placed, address_of
+from ..actions.tool_calls import describe_target, is_failed
+from ..text.messages import (
+    CONTINUATION_PROMPT,
+    MEMORY_TAG,
+    SUMMARY_TAG,
+    PlacedMessage,
+    range_address,
+)
 from .thread_facts import (
-    REQUEST,
+    LONGEST_REQUEST,
     Fact,
     Facts,
     clip,
-    extract,
-    facts_body,
-    facts_from_body,
-    merge,
     open_blockers,
     todos,
 )
@@ -41,27 +43,29 @@ MOST_COMMITS = 15
 MOST_TODOS = 20
 
 
-def render(facts: Facts, session: str) -> str:
+def render_summary(facts: Facts, session: str) -> str:
     """The summary as the model reads it; nothing dropped, no summary."""
     if not facts.span[1]:
         return ""
     sections = [
-        _headed("Current task", (clip(fact.text, REQUEST) for fact in facts.task), inline=True),
+        _headed(
+            "Current task", (clip(fact.text, LONGEST_REQUEST) for fact in facts.task), inline=True
+        ),
         _headed("Active discussion", map(_exchange, facts.exchanges)),
         _headed("Recent user requests", _requests(facts)),
-        _headed("Git commits", commits(facts)),
+        _headed("Git commits", list_commits(facts)),
         _headed("Files created or modified", (fact.text for fact in facts.written)),
         _headed("Files read", _only_read(facts)),
         _headed("Key decisions", (fact.text for fact in facts.decisions)),
         _headed("Open", _open(facts)),
         _headed("Tool usage", _usage(facts)),
-        f"Where the rest is: {address_of(session, *facts.span)}",
+        f"Where the rest is: {range_address(session, *facts.span)}",
     ]
     body = "\n\n".join(section for section in sections if section)
     return f"<{SUMMARY_TAG}>\n{body}\n</{SUMMARY_TAG}>"
 
 
-def commits(facts: Facts, most: int = MOST_COMMITS) -> list[str]:
+def list_commits(facts: Facts, most: int = MOST_COMMITS) -> list[str]:
     """The commits, newest first: those that were made, then those that were only listed."""
     made = {fact.key: fact.text for fact in reversed(facts.commits)}
     listed = {fact.key: fact.text for fact in reversed(facts.listed) if fact.key not in made}
@@ -121,7 +125,7 @@ def _usage(facts: Facts) -> list[str]:
 # ---------------------------------------------------------------- around a trim
 
 
-def recovery(
+def render_recovery(
     facts: Facts, commits_now: Sequence[str] = (), status: Sequence[str] = (), most: int = 5
 ) -> str:
     """What the prompt carries after an aggressive trim, beside the summary.
@@ -130,11 +134,14 @@ def recovery(
     commits that the session itself has seen stand in.
     """
     sections = [
-        CONTINUED,
-        _headed("Current task", (clip(fact.text, REQUEST) for fact in facts.task), inline=True),
+        CONTINUATION_PROMPT,
+        _headed(
+            "Current task", (clip(fact.text, LONGEST_REQUEST) for fact in facts.task), inline=True
+        ),
         _headed("Todo", todo_lines(facts)),
         _headed(
-            "Recent commits", [clip(line, 120) for line in commits_now or commits(facts)][:most]
+            "Recent commits",
+            [clip(line, 120) for line in commits_now or list_commits(facts)][:most],
         ),
         _headed("Working tree", [clip(line, 120) for line in status][:20]),
         "More, in this order: the memories already in this prompt; recall_sessions for what was "
@@ -144,7 +151,7 @@ def recovery(
     return f'<{MEMORY_TAG} type="recovery">\n{body}\n</{MEMORY_TAG}>'
 
 
-def checkpoint(
+def render_checkpoint(
     facts: Facts,
     calls: Sequence[str],
     iteration: int,
@@ -153,10 +160,10 @@ def checkpoint(
 ) -> str:
     """The text of the `session_progress` document that is written before a trim."""
     task = facts.task[0].text if facts.task else "not said"
-    git = [clip(line, 120) for line in (*(commits_now or commits(facts, 5)), *status)]
+    git = [clip(line, 120) for line in (*(commits_now or list_commits(facts, 5)), *status)]
     parts = [
         "# Session progress",
-        f"Current task: {clip(task, REQUEST)}",
+        f"Current task: {clip(task, LONGEST_REQUEST)}",
         f"Iteration: {iteration}",
         _chapter("Todo", todo_lines(facts)),
         _chapter("Blockers", open_blockers(facts)),
@@ -171,14 +178,17 @@ def _chapter(title: str, lines: Sequence[str]) -> str:
     return "\n".join((f"## {title}", *_bullets(lines))) if lines else ""
 
 
-def recent_calls(messages: Iterable[Placed], most: int = 10) -> list[str]:
+def recent_calls(messages: Iterable[PlacedMessage], most: int = 10) -> list[str]:
     """The last tool calls in words, oldest first."""
     placed = list(messages)
     broken = {
-        one.message.call_id for one in placed if one.message.role == "tool" and failed(one.message)
+        one.message.call_id
+        for one in placed
+        if one.message.role == "tool" and is_failed(one.message)
     }
     lines = [
-        clip(f"{call.name} {target_of(call)}", 120) + (" (failed)" if call.id in broken else "")
+        clip(f"{call.name} {describe_target(call)}", 120)
+        + (" (failed)" if call.id in broken else "")
         for one in placed
         for call in one.message.calls
     ]

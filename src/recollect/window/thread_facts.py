@@ -13,12 +13,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..actions.git_output import commits_in
-from ..actions.tool_calls import approved_plan, failed, output_of, question_of, signs_of, todos_in
-from ..text.messages import MEMORY_TAG, SUMMARY_TAG, Placed, said
+from ..actions.command_output import find_commits
+from ..actions.tool_calls import (
+    is_failed,
+    read_approved_plan,
+    read_effects,
+    read_question,
+    read_todos,
+    unwrap_output,
+)
+from ..text.messages import MEMORY_TAG, SUMMARY_TAG, PlacedMessage, plain_text
 from ..types.records import Json, Message, ToolCall
 
-REQUEST, EXCHANGE, LINE = 300, 1_000, 250
+LONGEST_REQUEST, LONGEST_EXCHANGE, LONGEST_LINE = 300, 1_000, 250
 """Up to how many characters of a request, of a side of an exchange, of anything else are kept."""
 
 
@@ -73,7 +80,7 @@ CAPS: Mapping[str, int] = {
 }
 """How many facts of a kind stay: the newest. `original` alone keeps the oldest, and only that."""
 
-OPEN = (
+STANDING = (
     "original",
     "phase",
     "constraints",
@@ -86,7 +93,7 @@ OPEN = (
 """The kinds that say how things stand, and so are read from the whole window at a trim."""
 
 
-def merge(a: Facts, b: Facts) -> Facts:
+def merge_facts(a: Facts, b: Facts) -> Facts:
     """What both know: associative and commutative, and nothing within its cap disappears."""
     united: dict[str, Json] = {
         kind: _newest((*getattr(a, kind), *getattr(b, kind)), cap) for kind, cap in CAPS.items()
@@ -102,9 +109,9 @@ def merge(a: Facts, b: Facts) -> Facts:
     )
 
 
-def open_part(facts: Facts) -> Facts:
+def standing_facts(facts: Facts) -> Facts:
     """Only how things stand: merging it twice is merging it once."""
-    return Facts(**{kind: getattr(facts, kind) for kind in OPEN})
+    return Facts(**{kind: getattr(facts, kind) for kind in STANDING})
 
 
 def _newest(facts: Iterable[Fact], cap: int) -> tuple[Fact, ...]:
@@ -125,12 +132,12 @@ def _spanned(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
 # ---------------------------------------------------------------- kept as JSON
 
 
-def facts_body(facts: Facts) -> dict[str, Json]:
+def facts_to_json(facts: Facts) -> dict[str, Json]:
     """The facts as JSON, without what is empty."""
     return {kind: value for kind, value in facts._asdict().items() if value not in ((), (0, 0))}
 
 
-def facts_from_body(body: Mapping[str, Json]) -> Facts:
+def facts_from_json(body: Mapping[str, Json]) -> Facts:
     """The facts that `facts_body` wrote down."""
     known: dict[str, Json] = {
         kind: tuple(Fact(*fact) for fact in body.get(kind, ())) for kind in (*CAPS, "original")
@@ -143,7 +150,7 @@ def facts_from_body(body: Mapping[str, Json]) -> Facts:
 # ---------------------------------------------------------------- extraction
 
 
-def extract(batch: Iterable[Placed], around: Iterable[Placed] = ()) -> Facts:
+def extract_facts(batch: Iterable[PlacedMessage], around: Iterable[PlacedMessage] = ()) -> Facts:
     """The facts in these messages. What stays `around` them is only asked for answers."""
     leaving = {placed.seq: placed.message for placed in batch}
     messages = sorted({**{placed.seq: placed.message for placed in around}, **leaving}.items())
@@ -158,7 +165,7 @@ def extract(batch: Iterable[Placed], around: Iterable[Placed] = ()) -> Facts:
             continue
         notes.turn_to(seq)
         if message.role == "user":
-            _user_said(notes, said(message))
+            _user_said(notes, plain_text(message))
         elif message.role == "assistant":
             _assistant_did(notes, message, results)
     return notes.facts((min(leaving), max(leaving)) if leaving else (0, 0))
@@ -192,14 +199,16 @@ class _Notes:
         """Close the open question with its answer; the question is given back."""
         question, self.asked = self.asked, ""
         if question and text.strip():
-            fact = Fact(self._asked_at, 0, clip(question, EXCHANGE), clip(text, EXCHANGE))
+            fact = Fact(
+                self._asked_at, 0, clip(question, LONGEST_EXCHANGE), clip(text, LONGEST_EXCHANGE)
+            )
             self._found.setdefault("exchanges", []).append(fact)
         return question
 
     def pass_by(self, message: Message) -> None:
         """A message that stays: it may answer the question of one that leaves."""
         if message.role == "user":
-            self.answer(said(message))
+            self.answer(plain_text(message))
         self.asked = ""
 
     def facts(self, span: tuple[int, int]) -> Facts:
@@ -214,18 +223,18 @@ def _user_said(notes: _Notes, text: str) -> None:
     if not text.strip():
         return
     question = notes.answer(text)
-    request = clip(text, REQUEST)
+    request = clip(text, LONGEST_REQUEST)
     notes.note("original", request)
     notes.note("requests", request, f"#{notes.at}")
     _marks(notes, text, by_user=True)
     if approves(text, bool(question)):
-        _decide(notes, f"approved: {clip(question or text, LINE)}")
+        _decide(notes, f"approved: {clip(question or text, LONGEST_LINE)}")
 
 
 def _assistant_did(
     notes: _Notes, message: Message, results: Mapping[str, Sequence[Message]]
 ) -> None:
-    text = said(message)
+    text = plain_text(message)
     notes.asked = ""
     _marks(notes, text, by_user=False)
     if text.rstrip().endswith("?") and not message.calls:
@@ -233,11 +242,11 @@ def _assistant_did(
     for call in message.calls:
         notes.count(call.name)
         answers = results.get(call.id, ())
-        output = "\n".join(map(output_of, answers))
+        output = "\n".join(map(unwrap_output, answers))
         _talked(notes, call, output)
         _todo(notes, call, output)
-        signs = signs_of(call)
-        if answers and not any(map(failed, answers)):
+        signs = read_effects(call)
+        if answers and not any(map(is_failed, answers)):
             for path in signs.writes:
                 notes.note("written", path)
             for path in signs.reads:
@@ -248,31 +257,31 @@ def _assistant_did(
 
 def _talked(notes: _Notes, call: ToolCall, output: str) -> None:
     """A question put to the user through a tool, and a plan that the user approved."""
-    if question := question_of(call):
+    if question := read_question(call):
         notes.ask(question)
         notes.answer(output)
         if approves(output, True):
-            _decide(notes, f"approved: {clip(question, LINE)}")
-    elif (plan := approved_plan(call)) and approves(output[:REQUEST], False):
-        _decide(notes, f"approved plan: {clip(plan, LINE)}")
+            _decide(notes, f"approved: {clip(question, LONGEST_LINE)}")
+    elif (plan := read_approved_plan(call)) and approves(output[:LONGEST_REQUEST], False):
+        _decide(notes, f"approved plan: {clip(plan, LONGEST_LINE)}")
 
 
 def _todo(notes: _Notes, call: ToolCall, output: str) -> None:
-    changed = todos_in(call, output)
+    changed = read_todos(call, output)
     if changed is None:
         return
     if changed.anew:
         notes.note("todo_anew", "", "")
     for entry in changed.entries:
         if entry.text:
-            notes.note("todo_texts", clip(entry.text, LINE), entry.key)
+            notes.note("todo_texts", clip(entry.text, LONGEST_LINE), entry.key)
         if entry.status:
             notes.note("todo_statuses", entry.status, entry.key)
 
 
 def _commits(notes: _Notes, commands: Iterable[Sequence[str]], output: str) -> None:
     # Git names the newest first; the newest must get the highest place.
-    for commit in reversed(commits_in(commands, output)):
+    for commit in reversed(find_commits(commands, output)):
         digest = commit.hash if len(commit.hash) <= 12 else commit.hash[:7]
         kind = "commits" if commit.made else "listed"
         notes.note(kind, f"{digest} {clip(commit.subject, 100)}", commit.hash[:7])
@@ -313,7 +322,7 @@ def _no() -> re.Pattern[str]:
 
 def approves(text: str, asked: bool) -> bool:
     """Whether short words approve; a bare yes does so only where something was asked."""
-    if len(text) > REQUEST or _no().search(text):
+    if len(text) > LONGEST_REQUEST or _no().search(text):
         return False
     return bool(_approval().search(text)) or (asked and bool(_yes().match(text)))
 
@@ -323,7 +332,7 @@ def _marks(notes: _Notes, text: str, by_user: bool) -> None:
     if ":" not in text:
         return
     for found in _marked().finditer(text):
-        mark, words = found[1].lower(), clip(found[2].strip("*_ "), LINE)
+        mark, words = found[1].lower(), clip(found[2].strip("*_ "), LONGEST_LINE)
         if mark in ("decision", "decided", "approved"):
             _decide(notes, words if mark != "approved" else f"approved: {words}")
         elif mark in ("blocker", "blocked"):

@@ -20,27 +20,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..text.messages import Placed, said
-from ..text.tokens import PRIMING, START, Measure, count_message, count_prompt
-from ..types.records import Json, Message
-from .cut import cut, lengths_within, size_of
-from .eliding import elide
+from ..text.messages import PlacedMessage, plain_text
+from ..text.tokens import DEFAULT_RATIO, PRIMING, TokenMeasure, count_message, count_prompt
+from ..types.records import Message
 from .limits import Budget
-from .summary import render
+from .summary import render_summary
 from .thread_facts import (
-    REQUEST,
+    LONGEST_REQUEST,
     Fact,
     Facts,
     clip,
-    extract,
-    facts_body,
-    facts_from_body,
-    merge,
-    open_part,
+    extract_facts,
+    merge_facts,
+    standing_facts,
 )
-from .units import Unit, units_of
+from .units import Unit, cut_units, elide_units, fit_lengths, group_units, unit_tokens
 
-SHORT = 50
+SHORT_REQUEST = 50
 """A user message below this many characters is not a task by itself ("yes", "go on")."""
 
 SYSTEM_ROLES = ("system", "developer")
@@ -62,7 +58,7 @@ class WindowState(NamedTuple):
     cuts: tuple[tuple[int, int], ...] = ()
 
 
-class Plan(NamedTuple):
+class TrimPlan(NamedTuple):
     """What a trim does. Unchanged, `state` is the old one and nothing is dropped or elided."""
 
     state: WindowState
@@ -83,21 +79,25 @@ class Plan(NamedTuple):
 # ---------------------------------------------------------------- what is sent
 
 
-def view(state: WindowState, messages: Sequence[Placed]) -> list[Message]:
+def view_messages(state: WindowState, messages: Sequence[PlacedMessage]) -> list[Message]:
     """The prompt: needs the system prompt, the pinned messages and all from the pointer on."""
     system, rest = _visible(state, messages)
     return [
         *(placed.message for placed in system),
         *_preface(state.summary, state.note),
-        *(member.message for unit in _shown(state, units_of(rest)) for member in unit.members),
+        *(member.message for unit in _shown(state, group_units(rest)) for member in unit.members),
     ]
 
 
 def _shown(state: WindowState, units: Sequence[Unit]) -> list[Unit]:
-    return cut(elide(units, state.elided_to, state.session), dict(state.cuts), state.session)
+    return cut_units(
+        elide_units(units, state.elided_to, state.session), dict(state.cuts), state.session
+    )
 
 
-def _visible(state: WindowState, messages: Sequence[Placed]) -> tuple[list[Placed], list[Placed]]:
+def _visible(
+    state: WindowState, messages: Sequence[PlacedMessage]
+) -> tuple[list[PlacedMessage], list[PlacedMessage]]:
     system = [placed for placed in messages if placed.seq <= state.system_to]
     rest = [
         placed
@@ -115,27 +115,27 @@ def _preface(summary: str, note: str) -> list[Message]:
 # ---------------------------------------------------------------- the plan
 
 
-def plan(
+def plan_trim(
     state: WindowState,
-    messages: Sequence[Placed],
+    messages: Sequence[PlacedMessage],
     budget: Budget,
-    measure: Measure = START,
+    measure: TokenMeasure = DEFAULT_RATIO,
     note: str = "",
-) -> Plan:
+) -> TrimPlan:
     """The state after this trim; the old one when the prompt is within its budget.
 
     `note` is shown after the summary until the next trim.
     """
-    prompt = view(state, messages)
+    prompt = view_messages(state, messages)
     before = count_prompt(prompt, measure)
     system_to = _system_to(state, messages)
     system, rest = _visible(state._replace(system_to=system_to), messages)
     spoken = len(prompt) - len(system) - len(_preface(state.summary, state.note))
-    unchanged = Plan(state, False, (), (), spoken, before, before, budget.target)
+    unchanged = TrimPlan(state, False, (), (), spoken, before, before, budget.target)
     if before <= budget.trigger:
         return unchanged
     target = min(budget.target, before - 1) if budget.forced else budget.target
-    units = units_of(rest)
+    units = group_units(rest)
     anchors = _anchors(units)
     fixed = PRIMING + sum(
         count_message(message, measure)
@@ -150,7 +150,7 @@ def plan(
     elided = window.newly_elided()
     if not elided and all(unit.head in anchors for unit in units[: window.first]):
         return unchanged
-    return Plan(
+    return TrimPlan(
         state=window.state._replace(system_to=system_to, note=note),
         changed=True,
         dropped=window.dropped(),
@@ -169,22 +169,22 @@ class _Window:
     def __init__(
         self,
         state: WindowState,
-        rest: Sequence[Placed],
+        rest: Sequence[PlacedMessage],
         units: Sequence[Unit],
         anchors: Mapping[int, str],
-        measure: Measure,
+        measure: TokenMeasure,
     ) -> None:
         self.state = self._old = state
         self._rest = rest
         self._units = units
         self._anchors = anchors
         self._measure = measure
-        self._gone: dict[int, Placed] = {}
+        self._gone: dict[int, PlacedMessage] = {}
         # Messages pinned by an earlier trim stand before the pointer: never part of the walk.
         self.first = self._from = sum(1 for unit in units if unit.head < state.window_from)
-        task = tuple(Fact(seq, 0, "", clip(text, REQUEST)) for seq, text in anchors.items())
-        standing = open_part(extract(rest))
-        self._facts = merge(merge(state.facts, standing), Facts(task=task[-1:]))
+        task = tuple(Fact(seq, 0, "", clip(text, LONGEST_REQUEST)) for seq, text in anchors.items())
+        standing = standing_facts(extract_facts(rest))
+        self._facts = merge_facts(merge_facts(state.facts, standing), Facts(task=task[-1:]))
         self._leave()
 
     def fit(self, room: int, limit: int) -> None:
@@ -211,7 +211,7 @@ class _Window:
         """Return the tokens of each unit as it is shown now; 0 for anchors and what is gone."""
         shown = _shown(self.state, self._units[self.first :])
         return [0] * self.first + [
-            0 if unit.head in self._anchors else size_of(unit, self._measure) for unit in shown
+            0 if unit.head in self._anchors else unit_tokens(unit, self._measure) for unit in shown
         ]
 
     def _drop(self, end: int, sizes: Sequence[int], room: int) -> None:
@@ -235,7 +235,7 @@ class _Window:
         free = max(room - others, (limit - others) // 3)
         cuts = dict(self.state.cuts)
         unit = self._units[newest]
-        lengths = lengths_within(unit, free, self._measure, self.state.session, cuts)
+        lengths = fit_lengths(unit, free, self._measure, self.state.session, cuts)
         if lengths is None:
             return False
         self.state = self.state._replace(cuts=tuple(sorted({**cuts, **lengths}.items())))
@@ -273,9 +273,9 @@ class _Window:
         if leaving:
             staying = [unit for unit in self._units if unit.head in self._anchors]
             around = [m for u in (*staying, *self._units[first : first + 1]) for m in u.members]
-            self._facts = merge(self._facts, extract(leaving, around))
+            self._facts = merge_facts(self._facts, extract_facts(leaving, around))
             self._gone.update((placed.seq, placed) for placed in leaving)
-        summary = render(self._facts, self.state.session)
+        summary = render_summary(self._facts, self.state.session)
         self._summary = sum(count_message(m, self._measure) for m in _preface(summary, ""))
         self.state = self.state._replace(
             window_from=pointer,
@@ -322,7 +322,7 @@ class _Window:
         return sum(len(u.members) for at, u in units if at >= self.first or u.head in self._anchors)
 
 
-def _system_to(state: WindowState, messages: Sequence[Placed]) -> int:
+def _system_to(state: WindowState, messages: Sequence[PlacedMessage]) -> int:
     """The end of the system prompt: the system messages before anybody else speaks."""
     last = state.system_to
     if state.window_from > 1:
@@ -341,10 +341,10 @@ def _anchors(units: Sequence[Unit]) -> dict[int, str]:
         message = unit.members[0].message
         if message.role != "user":
             continue
-        text = said(message).strip()
-        if not newest or len(text) >= SHORT:
+        text = plain_text(message).strip()
+        if not newest or len(text) >= SHORT_REQUEST:
             newest[unit.head] = text
-        if len(text) >= SHORT:
+        if len(text) >= SHORT_REQUEST:
             break
     return newest
 
@@ -361,26 +361,3 @@ def _newest(units: Sequence[Unit]) -> int:
 
 
 # ---------------------------------------------------------------- kept as JSON
-
-
-def state_body(state: WindowState) -> dict[str, Json]:
-    """The state as JSON."""
-    return {
-        **state._asdict(),
-        "pinned": list(state.pinned),
-        "cuts": [[seq, length] for seq, length in state.cuts],
-        "facts": facts_body(state.facts),
-    }
-
-
-def state_from_body(body: Mapping[str, Json]) -> WindowState:
-    """The state that `state_body` wrote down."""
-    return WindowState(
-        **{
-            **body,
-            "pinned": tuple(body["pinned"]),
-            # A state from before results were cut has none.
-            "cuts": tuple((seq, length) for seq, length in body.get("cuts", ())),
-            "facts": facts_from_body(body["facts"]),
-        }
-    )

@@ -6,11 +6,168 @@ never do. A result that comes late joins its call where the call stands. It does
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from ..text.messages import Numbered, Placed, duplicate_call
+from ..actions.tool_calls import describe_target, is_failed, read_effects
+from ..text.messages import (
+    Block,
+    NumberedMessage,
+    PlacedMessage,
+    block_text,
+    blocks_of,
+    duplicate_call_error,
+    plain_text,
+    range_address,
+)
+from ..text.tokens import TokenMeasure, count_chars, count_message
 from ..types.records import Message
+
+OVERSIZED = 4_000
+
+"""Characters above which an old tool result is too big to be sent again and again."""
+
+LONGEST_ACKNOWLEDGEMENT = 200
+
+
+def elide_units(units: Sequence[Unit], horizon: int, session: str) -> list[Unit]:
+    """The units as they are shown when everything up to the horizon counts as old."""
+    later = _Later()
+    shown: list[Unit] = []
+    for unit in reversed(units):
+        old = [member for member in unit.members if member.seq <= horizon]
+        if not old:
+            shown.append(unit)
+            continue
+        reasons = _result_reasons(old, later)
+        members = tuple(
+            NumberedMessage(m.seq, _shown(m, reasons.get(m.seq, ""), later, session))
+            if m.seq <= horizon
+            else m
+            for m in unit.members
+        )
+        if members != unit.members:
+            unit = Unit(unit.head, drop_item_ids(unit.members, members))
+        shown.append(unit)
+        later.learn(old)
+    return shown[::-1]
+
+
+class _Later:
+    """What is known, reading backwards, of the old messages after the current one."""
+
+    def __init__(self) -> None:
+        self.user_spoke = False
+        self.written: set[str] = set()
+        self.worked: set[tuple[str, str]] = set()
+
+    def learn(self, old: Sequence[NumberedMessage]) -> None:
+        worked = {
+            m.message.call_id for m in old if m.message.role == "tool" and not is_failed(m.message)
+        }
+        for member in old:
+            if member.message.role == "user":
+                self.user_spoke = True
+            for call in member.message.calls:
+                if call.id in worked:
+                    self.written.update(read_effects(call).writes)
+                    self.worked.add((call.name, describe_target(call)))
+
+
+def _result_reasons(old: Sequence[NumberedMessage], later: _Later) -> dict[int, str]:
+    """Why a result need not be shown in full, by its number."""
+    calls = {call.id: call for member in old for call in member.message.calls}
+    reasons = {}
+    for seq, message in old:
+        call = calls.get(message.call_id)
+        if call is None:
+            continue
+        reads = read_effects(call).reads
+        if is_failed(message) and (call.name, describe_target(call)) in later.worked:
+            reasons[seq] = "failed, and worked later"
+        elif reads and later.written.issuperset(reads):
+            reasons[seq] = f"{reads[0]} was written later"
+        elif count_chars(message) > OVERSIZED:
+            reasons[seq] = f"{count_chars(message)} characters of output"
+    return reasons
+
+
+def _shown(member: NumberedMessage, reason: str, later: _Later, session: str) -> Message:
+    message = member.message
+    address = range_address(session, member.seq, member.seq)
+    short = message
+    if reason:
+        short = message._replace(content=f"[{reason}: {address}]")
+    elif message.role == "assistant" and _acknowledges(message):
+        short = message._replace(content=f"[acknowledged: {address}]")
+    elif message.role == "assistant" and later.user_spoke and not isinstance(message.content, str):
+        short = strip_reasoning(message, address)
+    return short if count_chars(short) < count_chars(message) else message
+
+
+def strip_reasoning(message: Message, address: str) -> Message:
+    """Return a message with a stub in place of its reasoning, if it has any."""
+    blocks = [block for block in blocks_of(message.content) if block.get("type") != "reasoning"]
+    if len(blocks) == len(blocks_of(message.content)):
+        return message
+    stub = {"type": "text", "text": f"[reasoning: {address}]"}
+    return message._replace(content=(stub, *blocks))
+
+
+def drop_item_ids(
+    before: Sequence[NumberedMessage], after: tuple[NumberedMessage, ...]
+) -> tuple[NumberedMessage, ...]:
+    """A unit in which nothing refers to reasoning that is gone.
+
+    One provider ties what came of reasoning to it by item ids, and refuses the one without the
+    other: with the reasoning of a turn, the ids of its items go.
+    """
+    if not any(
+        _item_reasoning(old.message) and not _item_reasoning(new.message)
+        for old, new in zip(before, after, strict=True)
+    ):
+        return after
+    return tuple(NumberedMessage(member.seq, _without_item_id(member.message)) for member in after)
+
+
+def _item_reasoning(message: Message) -> bool:
+    return any(
+        block.get("type") == "reasoning" and "responses" in block.get("rest", {})
+        for block in blocks_of(message.content)
+    )
+
+
+def _without_item_id(message: Message) -> Message:
+    notes = (message.extra or {}).get("responses", {})
+    if "id" not in notes.get("rest", {}):
+        return message
+    rest = {key: value for key, value in notes["rest"].items() if key != "id"}
+    return message._replace(extra={**(message.extra or {}), "responses": {**notes, "rest": rest}})
+
+
+@cache
+def _acknowledgement() -> re.Pattern[str]:
+    return re.compile(
+        r"\W*(?:ok(?:ay)?|sure|got it|understood|great|perfect|thanks?|thank you|you're welcome"
+        r"|certainly|of course|absolutely|will do|noted|sounds good|no problem|glad)\b",
+        re.IGNORECASE,
+    )
+
+
+def _acknowledges(message: Message) -> bool:
+    """A turn of the assistant that says nothing which anybody could come back to."""
+    if message.calls:
+        return False
+    text = plain_text(message)
+    if not text.strip():
+        return isinstance(message.content, str)
+    return (
+        len(text) <= LONGEST_ACKNOWLEDGEMENT
+        and bool(_acknowledgement().match(text))
+        and not any(char in text for char in "?`/:0123456789\n")
+    )
 
 
 class Unit(NamedTuple):
@@ -20,22 +177,22 @@ class Unit(NamedTuple):
     """
 
     head: int
-    members: tuple[Numbered, ...]
+    members: tuple[NumberedMessage, ...]
 
 
-def units_of(messages: Iterable[Placed]) -> list[Unit]:
+def group_units(messages: Iterable[PlacedMessage]) -> list[Unit]:
     """The units of these messages, which come in the order of the archive.
 
     Neighbouring messages of the assistant are one turn: providers that write every block or
     every call as a record of its own mean one turn by them, and want its results after it.
     """
-    turns: list[list[Numbered]] = []
-    results: dict[int, list[Numbered]] = {}
+    turns: list[list[NumberedMessage]] = []
+    results: dict[int, list[NumberedMessage]] = {}
     callers: dict[str, int] = {}
     speaking = False
     for placed in messages:
         message = placed.message
-        numbered = Numbered(placed.seq, message)
+        numbered = NumberedMessage(placed.seq, message)
         if message.role == "tool":
             turn = callers.get(message.call_id)
             if turn is not None:
@@ -46,7 +203,7 @@ def units_of(messages: Iterable[Placed]) -> list[Unit]:
             turns.append([numbered])
         for call in message.calls:
             if call.id in callers:
-                raise duplicate_call(call)
+                raise duplicate_call_error(call)
             callers[call.id] = len(turns) - 1
         speaking = message.role == "assistant"
     units = []
@@ -58,24 +215,143 @@ def units_of(messages: Iterable[Placed]) -> list[Unit]:
     return units
 
 
-def _answered(turn: list[Numbered], answered: set[str]) -> list[Numbered]:
+def _answered(turn: list[NumberedMessage], answered: set[str]) -> list[NumberedMessage]:
     """A turn without the calls that nobody answered, and without what only led up to them."""
-    kept: list[Numbered] = []
+    kept: list[NumberedMessage] = []
     for numbered in reversed(turn):
         message = numbered.message
         calls = tuple(call for call in message.calls if call.id in answered)
         if len(calls) < len(message.calls):
             message = message._replace(calls=calls)
         # Reasoning is only ever sent before what came of it.
-        if message.calls or says_something(message) or (kept and message.content):
-            kept.append(Numbered(numbered.seq, message))
+        if message.calls or has_content(message) or (kept and message.content):
+            kept.append(NumberedMessage(numbered.seq, message))
         elif not message.content and not numbered.message.calls:
             kept.append(numbered)
     return kept[::-1]
 
 
-def says_something(message: Message) -> bool:
+def has_content(message: Message) -> bool:
     """Whether there are words, images or the like in a message, beside reasoning."""
     if isinstance(message.content, str):
         return bool(message.content)
     return any(block.get("type") not in ("reasoning", "call") for block in message.content)
+
+
+LEAST_SHOWN = 200
+
+"""Characters of a cut message that are shown at least; below that it says nothing."""
+
+NO_REASONING = 0
+
+"""In place of a length: the message is whole but for its reasoning."""
+
+
+def cut_units(units: Sequence[Unit], lengths: Mapping[int, int], session: str) -> list[Unit]:
+    """Return the units with every message in `lengths` cut to so many characters."""
+    if not lengths:
+        return list(units)
+    return [
+        Unit(
+            unit.head,
+            drop_item_ids(unit.members, tuple(_cut(m, lengths, session) for m in unit.members)),
+        )
+        for unit in units
+    ]
+
+
+def fit_lengths(
+    unit: Unit, room: int, measure: TokenMeasure, session: str, now: Mapping[int, int]
+) -> dict[int, int] | None:
+    """Return the lengths to which a unit is cut so that it costs at most `room` tokens.
+
+    What was cut before, as `now` says, does not become longer. None when even the shortest form
+    is too long: the arguments of a call cannot be cut.
+    """
+    members = [m for m in unit.members if m.message.role == "tool"] or list(unit.members)
+    sizes = {m.seq: count_chars(m.message) for m in members}
+    turn = {m.seq: NO_REASONING for m in unit.members if m.message.role == "assistant"}
+
+    def lengths(longest: int, more: Mapping[int, int]) -> dict[int, int]:
+        shown = {seq: min(longest, now.get(seq, size)) for seq, size in sizes.items()}
+        return {**more, **{seq: length for seq, length in shown.items() if length < sizes[seq]}}
+
+    def fits(longest: int, more: Mapping[int, int]) -> bool:
+        [shown] = cut_units([unit], lengths(longest, more), session)
+        return unit_tokens(shown, measure) <= room
+
+    for more in ({}, turn):
+        if fits(LEAST_SHOWN, more):
+            # `low` fits and `high` may not.
+            low, high = LEAST_SHOWN, max(LEAST_SHOWN, *sizes.values()) + 1
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if fits(middle, more) else (low, middle)
+            return lengths(low, more)
+    return None
+
+
+def unit_tokens(unit: Unit, measure: TokenMeasure) -> int:
+    """Return the tokens of a unit."""
+    return sum(count_message(member.message, measure) for member in unit.members)
+
+
+def _cut(member: NumberedMessage, lengths: Mapping[int, int], session: str) -> NumberedMessage:
+    seq, message = member
+    if seq not in lengths:
+        return member
+    address = range_address(session, seq, seq)
+    if lengths[seq] == NO_REASONING:
+        short = strip_reasoning(message, address)
+    else:
+        short = _shortened(message, lengths[seq], address)
+    return NumberedMessage(seq, short) if count_chars(short) < count_chars(message) else member
+
+
+def _shortened(message: Message, length: int, address: str) -> Message:
+    blocks = [_readable(block, length // 2) for block in blocks_of(message.content)]
+    total = sum(map(_chars, blocks))
+    head = _from_front(blocks, length - length // 2)
+    taken = sum(map(_chars, head))
+    tail = _from_back(blocks, min(length // 2, total - taken))
+    left_out = total - taken - sum(map(_chars, tail))
+    note = f"\n[{left_out} characters left out: {address}]\n"
+    parts = (*head, {"type": "text", "text": note}, *tail)
+    is_text = isinstance(message.content, str)
+    return message._replace(content="".join(map(block_text, parts)) if is_text else parts)
+
+
+def _from_front(blocks: Sequence[Block], room: int) -> list[Block]:
+    """Return the first blocks within so many characters; the last of them may be cut."""
+    kept: list[Block] = []
+    for block in blocks:
+        if _chars(block) > room:
+            part = block_text(block)[:room] if block.get("type") == "text" else ""
+            return [*kept, {**block, "text": part}] if part else kept
+        kept.append(block)
+        room -= _chars(block)
+    return kept
+
+
+def _from_back(blocks: Sequence[Block], room: int) -> list[Block]:
+    """Return the last blocks within so many characters; the first of them may be cut."""
+    kept: list[Block] = []
+    for block in reversed(blocks):
+        if _chars(block) > room:
+            text = block_text(block) if block.get("type") == "text" else ""
+            part = text[len(text) - room :]
+            return [{**block, "text": part}, *kept] if part else kept
+        kept.insert(0, block)
+        room -= _chars(block)
+    return kept
+
+
+def _readable(block: Block, longest: int) -> Block:
+    """Return a long block that only one format understands as the text in it: that can be cut."""
+    if block.get("type") != "opaque" or _chars(block) <= longest:
+        return block
+    return {"type": "text", "text": block_text(block)}
+
+
+def _chars(block: Block) -> int:
+    return count_chars(Message("tool", (block,)))

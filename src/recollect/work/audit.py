@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from ..index.clusters import Features, features_of, lookup_keys, neighbours
-from ..memory.duplicates import RELATED, statement, worth
-from ..memory.similarity import NEAR, jaccard, relation, words_of
-from ..memory.strength import DAY
+from ..index.clusters import TextFeatures, choose_keys, extract_features, find_neighbours
+from ..memory.duplicates import RELATED, make_statement, rank_key
+from ..memory.lifecycle import DAY
+from ..memory.similarity import NEAR, find_relation, jaccard, split_words
 from ..text import globs
-from ..text.terms import stems
+from ..text.terms import stem_all
 from ..types.records import FOREVER, Memory
-from .notes import Finding, lint
+from .notes import Finding, lint_notes
 
 UNUSED_DAYS = 30
 CHANGING_REVISIONS = 3
@@ -61,7 +61,7 @@ class Audit(NamedTuple):
         return not any(self)
 
 
-def audit(
+def run_audit(
     memories: Sequence[Memory],
     now: int,
     stale: Mapping[str, Sequence[str]] | None = None,
@@ -86,7 +86,7 @@ def audit(
         tuple(Problem(one.id, "; ".join(told[one.id])) for one in used if told.get(one.id)),
         tuple(Problem(one.id, _age(one, now)) for one in used if _unused(one, now)),
         tuple(Problem(one.id, _pace(one)) for one in used if _changing(one)),
-        tuple(lint(notes)),
+        tuple(lint_notes(notes)),
         tuple(
             Problem(one.id, f"injected {shown[one.id]} times, never the one that helped")
             for one in used
@@ -105,26 +105,26 @@ def _contradictions(used: Sequence[Memory], pairs: Iterable[tuple[str, str]]) ->
 
 def _duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
     """Groups of near-duplicates. Another value, the opposite or other files make no duplicate."""
-    words = [words_of(*statement(one)) for one in memories]
-    keys = lookup_keys([Features(frozenset(stems(one))) for one in words])
+    words = [split_words(*make_statement(one)) for one in memories]
+    keys = choose_keys([TextFeatures(frozenset(stem_all(one))) for one in words])
     runs = [_runs(one) for one in memories]
 
     def shared(one: int, other: int) -> float:
         likeness = jaccard(words[one], words[other])
         return likeness if likeness >= NEAR or runs[one] & runs[other] else 0.0
 
-    edges = neighbours(range(len(memories)), keys, shared, RELATED)
+    edges = find_neighbours(range(len(memories)), keys, shared, RELATED)
     found: list[Duplicates] = []
     taken: set[int] = set()
-    for place in sorted(edges, key=lambda one: worth(memories[one])):
+    for place in sorted(edges, key=lambda one: rank_key(memories[one])):
         if place in taken:
             continue
         others = [
             other
-            for other in sorted(edges[place], key=lambda one: worth(memories[one]))
+            for other in sorted(edges[place], key=lambda one: rank_key(memories[one]))
             if other not in taken
-            and globs.same(memories[place].scope, memories[other].scope)
-            and nearly_same(memories[place], memories[other])
+            and globs.same_scopes(memories[place].scope, memories[other].scope)
+            and is_near_duplicate(memories[place], memories[other])
         ]
         if others:
             taken.update((place, *others))
@@ -134,10 +134,10 @@ def _duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
     return found
 
 
-def nearly_same(one: Memory, other: Memory) -> bool:
+def is_near_duplicate(one: Memory, other: Memory) -> bool:
     """Whether two memories share nearly all words, or one long run of them and differ in nothing
     that says something: the same command, described in other words."""
-    told = relation(statement(one), statement(other))
+    told = find_relation(make_statement(one), make_statement(other))
     if told:
         return told == "near"
     first, second = (_words(memory) for memory in (one, other))
@@ -145,7 +145,7 @@ def nearly_same(one: Memory, other: Memory) -> bool:
     if run.size < LONG_RUN or 2 * run.size < min(len(first), len(second)):
         return False
     around = [
-        features_of(" ".join((*words[:start], *words[start + run.size :]))).words
+        extract_features(" ".join((*words[:start], *words[start + run.size :]))).words
         for words, start in ((first, run.a), (second, run.b))
     ]
     return around[0] <= around[1] or around[1] <= around[0]

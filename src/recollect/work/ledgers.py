@@ -10,7 +10,18 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..types.json_records import Field, dump, iso, load, moment, plain, text, texts, truth, whole
+from ..types.json_records import (
+    Field,
+    dump_record,
+    load_record,
+    read_boolean,
+    read_integer,
+    read_text,
+    read_texts,
+    read_time,
+    write_plain,
+    write_time,
+)
 from ..types.records import Json
 
 
@@ -48,50 +59,50 @@ class Handoff(NamedTuple):
 
 
 _LEDGER = (
-    Field("agent_id", "agent_id", text, plain),
-    Field("last_checkpoint", "last_checkpoint", moment, iso),
-    Field("tasks_completed", "tasks_completed", whole, plain),
-    Field("current_task", "current_task", text, plain),
-    Field("files_modified", "state.files_modified", texts, list),
-    Field("uncommitted_changes", "state.uncommitted_changes", truth, plain),
-    Field("last_commit", "state.last_git_commit", text, plain),
-    Field("tech_stack", "context.tech_stack", texts, list),
-    Field("patterns_learned", "context.patterns_learned", texts, list),
-    Field("current_goal", "context.current_goal", text, plain),
+    Field("agent_id", "agent_id", read_text, write_plain),
+    Field("last_checkpoint", "last_checkpoint", read_time, write_time),
+    Field("tasks_completed", "tasks_completed", read_integer, write_plain),
+    Field("current_task", "current_task", read_text, write_plain),
+    Field("files_modified", "state.files_modified", read_texts, list),
+    Field("uncommitted_changes", "state.uncommitted_changes", read_boolean, write_plain),
+    Field("last_commit", "state.last_git_commit", read_text, write_plain),
+    Field("tech_stack", "context.tech_stack", read_texts, list),
+    Field("patterns_learned", "context.patterns_learned", read_texts, list),
+    Field("current_goal", "context.current_goal", read_text, write_plain),
 )
 _HANDOFF = (
-    Field("id", "id", text, plain),
-    Field("from_agent", "from_agent", text, plain),
-    Field("to_agent", "to_agent", text, plain),
-    Field("at", "timestamp", moment, iso),
-    Field("what_was_done", "context.what_was_done", text, plain),
-    Field("artifacts", "context.artifacts", texts, list),
-    Field("git_state", "context.git_state", text, plain),
-    Field("needs_testing", "context.needs_testing", texts, list),
-    Field("known_issues", "context.known_issues", texts, list),
-    Field("relevant_patterns", "context.relevant_patterns", texts, list),
-    Field("accepted_at", "accepted_at", moment, iso),
+    Field("id", "id", read_text, write_plain),
+    Field("from_agent", "from_agent", read_text, write_plain),
+    Field("to_agent", "to_agent", read_text, write_plain),
+    Field("at", "timestamp", read_time, write_time),
+    Field("what_was_done", "context.what_was_done", read_text, write_plain),
+    Field("artifacts", "context.artifacts", read_texts, list),
+    Field("git_state", "context.git_state", read_text, write_plain),
+    Field("needs_testing", "context.needs_testing", read_texts, list),
+    Field("known_issues", "context.known_issues", read_texts, list),
+    Field("relevant_patterns", "context.relevant_patterns", read_texts, list),
+    Field("accepted_at", "accepted_at", read_time, write_time),
 )
 
 
 def ledger_from_json(given: Json) -> Ledger:
     """The ledger in a JSON object."""
-    return load(Ledger, _LEDGER, given, "ledger")
+    return load_record(Ledger, _LEDGER, given, "ledger")
 
 
 def ledger_to_json(ledger: Ledger) -> dict[str, Json]:
     """The ledger as JSON; all that was given comes back."""
-    return dump(ledger, _LEDGER)
+    return dump_record(ledger, _LEDGER)
 
 
 def handoff_from_json(given: Json) -> Handoff:
     """The handoff in a JSON object."""
-    return load(Handoff, _HANDOFF, given, "handoff")
+    return load_record(Handoff, _HANDOFF, given, "handoff")
 
 
 def handoff_to_json(handoff: Handoff) -> dict[str, Json]:
     """The handoff as JSON; all that was given comes back."""
-    return dump(handoff, _HANDOFF)
+    return dump_record(handoff, _HANDOFF)
 
 
 # ---------------------------------------------------------------- has the tree moved?

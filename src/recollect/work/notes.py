@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..briefing.rendering import quoted
+from ..documents import continuity
 from ..errors import InvalidInput
+from ..text.display import quote_data
 
 MOST_LINES = 20
 MOST_BULLETS = 3
@@ -60,7 +61,7 @@ def render_notes(notes: Notes) -> str:
             "",
         )
     )
-    broken = lint(text)
+    broken = lint_notes(text)
     if broken:
         raise InvalidInput(
             f"NOTES.md would break its own rules: {', '.join(one.rule for one in broken)}",
@@ -126,23 +127,22 @@ def _phase() -> re.Pattern[str]:
     return re.compile(r"(?:[-*+]\s+)?\**phase\**:\**\s*(.*)", re.IGNORECASE)
 
 
-@cache
-def _bullet() -> re.Pattern[str]:
-    return re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
-
-
 def _none(text: str) -> str:
     return "" if text.strip(" .").casefold() in ("none", "nothing", "n/a", "-") else text
 
 
 def _items(lines: Iterable[str]) -> tuple[str, ...]:
-    return tuple(item for line in lines if (item := _none(_bullet().sub("", line, count=1))))
+    return tuple(
+        item
+        for line in lines
+        if (item := _none(continuity.bullet_pattern().sub("", line, count=1)))
+    )
 
 
 # ---------------------------------------------------------------- lint
 
 
-def lint(text: str) -> list[Finding]:
+def lint_notes(text: str) -> list[Finding]:
     """Every rule of NOTES.md that a text breaks, in the order of its lines."""
     lines = text.rstrip("\n").split("\n") if text.strip() else []
     found: list[Finding] = []
@@ -161,7 +161,7 @@ def lint(text: str) -> list[Finding]:
             continue
         if _history().search(line):
             found.append(Finding("task-history", number, number, _HISTORY))
-        if _bullet().match(line):
+        if continuity.bullet_pattern().match(line):
             bullets.append(number)
         elif line.strip() and not line.startswith("  "):
             if len(bullets) > MOST_BULLETS:
@@ -210,33 +210,19 @@ class Reference(NamedTuple):
     by: str = ""
 
 
-class ByHand(NamedTuple):
-    """What a person wrote into CONTINUITY.md: what is going on, lines without an id in the two
-    lists, and sections of their own."""
-
-    doing: str = ""
-    relevant: tuple[str, ...] = ()
-    avoid: tuple[str, ...] = ()
-    more: tuple[str, ...] = ()
-
-
-_NOW, _RELEVANT = "Right now", "Relevant Memories (Auto-Retrieved)"
-_AVOID = "Mistakes to Avoid (From Learnings)"
-
-
 def render_continuity(
     doing: str,
     relevant: Iterable[Reference] = (),
     avoid: Iterable[Reference] = (),
-    by_hand: ByHand = ByHand(),  # noqa: B008 - it cannot change
+    by_hand: continuity.HandWritten = continuity.HandWritten(),  # noqa: B008 - it cannot change
 ) -> str:
     """What is going on right now. Records are named by id, each once, and never repeated."""
     mistakes = {one.id: one for one in avoid}
     memories = {one.id: one for one in relevant if one.id not in mistakes}
-    parts = [f"# Continuity\n\n## {_NOW}\n{_line(doing) or 'nothing'}"]
+    parts = [f"# Continuity\n\n## {continuity.NOW}\n{_line(doing) or 'nothing'}"]
     for heading, listed, own in (
-        (_RELEVANT, memories, by_hand.relevant),
-        (_AVOID, mistakes, by_hand.avoid),
+        (continuity.RELEVANT, memories, by_hand.relevant),
+        (continuity.AVOID, mistakes, by_hand.avoid),
     ):
         lines = [f"- [{one.id}] {_named(one)}".rstrip() for one in listed.values()]
         lines += [f"- {line}" for line in own]
@@ -245,26 +231,9 @@ def render_continuity(
     return "\n\n".join((*parts, *by_hand.more)) + "\n"
 
 
-def parse_continuity(text: str) -> ByHand:
-    """What a person wrote into CONTINUITY.md; lines with an id are ours and are found anew."""
-    doing, more = "", []
-    lists: dict[str, list[str]] = {_RELEVANT: [], _AVOID: []}
-    for part in re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]:
-        heading, _, body = part[3:].partition("\n")
-        lines = [line.strip() for line in body.splitlines() if line.strip()]
-        if heading.strip() == _NOW:
-            doing = " ".join(lines).removeprefix("nothing")
-        elif heading.strip() in lists:
-            own = (_bullet().sub("", line) for line in lines)
-            lists[heading.strip()] += [line for line in own if not line.startswith("[")]
-        else:
-            more.append(part.strip())
-    return ByHand(doing, tuple(lists[_RELEVANT]), tuple(lists[_AVOID]), tuple(more))
-
-
 def _named(one: Reference) -> str:
     title = _title(one.title)
-    return f"by {one.by}: {quoted(title)}" if one.by else title
+    return f"by {one.by}: {quote_data(title)}" if one.by else title
 
 
 def _title(text: str) -> str:
@@ -272,7 +241,7 @@ def _title(text: str) -> str:
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
 
 
-def references_in(text: str) -> tuple[str, ...]:
+def find_references(text: str) -> tuple[str, ...]:
     """The ids that a CONTINUITY.md refers to."""
     found = re.findall(r"^- \[([^\]\n]+)\]", text, re.MULTILINE)
     return tuple(dict.fromkeys(found))
@@ -289,7 +258,7 @@ SESSION_SECTIONS = (
 )
 
 
-def session_notes(title: str = "", filled: Iterable[tuple[str, str]] = ()) -> str:
+def render_session_notes(title: str = "", filled: Iterable[tuple[str, str]] = ()) -> str:
     """The template of session notes with its five sections; `filled` has texts for some."""
     texts = dict(filled)
     unknown = [name for name in texts if name not in SESSION_SECTIONS]
@@ -314,7 +283,7 @@ class Access(NamedTuple):
     what: str
 
 
-class Rule(NamedTuple):
+class EventRule(NamedTuple):
     """What is read and what is written at an event."""
 
     event: str
@@ -323,12 +292,12 @@ class Rule(NamedTuple):
 
 
 RULES = (
-    Rule(
+    EventRule(
         "context start",
         (Access("session", "session notes, if they exist"), Access("project", "NOTES.md")),
         (),
     ),
-    Rule(
+    EventRule(
         "phase start",
         (Access("task", "relevant files"),),
         (
@@ -336,14 +305,16 @@ RULES = (
             Access("project", "durable cross-plan facts, promoted through the hygiene checklist"),
         ),
     ),
-    Rule("phase end", (), (Access("task", "completion report"), Access("project", "NOTES.md"))),
-    Rule("task complete", (), (Access("project", "durable facts"),)),
-    Rule("conversation end", (), (Access("session", "session files cleared"),)),
+    EventRule(
+        "phase end", (), (Access("task", "completion report"), Access("project", "NOTES.md"))
+    ),
+    EventRule("task complete", (), (Access("project", "durable facts"),)),
+    EventRule("conversation end", (), (Access("session", "session files cleared"),)),
 )
 """When which layer is read and written."""
 
 
-def for_event(name: str) -> Rule:
+def rule_for_event(name: str) -> EventRule:
     """The rule of an event: `phase start`, however it is spelled."""
     wanted = " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
     for rule in RULES:

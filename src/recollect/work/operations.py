@@ -8,23 +8,27 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..context import Context, new_id
-from ..documents import steps_scratch as documents_steps_scratch
+from ..documents import continuity
+from ..documents import steps as documents_steps
 from ..errors import InvalidInput
-from ..freshness import operations as freshness_operations
-from ..memory import steps_layers as memory_steps_layers
+from ..freshness import steps as freshness_steps
+from ..memory import operations as memory_operations
+from ..memory import steps_visible as memory_steps_visible
 from ..project import make_folder, write_private
 from ..recall import operations as recall_operations
 from ..storage.database import Tx
 from ..types import trust
 from ..types.records import Document, Hit
 from . import notes as work_notes
-from . import operations_tasks, steps, steps_audit, steps_tasks
+from . import operations_tasks, steps, steps_tasks
 
 if TYPE_CHECKING:
     from .audit import Audit
-    from .notes import Notes, Reference, Rule
+    from .notes import EventRule, Notes, Reference
+
 
 _LARGEST_FILE = 200_000
+
 _MOST_NAMED = 5
 
 
@@ -42,12 +46,12 @@ class Happened(NamedTuple):
     """What the rules of an event ask for, what was read, and what was written."""
 
     event: str
-    rule: Rule
+    rule: EventRule
     read: tuple[tuple[str, str], ...]
     written: tuple[str, ...]
 
 
-def show_notes(context: Context) -> steps.NotesShown:
+def show_notes(context: Context) -> steps.ShownNotes:
     """The active objective: NOTES.md, read back if somebody edited it.
 
     Example: recollect notes show
@@ -59,14 +63,14 @@ def show_notes(context: Context) -> steps.NotesShown:
         now = context.clock()
         # Anybody may have written a file: it is trusted as such.
         context.project_space.write(lambda tx: steps.write_notes(tx, text, "tool", now))
-    return steps.shown_notes(text, path, edited)
+    return steps.show_notes(text, path, edited)
 
 
-def _active_notes(context: Context) -> steps.NotesShown:
+def _active_notes(context: Context) -> steps.ShownNotes:
     """Return the notes, empty when their objective is a task that is complete."""
     shown = show_notes(context)
-    done = context.project_space.read(lambda tx: steps.is_done(tx, shown.notes))
-    return steps.shown_notes("", shown.path, False) if done else shown
+    done = context.project_space.read(lambda tx: steps.is_objective_complete(tx, shown.notes))
+    return steps.show_notes("", shown.path, False) if done else shown
 
 
 def set_notes(
@@ -75,7 +79,7 @@ def set_notes(
     phase: str = "",
     blockers: Sequence[str] = (),
     pending: Sequence[str] = (),
-) -> steps.NotesShown:
+) -> steps.ShownNotes:
     """Write NOTES.md; what is not given stays as it is.
 
     objective: what is being worked on
@@ -86,19 +90,19 @@ def set_notes(
     Example: recollect notes set "Add login" --phase design --pending "choose a library"
     """
     old = show_notes(context).notes
-    new = steps.changed_notes(old, objective, phase, blockers, pending)
+    new = steps.change_notes(old, objective, phase, blockers, pending)
     return _write_notes(context, work_notes.render_notes(new))
 
 
-def _write_notes(context: Context, text: str) -> steps.NotesShown:
+def _write_notes(context: Context, text: str) -> steps.ShownNotes:
     now = context.clock()
     held = context.project_space.write(lambda tx: steps.write_notes(tx, text, context.origin, now))
     path = _file(context, "NOTES.md")
     _write_file(context, path, held.text)
-    return steps.shown_notes(held.text, path, False)
+    return steps.show_notes(held.text, path, False)
 
 
-def lint_notes(context: Context, path: str = "") -> steps.NotesShown:
+def lint_notes(context: Context, path: str = "") -> steps.ShownNotes:
     """Which rules NOTES.md breaks, where, and what to do about it.
 
     path: another file to look at
@@ -110,7 +114,7 @@ def lint_notes(context: Context, path: str = "") -> steps.NotesShown:
     text = _read(os.path.abspath(os.path.expanduser(path)))
     if text is None:
         raise InvalidInput("the file cannot be read", where=path)
-    return steps.shown_notes(text, path, False)
+    return steps.show_notes(text, path, False)
 
 
 def show_continuity(context: Context, doing: str = "") -> Continuity:
@@ -123,21 +127,23 @@ def show_continuity(context: Context, doing: str = "") -> Continuity:
     path = _file(context, "CONTINUITY.md")
     on_file = _read(path)
     edited = context.project_space.read(lambda tx: steps.is_edited(tx, steps.CONTINUITY, on_file))
-    by_hand = work_notes.parse_continuity(on_file or "")
+    by_hand = continuity.parse_continuity(on_file or "")
     words = doing or (by_hand.doing if edited else "") or _objective(_active_notes(context).notes)
-    hits = recall_operations.recall_for(context, words, 20) if words else ()
+    hits = recall_operations.recall_unprompted(context, words, 20) if words else ()
     known = [hit for hit in hits if hit.id.startswith(("m-", "e-", "p-"))]
     avoid = [hit for hit in known if hit.kind == "pitfall"][:_MOST_NAMED]
     relevant = [hit for hit in known if hit.kind != "pitfall"][:_MOST_NAMED]
     text = work_notes.render_continuity(words, _named(relevant), _named(avoid), by_hand)
     now = context.clock()
-    new = steps.Written(steps.CONTINUITY, "continuity", "Continuity", text)
+    new = steps.NewDocument(steps.CONTINUITY, "continuity", "Continuity", text)
     # Anybody may have written a file: what it holds is trusted as such.
     label = "tool" if edited or any(by_hand[1:]) else context.origin
-    label = trust.least((label, *(hit.trust for hit in (*relevant, *avoid))))
-    held = context.project_space.write(lambda tx: steps.write(tx, new, context.origin, now, label))
+    label = trust.least_trusted((label, *(hit.trust for hit in (*relevant, *avoid))))
+    held = context.project_space.write(
+        lambda tx: steps.write_document(tx, new, context.origin, now, label)
+    )
     _write_file(context, path, held.text)
-    return Continuity(held.text, path, work_notes.references_in(held.text), edited)
+    return Continuity(held.text, path, work_notes.find_references(held.text), edited)
 
 
 def _file(context: Context, name: str) -> str:
@@ -152,7 +158,7 @@ def _write_file(context: Context, path: str, text: str) -> None:
         write_private(path, text)
 
 
-def promote(context: Context, owner: str, dry_run: bool = False) -> steps_audit.Promoted:
+def promote(context: Context, owner: str, dry_run: bool = False) -> steps_tasks.Promoted:
     """Walk the notes of a task or session through the checklist; keep what is durable.
 
     owner: the task or session whose notes they are
@@ -162,8 +168,8 @@ def promote(context: Context, owner: str, dry_run: bool = False) -> steps_audit.
     """
     now = context.clock()
 
-    def work(tx: Tx) -> steps_audit.Promoted:
-        return steps_audit.promote(tx, owner, not dry_run, context.origin, now, new_id)
+    def work(tx: Tx) -> steps_tasks.Promoted:
+        return steps_tasks.promote_notes(tx, owner, not dry_run, context.origin, now, new_id)
 
     return context.project_space.read(work) if dry_run else context.project_space.write(work)
 
@@ -173,16 +179,16 @@ def audit_memory(context: Context) -> Audit:
 
     Example: recollect audit
     """
-    recall_operations.write_recalls(context)
-    known = context.project_space.read(steps_audit.every_open)
-    fresh = freshness_operations.check_freshness(context, [memory.id for memory in known])
+    memory_operations.write_recalls(context)
+    known = context.project_space.read(steps.list_open_memories)
+    fresh = freshness_steps.check_freshness(context, [memory.id for memory in known])
     stale = {
         id: [f"{one.state} {one.moved_to}".strip()]
         for id, one in fresh.items()
         if one.state not in ("fresh", "unverifiable")
     }
     notes, now = show_notes(context).text, context.clock()
-    return context.project_space.read(lambda tx: steps_audit.audit(tx, now, stale, notes))
+    return context.project_space.read(lambda tx: steps.audit_memories(tx, now, stale, notes))
 
 
 def handle_event(
@@ -197,7 +203,7 @@ def handle_event(
 
     Example: recollect event "phase end" --task feature-x
     """
-    rule = work_notes.for_event(name)
+    rule = work_notes.rule_for_event(name)
     needs = ("phase start", "phase end", "task complete")
     if rule.event in needs and not task:
         raise InvalidInput(f"{rule.event} is about a task", where="task")
@@ -206,9 +212,9 @@ def handle_event(
     payload = {"read": [place for place, _ in read], "written": list(written)}
 
     def work(tx: Tx) -> None:
-        steps_tasks.log(tx, id, task, rule.event, payload, agent, now)
+        steps_tasks.log_event(tx, id, task, rule.event, payload, agent, now)
         if task and session:
-            memory_steps_layers.work_on(tx, session, task, now)
+            memory_steps_visible.work_on(tx, session, task, now)
 
     context.project_space.write(work)
     return Happened(rule.event, rule, tuple(read), tuple(written))
@@ -226,10 +232,10 @@ def _on_phase_start(context: Context, task: str, session: str) -> _Done:
     key = _session_key(session)
     written = []
     if all(one.title != key for one in _scratch(context)):
-        text = work_notes.session_notes(task)
+        text = work_notes.render_session_notes(task)
         now = context.clock()
         made = context.project_space.write(
-            lambda tx: documents_steps_scratch.store(tx, key, text, context.origin, now)
+            lambda tx: documents_steps.store_scratch(tx, key, text, context.origin, now)
         )
         written.append(made.address)
     return _pages(context, task), [*written, *_promoted(context, task)]
@@ -246,7 +252,7 @@ def _on_phase_end(context: Context, task: str, session: str) -> _Done:
         lambda tx: steps_tasks.write_report(tx, task, phase, context.origin, now)
     )
     page = steps_tasks.report_page(phase)
-    return [], [steps_tasks.address_of(task, page), "memory://notes"]
+    return [], [steps_tasks.task_address(task, page), "memory://notes"]
 
 
 def _on_task_complete(context: Context, task: str, session: str) -> _Done:
@@ -258,17 +264,17 @@ def _on_conversation_end(context: Context, task: str, session: str) -> _Done:
     mine = [one for one in _scratch(context) if not session or _belongs(one.title, session)]
     for one in mine:
         context.project_space.write(
-            lambda tx, key=one.title: documents_steps_scratch.delete(tx, key, now)  # type: ignore[misc]
+            lambda tx, key=one.title: documents_steps.delete_scratch(tx, key, now)  # type: ignore[misc]
         )
     return [], [one.address for one in mine]
 
 
 def _scratch(context: Context) -> list[Document]:
-    return context.project_space.read(lambda tx: documents_steps_scratch.listing(tx, 10_000))
+    return context.project_space.read(lambda tx: documents_steps.list_scratch(tx, 10_000))
 
 
 def _pages(context: Context, task: str) -> list[tuple[str, str]]:
-    found = context.project_space.read(lambda tx: steps_tasks.pages(tx, task))
+    found = context.project_space.read(lambda tx: steps_tasks.list_pages(tx, task))
     return [(one.address, one.text) for one in found]
 
 
@@ -277,6 +283,7 @@ def _promoted(context: Context, task: str) -> list[str]:
 
 
 _Done = tuple[list[tuple[str, str]], list[str]]
+
 """What was read (address and text), and the addresses that were written."""
 
 
@@ -317,3 +324,62 @@ _EVENTS = {
     "task complete": _on_task_complete,
     "conversation end": _on_conversation_end,
 }
+
+
+def store_scratch(context: Context, name: str, content: str, key: str = "") -> Document:
+    """Keep a text under a name for the work at hand; a new text replaces the old one.
+
+    name: a name, not a path: letters, digits, _ - . :
+    content: the text; - reads stdin
+    key: makes the call idempotent: the same key again changes nothing
+
+    Example: recollect store auth_bug "token refresh returns inside the eval"
+    """
+    now = context.clock()
+    return context.project_space.write(
+        lambda tx: documents_steps.store_scratch(tx, name, content, context.origin, now, key)
+    )
+
+
+def retrieve_scratch(context: Context, name: str) -> Document:
+    """The text that is stored under a name.
+
+    name: the name it was stored under
+
+    Example: recollect retrieve auth_bug
+    """
+    return context.project_space.read(lambda tx: documents_steps.get_scratch(tx, name))
+
+
+def search_scratch(context: Context, query: str, limit: int = 10) -> tuple[Document, ...]:
+    """Stored texts that hold words of the query, best first.
+
+    query: a few words
+    limit: at most so many
+
+    Example: recollect scratch search "token refresh"
+    """
+    return tuple(
+        context.project_space.read(lambda tx: documents_steps.search_scratch(tx, query, limit))
+    )
+
+
+def list_scratch(context: Context, limit: int = 100) -> tuple[Document, ...]:
+    """Everything that is stored under a name.
+
+    limit: at most so many
+
+    Example: recollect scratch list
+    """
+    return tuple(context.project_space.read(lambda tx: documents_steps.list_scratch(tx, limit)))
+
+
+def delete_scratch(context: Context, name: str) -> Document:
+    """Take a stored text away: it is no longer found or listed.
+
+    name: the name it was stored under
+
+    Example: recollect delete auth_bug
+    """
+    now = context.clock()
+    return context.project_space.write(lambda tx: documents_steps.delete_scratch(tx, name, now))

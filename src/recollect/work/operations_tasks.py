@@ -33,7 +33,7 @@ class HandoffParts(TypedDict, total=False):
     git_state: str
 
 
-def start_task(context: Context, title: str, phases: Sequence[str] = ()) -> steps_tasks.Shown:
+def start_task(context: Context, title: str, phases: Sequence[str] = ()) -> steps_tasks.ShownTask:
     """Begin a task that survives the conversation.
 
     title: what is to be done; its name is made from it
@@ -43,23 +43,23 @@ def start_task(context: Context, title: str, phases: Sequence[str] = ()) -> step
     """
     now = context.clock()
     return context.project_space.write(
-        lambda tx: steps_tasks.start(tx, title, phases, context.origin, now)
+        lambda tx: steps_tasks.start_task(tx, title, phases, context.origin, now)
     )
 
 
-def show_task(context: Context, slug: str) -> steps_tasks.Shown:
+def show_task(context: Context, slug: str) -> steps_tasks.ShownTask:
     """A task with its phases, decisions, verified items, and what got lost since.
 
     slug: its name in kebab-case
 
     Example: recollect task show feature-x
     """
-    return context.project_space.read(lambda tx: steps_tasks.show(tx, slug))
+    return context.project_space.read(lambda tx: steps_tasks.show_task(tx, slug))
 
 
 def enter_phase(
     context: Context, slug: str, name: str, report: str = "", blocked: str = ""
-) -> steps_tasks.Shown:
+) -> steps_tasks.ShownTask:
     """Enter a phase of a task; with a report, end it; or say what blocks it.
 
     slug: the task
@@ -70,7 +70,7 @@ def enter_phase(
     Example: recollect task phase feature-x design
     Example: recollect task phase feature-x design --report "One table, two endpoints"
     """
-    from . import tasks as work_tasks
+    from . import tasks
 
     if report and blocked:
         raise InvalidInput("a phase is done or blocked, not both", where=f"task {slug}")
@@ -83,14 +83,14 @@ def enter_phase(
         context,
         slug,
         lambda task: (
-            work_tasks.block_phase(task, name, blocked)
-            if blocked
-            else work_tasks.enter_phase(task, name)
+            tasks.block_phase(task, name, blocked) if blocked else tasks.enter_phase(task, name)
         ),
     )
 
 
-def record_decision(context: Context, slug: str, text: str, reason: str = "") -> steps_tasks.Shown:
+def record_decision(
+    context: Context, slug: str, text: str, reason: str = ""
+) -> steps_tasks.ShownTask:
     """Write down a decision of a task.
 
     slug: the task
@@ -99,15 +99,15 @@ def record_decision(context: Context, slug: str, text: str, reason: str = "") ->
 
     Example: recollect task decide feature-x "Use one table" --reason "fewer joins"
     """
-    from . import tasks as work_tasks
+    from . import tasks
 
     now = context.clock()
-    return _change_task(context, slug, lambda task: work_tasks.decide(task, text, reason, now))
+    return _change_task(context, slug, lambda task: tasks.add_decision(task, text, reason, now))
 
 
 def verify_task_items(
     context: Context, slug: str, items: Sequence[str] = (), revise: str = ""
-) -> steps_tasks.Shown:
+) -> steps_tasks.ShownTask:
     """Note items as verified; a new revision of the plan starts with none.
 
     slug: the task
@@ -116,10 +116,10 @@ def verify_task_items(
 
     Example: recollect task verify feature-x --item "login works"
     """
-    return _change_task(context, slug, steps_tasks.verified(revise, items, context.clock()))
+    return _change_task(context, slug, steps_tasks.verify_change(revise, items, context.clock()))
 
 
-def complete_task(context: Context, slug: str) -> steps_tasks.Shown:
+def complete_task(context: Context, slug: str) -> steps_tasks.ShownTask:
     """End a task; its report is kept with it, and what happened becomes episodes and lessons.
 
     slug: the task
@@ -128,20 +128,20 @@ def complete_task(context: Context, slug: str) -> steps_tasks.Shown:
     """
     now = context.clock()
     shown = context.project_space.write(
-        lambda tx: steps_tasks.complete(tx, slug, context.origin, now)
+        lambda tx: steps_tasks.complete_task(tx, slug, context.origin, now)
     )
     settled = lessons_operations.learn_from_finished_work(context, task_done=True)
     return shown._replace(lessons=lessons_steps_finished_work.told(settled))
 
 
-def list_tasks(context: Context, limit: int = 100) -> tuple[steps_tasks.Shown, ...]:
+def list_tasks(context: Context, limit: int = 100) -> tuple[steps_tasks.ShownTask, ...]:
     """All tasks.
 
     limit: at most so many
 
     Example: recollect task list
     """
-    return tuple(context.project_space.read(lambda tx: steps_tasks.listing(tx, limit)))
+    return tuple(context.project_space.read(lambda tx: steps_tasks.list_tasks(tx, limit)))
 
 
 def task_log(context: Context, slug: str, limit: int = 1000) -> str:
@@ -152,13 +152,15 @@ def task_log(context: Context, slug: str, limit: int = 1000) -> str:
 
     Example: recollect task log feature-x
     """
-    return context.project_space.read(lambda tx: steps_tasks.log_of(tx, slug, limit))
+    return context.project_space.read(lambda tx: steps_tasks.read_log(tx, slug, limit))
 
 
-def _change_task(context: Context, slug: str, step: steps_tasks.Step) -> steps_tasks.Shown:
+def _change_task(
+    context: Context, slug: str, step: steps_tasks.TaskChange
+) -> steps_tasks.ShownTask:
     now = context.clock()
     return context.project_space.write(
-        lambda tx: steps_tasks.change(tx, slug, step, context.origin, now)
+        lambda tx: steps_tasks.change_task(tx, slug, step, context.origin, now)
     )
 
 
@@ -175,7 +177,7 @@ def write_ledger(
     """
     now = context.clock()
     if ledger is None:
-        return context.project_space.read(lambda tx: steps.ledger(tx, agent))
+        return context.project_space.read(lambda tx: steps.read_ledger(tx, agent))
     return context.project_space.write(
         lambda tx: steps.write_ledger(tx, agent, ledger, context.origin, now)
     )
@@ -188,7 +190,7 @@ def give_handoff(
     sender: str = "",
     handoff: Mapping[str, Json] | None = None,
     **parts: Unpack[HandoffParts],
-) -> steps.Given:
+) -> steps.ShownHandoff:
     """Hand work over to another agent: what was done, and what is left to do.
 
     to: the agent that receives it
@@ -205,14 +207,14 @@ def give_handoff(
         state = parts.pop("git_state", "") or (f"commit {commit}" if commit else "")
         made = ledgers.Handoff(id, sender, to, now, done, git_state=state, **_tuples(parts))
         given = ledgers.handoff_to_json(made)
-    checked = steps.checked_handoff(given)
+    checked = steps.check_handoff(given)
     tree = _tree_state(context, checked.artifacts)
     return context.project_space.write(
-        lambda tx: steps.give(tx, checked, tree, id, context.origin, now)
+        lambda tx: steps.give_handoff(tx, checked, tree, id, context.origin, now)
     )
 
 
-def accept_handoff(context: Context, id: str, agent: str = "") -> steps.Given:
+def accept_handoff(context: Context, id: str, agent: str = "") -> steps.ShownHandoff:
     """Take a handoff; says if the tree has moved since: another commit, other content of files.
 
     id: the handoff
@@ -221,14 +223,16 @@ def accept_handoff(context: Context, id: str, agent: str = "") -> steps.Given:
     Example: recollect handoff accept h-5eydz64j0aqr --agent qa-001
     """
     now = context.clock()
-    files = context.project_space.read(lambda tx: steps.artifacts_of(tx, id))
+    files = context.project_space.read(lambda tx: steps.get_artifacts(tx, id))
     tree = _tree_state(context, files)
     return context.project_space.write(
-        lambda tx: steps.accept(tx, id, agent, tree, context.origin, now)
+        lambda tx: steps.accept_handoff(tx, id, agent, tree, context.origin, now)
     )
 
 
-def list_handoffs(context: Context, to: str = "", limit: int = 100) -> tuple[steps.Given, ...]:
+def list_handoffs(
+    context: Context, to: str = "", limit: int = 100
+) -> tuple[steps.ShownHandoff, ...]:
     """What was handed over.
 
     to: only to this agent
@@ -236,15 +240,15 @@ def list_handoffs(context: Context, to: str = "", limit: int = 100) -> tuple[ste
 
     Example: recollect handoff list --to qa-001
     """
-    return tuple(context.project_space.read(lambda tx: steps.handoffs(tx, to, limit)))
+    return tuple(context.project_space.read(lambda tx: steps.list_handoffs(tx, to, limit)))
 
 
 def _tree_state(context: Context, files: Sequence[str]) -> TreeState:
     """The commit that the tree is at, and what these files hold."""
-    from ..freshness import git_state_io
+    from ..freshness import git_io
     from ..freshness.working_tree_io import WorkTree
 
-    commits = git_state_io.read(context.top).commits
+    commits = git_io.read_git_state(context.top).commits
     tree = WorkTree(context.top)
     contents = {path: tree.blob(path)[:16] for path in files}
     return ledgers.TreeState(commits[0].split(" ")[0] if commits else "", contents)

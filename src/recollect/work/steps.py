@@ -11,25 +11,32 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..documents import sql as documents_sql
+from ..documents import steps as documents_steps
 from ..errors import Conflict, InvalidInput, NotFound
 from ..index import sql as index_sql
-from ..index import steps as index_steps
-from ..memory import steps_layers as memory_steps_layers
-from ..secrets import names, redaction
+from ..links import sql as links_sql
+from ..memory import sql as memory_sql
+from ..memory import sql_upkeep as memory_sql_upkeep
+from ..memory import steps_visible as memory_steps_visible
+from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import addresses
 from ..types import trust
-from ..types.records import FOREVER, Document, Json
+from ..types.records import FOREVER, Document, Json, Memory
 from . import ledgers
 from . import notes as work_notes
+from .audit import Audit
+from .audit import run_audit as looked_over
 
 NOTES, CONTINUITY = "memory://notes", "memory://continuity"
+
 _CONTENTS = "handoff "
+
 """The key of what a handoff's files held when it was given."""
 
 
-class Written(NamedTuple):
+class NewDocument(NamedTuple):
     """A document to be written."""
 
     address: str
@@ -41,7 +48,7 @@ class Written(NamedTuple):
     owner: str = ""
 
 
-class NotesShown(NamedTuple):
+class ShownNotes(NamedTuple):
     """NOTES.md: what it says, its text and its file, the rules it breaks, and whether somebody had
     edited the file since it was written."""
 
@@ -56,7 +63,7 @@ class NotesShown(NamedTuple):
         return not self.findings
 
 
-class Given(NamedTuple):
+class ShownHandoff(NamedTuple):
     """A handoff as it stands; `moved` says how the tree has moved since it was written."""
 
     id: str
@@ -69,46 +76,46 @@ class Given(NamedTuple):
         return f"memory://handoff/{self.id}"
 
 
-def write(tx: Tx, new: Written, origin: str, now: int, label: str = "") -> Document:
+def write_document(tx: Tx, new: NewDocument, origin: str, now: int, label: str = "") -> Document:
     """Put a document at its address; the same text and fields again change nothing."""
-    held = documents_sql.get(tx, new.address, hold=True)
+    held = documents_sql.get_document(tx, new.address, hold=True)
     row = documents_sql.DocumentRow(
-        address=names.checked_path(new.address, "name"),
+        address=redaction.check_path(new.address, "name"),
         revision=documents_sql.last_revision(tx, new.address) + 1,
         type=new.type,
-        title=redaction.safe(new.title),
-        text=redaction.safe(new.text),
-        fields=redaction.scrub_json(dict(new.fields)).text,
+        title=redaction.redact(new.title),
+        text=redaction.redact(new.text),
+        fields=redaction.redact_json(dict(new.fields)).text,
         layer=new.layer,
-        owner=names.checked_name(new.owner, "owner"),
+        owner=redaction.check_name(new.owner, "owner"),
         status="active",
         origin=origin,
         label=label or origin,
-        sources=redaction.scrub_json([]).text,
+        sources=redaction.redact_json([]).text,
         valid_from=max(now, held.valid_from + 1) if held else now,
         valid_to=FOREVER,
     )
     if held and (held.text, held.fields) == (row.text, json.loads(row.fields)):
         return held
-    documents_sql.close(tx, new.address, row.valid_from)
-    documents_sql.insert(tx, row)
-    written = existing(tx, new.address)
-    index_steps.put_document(tx, written)
+    documents_sql.close_document(tx, new.address, row.valid_from)
+    documents_sql.insert_document(tx, row)
+    written = get_document(tx, new.address)
+    documents_steps.index_document(tx, written)
     return written
 
 
-def existing(tx: Tx, address: str, hint: str = "") -> Document:
+def get_document(tx: Tx, address: str, hint: str = "") -> Document:
     """The document at an address, or NotFound."""
-    document = documents_sql.get(tx, address)
+    document = documents_sql.get_document(tx, address)
     if document is None:
         raise NotFound("there is nothing at this address", where=address, hint=hint)
     return document
 
 
-def close(tx: Tx, address: str, now: int) -> bool:
+def close_document(tx: Tx, address: str, now: int) -> bool:
     """End a document: it is no longer found; its history stays."""
-    index_sql.remove(tx, "document", address)
-    return documents_sql.close(tx, address, now)
+    index_sql.remove_entry(tx, "document", address)
+    return documents_sql.close_document(tx, address, now)
 
 
 # ---------------------------------------------------------------- notes
@@ -116,37 +123,37 @@ def close(tx: Tx, address: str, now: int) -> bool:
 
 def read_notes(tx: Tx, on_file: str | None) -> tuple[str, bool]:
     """The text of NOTES.md, and whether its file was edited since we wrote it."""
-    held = documents_sql.get(tx, NOTES)
+    held = documents_sql.get_document(tx, NOTES)
     kept = held.text if held else ""
     return (kept if on_file is None else on_file), is_edited(tx, NOTES, on_file)
 
 
 def is_edited(tx: Tx, address: str, on_file: str | None) -> bool:
     """Whether the file of a document is another one than we wrote."""
-    held = documents_sql.get(tx, address)
+    held = documents_sql.get_document(tx, address)
     return on_file is not None and on_file != (held.text if held else "")
 
 
 def write_notes(tx: Tx, text: str, origin: str, now: int, label: str = "") -> Document:
-    return write(tx, Written(NOTES, "notes", "Notes", text), origin, now, label)
+    return write_document(tx, NewDocument(NOTES, "notes", "Notes", text), origin, now, label)
 
 
-def is_done(tx: Tx, notes: work_notes.Notes) -> bool:
+def is_objective_complete(tx: Tx, notes: work_notes.Notes) -> bool:
     """Check whether the objective of the notes is a task that is complete."""
     try:
         slug = addresses.slugify(notes.objective)
     except InvalidInput:
         return False  # no task has such a name
-    return memory_steps_layers.is_complete(tx, slug)
+    return memory_steps_visible.is_complete(tx, slug)
 
 
-def shown_notes(text: str, path: str, edited: bool) -> NotesShown:
+def show_notes(text: str, path: str, edited: bool) -> ShownNotes:
     """What NOTES.md says, also when it breaks its rules."""
-    found = tuple(work_notes.lint(text))
-    return NotesShown(work_notes.parse_notes(text), text, path, found, edited)
+    found = tuple(work_notes.lint_notes(text))
+    return ShownNotes(work_notes.parse_notes(text), text, path, found, edited)
 
 
-def changed_notes(
+def change_notes(
     old: work_notes.Notes,
     objective: str,
     phase: str,
@@ -169,10 +176,10 @@ def _listed(given: Sequence[str], before: tuple[str, ...]) -> tuple[str, ...]:
 # ---------------------------------------------------------------- ledgers and handoffs
 
 
-def ledger(tx: Tx, agent: str) -> Mapping[str, Json]:
+def read_ledger(tx: Tx, agent: str) -> Mapping[str, Json]:
     """Where an agent stands, as JSON."""
     address = f"memory://ledger/{addresses.check_key(agent)}"
-    fields = existing(tx, address, "an agent writes its own with `recollect ledger`").fields
+    fields = get_document(tx, address, "an agent writes its own with `recollect ledger`").fields
     return ledgers.ledger_to_json(ledgers.ledger_from_json(fields))
 
 
@@ -185,11 +192,13 @@ def write_ledger(tx: Tx, agent: str, given: Json, origin: str, now: int) -> Mapp
         )
     body = ledgers.ledger_to_json(held._replace(agent_id=agent))
     address = f"memory://ledger/{addresses.check_key(agent)}"
-    write(tx, Written(address, "ledger", agent, _text(body), body, owner=agent), origin, now)
-    return ledger(tx, agent)
+    write_document(
+        tx, NewDocument(address, "ledger", agent, _text(body), body, owner=agent), origin, now
+    )
+    return read_ledger(tx, agent)
 
 
-def checked_handoff(given: Json) -> ledgers.Handoff:
+def check_handoff(given: Json) -> ledgers.Handoff:
     """The handoff in a JSON object, or the error that says what it lacks."""
     handoff = ledgers.handoff_from_json(given)
     if not handoff.to_agent or not handoff.what_was_done:
@@ -197,34 +206,34 @@ def checked_handoff(given: Json) -> ledgers.Handoff:
     return handoff
 
 
-def give(
+def give_handoff(
     tx: Tx, handoff: ledgers.Handoff, tree: ledgers.TreeState, id: str, origin: str, now: int
-) -> Given:
+) -> ShownHandoff:
     """Hand something over; the same id again is refused, unless it says the same. What its files
     hold is noted beside it, so that the receiver can be told what changed."""
     name = addresses.check_key(handoff.id or id)
     body = ledgers.handoff_to_json(handoff._replace(id=name))
     address = f"memory://handoff/{name}"
-    held = documents_sql.get(tx, address)
-    if held and held.fields != json.loads(redaction.scrub_json(body).text):
+    held = documents_sql.get_document(tx, address)
+    if held and held.fields != json.loads(redaction.redact_json(body).text):
         raise Conflict("there is another handoff with this id", where=address)
     title = f"{handoff.from_agent} to {handoff.to_agent}: {handoff.what_was_done}"
-    write(
+    write_document(
         tx,
-        Written(address, "handoff", title, _text(body), body, owner=handoff.to_agent),
+        NewDocument(address, "handoff", title, _text(body), body, owner=handoff.to_agent),
         origin,
         now,
     )
     if held is None:
         # As pairs: a path such as `password.py` in front of a digest would look like a secret.
         pairs = [[path, digest] for path, digest in tree.contents.items()]
-        storage_sql.put(tx, _CONTENTS + name, redaction.scrub_json(pairs).text, now)
-    return handed(tx, name)
+        storage_sql.set_value(tx, _CONTENTS + name, redaction.redact_json(pairs).text, now)
+    return get_handoff(tx, name)
 
 
-def artifacts_of(tx: Tx, name: str) -> tuple[str, ...]:
+def get_artifacts(tx: Tx, name: str) -> tuple[str, ...]:
     """The files of a handoff."""
-    document = existing(
+    document = get_document(
         tx,
         f"memory://handoff/{addresses.check_key(name)}",
         "`recollect handoff list` shows what there is",
@@ -232,38 +241,66 @@ def artifacts_of(tx: Tx, name: str) -> tuple[str, ...]:
     return ledgers.handoff_from_json(document.fields).artifacts
 
 
-def accept(tx: Tx, name: str, agent: str, tree: ledgers.TreeState, origin: str, now: int) -> Given:
+def accept_handoff(
+    tx: Tx, name: str, agent: str, tree: ledgers.TreeState, origin: str, now: int
+) -> ShownHandoff:
     """The receiver takes a handoff, and is told if the tree has moved since it was written."""
     address = f"memory://handoff/{addresses.check_key(name)}"
-    document = existing(tx, address)
+    document = get_document(tx, address)
     handoff = ledgers.handoff_from_json(document.fields)
     if agent and agent != handoff.to_agent:
         raise Conflict(f"this handoff is for {handoff.to_agent}, not for {agent}", where=address)
     if not handoff.accepted_at:
         body = ledgers.handoff_to_json(handoff._replace(accepted_at=now))
-        label = trust.least((document.label, origin))
-        new = Written(address, "handoff", document.title, _text(body), body, owner=document.owner)
-        write(tx, new, origin, now, label)
-    then = dict(json.loads(storage_sql.get(tx, _CONTENTS + name) or "[]"))
+        label = trust.least_trusted((document.label, origin))
+        new = NewDocument(
+            address, "handoff", document.title, _text(body), body, owner=document.owner
+        )
+        write_document(tx, new, origin, now, label)
+    then = dict(json.loads(storage_sql.get_value(tx, _CONTENTS + name) or "[]"))
     moved = ledgers.moved_since(handoff, then, tree)
-    return handed(tx, name)._replace(moved=str(moved) if moved else "")
+    return get_handoff(tx, name)._replace(moved=str(moved) if moved else "")
 
 
-def handed(tx: Tx, name: str) -> Given:
+def get_handoff(tx: Tx, name: str) -> ShownHandoff:
     """One handoff."""
-    return _given(existing(tx, f"memory://handoff/{addresses.check_key(name)}"))
+    return _given(get_document(tx, f"memory://handoff/{addresses.check_key(name)}"))
 
 
-def handoffs(tx: Tx, to: str, limit: int) -> list[Given]:
+def list_handoffs(tx: Tx, to: str, limit: int) -> list[ShownHandoff]:
     """Handoffs, those to one agent or all."""
-    return [_given(one) for one in documents_sql.listing(tx, "handoff", limit, to)]
+    return [_given(one) for one in documents_sql.list_documents(tx, "handoff", limit, to)]
 
 
-def _given(document: Document) -> Given:
+def _given(document: Document) -> ShownHandoff:
     handoff = ledgers.handoff_from_json(document.fields)
     name = document.address.removeprefix("memory://handoff/")
-    return Given(name, ledgers.handoff_to_json(handoff), bool(handoff.accepted_at))
+    return ShownHandoff(name, ledgers.handoff_to_json(handoff), bool(handoff.accepted_at))
 
 
 def _text(body: Mapping[str, Json]) -> str:
     return json.dumps(body, ensure_ascii=False, indent=2)
+
+
+OFTEN_INJECTED = 10
+
+"""Injected so often without a word that it helped, a memory is reported."""
+
+
+MOST_USELESS = 100
+
+
+def list_open_memories(tx: Tx) -> list[Memory]:
+    """All open memories."""
+    return memory_sql.list_open(tx, {}, memory_sql.ALL)
+
+
+def audit_memories(tx: Tx, now: int, stale: Mapping[str, Sequence[str]], notes: str) -> Audit:
+    """Near-duplicates, contradictions, stale citations and pollution; `stale` says what does not
+    hold any more."""
+    shown = {
+        row[0]: int(row[1])
+        for row in memory_sql_upkeep.find_never_useful(tx, OFTEN_INJECTED, MOST_USELESS)
+    }
+    opposite = [(link.source, link.target) for link in links_sql.list_open(tx, "contradicts")]
+    return looked_over(list_open_memories(tx), now, stale, notes, shown, opposite)

@@ -8,22 +8,30 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..documents import sql as documents_sql
-from ..documents import sql_events as documents_sql_events
-from ..errors import Conflict, InvalidInput
-from ..memory.steps_layers import COMPLETED
-from ..memory.steps_layers import TASK as TYPE
+from ..errors import Conflict, InvalidInput, Refused
+from ..memory import hygiene
+from ..memory import steps as memory_steps
+from ..memory import steps_neighbours as memory_steps_neighbours
+from ..memory.steps_visible import COMPLETED
+from ..memory.steps_visible import TASK as TYPE
+from ..procedures import skills
+from ..procedures import sql as procedures_sql
+from ..procedures import steps as procedures_steps
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import addresses
-from ..types.json_records import iso
-from ..types.records import Document, Json
-from . import steps, tasks
+from ..types import trust
+from ..types.json_records import write_time
+from ..types.records import Document, Json, Memory
+from . import steps as work_steps
+from . import tasks
 
-Step = Callable[[tasks.Task], tasks.Task]
-PAGE = "task page"
+TaskChange = Callable[[tasks.Task], tasks.Task]
+
+PAGE_TYPE = "task page"
 
 
-class Shown(NamedTuple):
+class ShownTask(NamedTuple):
     """A task as it stands: its phase, what is done, what got lost since, and its pages; once it is
     complete, its report and what was learned from the work."""
 
@@ -42,43 +50,45 @@ class Shown(NamedTuple):
         return f"memory://task/{self.slug}"
 
 
-def address_of(slug: str, page: str = "") -> str:
+def task_address(slug: str, page: str = "") -> str:
     return f"memory://task/{addresses.check_slug(slug)}" + (f"/{page}" if page else "")
 
 
-def start(tx: Tx, title: str, phases: Sequence[str], origin: str, now: int) -> Shown:
+def start_task(tx: Tx, title: str, phases: Sequence[str], origin: str, now: int) -> ShownTask:
     """Begin a task; one that is there already goes on, if it has the same title."""
-    safe = redaction.safe  # names are made of them
+    safe = redaction.redact  # names are made of them
     task = tasks.new_task(safe(title), [safe(phase) for phase in phases])
-    held = documents_sql.get(tx, address_of(task.slug))
+    held = documents_sql.get_document(tx, task_address(task.slug))
     if held:
         if held.title != task.title:
             raise Conflict(
-                f"there is a task with this name: {held.title}", where=address_of(task.slug)
+                f"there is a task with this name: {held.title}", where=task_address(task.slug)
             )
-        return show(tx, task.slug)
+        return show_task(tx, task.slug)
     return _save(tx, task, origin, now)
 
 
-def change(tx: Tx, slug: str, step: Step, origin: str, now: int) -> Shown:
+def change_task(tx: Tx, slug: str, step: TaskChange, origin: str, now: int) -> ShownTask:
     """Let a task go on by one step."""
-    task = load(tx, slug, hold=True)
+    task = load_task(tx, slug, hold=True)
     if task.extra.get(COMPLETED):
         raise InvalidInput(
-            "the task is complete", where=address_of(slug), hint="start another one for what is new"
+            "the task is complete",
+            where=task_address(slug),
+            hint="start another one for what is new",
         )
     return _save(tx, step(task), origin, now)
 
 
-def finish_phase(tx: Tx, slug: str, phase: str, report: str, origin: str, now: int) -> Shown:
+def finish_phase(tx: Tx, slug: str, phase: str, report: str, origin: str, now: int) -> ShownTask:
     """End a phase with its report, which becomes a page of the task."""
-    shown = change(tx, slug, lambda task: tasks.finish_phase(task, phase, report), origin, now)
+    shown = change_task(tx, slug, lambda task: tasks.finish_phase(task, phase, report), origin, now)
     return shown._replace(report=write_report(tx, slug, phase, origin, now))
 
 
 def write_report(tx: Tx, slug: str, phase: str, origin: str, now: int) -> str:
     """Write the completion report of a phase, or of the whole task."""
-    text = tasks.completion_report(load(tx, slug), phase)
+    text = tasks.render_report(load_task(tx, slug), phase)
     _page(tx, slug, report_page(phase), text, origin, now)
     return text
 
@@ -88,103 +98,210 @@ def report_page(phase: str) -> str:
     return f"reports/{addresses.slugify(phase)}.md" if phase else "completion_report.md"
 
 
-def complete(tx: Tx, slug: str, origin: str, now: int) -> Shown:
+def complete_task(tx: Tx, slug: str, origin: str, now: int) -> ShownTask:
     """End a task, with its report."""
 
     def done(task: tasks.Task) -> tasks.Task:
-        return task._replace(extra={**task.extra, COMPLETED: iso(now)})
+        return task._replace(extra={**task.extra, COMPLETED: write_time(now)})
 
-    shown = change(tx, slug, done, origin, now)
+    shown = change_task(tx, slug, done, origin, now)
     report = write_report(tx, slug, "", origin, now)
-    return show(tx, slug)._replace(report=report, completed=shown.completed)
+    return show_task(tx, slug)._replace(report=report, completed=shown.completed)
 
 
-def verified(reason: str, items: Sequence[str], now: int) -> Step:
+def verify_change(reason: str, items: Sequence[str], now: int) -> TaskChange:
     """The step that notes items as verified, in a new revision of the plan if there is a reason."""
 
     def step(task: tasks.Task) -> tasks.Task:
-        return tasks.verify(tasks.revise(task, reason, now) if reason else task, items)
+        return tasks.verify_items(tasks.revise_plan(task, reason, now) if reason else task, items)
 
     return step
 
 
-def load(tx: Tx, slug: str, hold: bool = False) -> tasks.Task:
+def load_task(tx: Tx, slug: str, hold: bool = False) -> tasks.Task:
     """A task by its slug."""
     hint = "`recollect task list` shows what there is"
-    document = steps.existing(tx, address_of(slug), hint)
+    document = work_steps.get_document(tx, task_address(slug), hint)
     if hold:
-        documents_sql.get(tx, document.address, hold=True)
-    return tasks.from_json(document.fields)
+        documents_sql.get_document(tx, document.address, hold=True)
+    return tasks.task_from_json(document.fields)
 
 
-def show(tx: Tx, slug: str) -> Shown:
-    task = load(tx, slug)
-    pages = documents_sql.listing(tx, PAGE, 1_000, slug)
-    return Shown(
+def show_task(tx: Tx, slug: str) -> ShownTask:
+    task = load_task(tx, slug)
+    pages = documents_sql.list_documents(tx, PAGE_TYPE, 1_000, slug)
+    return ShownTask(
         slug,
         task.title,
         task.phase,
         str(task.extra.get(COMPLETED, "")),
-        tasks.to_json(task),
-        tasks.regressions(task.revisions),
+        tasks.task_to_json(task),
+        tasks.find_regressions(task.revisions),
         tuple(page.address for page in pages),
     )
 
 
-def listing(tx: Tx, limit: int) -> list[Shown]:
+def list_tasks(tx: Tx, limit: int) -> list[ShownTask]:
     """All tasks by name."""
-    found = documents_sql.listing(tx, TYPE, limit)
-    return [show(tx, document.owner) for document in found]
+    found = documents_sql.list_documents(tx, TYPE, limit)
+    return [show_task(tx, document.owner) for document in found]
 
 
-def pages(tx: Tx, slug: str) -> list[Document]:
+def list_pages(tx: Tx, slug: str) -> list[Document]:
     """The pages of a task with their texts."""
-    return documents_sql.listing(tx, PAGE, 1_000, slug)
+    return documents_sql.list_documents(tx, PAGE_TYPE, 1_000, slug)
 
 
-def _save(tx: Tx, task: tasks.Task, origin: str, now: int) -> Shown:
-    body = tasks.to_json(task)
-    text = tasks.completion_report(task)
-    new = steps.Written(address_of(task.slug), TYPE, task.title, text, body, "task", task.slug)
-    steps.write(tx, new, origin, now)
-    for name, page in tasks.artifacts(task).items():
+def _save(tx: Tx, task: tasks.Task, origin: str, now: int) -> ShownTask:
+    body = tasks.task_to_json(task)
+    text = tasks.render_report(task)
+    new = work_steps.NewDocument(
+        task_address(task.slug), TYPE, task.title, text, body, "task", task.slug
+    )
+    work_steps.write_document(tx, new, origin, now)
+    for name, page in tasks.render_artifacts(task).items():
         _page(tx, task.slug, name, page, origin, now)
-    return show(tx, task.slug)
+    return show_task(tx, task.slug)
 
 
 def _page(tx: Tx, slug: str, name: str, text: str, origin: str, now: int) -> None:
-    new = steps.Written(address_of(slug, name), PAGE, name, text, {}, "task", slug)
-    steps.write(tx, new, origin, now)
+    new = work_steps.NewDocument(task_address(slug, name), PAGE_TYPE, name, text, {}, "task", slug)
+    work_steps.write_document(tx, new, origin, now)
 
 
 # ---------------------------------------------------------------- the log of gates
 
 
-def log(tx: Tx, id: str, slug: str, type: str, payload: Json, agent: str, now: int) -> None:
+def log_event(tx: Tx, id: str, slug: str, type: str, payload: Json, agent: str, now: int) -> None:
     """Append a gate event; the phase is the task's own."""
-    safe = redaction.safe
-    phase = load(tx, slug).phase if slug else ""
-    row = documents_sql_events.EventRow(
+    safe = redaction.redact
+    phase = load_task(tx, slug).phase if slug else ""
+    row = documents_sql.EventRow(
         id,
         f"task/{slug}" if slug else "work",
         safe(slug),
         safe(agent),
         safe(phase),
         safe(type),
-        redaction.scrub_json(payload).text,
+        redaction.redact_json(payload).text,
         now,
     )
-    documents_sql_events.append(tx, row)
+    documents_sql.append_event(tx, row)
 
 
-def log_of(tx: Tx, slug: str, limit: int) -> str:
+def read_log(tx: Tx, slug: str, limit: int) -> str:
     """The gate events of a task, one JSON object a line."""
-    rows = documents_sql_events.of_subject(tx, f"task/{addresses.check_slug(slug)}", limit)
+    rows = documents_sql.list_events(tx, f"task/{addresses.check_slug(slug)}", limit)
     return "".join(
-        tasks.to_line(
+        tasks.render_event(
             tasks.GateEvent(
                 row.trace, row.at, row.agent, row.phase, row.type, json.loads(row.payload)
             )
         )
         for row in rows
     )
+
+
+_LAYERS_BELOW = ("session", "task")
+
+
+class PromotionDecision(NamedTuple):
+    """What the checklist said of a note: promote, defer or drop, at which step, and why."""
+
+    id: str
+    text: str
+    decision: str
+    step: str
+    reason: str
+    like: tuple[str, ...] = ()
+    promoted: str = ""
+
+
+class Promoted(NamedTuple):
+    """The notes of a task or session with their decisions; `applied` says if these were done."""
+
+    notes: tuple[PromotionDecision, ...]
+    applied: bool
+
+
+def promote_notes(
+    tx: Tx, owner: str, apply: bool, origin: str, now: int, new_id: Callable[[str], str]
+) -> Promoted:
+    """Walk the notes of a task or session through the checklist; keep those that pass it."""
+    known = work_steps.list_open_memories(tx)
+    notes = [one for one in known if one.layer in _LAYERS_BELOW and one.owner == owner]
+    durable = [
+        hygiene.KnownNote(one.id, (one.subject, one.text), one.scope)
+        for one in known
+        if one.layer not in _LAYERS_BELOW and one.status in ("active", "proposed")
+    ]
+    decided = []
+    for note in sorted(notes, key=lambda one: (one.first_seen, one.id)):
+        if note.status not in ("active", "proposed"):
+            continue
+        verdict = hygiene.review_note(
+            hygiene.Note(
+                note.text,
+                note.kind,
+                note.subject,
+                note.citations,
+                note.reason,
+                note.category,
+                note.scope,
+            ),
+            durable,
+        )
+        decision = PromotionDecision(note.id, note.text, *verdict)
+        if apply and verdict.decision == "promote":
+            decision = _kept(tx, note, decision, origin, now, new_id)
+            durable.append(hygiene.KnownNote(note.id, (note.subject, note.text), note.scope))
+        decided.append(decision)
+    return Promoted(tuple(decided), apply)
+
+
+def _kept(
+    tx: Tx,
+    note: Memory,
+    decision: PromotionDecision,
+    origin: str,
+    now: int,
+    new_id: Callable[[str], str],
+) -> PromotionDecision:
+    """The note as a memory of the project, no more trusted than it was."""
+    label = trust.least_trusted((note.label, origin))
+    draft = memory_steps.Draft(
+        note.text,
+        note.kind,
+        subject=note.subject,
+        detail=note.detail,
+        category=note.category,
+        scope=note.scope,
+        tags=note.tags,
+        examples=note.examples,
+        citations=note.citations,
+        evidence=note.evidence,
+        reason=note.reason,
+        confidence=note.confidence,
+        sources=(*note.sources, note.address),
+    )
+    try:
+        ready = memory_steps.prepare(draft, origin, now, new_id("m"), label)
+    except (Refused, InvalidInput) as refused:
+        return decision._replace(decision="drop", step="trust", reason=refused.message)
+    done = memory_steps.learn(tx, ready, now)
+    memory_steps_neighbours.link(tx, done.id, "derived_from", [note.id], "promoted", now)
+    if note.kind == "workflow":
+        _propose(tx, note, label, now, new_id("p"))
+    return decision._replace(promoted=done.id)
+
+
+def _propose(tx: Tx, note: Memory, label: str, now: int, id: str) -> None:
+    """A workflow with steps is proposed as a procedure, for a person to accept."""
+    steps = note.detail.get("steps", ())
+    name = addresses.slugify(note.subject)
+    if not steps or not isinstance(steps, Sequence) or procedures_sql.get_by_name(tx, name):
+        return
+    procedure = skills.Procedure(name, note.text[:1024], steps=tuple(map(str, steps)))
+    row = procedures_steps.prepare_row(procedure, "system", label, now, id)
+    waits = "proposed" if row.status == "active" else row.status
+    procedures_steps.learn_procedure(tx, row._replace(status=waits))

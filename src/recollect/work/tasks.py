@@ -16,16 +16,16 @@ from ..errors import InvalidInput
 from ..text.addresses import slugify
 from ..types.json_records import (
     Field,
-    dump,
-    iso,
-    items,
-    load,
-    moment,
-    one_of,
-    plain,
-    text,
-    texts,
-    whole,
+    dump_record,
+    load_record,
+    read_choice,
+    read_integer,
+    read_list,
+    read_text,
+    read_texts,
+    read_time,
+    write_plain,
+    write_time,
 )
 from ..types.records import Json
 
@@ -41,7 +41,7 @@ class Phase(NamedTuple):
     extra: Mapping[str, Json] = {}
 
 
-class Decision(NamedTuple):
+class TaskDecision(NamedTuple):
     """A choice that was made on the way, and why."""
 
     text: str = ""
@@ -67,7 +67,7 @@ class Task(NamedTuple):
     slug: str = ""
     title: str = ""
     phases: tuple[Phase, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[TaskDecision, ...] = ()
     revisions: tuple[Revision, ...] = ()
     extra: Mapping[str, Json] = {}
 
@@ -135,21 +135,21 @@ def _with_phase(task: Task, name: str, state: str, report: str) -> Task:
     return task._replace(phases=tuple(changed))
 
 
-def decide(task: Task, words: str, reason: str = "", at: int = 0) -> Task:
+def add_decision(task: Task, words: str, reason: str = "", at: int = 0) -> Task:
     """The task with another decision, made in the phase it is in."""
-    return task._replace(decisions=(*task.decisions, Decision(words, reason, task.phase, at)))
+    return task._replace(decisions=(*task.decisions, TaskDecision(words, reason, task.phase, at)))
 
 
-def revise(task: Task, reason: str, at: int = 0) -> Task:
+def revise_plan(task: Task, reason: str, at: int = 0) -> Task:
     """The task with a new revision of its plan; nothing is verified in it yet."""
     number = task.revisions[-1].number + 1 if task.revisions else 1
     return task._replace(revisions=(*task.revisions, Revision(number, reason, (), at)))
 
 
-def verify(task: Task, verified: Iterable[str]) -> Task:
+def verify_items(task: Task, verified: Iterable[str]) -> Task:
     """The task with more items verified in its newest revision."""
     if not task.revisions:
-        task = revise(task, "the first plan")
+        task = revise_plan(task, "the first plan")
     last = task.revisions[-1]
     kept: dict[str, str] = {}
     for item in (*last.verified, *verified):
@@ -163,7 +163,7 @@ def _key(item: str) -> str:
     return " ".join(re.sub(r"[\W_]+", " ", item.casefold()).split()) or item
 
 
-def regressions(revisions: Sequence[Revision]) -> tuple[Regression, ...]:
+def find_regressions(revisions: Sequence[Revision]) -> tuple[Regression, ...]:
     """The items that an earlier revision had verified and the newest has not."""
     if not revisions:
         return ()
@@ -178,63 +178,69 @@ def regressions(revisions: Sequence[Revision]) -> tuple[Regression, ...]:
 # ---------------------------------------------------------------- as JSON
 
 _PHASE = (
-    Field("name", "name", text, plain),
-    Field("state", "state", one_of(*STATES), plain),
-    Field("report", "report", text, plain),
+    Field("name", "name", read_text, write_plain),
+    Field("state", "state", read_choice(*STATES), write_plain),
+    Field("report", "report", read_text, write_plain),
 )
 _DECISION = (
-    Field("text", "text", text, plain),
-    Field("reason", "reason", text, plain),
-    Field("phase", "phase", text, plain),
-    Field("at", "time", moment, iso),
+    Field("text", "text", read_text, write_plain),
+    Field("reason", "reason", read_text, write_plain),
+    Field("phase", "phase", read_text, write_plain),
+    Field("at", "time", read_time, write_time),
 )
 _REVISION = (
-    Field("number", "number", whole, plain),
-    Field("reason", "reason", text, plain),
-    Field("verified", "verified", texts, list),
-    Field("at", "time", moment, iso),
+    Field("number", "number", read_integer, write_plain),
+    Field("reason", "reason", read_text, write_plain),
+    Field("verified", "verified", read_texts, list),
+    Field("at", "time", read_time, write_time),
 )
 
 
 def _phases(value: Json) -> tuple[Phase, ...]:
-    return tuple(load(Phase, _PHASE, one, "phases") for one in items(value))
+    return tuple(load_record(Phase, _PHASE, one, "phases") for one in read_list(value))
 
 
-def _decisions(value: Json) -> tuple[Decision, ...]:
-    return tuple(load(Decision, _DECISION, one, "decisions") for one in items(value))
+def _decisions(value: Json) -> tuple[TaskDecision, ...]:
+    return tuple(load_record(TaskDecision, _DECISION, one, "decisions") for one in read_list(value))
 
 
 def _revisions(value: Json) -> tuple[Revision, ...]:
-    return tuple(load(Revision, _REVISION, one, "revisions") for one in items(value))
+    return tuple(load_record(Revision, _REVISION, one, "revisions") for one in read_list(value))
 
 
 _TASK = (
-    Field("slug", "slug", text, plain),
-    Field("title", "title", text, plain),
-    Field("phases", "phases", _phases, lambda all_: [dump(one, _PHASE) for one in all_]),
+    Field("slug", "slug", read_text, write_plain),
+    Field("title", "title", read_text, write_plain),
+    Field("phases", "phases", _phases, lambda all_: [dump_record(one, _PHASE) for one in all_]),
     Field(
-        "decisions", "decisions", _decisions, lambda all_: [dump(one, _DECISION) for one in all_]
+        "decisions",
+        "decisions",
+        _decisions,
+        lambda all_: [dump_record(one, _DECISION) for one in all_],
     ),
     Field(
-        "revisions", "revisions", _revisions, lambda all_: [dump(one, _REVISION) for one in all_]
+        "revisions",
+        "revisions",
+        _revisions,
+        lambda all_: [dump_record(one, _REVISION) for one in all_],
     ),
 )
 
 
-def from_json(given: Json) -> Task:
+def task_from_json(given: Json) -> Task:
     """The task in a JSON object."""
-    return load(Task, _TASK, given, "task")
+    return load_record(Task, _TASK, given, "task")
 
 
-def to_json(task: Task) -> dict[str, Json]:
+def task_to_json(task: Task) -> dict[str, Json]:
     """The task as JSON; all that was given comes back."""
-    return dump(task, _TASK)
+    return dump_record(task, _TASK)
 
 
 # ---------------------------------------------------------------- artifacts
 
 
-def artifacts(task: Task) -> dict[str, str]:
+def render_artifacts(task: Task) -> dict[str, str]:
     """The texts of a task's folder, by their paths in it; what is empty is left out."""
     phases = [f"{number}. {one.name} ({one.state})" for number, one in enumerate(task.phases, 1)]
     decided = [
@@ -245,7 +251,7 @@ def artifacts(task: Task) -> dict[str, str]:
         "plan.md": _page(f"Plan: {task.title}", phases),
         "decisions.md": _page("Decisions", decided),
         "revisions.md": _page("Revisions", told),
-        "verified_items.md": verified_md(task.revisions),
+        "verified_items.md": render_verified(task.revisions),
     }
     return {path: body for path, body in parts.items() if body}
 
@@ -254,7 +260,7 @@ def _page(title: str, lines: Sequence[str]) -> str:
     return "\n".join((f"# {title}", "", *lines)) + "\n" if lines else ""
 
 
-def verified_md(revisions: Sequence[Revision]) -> str:
+def render_verified(revisions: Sequence[Revision]) -> str:
     """The verified items of every revision; `verified_in` reads them back."""
     parts = [
         "\n".join((f"## Revision {one.number}", *(f"- {item}" for item in one.verified)))
@@ -264,7 +270,7 @@ def verified_md(revisions: Sequence[Revision]) -> str:
     return "\n\n".join(("# Verified items", *parts)) + "\n" if parts else ""
 
 
-def verified_in(page: str) -> tuple[Revision, ...]:
+def parse_verified(page: str) -> tuple[Revision, ...]:
     """The revisions in a page of verified items; items without a heading are of the first."""
     found: dict[int, list[str]] = {}
     number = 1
@@ -278,7 +284,7 @@ def verified_in(page: str) -> tuple[Revision, ...]:
     return tuple(Revision(at, "", tuple(found[at])) for at in sorted(found))
 
 
-def completion_report(task: Task, phase: str = "") -> str:
+def render_report(task: Task, phase: str = "") -> str:
     """What a phase, or the whole task, came to: reports, decisions, verified items, regressions."""
     chosen = [one for one in task.phases if not phase or one.name.casefold() == phase.casefold()]
     if phase and not chosen:
@@ -288,7 +294,7 @@ def completion_report(task: Task, phase: str = "") -> str:
     verified = task.revisions[-1].verified if task.revisions else ()
     lost = [
         f"{one.item} (verified in revision {one.verified_in})"
-        for one in regressions(task.revisions)
+        for one in find_regressions(task.revisions)
     ]
     undone = [f"{one.name} ({one.state})" for one in chosen if one.state != "done"]
     sections = (
@@ -322,27 +328,27 @@ class GateEvent(NamedTuple):
 
 
 _EVENT = (
-    Field("trace", "trace_id", text, plain),
-    Field("at", "time", moment, iso),
-    Field("agent", "agent", text, plain),
-    Field("phase", "phase", text, plain),
-    Field("type", "type", text, plain),
-    Field("payload", "payload", plain, plain),
+    Field("trace", "trace_id", read_text, write_plain),
+    Field("at", "time", read_time, write_time),
+    Field("agent", "agent", read_text, write_plain),
+    Field("phase", "phase", read_text, write_plain),
+    Field("type", "type", read_text, write_plain),
+    Field("payload", "payload", write_plain, write_plain),
 )
 
 
-def to_line(event: GateEvent) -> str:
+def render_event(event: GateEvent) -> str:
     """The event as one line of the log, with its line end."""
-    line = json.dumps(dump(event, _EVENT), ensure_ascii=False, separators=(",", ":"))
+    line = json.dumps(dump_record(event, _EVENT), ensure_ascii=False, separators=(",", ":"))
     for mark in ("\u2028", "\u2029", "\u0085"):
         line = line.replace(mark, f"\\u{ord(mark):04x}")
     return line + "\n"
 
 
-def from_line(line: str) -> GateEvent:
+def parse_event(line: str) -> GateEvent:
     """The event on a line of the log."""
     try:
         given = json.loads(line)
     except ValueError as error:
         raise InvalidInput(f"this is no event: {error}", where=line[:80]) from None
-    return load(GateEvent, _EVENT, given, "event")
+    return load_record(GateEvent, _EVENT, given, "event")

@@ -65,7 +65,7 @@ Run `{program} {name} $ARGUMENTS` and show what it prints. `{program} --help` li
 """
 
 
-def files(command: Command, version: str) -> Mapping[str, str]:
+def render_plugin(command: Command, version: str) -> Mapping[str, str]:
     """The files of the plugin by their path in it."""
     program = shlex.join(command)
     manifest = {

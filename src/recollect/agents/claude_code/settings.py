@@ -11,10 +11,18 @@ import os
 from collections.abc import Callable, Mapping
 
 from ...types.records import Json
-from ..settings.entries import NO_ENV, Command, Hooks, Place, Trust, json_setting, own_handlers
+from ..settings.entries import (
+    NO_ENV,
+    Command,
+    HookApproval,
+    HookFormat,
+    SettingsFile,
+    find_own_handlers,
+    make_json_editor,
+)
 
 
-def group(
+def make_group(
     seconds: int, matcher: str = "", *, beside: bool = False
 ) -> Callable[[str], dict[str, Json]]:
     """A matcher group around one command; `beside` lets the agent go on without waiting."""
@@ -28,36 +36,36 @@ def group(
     return around
 
 
-def server(command: Command) -> dict[str, Json]:
+def make_server(command: Command) -> dict[str, Json]:
     """Our entry among MCP servers, as most agents write it."""
     return {"type": "stdio", "command": command[0], "args": [*command[1:], "mcp"]}
 
 
-HOOKS = json_setting(
-    hooks=Hooks(
+HOOKS = make_json_editor(
+    hooks=HookFormat(
         {
-            "SessionStart": group(10, "startup|resume|clear|compact|fork"),
-            "UserPromptSubmit": group(5),
-            "PostToolUse": group(5, "Edit|MultiEdit|NotebookEdit|Write"),
-            "PreCompact": group(10),
-            "Stop": group(60, beside=True),
-            "SessionEnd": group(5),
+            "SessionStart": make_group(10, "startup|resume|clear|compact|fork"),
+            "UserPromptSubmit": make_group(5),
+            "PostToolUse": make_group(5, "Edit|MultiEdit|NotebookEdit|Write"),
+            "PreCompact": make_group(10),
+            "Stop": make_group(60, beside=True),
+            "SessionEnd": make_group(5),
         }
     )
 )
-MCP = json_setting(servers="mcpServers", server=server)
+MCP = make_json_editor(servers="mcpServers", server=make_server)
 
 
-def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Place, ...]:
+def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[SettingsFile, ...]:
     """The user's own files and the project's. Claude Code itself rewrites `.claude.json`: where
     its command line is at hand, `claude mcp add` is the better way to get in there."""
     moved = env.get("CLAUDE_CONFIG_DIR")
     folder = moved or os.path.join(home, ".claude")
     return (
-        Place(os.path.join(folder, "settings.json"), "hooks", "user", HOOKS),
-        Place(os.path.join(project, ".claude", "settings.json"), "hooks", "project", HOOKS),
-        Place(os.path.join(moved or home, ".claude.json"), "mcp", "user", MCP),
-        Place(os.path.join(project, ".mcp.json"), "mcp", "project", MCP),
+        SettingsFile(os.path.join(folder, "settings.json"), "hooks", "user", HOOKS),
+        SettingsFile(os.path.join(project, ".claude", "settings.json"), "hooks", "project", HOOKS),
+        SettingsFile(os.path.join(moved or home, ".claude.json"), "mcp", "user", MCP),
+        SettingsFile(os.path.join(project, ".mcp.json"), "mcp", "project", MCP),
     )
 
 
@@ -69,7 +77,7 @@ def trust_file(home: str, env: Mapping[str, str] = NO_ENV) -> str:
     return os.path.join(env.get("CLAUDE_CONFIG_DIR") or home, ".claude.json")
 
 
-def trust(noted: str, path: str, text: str, scope: str, project: str) -> Trust:
+def trust(noted: str, path: str, text: str, scope: str, project: str) -> HookApproval:
     """Whether the trust dialog of the project, or of a folder around it, was accepted. A project
     that Claude Code has not seen yet is not told of."""
     try:
@@ -81,6 +89,6 @@ def trust(noted: str, path: str, text: str, scope: str, project: str) -> Trust:
         around.append(above)
     known = folders if isinstance(folders, dict) else {}
     said = [known[place].get(_ACCEPTED) for place in around if isinstance(known.get(place), dict)]
-    wanted = len(own_handlers(text)) if any(one is not None for one in said) else 0
+    wanted = len(find_own_handlers(text)) if any(one is not None for one in said) else 0
     step = "start Claude Code in the project and accept its trust dialog"
-    return Trust(wanted if any(said) else 0, wanted, step)
+    return HookApproval(wanted if any(said) else 0, wanted, step)

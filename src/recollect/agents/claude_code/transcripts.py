@@ -13,31 +13,32 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from ...text.messages import said
+from ...text.messages import plain_text
 from ...types.records import Json, Message
-from ..session_names import session_id
-from ..transcripts.find_io import files, first, head, names, transcript, within
+from ..session_names import make_session_id
+from ..transcripts.find_io import is_at_or_below, list_names, make_transcript, read_head, walk_files
 from ..transcripts.normalise import (
-    added,
     as_dict,
     as_text,
-    decoded,
-    entries,
-    title_of,
-    usage_of,
-    without_own_answers,
+    decode_record,
+    drop_own_answers,
+    first_text,
+    make_entries,
+    make_title,
+    normalise_usage,
+    subtract_usage,
 )
 from ..transcripts.reader_io import (
-    Found,
-    Item,
-    Mark,
-    Skipped,
+    CursorMark,
+    SessionDetails,
+    SkippedRecord,
     Transcript,
-    digest,
-    follow,
-    moment,
-    open_file,
-    record_of,
+    TranscriptItem,
+    follow_file,
+    open_regular_file,
+    parse_record,
+    parse_time,
+    short_digest,
 )
 
 HOST = "claude-code"
@@ -59,24 +60,26 @@ _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _SHELL = re.compile(r"\s*<bash-input>(.*?)</bash-input>", re.DOTALL)
 
 
-def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
+def read(
+    path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
+) -> Iterator[TranscriptItem]:
     """The items of a session's or a subagent's file after the cursor."""
-    return follow(path, cursor, _Reader(path))
+    return follow_file(path, cursor, _ClaudeCodeReader(path))
 
 
 def read_records(
     records: Iterable[Mapping[str, Json]], cursor: Mapping[str, Json] | None, path: str
-) -> Iterator[Item]:
+) -> Iterator[TranscriptItem]:
     """The items of records that came another way than in a file; the cursor holds only a state."""
-    reader = _Reader(path)
+    reader = _ClaudeCodeReader(path)
     reader.state = dict((cursor or {}).get("state") or {})
     number = 0
     for number, record in enumerate(records, start=1):
         try:
             yield from reader.take(json.dumps(record).encode(), number, 0)
         except ValueError as error:
-            yield Skipped(number, f"damaged: {error}", expected=False)
-    yield Mark({"state": json.loads(json.dumps(reader.state))}, number, number)
+            yield SkippedRecord(number, f"damaged: {error}", expected=False)
+    yield CursorMark({"state": json.loads(json.dumps(reader.state))}, number, number)
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
@@ -86,13 +89,13 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
     slugs = tuple(_slug(root) for root in roots)
     chosen = env.get("CLAUDE_CODE_PROJECT_DIR_NAME")
     found = []
-    for folder in names(base):
+    for folder in list_names(base):
         if slugs and not folder.startswith(slugs) and folder != chosen:
             continue
-        for path in files(os.path.join(base, folder), ".jsonl"):
-            cwd = next((as_text(r["cwd"]) for r in head(path) if r.get("cwd")), "")
-            if within(cwd, roots):
-                found.append(transcript(HOST, path, cwd=cwd))
+        for path in walk_files(os.path.join(base, folder), ".jsonl"):
+            cwd = next((as_text(r["cwd"]) for r in read_head(path) if r.get("cwd")), "")
+            if is_at_or_below(cwd, roots):
+                found.append(make_transcript(HOST, path, cwd=cwd))
     return found
 
 
@@ -102,7 +105,7 @@ def _slug(root: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", lambda m: "-" if m[0] < "\U00010000" else "--", root)[:200]
 
 
-class _Reader:
+class _ClaudeCodeReader:
     """Folds records into items. In `state`: what was announced, counted and queued so far."""
 
     def __init__(self, path: str) -> None:
@@ -115,10 +118,10 @@ class _Reader:
     def busy(self) -> bool:
         return False
 
-    def take(self, line: bytes, number: int, offset: int) -> Iterable[Item]:
+    def take(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
         if not line.strip():
             return ()
-        record = record_of(line)
+        record = parse_record(line)
         kind = as_text(record.get("type"))
         if kind == "user" and as_dict(record.get("message")):
             return self._user(record)
@@ -131,29 +134,29 @@ class _Reader:
         if kind in ("custom-title", "ai-title"):
             return self._titled(record, kind)
         subtype = as_text(record.get("subtype"))
-        return (Skipped(number, "/".join(filter(None, (kind or "no type", subtype)))),)
+        return (SkippedRecord(number, "/".join(filter(None, (kind or "no type", subtype)))),)
 
-    def flush(self) -> Iterable[Item]:
+    def flush(self) -> Iterable[TranscriptItem]:
         return ()
 
     # ------------------------------------------------------------ records
 
-    def _user(self, record: Mapping[str, Json]) -> Iterator[Item]:
+    def _user(self, record: Mapping[str, Json]) -> Iterator[TranscriptItem]:
         session, key = self._place(record)
         yield from self._about(record, session)
         content = as_dict(record["message"]).get("content")
-        messages = decoded({"role": "user", "content": content}, "anthropic")
+        messages = decode_record({"role": "user", "content": content}, "anthropic")
         messages = [self._voiced(record, m) for m in messages]
         yield from self._named(session, record, messages)
-        at = moment(record.get("timestamp"))
+        at = parse_time(record.get("timestamp"))
         for message, origin, own_key in self._kept(record, messages, key):
-            yield from entries(session, [message._replace(at=at, key=own_key)], origin, True)
+            yield from make_entries(session, [message._replace(at=at, key=own_key)], origin, True)
 
     def _voiced(self, record: Mapping[str, Json], message: Message) -> Message:
         """A user record in the role of whoever really spoke."""
         if message.role != "user":
             return message
-        text = said(message)
+        text = plain_text(message)
         if record.get("isCompactSummary") is True:
             return message._replace(role="system", name="compact_summary")
         hidden = record.get("isMeta") is True or record.get("isVisibleInTranscriptOnly") is True
@@ -172,7 +175,7 @@ class _Reader:
     ) -> Iterator[tuple[Message, str, str]]:
         """The messages with origin and key; a subagent's prompt is the agent's word."""
         by_agent = record.get("isSidechain") is True or "planContent" in record
-        for place, message in enumerate(without_own_answers(messages, self.state)):
+        for place, message in enumerate(drop_own_answers(messages, self.state)):
             if message.call_id:
                 own_key = f"{key}/{message.call_id}"
             else:
@@ -182,46 +185,46 @@ class _Reader:
                 origin = "agent"
             yield message, origin, own_key
 
-    def _assistant(self, record: Mapping[str, Json], number: int) -> Iterator[Item]:
+    def _assistant(self, record: Mapping[str, Json], number: int) -> Iterator[TranscriptItem]:
         said_by = as_dict(record["message"])
         if record.get("isApiErrorMessage") is True:
-            yield Skipped(number, "assistant/api error")
+            yield SkippedRecord(number, "assistant/api error")
             return
         session, key = self._place(record)
         content = said_by.get("content")
         messages = [
             m
-            for m in decoded({"role": "assistant", "content": content}, "anthropic")
+            for m in decode_record({"role": "assistant", "content": content}, "anthropic")
             if not _is_sealed(m)
         ]
         usage = self._spent(said_by)
         if not messages:
-            yield Skipped(number, "assistant/sealed reasoning")
+            yield SkippedRecord(number, "assistant/sealed reasoning")
             # The tokens are not lost: they stand with the next block of the same request.
             self._unspend(said_by, usage)
             return
         yield from self._about(record, session)
         request, model = as_text(said_by.get("id")), as_text(said_by.get("model"))
-        at = moment(record.get("timestamp"))
+        at = parse_time(record.get("timestamp"))
         for message, origin, own_key in self._kept(record, messages, key):
             extra = {**(message.extra or {}), "request": request} if request else message.extra
             told = message._replace(
                 at=at, key=own_key, model=model, extra=extra, usage=usage or message.usage
             )
             usage = {}
-            yield from entries(session, [told], origin, True)
+            yield from make_entries(session, [told], origin, True)
 
-    def _attachment(self, record: Mapping[str, Json], number: int) -> Iterator[Item]:
+    def _attachment(self, record: Mapping[str, Json], number: int) -> Iterator[TranscriptItem]:
         attached = as_dict(record.get("attachment"))
         kind = as_text(attached.get("type"))
         mode = as_text(attached.get("commandMode")) or "prompt"
         source = attached.get("origin", record.get("origin"))
         if kind != "queued_command" or mode != "prompt" or not _is_human(source):
-            yield Skipped(number, f"attachment/{kind}")
+            yield SkippedRecord(number, f"attachment/{kind}")
             return
         yield from self._absorbed(record, attached.get("prompt"), "attached")
 
-    def _queue(self, record: Mapping[str, Json], number: int) -> Iterator[Item]:
+    def _queue(self, record: Mapping[str, Json], number: int) -> Iterator[TranscriptItem]:
         """Prompts typed while the agent worked: taken in mid-turn, they have no other record."""
         queue = self.state.setdefault("queue", [])
         operation = record.get("operation")
@@ -236,25 +239,29 @@ class _Reader:
         if operation == "remove" and text and not _NOT_TYPED.match(text):
             yield from self._absorbed(record, text, "removed")
         else:
-            yield Skipped(number, f"queue-operation/{as_text(operation)}")
+            yield SkippedRecord(number, f"queue-operation/{as_text(operation)}")
 
-    def _absorbed(self, record: Mapping[str, Json], prompt: Json, told_by: str) -> Iterator[Item]:
+    def _absorbed(
+        self, record: Mapping[str, Json], prompt: Json, told_by: str
+    ) -> Iterator[TranscriptItem]:
         """A queued prompt; both records that may tell of it make the same key of it."""
         session, _ = self._place(record)
         counts = self.state.setdefault(told_by, {})
-        (message,) = decoded({"role": "user", "content": prompt}, "anthropic") or [Message("user")]
-        name = digest(said(message))
+        (message,) = decode_record({"role": "user", "content": prompt}, "anthropic") or [
+            Message("user")
+        ]
+        name = short_digest(plain_text(message))
         counts[name] = counts.get(name, 0) + 1
         key = f"{session}:queued:{name}:{counts[name]}"
-        at = moment(record.get("timestamp"))
-        yield from entries(session, [message._replace(at=at, key=key)])
+        at = parse_time(record.get("timestamp"))
+        yield from make_entries(session, [message._replace(at=at, key=key)])
 
-    def _titled(self, record: Mapping[str, Json], kind: str) -> Iterator[Item]:
-        title = first(record, "customTitle", "aiTitle", "title", "name")
+    def _titled(self, record: Mapping[str, Json], kind: str) -> Iterator[TranscriptItem]:
+        title = first_text(record, "customTitle", "aiTitle", "title", "name")
         rank = 3 if kind == "custom-title" else 2
         if title and rank >= self.state.get("named", 0):
             self.state["named"] = rank
-            yield Found(self._place(record)[0], name=title_of(title))
+            yield SessionDetails(self._place(record)[0], name=make_title(title))
 
     # ------------------------------------------------------------ what goes with them
 
@@ -268,12 +275,12 @@ class _Reader:
         key = as_text(copied.get("messageUuid")) or as_text(record.get("uuid"))
         agent = as_text(record.get("agentId"))
         if record.get("isSidechain") is True:
-            session = session_id(HOST, owner, f"agent-{agent}" if agent else "sidechain")
+            session = make_session_id(HOST, owner, f"agent-{agent}" if agent else "sidechain")
         else:
-            session = session_id(HOST, owner)
-        return session, key or f"{session}:{digest(json.dumps(record, sort_keys=True))}"
+            session = make_session_id(HOST, owner)
+        return session, key or f"{session}:{short_digest(json.dumps(record, sort_keys=True))}"
 
-    def _about(self, record: Mapping[str, Json], session: str) -> Iterator[Item]:
+    def _about(self, record: Mapping[str, Json], session: str) -> Iterator[TranscriptItem]:
         branch = as_text(record.get("gitBranch"))
         known = [as_text(record.get("cwd")), "" if branch == "HEAD" else branch]
         told = self.state.setdefault("about", {})
@@ -282,30 +289,30 @@ class _Reader:
         told[session] = known
         parent, agent, name = "", HOST, ""
         if record.get("isSidechain") is True:
-            parent = session_id(HOST, as_text(record.get("sessionId")))
+            parent = make_session_id(HOST, as_text(record.get("sessionId")))
             about = self._sidecar()
-            kind = first(about, "agentType") or first(record, "attributionAgent")
+            kind = first_text(about, "agentType") or first_text(record, "attributionAgent")
             agent = f"{HOST}/{kind}" if kind else HOST
-            name = title_of(first(about, "description"))
-        yield Found(session, name, known[0], known[1], agent, parent)
+            name = make_title(first_text(about, "description"))
+        yield SessionDetails(session, name, known[0], known[1], agent, parent)
 
     def _sidecar(self) -> dict[str, Json]:
         try:
-            with open_file(self.path.removesuffix(".jsonl") + ".meta.json") as stream:
-                return record_of(stream.read(_SIDECAR))
+            with open_regular_file(self.path.removesuffix(".jsonl") + ".meta.json") as stream:
+                return parse_record(stream.read(_SIDECAR))
         except (OSError, ValueError):
             return {}
 
     def _named(
         self, session: str, record: Mapping[str, Json], messages: list[Message]
-    ) -> Iterator[Item]:
+    ) -> Iterator[TranscriptItem]:
         """A session is called after its first prompt until it has a title."""
         if self.state.get("named") or record.get("isSidechain") is True:
             return
-        title = next((title_of(said(m)) for m in messages if m.role == "user"), "")
+        title = next((make_title(plain_text(m)) for m in messages if m.role == "user"), "")
         if title and not title.startswith("/"):
             self.state["named"] = 1
-            yield Found(session, name=title)
+            yield SessionDetails(session, name=title)
 
     def _spent(self, said_by: Mapping[str, Json]) -> dict[str, int]:
         """What this line adds to its request: each line repeats or completes the count."""
@@ -315,10 +322,10 @@ class _Reader:
         if request and (request, counted) == self._counted:
             return {}
         self._counted = request, counted
-        now = usage_of(counted)
+        now = normalise_usage(counted)
         if not request:
             return now
-        grown = added(now, requests.get(request, {}))
+        grown = subtract_usage(now, requests.get(request, {}))
         before = requests.pop(request, {})
         requests[request] = {**before, **now}
         for stale in list(requests)[:-_REQUESTS_KEPT]:

@@ -11,9 +11,20 @@ from collections.abc import Mapping
 
 from ...types.records import Json
 from ..events import Event, claude_reply, event_from
-from .typed_text import parted
+
+_ASKED = "## My request for Codex:"
+
+
+def split_prompt(text: str) -> tuple[str, str]:
+    """What was typed, and what the program put before it. The last mark counts: what is selected
+    or attached may hold one too."""
+    added, mark, typed = text.rpartition(_ASKED)
+    starts_a_line = not added or added.endswith("\n")
+    return (typed.strip(), added.strip()) if mark and starts_a_line else (text, "")
+
 
 HOST = "codex"
+
 EVENTS = {
     "SessionStart": "session_start",
     "UserPromptSubmit": "user_prompt",
@@ -23,7 +34,9 @@ EVENTS = {
     "SubagentStop": "stop",
     "SessionEnd": "session_end",
 }
+
 _TAKES_CONTEXT = ("SessionStart", "UserPromptSubmit", "PostToolUse")
+
 _TAKES_NOTICE = (*_TAKES_CONTEXT, "Stop")
 
 
@@ -32,7 +45,9 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
     event = event_from(payload, HOST, EVENTS)
     if event.prompt:
         asked_by = "thread" if not event.subagent and _is_spawned(event.transcript) else ""
-        return event._replace(prompt=parted(event.prompt)[0], subagent=event.subagent or asked_by)
+        return event._replace(
+            prompt=split_prompt(event.prompt)[0], subagent=event.subagent or asked_by
+        )
     path = payload.get("agent_transcript_path")
     if event.host_event == "SubagentStop" and isinstance(path, str):
         return event._replace(transcript=path)

@@ -10,16 +10,16 @@ import os
 from collections.abc import Mapping
 
 from ...types.records import Json
-from ..claude_code.settings import group
+from ..claude_code.settings import make_group
 from ..settings.entries import (
     NO_ENV,
     Command,
-    Hooks,
-    Place,
-    Trust,
-    json_setting,
-    own_handlers,
-    toml_setting,
+    HookApproval,
+    HookFormat,
+    SettingsFile,
+    find_own_handlers,
+    make_json_editor,
+    make_toml_editor,
 )
 
 
@@ -27,29 +27,29 @@ def _server(command: Command) -> dict[str, Json]:
     return {"command": command[0], "args": [*command[1:], "mcp"]}
 
 
-HOOKS = json_setting(
-    hooks=Hooks(
+HOOKS = make_json_editor(
+    hooks=HookFormat(
         {
-            "SessionStart": group(10, "startup|resume|clear|compact"),
-            "UserPromptSubmit": group(5),
-            "PostToolUse": group(5, "apply_patch|Edit|Write"),
-            "PreCompact": group(10),
-            "Stop": group(60, beside=True),
-            "SessionEnd": group(3),
+            "SessionStart": make_group(10, "startup|resume|clear|compact"),
+            "UserPromptSubmit": make_group(5),
+            "PostToolUse": make_group(5, "apply_patch|Edit|Write"),
+            "PreCompact": make_group(10),
+            "Stop": make_group(60, beside=True),
+            "SessionEnd": make_group(3),
         }
     )
 )
-MCP = toml_setting(_server, "mcp_servers")
+MCP = make_toml_editor(_server, "mcp_servers")
 
 
-def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Place, ...]:
+def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[SettingsFile, ...]:
     """The user's own files and the project's."""
     folder = env.get("CODEX_HOME") or os.path.join(home, ".codex")
     return (
-        Place(os.path.join(folder, "hooks.json"), "hooks", "user", HOOKS),
-        Place(os.path.join(project, ".codex", "hooks.json"), "hooks", "project", HOOKS),
-        Place(os.path.join(folder, "config.toml"), "mcp", "user", MCP),
-        Place(os.path.join(project, ".codex", "config.toml"), "mcp", "project", MCP),
+        SettingsFile(os.path.join(folder, "hooks.json"), "hooks", "user", HOOKS),
+        SettingsFile(os.path.join(project, ".codex", "hooks.json"), "hooks", "project", HOOKS),
+        SettingsFile(os.path.join(folder, "config.toml"), "mcp", "user", MCP),
+        SettingsFile(os.path.join(project, ".codex", "config.toml"), "mcp", "project", MCP),
     )
 
 
@@ -58,7 +58,7 @@ def trust_file(home: str, env: Mapping[str, str] = NO_ENV) -> str:
     return os.path.join(env.get("CODEX_HOME") or os.path.join(home, ".codex"), "config.toml")
 
 
-def trust(noted: str, path: str, text: str, scope: str, project: str) -> Trust:
+def trust(noted: str, path: str, text: str, scope: str, project: str) -> HookApproval:
     """How many of our hooks in a file are approved: `[hooks.state."<path>:<event>:<n>:<n>"]`."""
     import tomllib
 
@@ -66,7 +66,7 @@ def trust(noted: str, path: str, text: str, scope: str, project: str) -> Trust:
         state = tomllib.loads(noted).get("hooks", {}).get("state", {})
     except (tomllib.TOMLDecodeError, AttributeError):
         state = {}
-    own = own_handlers(text)
+    own = find_own_handlers(text)
     found = [state.get(f"{path}:{_snake(event)}:{group}:{place}") for event, group, place in own]
     approved = [
         entry
@@ -75,7 +75,7 @@ def trust(noted: str, path: str, text: str, scope: str, project: str) -> Trust:
         and entry.get("trusted_hash")
         and entry.get("enabled") is not False
     ]
-    return Trust(len(approved), len(own), "run /hooks in Codex and approve them")
+    return HookApproval(len(approved), len(own), "run /hooks in Codex and approve them")
 
 
 def _snake(event: str) -> str:

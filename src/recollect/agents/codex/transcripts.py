@@ -14,31 +14,32 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...types.records import Json, Message
-from ..session_names import session_id
-from ..transcripts.find_io import files, first, head, transcript, within
+from ..session_names import make_session_id
+from ..transcripts.find_io import is_at_or_below, make_transcript, read_head, walk_files
 from ..transcripts.normalise import (
-    added,
     as_dict,
     as_list,
     as_text,
-    decoded,
-    entries,
-    title_of,
-    usage_of,
-    without_own_answers,
+    decode_record,
+    drop_own_answers,
+    first_text,
+    make_entries,
+    make_title,
+    normalise_usage,
+    subtract_usage,
 )
 from ..transcripts.reader_io import (
-    Entry,
-    Found,
-    Item,
-    Skipped,
+    SessionDetails,
+    SkippedRecord,
     Transcript,
-    digest,
-    follow,
-    moment,
-    record_of,
+    TranscriptEntry,
+    TranscriptItem,
+    follow_file,
+    parse_record,
+    parse_time,
+    short_digest,
 )
-from .typed_text import parted
+from .hooks import split_prompt
 
 HOST = "codex"
 _BURST = 1_000_000
@@ -53,9 +54,11 @@ _EXIT = re.compile(r'(?:Process exited with code |Exit code: |"exit_code": ?)(-?
 _NOISE = ("id", "internal_chat_message_metadata_passthrough", "metadata", "phase")
 
 
-def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
+def read(
+    path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
+) -> Iterator[TranscriptItem]:
     """The items of a rollout after the cursor."""
-    return follow(path, cursor, _Reader(path))
+    return follow_file(path, cursor, _CodexReader(path))
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
@@ -63,36 +66,36 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
     base = env.get("CODEX_HOME") or os.path.join(home, ".codex")
     found = []
     for folder in ("sessions", "archived_sessions"):
-        for path in files(os.path.join(base, folder), ".jsonl", ".jsonl.zst"):
+        for path in walk_files(os.path.join(base, folder), ".jsonl", ".jsonl.zst"):
             if not os.path.basename(path).startswith("rollout-"):
                 continue
-            meta = next((as_dict(r.get("payload")) for r in head(path)), {})
+            meta = next((as_dict(r.get("payload")) for r in read_head(path)), {})
             cwd = as_text(meta.get("cwd"))
             # A compressed rollout does not show its directory before it is unpacked.
-            if within(cwd, roots) or path.endswith(".zst"):
-                found.append(transcript(HOST, path, cwd=cwd))
+            if is_at_or_below(cwd, roots) or path.endswith(".zst"):
+                found.append(make_transcript(HOST, path, cwd=cwd))
     return found
 
 
-class _Reader:
+class _CodexReader:
     """Folds lines into items. In `state`: whose lines these are, the model, what was counted."""
 
     def __init__(self, path: str) -> None:
         self.state: dict[str, Json] = {}
         self._stem = os.path.basename(path).partition(".")[0]
-        self.held: list[Entry] = []
+        self.held: list[TranscriptEntry] = []
 
     @property
     def busy(self) -> bool:
         return bool(self.held)
 
-    def take(self, line: bytes, number: int, offset: int) -> Iterable[Item]:
+    def take(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
         if not line.strip():
             return ()
-        record = record_of(line)
+        record = parse_record(line)
         payload = as_dict(record.get("payload"))
         kind = as_text(record.get("type"))
-        at = moment(record.get("timestamp"))
+        at = parse_time(record.get("timestamp"))
         self._watch_copying(at)
         if kind == "session_meta":
             return self._meta(payload)
@@ -104,60 +107,60 @@ class _Reader:
             return self._compacted(payload, at)
         if kind == "token_usage_record":
             self.state["exact_usage"] = True
-            return self._spent(usage_of(payload.get("usage")))
+            return self._spent(normalise_usage(payload.get("usage")))
         if kind == "event_msg":
             return self._event(payload, number)
-        return (Skipped(number, kind or "no type"),)
+        return (SkippedRecord(number, kind or "no type"),)
 
-    def flush(self) -> Iterable[Item]:
+    def flush(self) -> Iterable[TranscriptItem]:
         held, self.held = self.held, []
         return held
 
     # ------------------------------------------------------------ records
 
-    def _meta(self, payload: Mapping[str, Json]) -> Iterator[Item]:
+    def _meta(self, payload: Mapping[str, Json]) -> Iterator[TranscriptItem]:
         yield from self.flush()
-        thread = first(payload, "id", "session_id")
+        thread = first_text(payload, "id", "session_id")
         # Codex starts threads of its own too: a guardian, a review, its memory.
         own = as_dict(payload.get("source"))
         by_codex = "subagent" in own or payload.get("thread_source") == "subagent"
         spawned = as_dict(as_dict(own.get("subagent")).get("thread_spawn"))
-        parent = first(payload, "parent_thread_id") or first(spawned, "parent_thread_id")
-        forked = first(payload, "forked_from_id")
+        parent = first_text(payload, "parent_thread_id") or first_text(spawned, "parent_thread_id")
+        forked = first_text(payload, "forked_from_id")
         if "thread" not in self.state:
             self.state.update(thread=thread, spawned=by_codex or bool(parent))
         elif thread != self.state["thread"]:
             self.state["copying"] = thread
-        role = first(payload, "agent_role") or first(spawned, "agent_role")
-        yield Found(
-            session_id(HOST, thread),
+        role = first_text(payload, "agent_role") or first_text(spawned, "agent_role")
+        yield SessionDetails(
+            make_session_id(HOST, thread),
             cwd=as_text(payload.get("cwd")),
-            branch=first(as_dict(payload.get("git")), "branch"),
+            branch=first_text(as_dict(payload.get("git")), "branch"),
             agent=f"{HOST}/{role}" if role else HOST,
-            parent=session_id(HOST, parent or forked) if parent or forked else "",
+            parent=make_session_id(HOST, parent or forked) if parent or forked else "",
         )
 
-    def _turn(self, payload: Mapping[str, Json]) -> Iterator[Item]:
+    def _turn(self, payload: Mapping[str, Json]) -> Iterator[TranscriptItem]:
         self.state["model"] = as_text(payload.get("model"))
         cwd = as_text(payload.get("cwd"))
         if cwd and cwd != self.state.get("cwd"):
             self.state["cwd"] = cwd
-            yield Found(self._session(), cwd=cwd)
+            yield SessionDetails(self._session(), cwd=cwd)
 
-    def _item(self, payload: Mapping[str, Json], at: int, number: int) -> Iterator[Item]:
+    def _item(self, payload: Mapping[str, Json], at: int, number: int) -> Iterator[TranscriptItem]:
         kind = as_text(payload.get("type"))
         item = {name: value for name, value in payload.items() if name not in _NOISE}
         if payload.get("role") == "user":
             item["content"] = _typed(payload)
         injected = _injected(item)
         if injected:
-            yield Skipped(number, injected)
+            yield SkippedRecord(number, injected)
             return
-        messages = without_own_answers(decoded(item, "responses"), self.state)
+        messages = drop_own_answers(decode_record(item, "responses"), self.state)
         if kind == "reasoning":
             messages = [_readable(message) for message in messages if _thought(message)]
             if not messages:
-                yield Skipped(number, "reasoning/sealed")
+                yield SkippedRecord(number, "reasoning/sealed")
                 return
         session = self._session()
         key = self._key(payload, session)
@@ -168,48 +171,50 @@ class _Reader:
             yield from self.flush()
             made = [part for message in made for part in _apart(message)]
             yield from self._named(session, made)
-            yield from entries(session, made, "agent" if by_agent else "", True)
+            yield from make_entries(session, made, "agent" if by_agent else "", True)
             return
         if self.held and made[0].role == "assistant" and self.held[-1].message.role == "tool":
             # A new answer began and nobody counted the last one.
             yield from self.flush()
-        self.held += [one for one in entries(session, made, "", True) if isinstance(one, Entry)]
+        self.held += [
+            one for one in make_entries(session, made, "", True) if isinstance(one, TranscriptEntry)
+        ]
 
     def _completed(self, message: Message, key: str, at: int) -> Message:
         model = as_text(self.state.get("model")) if message.role == "assistant" else ""
         failed = message.role == "tool" and (message.is_error or _failed(message))
         return message._replace(key=key, at=at, model=model, is_error=failed)
 
-    def _compacted(self, payload: Mapping[str, Json], at: int) -> Iterator[Item]:
+    def _compacted(self, payload: Mapping[str, Json], at: int) -> Iterator[TranscriptItem]:
         yield from self.flush()
         session = self._session()
         text = as_text(payload.get("message"))
-        key = f"{session}:compacted:{digest(text, str(at))}"
+        key = f"{session}:compacted:{short_digest(text, str(at))}"
         message = Message("system", text, name="compact_summary", at=at, key=key)
-        yield from entries(session, [message], "agent")
+        yield from make_entries(session, [message], "agent")
 
-    def _event(self, payload: Mapping[str, Json], number: int) -> Iterator[Item]:
+    def _event(self, payload: Mapping[str, Json], number: int) -> Iterator[TranscriptItem]:
         kind = as_text(payload.get("type"))
         if kind in ("thread_name_updated", "session_name_updated"):
-            name = first(payload, "thread_name", "name", "title")
-            yield Found(self._session(), name=title_of(name))
+            name = first_text(payload, "thread_name", "name", "title")
+            yield SessionDetails(self._session(), name=make_title(name))
             return
         info = as_dict(payload.get("info"))
         if kind == "token_count" and info and not self.state.get("exact_usage"):
-            total = usage_of(info.get("total_token_usage"))
+            total = normalise_usage(info.get("total_token_usage"))
             before = self.state.get("total")
             self.state["total"] = total
             # A request that was broken off is in the next total, but in no count of its own.
-            last = usage_of(info.get("last_token_usage"))
-            grown = last if before is None else added(total, as_dict(before))
+            last = normalise_usage(info.get("last_token_usage"))
+            grown = last if before is None else subtract_usage(total, as_dict(before))
             if grown:
                 yield from self._spent(grown)
                 return
-        yield Skipped(number, f"event_msg/{kind}")
+        yield SkippedRecord(number, f"event_msg/{kind}")
 
     # ------------------------------------------------------------ what goes with them
 
-    def _spent(self, usage: Mapping[str, int]) -> Iterator[Item]:
+    def _spent(self, usage: Mapping[str, int]) -> Iterator[TranscriptItem]:
         """The count of the answer held back; one that comes too late goes with the next answer."""
         owed = as_dict(self.state.pop("owed", {}))
         usage = {k: usage.get(k, 0) + owed.get(k, 0) for k in {*usage, *owed}}
@@ -224,7 +229,7 @@ class _Reader:
 
     def _session(self) -> str:
         thread = self.state.get("copying") or self.state.get("thread") or self._stem
-        return session_id(HOST, as_text(thread))
+        return make_session_id(HOST, as_text(thread))
 
     def _watch_copying(self, at: int) -> None:
         """The parent's lines end where time goes on: they were written in one burst."""
@@ -244,25 +249,25 @@ class _Reader:
         if own:
             return f"{session}:{own}"
         seen = self.state.setdefault("seen", {}).setdefault(session, {})
-        name = digest(kind, as_text(payload.get("role")), repr(payload))[:12]
+        name = short_digest(kind, as_text(payload.get("role")), repr(payload))[:12]
         seen[name] = seen.get(name, 0) + 1
         return f"{session}:{name}:{seen[name]}"
 
-    def _named(self, session: str, messages: list[Message]) -> Iterator[Item]:
+    def _named(self, session: str, messages: list[Message]) -> Iterator[TranscriptItem]:
         if self.state.get("named") != session and not self.state.get("spawned"):
             text = messages[0].content if messages else ""
             if isinstance(text, str) and text.strip():
                 self.state["named"] = session
-                yield Found(session, name=title_of(text))
+                yield SessionDetails(session, name=make_title(text))
 
 
 def _apart(message: Message) -> Iterator[Message]:
     """A prompt, and behind it what the program had put before the words."""
     if isinstance(message.content, str):
-        typed, added = parted(message.content)
+        typed, added = split_prompt(message.content)
         yield message._replace(content=typed)
     else:
-        parts = [parted(as_text(block.get("text"))) for block in message.content]
+        parts = [split_prompt(as_text(block.get("text"))) for block in message.content]
         added = "\n".join(filter(None, (put for _, put in parts)))
         blocks = zip(message.content, parts, strict=True)
         kept = tuple({**block, "text": own} if put else block for block, (own, put) in blocks)

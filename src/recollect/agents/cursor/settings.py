@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from ...types.records import Json
-from ..settings.entries import NO_ENV, Command, Hooks, Place, json_setting
+from ..settings.entries import NO_ENV, Command, HookFormat, SettingsFile, make_json_editor
 
 
 def _handler(seconds: int) -> Callable[[str], dict[str, Json]]:
@@ -20,8 +20,8 @@ def _server(command: Command) -> dict[str, Json]:
     return {"command": command[0], "args": [*command[1:], "mcp", *place]}
 
 
-HOOKS = json_setting(
-    hooks=Hooks(
+HOOKS = make_json_editor(
+    hooks=HookFormat(
         {
             "sessionStart": _handler(10),
             "beforeSubmitPrompt": _handler(5),
@@ -32,14 +32,14 @@ HOOKS = json_setting(
         beside={"version": 1},
     )
 )
-MCP = json_setting(servers="mcpServers", server=_server)
+MCP = make_json_editor(servers="mcpServers", server=_server)
 
 
-def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Place, ...]:
+def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[SettingsFile, ...]:
     """The user's own files and the project's."""
     return (
-        Place(os.path.join(home, ".cursor", "hooks.json"), "hooks", "user", HOOKS),
-        Place(os.path.join(project, ".cursor", "hooks.json"), "hooks", "project", HOOKS),
-        Place(os.path.join(home, ".cursor", "mcp.json"), "mcp", "user", MCP),
-        Place(os.path.join(project, ".cursor", "mcp.json"), "mcp", "project", MCP),
+        SettingsFile(os.path.join(home, ".cursor", "hooks.json"), "hooks", "user", HOOKS),
+        SettingsFile(os.path.join(project, ".cursor", "hooks.json"), "hooks", "project", HOOKS),
+        SettingsFile(os.path.join(home, ".cursor", "mcp.json"), "mcp", "user", MCP),
+        SettingsFile(os.path.join(project, ".cursor", "mcp.json"), "mcp", "project", MCP),
     )

@@ -11,20 +11,24 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...types.records import Json
-from ..session_names import session_id
-from ..transcripts.find_io import files, names, transcript
-from ..transcripts.message_lists import Lines, stem
+from ..session_names import make_session_id
+from ..transcripts.find_io import list_names, make_transcript, walk_files
+from ..transcripts.message_lists import MessageLineReader, file_stem
 from ..transcripts.normalise import as_dict, as_list, as_text
-from ..transcripts.reader_io import Item, Transcript, follow
+from ..transcripts.reader_io import Transcript, TranscriptItem, follow_file
 
 HOST = "cursor"
 _QUERY, _CLOSED = "<user_query>", "</user_query>"
 _NOTIFIED = "<system_notification>"
 
 
-def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
+def read(
+    path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
+) -> Iterator[TranscriptItem]:
     """The messages of a transcript after the cursor."""
-    return follow(path, cursor, _Reader(session_id(HOST, stem(path)), HOST, origin=""))
+    return follow_file(
+        path, cursor, _CursorReader(make_session_id(HOST, file_stem(path)), HOST, origin="")
+    )
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
@@ -32,16 +36,16 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
     base = os.path.join(home, ".cursor", "projects")
     slugs = {re.sub(r"[^A-Za-z0-9]+", "-", root).strip("-"): root for root in roots}
     found = []
-    for folder in names(base):
+    for folder in list_names(base):
         if slugs and folder not in slugs:
             continue
-        for path in files(os.path.join(base, folder, "agent-transcripts"), ".jsonl"):
+        for path in walk_files(os.path.join(base, folder, "agent-transcripts"), ".jsonl"):
             if "subagents" not in path.split(os.sep):
-                found.append(transcript(HOST, path, cwd=slugs.get(folder, "")))
+                found.append(make_transcript(HOST, path, cwd=slugs.get(folder, "")))
     return found
 
 
-class _Reader(Lines):
+class _CursorReader(MessageLineReader):
     def shaped(self, record: dict[str, Json]) -> dict[str, Json]:
         """The prompt without what the editor wrapped around it; where the editor tells of a task
         that is done, the query is its own too."""

@@ -10,7 +10,15 @@ import os
 from collections.abc import Callable, Mapping
 
 from ...types.records import Json
-from ..settings.entries import NO_ENV, Command, Hooks, Place, Trust, json_setting, own_handlers
+from ..settings.entries import (
+    NO_ENV,
+    Command,
+    HookApproval,
+    HookFormat,
+    SettingsFile,
+    find_own_handlers,
+    make_json_editor,
+)
 
 
 def _group(milliseconds: int, matcher: str = "") -> Callable[[str], dict[str, Json]]:
@@ -25,8 +33,8 @@ def _server(command: Command) -> dict[str, Json]:
     return {"command": command[0], "args": [*command[1:], "mcp"]}
 
 
-SETTINGS = json_setting(
-    hooks=Hooks(
+SETTINGS = make_json_editor(
+    hooks=HookFormat(
         {
             "SessionStart": _group(10_000),
             "BeforeAgent": _group(5_000),
@@ -41,16 +49,16 @@ SETTINGS = json_setting(
 )
 
 
-def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Place, ...]:
+def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[SettingsFile, ...]:
     """The user's own file and the project's."""
     return (
-        Place(
+        SettingsFile(
             os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini", "settings.json"),
             "hooks and mcp",
             "user",
             SETTINGS,
         ),
-        Place(
+        SettingsFile(
             os.path.join(project, ".gemini", "settings.json"), "hooks and mcp", "project", SETTINGS
         ),
     )
@@ -61,11 +69,11 @@ def trust_file(home: str, env: Mapping[str, str] = NO_ENV) -> str:
     return os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini", "trusted_hooks.json")
 
 
-def trust(noted: str, path: str, text: str, scope: str, project: str) -> Trust:
+def trust(noted: str, path: str, text: str, scope: str, project: str) -> HookApproval:
     """How many of our hooks in a project's file are approved; the user's own need no approval."""
-    own = own_handlers(text)
+    own = find_own_handlers(text)
     if scope == "user":
-        return Trust(len(own), len(own))
+        return HookApproval(len(own), len(own))
     try:
         approved = json.loads(noted or "{}").get(project, [])
     except (ValueError, AttributeError):
@@ -73,4 +81,4 @@ def trust(noted: str, path: str, text: str, scope: str, project: str) -> Trust:
     hooks = json.loads(text)["hooks"] if own else {}
     handlers = [hooks[event][group]["hooks"][place] for event, group, place in own]
     known = [one for one in handlers if f"{one.get('name')}:{one['command']}" in approved]
-    return Trust(len(known), len(own), "start Gemini CLI in the project and approve them")
+    return HookApproval(len(known), len(own), "start Gemini CLI in the project and approve them")

@@ -12,33 +12,34 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...types.records import Json, Message, ToolCall
-from ..session_names import session_id
-from ..transcripts.find_io import files, first, names, transcript, within
-from ..transcripts.message_lists import stem
+from ..session_names import make_session_id
+from ..transcripts.find_io import is_at_or_below, list_names, make_transcript, walk_files
+from ..transcripts.message_lists import file_stem
 from ..transcripts.normalise import (
-    added,
     as_dict,
     as_list,
     as_text,
-    entries,
-    title_of,
-    usage_of,
-    without_own_answers,
+    drop_own_answers,
+    first_text,
+    make_entries,
+    make_title,
+    normalise_usage,
+    subtract_usage,
 )
 from ..transcripts.reader_io import (
-    Found,
-    Item,
-    Skipped,
+    SessionDetails,
+    SkippedRecord,
     Transcript,
-    digest,
-    document_of,
-    follow,
-    moment,
-    open_file,
-    record_of,
-    whole,
+    TranscriptItem,
+    follow_file,
+    load_document,
+    open_regular_file,
+    parse_record,
+    parse_time,
+    short_digest,
+    yield_document,
 )
-from .typed_text import parted, without_ours
+from .hooks import split_prompt, strip_own_output
 
 HOST = "gemini"
 _KEPT = 64
@@ -46,12 +47,14 @@ _LONGEST_PATH = 4096
 _NUDGE, _ABOUT = "System: Please continue.", "<session_context>"
 
 
-def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
+def read(
+    path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
+) -> Iterator[TranscriptItem]:
     """The items of a chat after the cursor, in the old form or the new."""
     if _is_document(path):
-        value, mark = document_of(path)
-        return whole(path, cursor, _document(as_dict(value), path), mark)
-    return follow(path, cursor, _Reader(path))
+        value, mark = load_document(path)
+        return yield_document(path, cursor, _document(as_dict(value), path), mark)
+    return follow_file(path, cursor, _GeminiReader(path))
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
@@ -59,20 +62,20 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
     base = os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini", "tmp")
     hashes = {_project_hash(root): root for root in roots}
     found = []
-    for folder in names(base):
+    for folder in list_names(base):
         cwd = hashes.get(folder) or _project_root(os.path.join(base, folder))
-        if within(cwd, roots):
-            chats = files(os.path.join(base, folder, "chats"), ".jsonl", ".json")
-            found += [transcript(HOST, path, cwd=cwd) for path in chats]
+        if is_at_or_below(cwd, roots):
+            chats = walk_files(os.path.join(base, folder, "chats"), ".jsonl", ".json")
+            found += [make_transcript(HOST, path, cwd=cwd) for path in chats]
     return found
 
 
-class _Reader:
+class _GeminiReader:
     """Folds lines into items. In `state`: the session, and what of each message was told."""
 
     def __init__(self, path: str) -> None:
         self.state: dict[str, Json] = {}
-        self.fallback = stem(path)
+        self.fallback = file_stem(path)
         self.parent = _parent(path)
         self.held: dict[str, Json] = {}
 
@@ -80,12 +83,12 @@ class _Reader:
     def busy(self) -> bool:
         return bool(self.held)
 
-    def take(self, line: bytes, number: int, offset: int) -> Iterable[Item]:
+    def take(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
         if not line.strip():
             return ()
-        return self.record(record_of(line), number)
+        return self.record(parse_record(line), number)
 
-    def record(self, record: dict[str, Json], number: int) -> Iterator[Item]:
+    def record(self, record: dict[str, Json], number: int) -> Iterator[TranscriptItem]:
         """The items that a record completes: those of the message before it."""
         if "sessionId" in record and "content" not in record:
             yield from self._start(record)
@@ -95,9 +98,9 @@ class _Reader:
             self.held = record
         else:
             control = next((key for key in record if key.startswith("$")), "")
-            yield Skipped(number, control or as_text(record.get("type")) or "no type")
+            yield SkippedRecord(number, control or as_text(record.get("type")) or "no type")
 
-    def flush(self) -> Iterator[Item]:
+    def flush(self) -> Iterator[TranscriptItem]:
         record, self.held = self.held, {}
         if not record:
             return
@@ -105,35 +108,37 @@ class _Reader:
         told = self.state.setdefault("told", {})
         before = as_dict(told.get(record["id"]))
         text = json.dumps(record.get("content"))
-        usage = usage_of(record.get("tokens"))
-        told[record["id"]] = {"text": digest(text), "usage": usage}
+        usage = normalise_usage(record.get("tokens"))
+        told[record["id"]] = {"text": short_digest(text), "usage": usage}
         for stale in list(told)[:-_KEPT]:
             del told[stale]
         messages = _messages(record)
-        if before and before.get("text") != digest(text):
-            messages[0] = messages[0]._replace(key=f"{record['id']}@{digest(text)}")
-        grown = added(usage, as_dict(before.get("usage")))
+        if before and before.get("text") != short_digest(text):
+            messages[0] = messages[0]._replace(key=f"{record['id']}@{short_digest(text)}")
+        grown = subtract_usage(usage, as_dict(before.get("usage")))
         messages[0] = messages[0]._replace(usage=grown or None)
         if messages[0].role == "user" and messages[0].content and not self.state.get("named"):
             self.state["named"] = True
-            yield Found(session, name=title_of(str(messages[0].content)))
+            yield SessionDetails(session, name=make_title(str(messages[0].content)))
         by_agent = self.parent or self.state.get("kind") == "subagent"
-        for message in without_own_answers(messages, self.state):
+        for message in drop_own_answers(messages, self.state):
             asked = message.role == "user" and by_agent
-            yield from entries(session, [message], "agent" if asked else "")
+            yield from make_entries(session, [message], "agent" if asked else "")
 
-    def _start(self, record: Mapping[str, Json]) -> Iterator[Item]:
+    def _start(self, record: Mapping[str, Json]) -> Iterator[TranscriptItem]:
         self.state["session"] = as_text(record.get("sessionId"))
         self.state["kind"] = as_text(record.get("kind"))
-        name = first(record, "summary", "title")
+        name = first_text(record, "summary", "title")
         if name:
             self.state["named"] = True
-        above = session_id(HOST, self.parent) if self.parent else ""
-        cwd = first(record, "cwd")
-        yield Found(self._session(), name=title_of(name), cwd=cwd, agent=HOST, parent=above)
+        above = make_session_id(HOST, self.parent) if self.parent else ""
+        cwd = first_text(record, "cwd")
+        yield SessionDetails(
+            self._session(), name=make_title(name), cwd=cwd, agent=HOST, parent=above
+        )
 
     def _session(self) -> str:
-        return session_id(HOST, as_text(self.state.get("session")) or self.fallback)
+        return make_session_id(HOST, as_text(self.state.get("session")) or self.fallback)
 
 
 def _parent(path: str) -> str:
@@ -144,13 +149,13 @@ def _parent(path: str) -> str:
 
 def _messages(record: Mapping[str, Json]) -> list[Message]:
     """What was said, and one message for each result."""
-    at = moment(record.get("timestamp"))
+    at = parse_time(record.get("timestamp"))
     key = as_text(record.get("id"))
     text = _text(record.get("content"))
     if record.get("type") == "user":
         if text.startswith((_NUDGE, _ABOUT)):
             return [Message("system", text, name="host", at=at, key=key)]
-        prompt = parted(text)
+        prompt = split_prompt(text)
         said = [Message("user", prompt.typed, at=at, key=key)]
         if prompt.added:
             said.append(Message("system", prompt.added, name="host", at=at, key=f"{key}/added"))
@@ -164,9 +169,9 @@ def _messages(record: Mapping[str, Json]) -> list[Message]:
     messages = [Message("assistant", content, model=model, at=at, key=key)]
     results = []
     for call in map(as_dict, as_list(record.get("toolCalls"))):
-        name, own = as_text(call.get("name")), first(call, "id")
+        name, own = as_text(call.get("name")), first_text(call, "id")
         told = json.dumps(call.get("args"), ensure_ascii=False)
-        when = moment(call.get("timestamp")) or at
+        when = parse_time(call.get("timestamp")) or at
         asked = (ToolCall(own, name, told),)
         messages.append(Message("assistant", calls=asked, model=model, at=at, key=f"{key}/{own}"))
         status = call.get("status")
@@ -186,30 +191,32 @@ def _text(content: Json) -> str:
 
 
 def _thought(thought: Mapping[str, Json]) -> str:
-    return ": ".join(filter(None, (first(thought, "subject"), first(thought, "description"))))
+    return ": ".join(
+        filter(None, (first_text(thought, "subject"), first_text(thought, "description")))
+    )
 
 
 def _output(result: Json) -> str:
     parts = []
     for part in result if isinstance(result, list) else [result]:
         answer = as_dict(as_dict(part).get("functionResponse")).get("response")
-        told = first(as_dict(answer), "output", "error") or _text(part)
+        told = first_text(as_dict(answer), "output", "error") or _text(part)
         parts.append(told or (json.dumps(answer, ensure_ascii=False) if answer else ""))
-    return without_ours("\n".join(filter(None, parts)))
+    return strip_own_output("\n".join(filter(None, parts)))
 
 
 def _is_document(path: str) -> bool:
     """Whether the file is one JSON object over many lines: the old form, whatever its name."""
     try:
-        with open_file(path) as stream:
+        with open_regular_file(path) as stream:
             start = stream.read(64).lstrip()
     except OSError:
         return False
     return start.startswith(b"{") and start[1:].lstrip(b" \t\r")[:1] == b"\n"
 
 
-def _document(value: dict[str, Json], path: str) -> Iterator[Item]:
-    reader = _Reader(path)
+def _document(value: dict[str, Json], path: str) -> Iterator[TranscriptItem]:
+    reader = _GeminiReader(path)
     messages = as_list(value.pop("messages", []))
     yield from reader.record(value, 0)
     for place, record in enumerate(messages, 1):
@@ -225,7 +232,7 @@ def _project_hash(root: str) -> str:
 
 def _project_root(folder: str) -> str:
     try:
-        with open_file(os.path.join(folder, ".project_root")) as stream:
+        with open_regular_file(os.path.join(folder, ".project_root")) as stream:
             return stream.read(_LONGEST_PATH).decode().strip()
     except (OSError, UnicodeDecodeError):
         return ""

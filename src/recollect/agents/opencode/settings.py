@@ -11,14 +11,21 @@ from collections.abc import Mapping
 
 from ...errors import Refused
 from ...types.records import Json
-from ..settings.entries import NO_ENV, Command, Place, Setting, hook_command, json_setting
+from ..settings.entries import (
+    NO_ENV,
+    Command,
+    SettingsEditor,
+    SettingsFile,
+    make_json_editor,
+    render_hook_command,
+)
 
 _OURS = "// recollect:"
 
 
 def _source(command: Command) -> str:
     with open(os.path.join(os.path.dirname(__file__), "plugin.js"), encoding="utf-8") as stream:
-        return stream.read().replace('"@COMMAND@"', json.dumps(hook_command(command)))
+        return stream.read().replace('"@COMMAND@"', json.dumps(render_hook_command(command)))
 
 
 def _install(text: str, command: Command) -> str:
@@ -45,23 +52,23 @@ def _server(command: Command) -> dict[str, Json]:
     return {"type": "local", "command": [*command, "mcp"], "enabled": True}
 
 
-PLUGIN = Setting(_install, _remove, _status)
-MCP = json_setting(servers="mcp", server=_server)
+PLUGIN = SettingsEditor(_install, _remove, _status)
+MCP = make_json_editor(servers="mcp", server=_server)
 
 
-def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[Place, ...]:
+def places(home: str, project: str, env: Mapping[str, str] = NO_ENV) -> tuple[SettingsFile, ...]:
     """The user's own files and the project's."""
     config = os.path.join(env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "opencode")
     return (
-        Place(os.path.join(config, "plugins", "recollect.js"), "plugin", "user", PLUGIN),
-        Place(
+        SettingsFile(os.path.join(config, "plugins", "recollect.js"), "plugin", "user", PLUGIN),
+        SettingsFile(
             os.path.join(project, ".opencode", "plugins", "recollect.js"),
             "plugin",
             "project",
             PLUGIN,
         ),
-        Place(_settings(config), "mcp", "user", MCP),
-        Place(_settings(project), "mcp", "project", MCP),
+        SettingsFile(_settings(config), "mcp", "user", MCP),
+        SettingsFile(_settings(project), "mcp", "project", MCP),
     )
 
 

@@ -17,29 +17,30 @@ from typing import TYPE_CHECKING
 
 from ...errors import InvalidInput, NotFound
 from ...types.records import Json, Message, ToolCall
-from ..session_names import session_id
-from ..transcripts.find_io import first, names, transcript, within
+from ..session_names import make_session_id
+from ..transcripts.find_io import is_at_or_below, list_names, make_transcript
 from ..transcripts.normalise import (
     as_dict,
     as_number,
     as_text,
-    entries,
-    title_of,
-    without_own_answers,
+    drop_own_answers,
+    first_text,
+    make_entries,
+    make_title,
 )
 from ..transcripts.reader_io import (
-    Found,
-    Item,
-    Mark,
-    Skipped,
+    CursorMark,
+    SessionDetails,
+    SkippedRecord,
     Transcript,
-    digest,
-    document_of,
-    moment,
-    open_file,
+    TranscriptItem,
+    load_document,
+    open_regular_file,
+    parse_time,
+    short_digest,
 )
 from .hooks import unwrapped
-from .session_table import older_form
+from .stores import convert_row
 
 if TYPE_CHECKING:
     import sqlite3
@@ -48,7 +49,9 @@ HOST = "opencode"
 _NEWER = "session_message"
 
 
-def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
+def read(
+    path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
+) -> Iterator[TranscriptItem]:
     """The items of one session, or of all, in a database or a storage folder."""
     store = _store(path)
     seen = dict(as_dict(dict(cursor or {}).get("seen")))
@@ -58,18 +61,18 @@ def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "")
         if not name:
             continue
         messages = list(store.messages(name))
-        mark = digest(json.dumps([about, messages], sort_keys=True, default=repr))
+        mark = short_digest(json.dumps([about, messages], sort_keys=True, default=repr))
         if seen.get(name) != mark:
             yield from _session(about, messages)
             seen[name] = mark
-        yield Mark({"v": 1, "seen": dict(seen)}, done, len(told))
+        yield CursorMark({"v": 1, "seen": dict(seen)}, done, len(told))
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
     """The sessions that ran at or below the roots; each names itself in `session`."""
     data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
     base = os.path.join(data, "opencode")
-    stores = [os.path.join(base, name) for name in names(base) if name.endswith(".db")]
+    stores = [os.path.join(base, name) for name in list_names(base) if name.endswith(".db")]
     if env.get("OPENCODE_DB"):
         stores = [env["OPENCODE_DB"]]
     if not stores and os.path.isdir(os.path.join(base, "storage")):
@@ -79,9 +82,9 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
         store = _store(path)
         for about in store.sessions(""):
             cwd = as_text(about.get("directory"))
-            if within(cwd, roots):
-                one = transcript(HOST, path, as_text(about.get("id")), cwd)
-                found.append(one._replace(modified=moment(about.get("updated"))))
+            if is_at_or_below(cwd, roots):
+                one = make_transcript(HOST, path, as_text(about.get("id")), cwd)
+                found.append(one._replace(modified=parse_time(about.get("updated"))))
     return found
 
 
@@ -93,28 +96,30 @@ def _store(path: str) -> _Database | _Folder | _Export:
     return _Database(path)
 
 
-def _session(about: Mapping[str, Json], messages: list[dict[str, Json]]) -> Iterator[Item]:
-    session = session_id(HOST, as_text(about.get("id")))
+def _session(
+    about: Mapping[str, Json], messages: list[dict[str, Json]]
+) -> Iterator[TranscriptItem]:
+    session = make_session_id(HOST, as_text(about.get("id")))
     parent = as_text(about.get("parent"))
-    yield Found(
+    yield SessionDetails(
         session,
-        name=title_of(as_text(about.get("title"))),
+        name=make_title(as_text(about.get("title"))),
         cwd=as_text(about.get("directory")),
         agent=HOST,
-        parent=session_id(HOST, parent) if parent else "",
+        parent=make_session_id(HOST, parent) if parent else "",
     )
     state: dict[str, Json] = {}
     called: set[str] = set()
     for place, message in enumerate(messages, 1):
         if place == len(messages) and _unfinished(message):
-            yield Skipped(place, "the last answer is not complete yet")
+            yield SkippedRecord(place, "the last answer is not complete yet")
             return
         said = _said(message, place, called)
-        skipped = [one for one in said if isinstance(one, Skipped)]
+        skipped = [one for one in said if isinstance(one, SkippedRecord)]
         yield from skipped
-        spoken = without_own_answers([one for one in said if isinstance(one, Message)], state)
+        spoken = drop_own_answers([one for one in said if isinstance(one, Message)], state)
         by_agent = bool(parent) and message.get("role") == "user"
-        yield from entries(session, spoken, "agent" if by_agent else "")
+        yield from make_entries(session, spoken, "agent" if by_agent else "")
 
 
 def _unfinished(message: Mapping[str, Json]) -> bool:
@@ -122,16 +127,18 @@ def _unfinished(message: Mapping[str, Json]) -> bool:
     return message.get("role") == "assistant" and not times.get("completed")
 
 
-def _said(message: Mapping[str, Json], place: int, called: set[str]) -> list[Message | Skipped]:
+def _said(
+    message: Mapping[str, Json], place: int, called: set[str]
+) -> list[Message | SkippedRecord]:
     role = "user" if message.get("role") == "user" else "assistant"
     base = Message(
         role,
-        model=first(message, "modelID") if role == "assistant" else "",
-        at=moment(as_dict(message.get("time")).get("created")),
+        model=first_text(message, "modelID") if role == "assistant" else "",
+        at=parse_time(as_dict(message.get("time")).get("created")),
     )
     if message.get("summary") is True:
         base = base._replace(role="system", name="compact_summary")
-    said: list[Message | Skipped] = []
+    said: list[Message | SkippedRecord] = []
     for part in message.get("parts", []):
         kind = as_text(part.get("type"))
         key = as_text(part.get("id"))
@@ -143,7 +150,7 @@ def _said(message: Mapping[str, Json], place: int, called: set[str]) -> list[Mes
         elif kind == "tool":
             said += _tool(part, base, key, called)
         else:
-            said.append(Skipped(place, f"part/{kind}"))
+            said.append(SkippedRecord(place, f"part/{kind}"))
     usage = _usage(as_dict(message.get("tokens")))
     for number, one in enumerate(said):
         if usage and isinstance(one, Message) and one.role != "tool":
@@ -177,7 +184,7 @@ def _tool(part: Mapping[str, Json], base: Message, key: str, called: set[str]) -
     if status in ("completed", "error"):
         broken = status == "error"
         out = as_text(state.get("error" if broken else "output"))
-        at = moment(as_dict(state.get("time")).get("end")) or base.at
+        at = parse_time(as_dict(state.get("time")).get("end")) or base.at
         # A command that failed is a completed call: only its exit status tells.
         code = as_dict(state.get("metadata")).get("exit")
         failed = broken or (isinstance(code, int) and code != 0)
@@ -221,7 +228,7 @@ class _Database:
             rows = self._rows(
                 "id, type, data", _NEWER, "session_id = ?", session, "time_created, id"
             )
-            told = [older_form(name, kind, _object(data)) for name, kind, data in rows]
+            told = [convert_row(name, kind, _object(data)) for name, kind, data in rows]
         yield from told
 
     def _has(self, table: str) -> bool:
@@ -277,7 +284,7 @@ class _Folder:
 
     def sessions(self, wanted: str) -> list[dict[str, Json]]:
         found = []
-        for project in names(os.path.join(self.path, "session")):
+        for project in list_names(os.path.join(self.path, "session")):
             for one in self._objects("session", project):
                 name = as_text(one.get("id"))
                 if wanted in ("", name):
@@ -295,9 +302,9 @@ class _Folder:
         if not all(map(_is_name, folder)):
             return []
         found = []
-        for name in names(base):
+        for name in list_names(base):
             if name.endswith(".json"):
-                with suppress(OSError), open_file(os.path.join(base, name)) as stream:
+                with suppress(OSError), open_regular_file(os.path.join(base, name)) as stream:
                     found.append(_object(stream.read()))
         return found
 
@@ -306,7 +313,7 @@ class _Export:
     """One session in a JSON file: `{"info": …, "messages": [{"info": …, "parts": […]}]}`."""
 
     def __init__(self, path: str) -> None:
-        self._value = as_dict(document_of(path)[0])
+        self._value = as_dict(load_document(path)[0])
 
     def sessions(self, wanted: str) -> list[dict[str, Json]]:
         one = as_dict(self._value.get("info"))

@@ -22,7 +22,7 @@ Command = Sequence[str]
 """How to start us: the program and its first arguments, absolute, without `hook` or `mcp`."""
 
 
-class Setting(NamedTuple):
+class SettingsEditor(NamedTuple):
     """Three pure functions over one file's text; `status` is missing, stale or current."""
 
     install: Callable[[str, Command], str]
@@ -30,16 +30,16 @@ class Setting(NamedTuple):
     status: Callable[[str, Command], str]
 
 
-class Place(NamedTuple):
+class SettingsFile(NamedTuple):
     """A file of an agent that we can be part of. `what` is hooks, mcp, both or plugin."""
 
     path: str
     what: str
     scope: str
-    setting: Setting
+    setting: SettingsEditor
 
 
-class Trust(NamedTuple):
+class HookApproval(NamedTuple):
     """Whether an agent runs our hooks. `approved` of `wanted` are; `step` is what is left to do."""
 
     approved: int
@@ -51,7 +51,7 @@ class Trust(NamedTuple):
         return self.approved >= self.wanted
 
 
-class Hooks(NamedTuple):
+class HookFormat(NamedTuple):
     """How an agent lists hooks: per event the group or handler around a command.
 
     `beside` is what a new file must hold next to the hooks.
@@ -61,7 +61,7 @@ class Hooks(NamedTuple):
     beside: Mapping[str, Json] = {}
 
 
-def hook_command(command: Command) -> str:
+def render_hook_command(command: Command) -> str:
     """The one shell string that every agent understands; kept the same across releases."""
     import shlex
 
@@ -84,12 +84,12 @@ def is_own_command(line: Json) -> bool:
     return program in ("recollect", "recollect.exe")
 
 
-def json_setting(
+def make_json_editor(
     *,
-    hooks: Hooks | None = None,
+    hooks: HookFormat | None = None,
     servers: str = "",
     server: Callable[[Command], dict[str, Json]] | None = None,
-) -> Setting:
+) -> SettingsEditor:
     """A setting in a JSON file: hooks under `hooks`, a server under `servers`, or both."""
     keys = ("hooks", servers)
 
@@ -98,18 +98,20 @@ def json_setting(
             return text
         text = remove(text)
         if hooks:
-            text = _with_hooks(text, hooks, hook_command(command))
+            text = _add_hooks(text, hooks, render_hook_command(command))
         if server:
-            text = json_edit.put(text, (servers, SERVER), json_edit.render(server(command)))
+            text = json_edit.add_member(
+                text, (servers, SERVER), json_edit.render_value(server(command))
+            )
         return text
 
     def remove(text: str) -> str:
         if not text.strip():
             return text
         # From the last to the first: what is dropped leaves the places before it as they are.
-        for place in reversed(_own_places(json_edit.parse(text, keys), bool(hooks), servers)):
-            before, text = text, json_edit.drop(text, place)
-            if not text or (hooks and _only_beside(before, text, hooks)):
+        for place in reversed(_find_own_paths(json_edit.parse(text, keys), bool(hooks), servers)):
+            before, text = text, json_edit.remove_path(text, place)
+            if not text or (hooks and _holds_only_extras(before, text, hooks)):
                 return ""
         return text
 
@@ -120,38 +122,41 @@ def json_setting(
         wanted: list[Json] = []
         have: list[Json] = []
         if hooks:
-            line = hook_command(command)
+            line = render_hook_command(command)
             wanted = [(event, group(line)) for event, group in hooks.events.items()]
-            have = _own_hooks(root)
+            have = _list_own_hooks(root)
         if server:
             wanted.append(server(command))
             entry = _as_dict(_as_dict(root).get(servers)).get(SERVER)
             have += [] if entry is None else [entry]
         if not have:
             return "missing"
-        return "current" if _same(wanted, have) else "stale"
+        return "current" if _is_same(wanted, have) else "stale"
 
-    return Setting(install, remove, status)
+    return SettingsEditor(install, remove, status)
 
 
-def _with_hooks(text: str, hooks: Hooks, line: str) -> str:
-    groups = {event: json_edit.render(group(line)) for event, group in hooks.events.items()}
-    if text.strip() and json_edit.child(json_edit.parse(text, ("hooks",)), "hooks") is not None:
+def _add_hooks(text: str, hooks: HookFormat, line: str) -> str:
+    groups = {event: json_edit.render_value(group(line)) for event, group in hooks.events.items()}
+    if (
+        text.strip()
+        and json_edit.find_member(json_edit.parse(text, ("hooks",)), "hooks") is not None
+    ):
         for event, group in groups.items():
-            text = json_edit.append(text, ("hooks", event), group)
+            text = json_edit.append_element(text, ("hooks", event), group)
         return text
     new = not text.strip()
     line_end = "\r\n" if "\r\n" in text else "\n"
     members = f",{line_end}    ".join(
-        f"{json_edit.render(event)}: [{group}]" for event, group in groups.items()
+        f"{json_edit.render_value(event)}: [{group}]" for event, group in groups.items()
     )
-    text = json_edit.put(text, ("hooks",), "{" + members + "}")
+    text = json_edit.add_member(text, ("hooks",), "{" + members + "}")
     for key, value in hooks.beside.items() if new else ():
-        text = json_edit.put(text, (key,), json_edit.render(value))
+        text = json_edit.add_member(text, (key,), json_edit.render_value(value))
     return text
 
 
-def _only_beside(before: str, after: str, hooks: Hooks) -> bool:
+def _holds_only_extras(before: str, after: str, hooks: HookFormat) -> bool:
     """Whether a file that began with our hooks holds nothing else than what we put beside them."""
     if not hooks.beside:
         return False
@@ -159,7 +164,9 @@ def _only_beside(before: str, after: str, hooks: Hooks) -> bool:
     return began.key == "hooks" and json_edit.parse(after, ()).value == dict(hooks.beside)
 
 
-def _own_places(root: json_edit.Node, hooks: bool, servers: str) -> list[tuple[str | int, ...]]:
+def _find_own_paths(
+    root: json_edit.JsonNode, hooks: bool, servers: str
+) -> list[tuple[str | int, ...]]:
     """The paths of everything of ours, in the order of the file."""
     found: list[tuple[str | int, ...]] = []
     if servers and SERVER in _as_dict(_as_dict(root.value).get(servers)):
@@ -177,7 +184,7 @@ def _own_places(root: json_edit.Node, hooks: bool, servers: str) -> list[tuple[s
     return found
 
 
-def own_handlers(text: str) -> list[tuple[str, int, int]]:
+def find_own_handlers(text: str) -> list[tuple[str, int, int]]:
     """Where our handlers stand in a JSON file: the event, the group and the place in it."""
     if not text.strip():
         return []
@@ -198,7 +205,7 @@ def _handlers(group: Json) -> list[Json]:
     return inside if isinstance(inside, list) else []
 
 
-def _own_hooks(root: Json) -> list[Json]:
+def _list_own_hooks(root: Json) -> list[Json]:
     own: list[Json] = []
     for event, groups in _as_dict(_as_dict(root).get("hooks")).items():
         for group in groups if isinstance(groups, list) else ():
@@ -208,7 +215,7 @@ def _own_hooks(root: Json) -> list[Json]:
     return own
 
 
-def _same(wanted: list[Json], have: list[Json]) -> bool:
+def _is_same(wanted: list[Json], have: list[Json]) -> bool:
     return sorted(map(repr, wanted)) == sorted(map(repr, have))
 
 
@@ -220,7 +227,7 @@ _OLD_MARK = re.compile(r"^# (?:>>>|<<<) recollect[ \t]*\r?(?:\n|\Z)", re.M)
 """Comments around the table of earlier versions; Codex adds tables of its own between them."""
 
 
-def toml_setting(server: Callable[[Command], dict[str, Json]], servers: str) -> Setting:
+def make_toml_editor(server: Callable[[Command], dict[str, Json]], servers: str) -> SettingsEditor:
     """A setting in a TOML file: a server below `servers`, known by its key alone."""
     own = (servers, SERVER)
 
@@ -228,14 +235,14 @@ def toml_setting(server: Callable[[Command], dict[str, Json]], servers: str) -> 
         if status(text, command) == "current":
             return text
         # Other keys of our table stay: the agent notes there what the user allowed.
-        changed = toml_edit.change(_without_marks(text), own, server(command))
+        changed = toml_edit.change_values(_drop_old_marks(text), own, server(command))
         if status(changed, command) != "current":
-            changed = toml_edit.put(remove(text), own, server(command))
+            changed = toml_edit.add_table(remove(text), own, server(command))
         return checked(text, changed, status(changed, command) == "current")
 
     def remove(text: str) -> str:
-        _toml(text)
-        left = toml_edit.cut(_without_marks(text), own)
+        _parse_toml(text)
+        left = toml_edit.remove_entries(_drop_old_marks(text), own)
         return checked(text, left, entry(left) is None)
 
     def status(text: str, command: Command) -> str:
@@ -246,30 +253,32 @@ def toml_setting(server: Callable[[Command], dict[str, Json]], servers: str) -> 
         return "current" if same else "stale"
 
     def entry(text: str) -> Json:
-        return _as_dict(_toml(text).get(servers)).get(SERVER)
+        return _as_dict(_parse_toml(text).get(servers)).get(SERVER)
 
     def checked(before: str, after: str, done: bool) -> str:
-        if not done or _foreign(_toml(before), servers) != _foreign(_toml(after), servers):
+        if not done or _drop_server(_parse_toml(before), servers) != _drop_server(
+            _parse_toml(after), servers
+        ):
             raise InvalidInput(
                 f"our entry in [{servers}] cannot be told from the rest of the file",
                 hint=f"Edit [{servers}.{SERVER}] by hand; nothing was changed.",
             )
         return after
 
-    return Setting(install, remove, status)
+    return SettingsEditor(install, remove, status)
 
 
-def _without_marks(text: str) -> str:
-    data = _toml(text)
+def _drop_old_marks(text: str) -> str:
+    data = _parse_toml(text)
     for match in reversed(list(_OLD_MARK.finditer(text))):
         left = text[: match.start()] + text[match.end() :]
         # A line of a longer string only looks like a comment.
-        if _toml(left) == data:
+        if _parse_toml(left) == data:
             text = left
     return text
 
 
-def _toml(text: str) -> dict[str, Json]:
+def _parse_toml(text: str) -> dict[str, Json]:
     import tomllib
 
     try:
@@ -280,7 +289,7 @@ def _toml(text: str) -> dict[str, Json]:
         ) from error
 
 
-def _foreign(data: dict[str, Json], servers: str) -> dict[str, Json]:
+def _drop_server(data: dict[str, Json], servers: str) -> dict[str, Json]:
     """All but our server; what only held that is left out."""
     others = data.get(servers)
     if isinstance(others, dict):

@@ -27,52 +27,52 @@ _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _BARE = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
-class Node(NamedTuple):
+class JsonNode(NamedTuple):
     """A value and its place. A child knows where its own text begins: at its key, in an object."""
 
     value: Json
     start: int
     end: int
-    children: tuple[Child, ...] = ()
+    children: tuple[JsonChild, ...] = ()
 
 
-class Child(NamedTuple):
+class JsonChild(NamedTuple):
     """A member of an object or an element of an array; `comma` follows it, -1 if none does."""
 
     key: str
     begin: int
-    node: Node
+    node: JsonNode
     comma: int
 
 
-def parse(text: str, into: Collection[str] | None = None) -> Node:
+def parse(text: str, into: Collection[str] | None = None) -> JsonNode:
     """The text's value with all places; InvalidInput names line and column of a mistake.
 
     `into` are the members of the file that somebody wants to look into. Of the others only their
     own place is known: an agent's history of megabytes is read as fast as JSON can be."""
-    node = _value(text, _skip(text, 0), 0, into)
-    end = _skip(text, node.end)
+    node = _parse_value(text, _skip_blank(text, 0), 0, into)
+    end = _skip_blank(text, node.end)
     if end != len(text):
-        raise _mistake(text, end, "something follows the end")
+        raise _syntax_error(text, end, "something follows the end")
     return node
 
 
-def child(node: Node, key: str) -> Node | None:
+def find_member(node: JsonNode, key: str) -> JsonNode | None:
     """The member of an object under a key; the last one, as JSON readers have it."""
     return next((c.node for c in reversed(node.children) if c.key == key), None)
 
 
-def put(text: str, path: Sequence[str], value: str) -> str:
+def add_member(text: str, path: Sequence[str], value: str) -> str:
     """Add a member, making the objects on the way to it. It must not be there yet."""
     return _insert(text, path, value, in_array=False)
 
 
-def append(text: str, path: Sequence[str], value: str) -> str:
+def append_element(text: str, path: Sequence[str], value: str) -> str:
     """Add an element at the end of the array at the path, making it if need be."""
     return _insert(text, path, value, in_array=True)
 
 
-def drop(text: str, path: Sequence[str | int]) -> str:
+def remove_path(text: str, path: Sequence[str | int]) -> str:
     """Take a member or element out; the inverse of what put it there. The root goes to ""."""
     node = parse(text, [step for step in path[:1] if isinstance(step, str)])
     chain = [node]
@@ -89,36 +89,36 @@ def drop(text: str, path: Sequence[str | int]) -> str:
     while places:
         parent, place = chain[len(places) - 1], places.pop()
         if len(parent.children) > 1:
-            return _without(text, parent, place)
-        if not _created(text, parent, root=not places):
-            return _emptied(text, parent)
+            return _remove_child(text, parent, place)
+        if not _is_own_container(text, parent, root=not places):
+            return _empty_container(text, parent)
     return ""
 
 
-def render(value: Json) -> str:
+def render_value(value: Json) -> str:
     """One value on one line, as we write it."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _insert(text: str, path: Sequence[str], value: str, *, in_array: bool) -> str:
     if not text.strip():
-        return _nested(path, value, in_array) + "\n"
+        return _wrap_in_objects(path, value, in_array) + "\n"
     node = parse(text, path[:1])
     for depth, key in enumerate(path):
         if not isinstance(node.value, dict):
             where = ".".join(path[:depth]) or "the file"
             raise InvalidInput(f"{where} is not a JSON object", where=where)
-        below = child(node, key)
+        below = find_member(node, key)
         if below is None:
-            inner = _nested(path[depth + 1 :], value, in_array)
-            return _added(text, node, f"{json.dumps(key)}: {inner}", depth)
+            inner = _wrap_in_objects(path[depth + 1 :], value, in_array)
+            return _add_child(text, node, f"{json.dumps(key)}: {inner}", depth)
         node = below
     if not in_array or not isinstance(node.value, list):
         raise InvalidInput(f"{'.'.join(path)} is taken or not a list", where=".".join(path))
-    return _added(text, node, value, len(path))
+    return _add_child(text, node, value, len(path))
 
 
-def _nested(path: Sequence[str], value: str, in_array: bool) -> str:
+def _wrap_in_objects(path: Sequence[str], value: str, in_array: bool) -> str:
     if in_array:
         value = f"[{value}]"
     for key in reversed(path):
@@ -126,7 +126,7 @@ def _nested(path: Sequence[str], value: str, in_array: bool) -> str:
     return value
 
 
-def _added(text: str, node: Node, member: str, depth: int) -> str:
+def _add_child(text: str, node: JsonNode, member: str, depth: int) -> str:
     if not node.children:
         inside = text[node.start + 1 : node.end - 1]
         # Spaces alone would look like a printer's indentation afterwards: a blank line tells.
@@ -142,7 +142,7 @@ def _added(text: str, node: Node, member: str, depth: int) -> str:
     return f"{text[:end]},{spacing}{member}{text[end:]}"
 
 
-def _without(text: str, parent: Node, place: int) -> str:
+def _remove_child(text: str, parent: JsonNode, place: int) -> str:
     """The text without one of several children and one comma."""
     own = parent.children[place]
     if place:
@@ -156,7 +156,7 @@ def _without(text: str, parent: Node, place: int) -> str:
     return text[: own.begin] + text[own.node.end : own.comma] + text[own.comma + 1 :]
 
 
-def _created(text: str, parent: Node, *, root: bool) -> bool:
+def _is_own_container(text: str, parent: JsonNode, *, root: bool) -> bool:
     """Whether the container of an only child is one that we made (or a printer laid out anew)."""
     only = parent.children[0]
     if only.begin == parent.start + 1:
@@ -167,7 +167,7 @@ def _created(text: str, parent: Node, *, root: bool) -> bool:
     return not root and after.startswith("\n") and len(after) > 1 and not after[1:].strip(" \t")
 
 
-def _emptied(text: str, parent: Node) -> str:
+def _empty_container(text: str, parent: JsonNode) -> str:
     only = parent.children[0]
     end = only.comma + 1 if only.comma >= 0 else only.node.end
     end += text.startswith("\n", end)
@@ -176,79 +176,79 @@ def _emptied(text: str, parent: Node) -> str:
     return text[:start] + (kept if kept.strip() else "") + text[end:]
 
 
-def _value(text: str, at: int, depth: int, into: Collection[str] | None = None) -> Node:
+def _parse_value(text: str, at: int, depth: int, into: Collection[str] | None = None) -> JsonNode:
     if depth > _DEEPEST:
-        raise _mistake(text, at, "nested too deeply")
+        raise _syntax_error(text, at, "nested too deeply")
     opening = text[at : at + 1]
     if opening in ("{", "["):
-        return _container(text, at, depth, into, is_object=opening == "{")
+        return _parse_container(text, at, depth, into, is_object=opening == "{")
     match = _STRING.match(text, at) or _BARE.match(text, at)
     if not match:
-        raise _mistake(text, at, "a value is missing or malformed")
-    return Node(_literal(text, match), at, match.end())
+        raise _syntax_error(text, at, "a value is missing or malformed")
+    return JsonNode(_parse_literal(text, match), at, match.end())
 
 
-def _plain(text: str, at: int) -> Node:
+def _parse_opaque(text: str, at: int) -> JsonNode:
     """A value that nobody looks into; what plain JSON does not allow is read our own way."""
     try:
         value, end = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
-        return _value(text, at, 1)
-    return Node(value, at, end)
+        return _parse_value(text, at, 1)
+    return JsonNode(value, at, end)
 
 
-def _no_number(name: str) -> Json:
+def _reject_constant(name: str) -> Json:
     raise ValueError(f"{name} is no JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_number)
+_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
 
 
-def _container(
+def _parse_container(
     text: str, start: int, depth: int, into: Collection[str] | None = None, *, is_object: bool
-) -> Node:
+) -> JsonNode:
     closing = "}" if is_object else "]"
-    children: list[Child] = []
-    at = _skip(text, start + 1)
+    children: list[JsonChild] = []
+    at = _skip_blank(text, start + 1)
     while text[at : at + 1] != closing:
         begin, key = at, ""
         if is_object:
             match = _STRING.match(text, at)
             if not match:
-                raise _mistake(text, at, "a key in double quotes is missing")
-            key = _literal(text, match)
-            at = _skip(text, match.end())
+                raise _syntax_error(text, at, "a key in double quotes is missing")
+            key = _parse_literal(text, match)
+            at = _skip_blank(text, match.end())
             if text[at : at + 1] != ":":
-                raise _mistake(text, at, "a colon is missing")
-            at = _skip(text, at + 1)
+                raise _syntax_error(text, at, "a colon is missing")
+            at = _skip_blank(text, at + 1)
         wanted = into is None or not is_object or key in into
-        node = _value(text, at, depth + 1) if wanted else _plain(text, at)
-        at = _skip(text, node.end)
+        node = _parse_value(text, at, depth + 1) if wanted else _parse_opaque(text, at)
+        at = _skip_blank(text, node.end)
         comma = at if text[at : at + 1] == "," else -1
-        children.append(Child(key, begin, node, comma))
+        children.append(JsonChild(key, begin, node, comma))
         if comma >= 0:
-            at = _skip(text, at + 1)
+            at = _skip_blank(text, at + 1)
         elif text[at : at + 1] != closing:
-            raise _mistake(text, at, f"a comma or {closing} is missing")
+            raise _syntax_error(text, at, f"a comma or {closing} is missing")
     value: Json = {c.key: c.node.value for c in children} if is_object else []
     if not is_object:
         value.extend(c.node.value for c in children)
-    return Node(value, start, at + 1, tuple(children))
+    return JsonNode(value, start, at + 1, tuple(children))
 
 
-def _literal(text: str, match: re.Match[str]) -> Json:
+def _parse_literal(text: str, match: re.Match[str]) -> Json:
     try:
         return json.loads(match[0])
     except ValueError as error:
-        raise _mistake(text, match.start(), "a string or number is malformed") from error
+        raise _syntax_error(text, match.start(), "a string or number is malformed") from error
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_blank(text: str, at: int) -> int:
     match = _BLANK.match(text, at)
     return match.end() if match else at
 
 
-def _mistake(text: str, at: int, what: str) -> InvalidInput:
+def _syntax_error(text: str, at: int, what: str) -> InvalidInput:
     line = text.count("\n", 0, at) + 1
     column = at - (text.rfind("\n", 0, at) + 1) + 1
     return InvalidInput(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...errors import InvalidInput
 from ...types.records import Json
-from .json_edit import render
+from .json_edit import render_value
 
 Key = tuple[str, ...]
 
@@ -31,7 +31,7 @@ _BLANK_LINE = re.compile(r"\n(\r?\n)\Z")
 _LAST_BREAK = re.compile(r"(\r?\n)\Z")
 
 
-class Entry(NamedTuple):
+class TomlEntry(NamedTuple):
     """A table with its header, a key with its value, or a member of an inline table.
 
     Cutting `begin` to `end` removes it; `value` to `stop` is its value, empty for a table."""
@@ -47,32 +47,32 @@ class Entry(NamedTuple):
         return self.value == self.stop
 
 
-def entries(text: str) -> list[Entry]:
+def parse_entries(text: str) -> list[TomlEntry]:
     """Return every entry in the order of the text; a table reaches to its last key."""
-    found: list[Entry] = []
+    found: list[TomlEntry] = []
     table: Key = ()
     header = -1
-    at = _skip(text, 0)
+    at = _skip_blank(text, 0)
     while at < len(text):
         begin = text.rfind("\n", 0, at) + 1
         if match := _HEADER.match(text, at):
-            table, header, at = _key(match[1]), len(found), match.end()
-            found.append(Entry(table, begin, _line_end(text, at), at, at))
+            table, header, at = _parse_key(match[1]), len(found), match.end()
+            found.append(TomlEntry(table, begin, _line_end(text, at), at, at))
         else:
             match = _match(_ASSIGN, text, at)
-            key, slot = (*table, *_key(match[1])), len(found)
-            at = _value(text, match.end(), key, found)
+            key, slot = (*table, *_parse_key(match[1])), len(found)
+            at = _parse_value(text, match.end(), key, found)
             end = _line_end(text, at)
-            found.insert(slot, Entry(key, begin, end, match.end(), at))
+            found.insert(slot, TomlEntry(key, begin, end, match.end(), at))
             if header >= 0:
                 found[header] = found[header]._replace(end=end)
-        at = _skip(text, at)
+        at = _skip_blank(text, at)
     return found
 
 
-def cut(text: str, own: Key) -> str:
+def remove_entries(text: str, own: Key) -> str:
     """Return the text without any entry of this key or below it."""
-    while entry := next((one for one in entries(text) if one.key[: len(own)] == own), None):
+    while entry := next((one for one in parse_entries(text) if one.key[: len(own)] == own), None):
         begin = entry.begin
         # The line break in front of a table came with it: see `put`.
         lead = _LAST_BREAK if entry.end == len(text) else _BLANK_LINE
@@ -82,63 +82,63 @@ def cut(text: str, own: Key) -> str:
     return text
 
 
-def put(text: str, own: Key, members: Mapping[str, Json]) -> str:
+def add_table(text: str, own: Key, members: Mapping[str, Json]) -> str:
     """Return the text with a new table at its end, or in the inline table that holds its like.
 
     `cut` gives the same text back, byte for byte."""
-    inner = [f"{name} = {render(value)}" for name, value in members.items()]
-    for entry in entries(text):
+    inner = [f"{name} = {render_value(value)}" for name, value in members.items()]
+    for entry in parse_entries(text):
         if entry.key == own[:-1] and text.startswith("{", entry.value):
             at = entry.value + 1
-            comma = "" if text.startswith("}", _skip(text, at)) else ","
+            comma = "" if text.startswith("}", _skip_blank(text, at)) else ","
             return f"{text[:at]}{own[-1]} = {{{', '.join(inner)}}}{comma}{text[at:]}"
     # A line break always comes with the table: it ends a last line that has no end.
     lead = "\n" if text else ""
     return "\n".join([f"{text}{lead}[{'.'.join(own)}]", *inner, ""])
 
 
-def change(text: str, own: Key, members: Mapping[str, Json]) -> str:
+def change_values(text: str, own: Key, members: Mapping[str, Json]) -> str:
     """Return the text with new values for these members of a table, those that it has."""
-    for entry in reversed(entries(text)):
+    for entry in reversed(parse_entries(text)):
         if entry.key[:-1] == own and entry.key[-1] in members:
-            text = text[: entry.value] + render(members[entry.key[-1]]) + text[entry.stop :]
+            text = text[: entry.value] + render_value(members[entry.key[-1]]) + text[entry.stop :]
     return text
 
 
-def _value(text: str, at: int, key: Key, found: list[Entry]) -> int:
+def _parse_value(text: str, at: int, key: Key, found: list[TomlEntry]) -> int:
     """Return where a value ends; the members of inline tables are added to `found`."""
     if text[at] == "{":
-        return _inline_table(text, at, key, found)
+        return _parse_inline_table(text, at, key, found)
     if text[at] == "[":
-        at = _skip(text, at + 1)
+        at = _skip_blank(text, at + 1)
         while text[at] != "]":
-            at = _skip(text, _value(text, at, (), []))
-            at = _skip(text, at + 1) if text[at] == "," else at
+            at = _skip_blank(text, _parse_value(text, at, (), []))
+            at = _skip_blank(text, at + 1) if text[at] == "," else at
         return at + 1
     return _match(_STRING if text[at] in "\"'" else _BARE, text, at).end()
 
 
-def _inline_table(text: str, at: int, table: Key, found: list[Entry]) -> int:
+def _parse_inline_table(text: str, at: int, table: Key, found: list[TomlEntry]) -> int:
     comma = 0  # the place behind the last one
     begin = at + 1
-    at = _skip(text, begin)
+    at = _skip_blank(text, begin)
     while text[at] != "}":
         match = _match(_ASSIGN, text, at)
-        key, slot = (*table, *_key(match[1])), len(found)
-        stop = _value(text, match.end(), key, found)
-        at = _skip(text, stop)
+        key, slot = (*table, *_parse_key(match[1])), len(found)
+        stop = _parse_value(text, match.end(), key, found)
+        at = _skip_blank(text, stop)
         if text[at] == ",":
             end = comma = at + 1
         else:
             # The last member goes with the comma before it: none may follow the others.
             begin, end = (comma - 1 if comma else begin), stop
-        found.insert(slot, Entry(key, begin, end, match.end(), stop))
+        found.insert(slot, TomlEntry(key, begin, end, match.end(), stop))
         begin = comma
-        at = _skip(text, comma) if text[at] == "," else at
+        at = _skip_blank(text, comma) if text[at] == "," else at
     return at + 1
 
 
-def _key(written: str) -> Key:
+def _parse_key(written: str) -> Key:
     """Return the names of a dotted key without their quotes."""
     import tomllib
 
@@ -150,7 +150,7 @@ def _key(written: str) -> Key:
     return tuple(names)
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_blank(text: str, at: int) -> int:
     """Return the place behind white space and comments."""
     return _match(_BLANK, text, at).end()
 

@@ -13,10 +13,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...types.records import Json, Message
-from ..session_names import session_id
-from .find_io import stays, transcript
-from .normalise import IMPORT, as_number, as_text, entries, title_of
-from .reader_io import Found, Item, Transcript, digest, follow, moment
+from ..session_names import make_session_id
+from .find_io import is_inside, make_transcript
+from .normalise import IMPORT_ORIGIN, as_number, as_text, make_entries, make_title
+from .reader_io import (
+    SessionDetails,
+    Transcript,
+    TranscriptItem,
+    follow_file,
+    parse_time,
+    short_digest,
+)
 
 HOST = "aider"
 NAME = ".aider.chat.history.md"
@@ -25,22 +32,24 @@ _MODEL = re.compile(r"(?:Main model|Model): (\S+)")
 _ROLES = {"user": "user", "tool": "system", "assistant": "assistant"}
 
 
-def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
+def read(
+    path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
+) -> Iterator[TranscriptItem]:
     """The messages of all chats in the file after the cursor."""
-    return follow(path, cursor, _Reader(path))
+    return follow_file(path, cursor, _AiderReader(path))
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
     """The history file in each root."""
     paths = [(root, os.path.join(root, NAME)) for root in roots]
     return [
-        transcript(HOST, path, cwd=root)
+        make_transcript(HOST, path, cwd=root)
         for root, path in paths
-        if os.path.isfile(path) and stays(path, root)
+        if os.path.isfile(path) and is_inside(path, root)
     ]
 
 
-class _Reader:
+class _AiderReader:
     """Gathers lines of one voice. In `state`: the session, its time, the model."""
 
     def __init__(self, path: str) -> None:
@@ -56,7 +65,7 @@ class _Reader:
     def busy(self) -> bool:
         return bool(self.lines)
 
-    def take(self, line: bytes, number: int, offset: int) -> Iterable[Item]:
+    def take(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
         text = line.decode("utf-8", "replace")
         start = _START.match(text)
         if start:
@@ -71,27 +80,29 @@ class _Reader:
         self.lines.append(words)
         return done
 
-    def flush(self) -> Iterator[Item]:
+    def flush(self) -> Iterator[TranscriptItem]:
         text = "\n".join(self.lines).strip()
         voice, self.lines, self.voice = self.voice, [], ""
         self.fenced = False
         if not text:
             return
-        session = as_text(self.state.get("session")) or session_id(HOST, digest(self.path)[:8])
+        session = as_text(self.state.get("session")) or make_session_id(
+            HOST, short_digest(self.path)[:8]
+        )
         if voice == "tool" and (model := _MODEL.search(text)):
             self.state["model"] = model[1]
         if voice == "user" and not self.state.get("named"):
             self.state["named"] = True
-            yield Found(session, name=title_of(text))
+            yield SessionDetails(session, name=make_title(text))
         message = Message(
             _ROLES[voice],
             text,
             name="host" if voice == "tool" else "",
             model=as_text(self.state.get("model")) if voice == "assistant" else "",
             at=as_number(self.state.get("at")),
-            key=f"{session}:{self.offset}:{digest(text)}",
+            key=f"{session}:{self.offset}:{short_digest(text)}",
         )
-        yield from entries(session, [message], IMPORT)
+        yield from make_entries(session, [message], IMPORT_ORIGIN)
 
     def _voice(self, line: str) -> tuple[str, str]:
         if line.startswith("#### ") and line.endswith("  "):
@@ -107,11 +118,11 @@ class _Reader:
             return "tool", line[1:].strip()
         return "assistant", line
 
-    def _start(self, when: str) -> Iterator[Item]:
+    def _start(self, when: str) -> Iterator[TranscriptItem]:
         self.unended = False
-        session = session_id(HOST, f"{digest(self.path)[:8]}-{when.translate(_SAFE)}")
-        self.state = {"session": session, "at": moment(when)}
-        yield Found(session, cwd=os.path.dirname(self.path), agent=HOST)
+        session = make_session_id(HOST, f"{short_digest(self.path)[:8]}-{when.translate(_SAFE)}")
+        self.state = {"session": session, "at": parse_time(when)}
+        yield SessionDetails(session, cwd=os.path.dirname(self.path), agent=HOST)
 
 
 _SAFE = str.maketrans(" :", "T-")

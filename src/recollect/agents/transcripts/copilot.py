@@ -11,33 +11,52 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...types.records import Json, Message, ToolCall
-from ..session_names import session_id
-from .find_io import files, first, head, transcript, within
-from .normalise import as_dict, as_list, as_number, as_text, entries, title_of, without_own_answers
-from .reader_io import Found, Item, Skipped, Transcript, follow, moment, record_of
+from ..session_names import make_session_id
+from .find_io import is_at_or_below, make_transcript, read_head, walk_files
+from .normalise import (
+    as_dict,
+    as_list,
+    as_number,
+    as_text,
+    drop_own_answers,
+    first_text,
+    make_entries,
+    make_title,
+)
+from .reader_io import (
+    SessionDetails,
+    SkippedRecord,
+    Transcript,
+    TranscriptItem,
+    follow_file,
+    parse_record,
+    parse_time,
+)
 
 HOST = "copilot"
 _TYPED = ("", "user", "immediate-prompt")
 
 
-def read(path: str, cursor: Mapping[str, Json] | None = None, session: str = "") -> Iterator[Item]:
+def read(
+    path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
+) -> Iterator[TranscriptItem]:
     """The items of an event file after the cursor."""
-    return follow(path, cursor, _Reader(path))
+    return follow_file(path, cursor, _CopilotReader(path))
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
     """The event files of sessions that ran at or below the roots."""
     base = os.path.join(env.get("COPILOT_HOME") or os.path.join(home, ".copilot"), "session-state")
     found = []
-    for path in files(base, ".jsonl"):
-        start = next((as_dict(r.get("data")) for r in head(path)), {})
-        cwd = first(as_dict(start.get("context")), "cwd", "gitRoot")
-        if within(cwd, roots):
-            found.append(transcript(HOST, path, cwd=cwd))
+    for path in walk_files(base, ".jsonl"):
+        start = next((as_dict(r.get("data")) for r in read_head(path)), {})
+        cwd = first_text(as_dict(start.get("context")), "cwd", "gitRoot")
+        if is_at_or_below(cwd, roots):
+            found.append(make_transcript(HOST, path, cwd=cwd))
     return found
 
 
-class _Reader:
+class _CopilotReader:
     """Folds events into items. In `state`: the session and the model in use."""
 
     def __init__(self, path: str) -> None:
@@ -49,10 +68,10 @@ class _Reader:
     def busy(self) -> bool:
         return False
 
-    def take(self, line: bytes, number: int, offset: int) -> Iterable[Item]:
+    def take(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
         if not line.strip():
             return ()
-        record = record_of(line)
+        record = parse_record(line)
         kind = as_text(record.get("type"))
         data = as_dict(record.get("data"))
         if kind in ("session.start", "session.resume"):
@@ -67,40 +86,42 @@ class _Reader:
             "session.compaction_complete": self._summary,
         }.get(kind)
         if said is None:
-            return (Skipped(number, kind or "no type"),)
+            return (SkippedRecord(number, kind or "no type"),)
         return self._entries(said(data), record, data)
 
-    def flush(self) -> Iterable[Item]:
+    def flush(self) -> Iterable[TranscriptItem]:
         return ()
 
     def _entries(
         self, message: Message, record: Mapping[str, Json], data: Mapping[str, Json]
-    ) -> Iterator[Item]:
+    ) -> Iterator[TranscriptItem]:
         own = as_text(self.state.get("session")) or self.fallback
-        within_call = first(data, "parentToolCallId")
-        session = session_id(HOST, own, within_call) if within_call else session_id(HOST, own)
+        within_call = first_text(data, "parentToolCallId")
+        session = (
+            make_session_id(HOST, own, within_call) if within_call else make_session_id(HOST, own)
+        )
         if within_call and within_call not in self.state.setdefault("spawned", []):
             self.state["spawned"].append(within_call)
-            yield Found(session, agent=HOST, parent=session_id(HOST, own))
+            yield SessionDetails(session, agent=HOST, parent=make_session_id(HOST, own))
         if message.role == "user" and not self.state.get("named"):
             self.state["named"] = True
-            yield Found(session, name=title_of(str(message.content)))
+            yield SessionDetails(session, name=make_title(str(message.content)))
         key = as_text(record.get("id")) or f"{session}:{record.get('timestamp')}"
-        message = message._replace(key=key, at=moment(record.get("timestamp")))
-        (message,) = without_own_answers([message], self.state)
+        message = message._replace(key=key, at=parse_time(record.get("timestamp")))
+        (message,) = drop_own_answers([message], self.state)
         origin = ""
         if message.name == "compact_summary" or (within_call and message.role == "user"):
             origin = "agent"
-        yield from entries(session, [message], origin)
+        yield from make_entries(session, [message], origin)
 
-    def _start(self, data: Mapping[str, Json]) -> Iterator[Item]:
+    def _start(self, data: Mapping[str, Json]) -> Iterator[TranscriptItem]:
         context = as_dict(data.get("context"))
-        self.state["session"] = first(data, "sessionId") or self.fallback
-        self.state["model"] = first(data, "selectedModel")
-        yield Found(
-            session_id(HOST, self.state["session"]),
-            cwd=first(context, "cwd", "gitRoot"),
-            branch=first(context, "branch"),
+        self.state["session"] = first_text(data, "sessionId") or self.fallback
+        self.state["model"] = first_text(data, "selectedModel")
+        yield SessionDetails(
+            make_session_id(HOST, self.state["session"]),
+            cwd=first_text(context, "cwd", "gitRoot"),
+            branch=first_text(context, "branch"),
             agent=HOST,
         )
 
@@ -123,15 +144,15 @@ class _Reader:
             "assistant",
             tuple(blocks) or text,
             calls,
-            model=first(data, "model") or as_text(self.state.get("model")),
+            model=first_text(data, "model") or as_text(self.state.get("model")),
             usage={"output_tokens": spent} if spent else None,
         )
 
     def _result(self, data: Mapping[str, Json]) -> Message:
         given = as_dict(data.get("result"))
         error = data.get("error")
-        text = first(given, "content", "detailedContent") or as_text(error)
-        text = text or first(as_dict(error), "message")
+        text = first_text(given, "content", "detailedContent") or as_text(error)
+        text = text or first_text(as_dict(error), "message")
         failed = data.get("success") is False
         return Message("tool", text, call_id=as_text(data.get("toolCallId")), is_error=failed)
 
@@ -139,7 +160,9 @@ class _Reader:
         return Message("system", as_text(data.get("content")), name="host")
 
     def _summary(self, data: Mapping[str, Json]) -> Message:
-        return Message("system", first(data, "summaryContent", "summary"), name="compact_summary")
+        return Message(
+            "system", first_text(data, "summaryContent", "summary"), name="compact_summary"
+        )
 
 
 def _call(request: Mapping[str, Json]) -> ToolCall:

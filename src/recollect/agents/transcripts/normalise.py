@@ -14,15 +14,18 @@ from ...capture.sentences import untyped
 from ...errors import InvalidInput
 from ...providers import formats
 from ...secrets import redaction
-from ...text.messages import own_message, said
+from ...text.messages import plain_text, strip_injected_message
 from ...types.records import Json, Message
-from .reader_io import Entry
+from .reader_io import TranscriptEntry
 
 if TYPE_CHECKING:
-    from .reader_io import Item
+    from .reader_io import TranscriptItem
 
-IMPORT = "import"
+
+IMPORT_ORIGIN = "import"
+
 _PATHS = {"user": "user", "assistant": "agent"}
+
 LEFT_OUT = "[an answer of recollect, left out]"
 
 
@@ -42,7 +45,7 @@ def as_number(value: Json) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def title_of(text: str) -> str:
+def make_title(text: str) -> str:
     """A session's name from its first prompt: the first line that says something.
 
     "Implement the following plan:" says nothing by itself: the heading below it is the name, or
@@ -56,11 +59,11 @@ def title_of(text: str) -> str:
     elif below:
         line = f"{line} {below}"
     if len(line) > 80:
-        line = redaction.safe(line)  # what is left of a token that was cut looks like none
+        line = redaction.redact(line)  # what is left of a token that was cut looks like none
     return line if len(line) <= 80 else line[:79].rstrip() + "…"
 
 
-def decoded(record: Mapping[str, Json], form: str) -> list[Message]:
+def decode_record(record: Mapping[str, Json], form: str) -> list[Message]:
     """The messages in a provider's record; ValueError if it cannot be understood."""
     read = formats.from_record if form != "auto" else formats.from_wire
     try:
@@ -69,9 +72,9 @@ def decoded(record: Mapping[str, Json], form: str) -> list[Message]:
         raise ValueError(error.message) from error
 
 
-def entries(
+def make_entries(
     session: str, messages: Iterable[Message], origin: str = "", decoded: bool = False
-) -> Iterator[Item]:
+) -> Iterator[TranscriptItem]:
     """The messages that say something of their own, with who said it; what was `decoded` holds
     nothing else any more.
 
@@ -80,21 +83,23 @@ def entries(
     whoever wrote them can write any role into them.
     """
     for given in messages:
-        message = given if decoded else own_message(given)
+        message = given if decoded else strip_injected_message(given)
         if not message or not (message.content or message.calls or message.role == "tool"):
             continue
         path = origin or _PATHS.get(message.role, "tool")
-        if message.role == "tool" and path != IMPORT:
+        if message.role == "tool" and path != IMPORT_ORIGIN:
             path = "tool"
         if path != "user":
-            yield Entry(session, message, path)
+            yield TranscriptEntry(session, message, path)
             continue
-        text = said(message)
+        text = plain_text(message)
         spans = untyped(message)
-        yield Entry(session, message, "user" if _typed(text, spans) else "tool", spans)
+        yield TranscriptEntry(
+            session, message, "user" if _has_typed_text(text, spans) else "tool", spans
+        )
 
 
-def _typed(text: str, spans: Iterable[tuple[int, int]]) -> bool:
+def _has_typed_text(text: str, spans: Iterable[tuple[int, int]]) -> bool:
     position = 0
     for start, end in spans:
         if text[position:start].strip():
@@ -103,7 +108,7 @@ def _typed(text: str, spans: Iterable[tuple[int, int]]) -> bool:
     return bool(text[position:].strip())
 
 
-def without_own_answers(messages: list[Message], state: dict[str, Json]) -> list[Message]:
+def drop_own_answers(messages: list[Message], state: dict[str, Json]) -> list[Message]:
     """Results of our own tools are left out: memory must not feed on itself.
 
     The ids of our open calls travel in the reader's state.
@@ -138,7 +143,7 @@ _COUNTS = {
 }
 
 
-def usage_of(raw: Json) -> dict[str, int]:
+def normalise_usage(raw: Json) -> dict[str, int]:
     """Token counts under our names. `input_tokens` is the whole prompt, cached parts included."""
     counts = as_dict(raw)
     if not counts:
@@ -156,7 +161,12 @@ def usage_of(raw: Json) -> dict[str, int]:
     return {name: count for name, count in usage.items() if count > 0}
 
 
-def added(now: Mapping[str, int], before: Mapping[str, Json]) -> dict[str, int]:
+def subtract_usage(now: Mapping[str, int], before: Mapping[str, Json]) -> dict[str, int]:
     """What a request's count grew by since it was last seen: requests are counted once."""
     grown = {name: count - as_number(before.get(name)) for name, count in now.items()}
     return {name: count for name, count in grown.items() if count > 0}
+
+
+def first_text(record: Mapping[str, Json], *keys: str) -> str:
+    """The first of the keys that holds a text."""
+    return next((value for key in keys if isinstance(value := record.get(key), str) and value), "")

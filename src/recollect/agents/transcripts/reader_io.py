@@ -42,7 +42,7 @@ _BUFFER = 256 * 1024
 _FINGERPRINT = 4096
 
 
-class Found(NamedTuple):
+class SessionDetails(NamedTuple):
     """What is known about a session so far; an empty field says nothing new."""
 
     session: str
@@ -53,7 +53,7 @@ class Found(NamedTuple):
     parent: str = ""
 
 
-class Entry(NamedTuple):
+class TranscriptEntry(NamedTuple):
     """A message of a session and who it came from.
 
     `pasted` are the spans of a prompt's words (`text.messages.said`) that nobody typed: they
@@ -66,7 +66,7 @@ class Entry(NamedTuple):
     pasted: tuple[tuple[int, int], ...] = ()
 
 
-class Skipped(NamedTuple):
+class SkippedRecord(NamedTuple):
     """A record that gave no message. `expected` tells bookkeeping from damage."""
 
     line: int
@@ -74,7 +74,7 @@ class Skipped(NamedTuple):
     expected: bool = True
 
 
-class Mark(NamedTuple):
+class CursorMark(NamedTuple):
     """Where to go on: all that stands before it was yielded. `done` of `total` bytes are read."""
 
     cursor: Mapping[str, Json]
@@ -82,7 +82,7 @@ class Mark(NamedTuple):
     total: int
 
 
-Item = Found | Entry | Skipped | Mark
+TranscriptItem = SessionDetails | TranscriptEntry | SkippedRecord | CursorMark
 
 
 class Transcript(NamedTuple):
@@ -96,7 +96,7 @@ class Transcript(NamedTuple):
     modified: int = 0
 
 
-class Reader(Protocol):
+class RecordReader(Protocol):
     """One agent's understanding of its records; `state` is JSON and travels in the cursor."""
 
     state: dict[str, Json]
@@ -105,22 +105,24 @@ class Reader(Protocol):
     def busy(self) -> bool:
         """Whether it is in the middle of something, which a mark would cut in two."""
 
-    def take(self, line: bytes, number: int, offset: int) -> Iterable[Item]:
+    def take(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
         """The items of one line; ValueError, before anything is yielded, if it is not whole."""
 
-    def flush(self) -> Iterable[Item]:
+    def flush(self) -> Iterable[TranscriptItem]:
         """The items that were held back in the hope of more."""
 
 
-def follow(path: str, cursor: Mapping[str, Json] | None, reader: Reader) -> Iterator[Item]:
+def follow_file(
+    path: str, cursor: Mapping[str, Json] | None, reader: RecordReader
+) -> Iterator[TranscriptItem]:
     """Read the lines after the cursor. A half-written last line is left for the next time."""
-    with open_lines(path) as stream:
+    with open_transcript(path) as stream:
         size = os.fstat(stream.fileno()).st_size
         offset, number, note = _resume(stream, cursor, size, reader)
         if note:
             yield note
         marked, marked_line = offset, number
-        for raw, length in _lines(stream):
+        for raw, length in _read_lines(stream):
             try:
                 if length > len(raw):
                     raise ValueError(f"longer than {LONGEST_LINE:,} bytes")
@@ -128,17 +130,19 @@ def follow(path: str, cursor: Mapping[str, Json] | None, reader: Reader) -> Iter
             except ValueError as error:
                 if length == len(raw) and not raw.endswith(b"\n"):
                     break
-                yield Skipped(number + 1, f"damaged: {error}", expected=False)
+                yield SkippedRecord(number + 1, f"damaged: {error}", expected=False)
             offset, number = offset + length, number + 1
             due = number - marked_line >= LINES_PER_MARK or offset - marked > BYTES_PER_MARK
             if due and not reader.busy:
-                yield Mark(_cursor(stream, offset, number, reader), offset, max(size, offset))
+                yield CursorMark(
+                    _make_cursor(stream, offset, number, reader), offset, max(size, offset)
+                )
                 marked, marked_line = offset, number
         yield from reader.flush()
-        yield Mark(_cursor(stream, offset, number, reader), offset, max(size, offset))
+        yield CursorMark(_make_cursor(stream, offset, number, reader), offset, max(size, offset))
 
 
-def record_of(line: bytes) -> dict[str, Json]:
+def parse_record(line: bytes) -> dict[str, Json]:
     """The JSON object on a line; ValueError if there is none. A text in it may hold half of a
     surrogate pair (an emoji cut in two): looking for them here takes longer than anywhere else."""
     text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").strip()
@@ -153,7 +157,7 @@ def record_of(line: bytes) -> dict[str, Json]:
     return record
 
 
-def _storable(value: dict[str, Json]) -> dict[str, Json]:
+def _replace_surrogates(value: dict[str, Json]) -> dict[str, Json]:
     """The value with half surrogate pairs (an emoji cut in two) replaced: no store takes them."""
     written = json.dumps(value, ensure_ascii=False)
     try:
@@ -164,9 +168,9 @@ def _storable(value: dict[str, Json]) -> dict[str, Json]:
     return value
 
 
-def document_of(path: str) -> tuple[Json, str]:
+def load_document(path: str) -> tuple[Json, str]:
     """A whole JSON file and its digest, for formats that are rewritten rather than appended."""
-    with open_lines(path) as stream:
+    with open_transcript(path) as stream:
         if os.fstat(stream.fileno()).st_size > LARGEST_DOCUMENT:
             raise InvalidInput(
                 "the file is too large to be read in one piece",
@@ -179,21 +183,21 @@ def document_of(path: str) -> tuple[Json, str]:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not a JSON file: {error}", where=path) from error
     if rb"\ud" in raw:
-        value = _storable({"value": value})["value"]
-    return value, digest(raw)
+        value = _replace_surrogates({"value": value})["value"]
+    return value, short_digest(raw)
 
 
-def whole(
-    path: str, cursor: Mapping[str, Json] | None, items: Iterable[Item], mark: str
-) -> Iterator[Item]:
+def yield_document(
+    path: str, cursor: Mapping[str, Json] | None, items: Iterable[TranscriptItem], mark: str
+) -> Iterator[TranscriptItem]:
     """The items of a document that is read in one piece; none if it is the one of the cursor."""
     size = os.stat(path).st_size
     if not (cursor and cursor.get("digest") == mark):
         yield from items
-    yield Mark({"v": _CURSOR_VERSION, "digest": mark}, size, size)
+    yield CursorMark({"v": _CURSOR_VERSION, "digest": mark}, size, size)
 
 
-def digest(*parts: str | bytes) -> str:
+def short_digest(*parts: str | bytes) -> str:
     """A short name for a text, the same on every machine."""
     import hashlib
 
@@ -205,11 +209,11 @@ def digest(*parts: str | bytes) -> str:
     return hashed.hexdigest()[:20]
 
 
-def moment(value: Json) -> int:
+def parse_time(value: Json) -> int:
     """Microseconds since 1970 from an ISO time, or from seconds or milliseconds; 0 if neither."""
     if isinstance(value, str):
         try:
-            when = _time_of()(value)
+            when = _load_time_parser()(value)
         except ValueError:
             return 0
         if when.tzinfo is None:
@@ -224,31 +228,31 @@ def moment(value: Json) -> int:
 
 
 @cache
-def _time_of() -> Callable[[str], datetime]:
+def _load_time_parser() -> Callable[[str], datetime]:
     """Imported when the first time is read, and only then: a transcript has thousands of them."""
     from datetime import datetime
 
     return datetime.fromisoformat
 
 
-def open_lines(path: str) -> IO[bytes]:
+def open_transcript(path: str) -> IO[bytes]:
     """The file's bytes, unpacked if it is compressed."""
     try:
         if path.endswith(".zst"):
-            return _unpacked(path)
-        return open_file(path)
+            return _open_unpacked(path)
+        return open_regular_file(path)
     except FileNotFoundError as error:
         raise NotFound("there is no such transcript", where=path) from error
     except OSError as error:
         raise Unavailable(f"cannot be read: {error.strerror}", where=path) from error
 
 
-def open_file(path: str) -> IO[bytes]:
+def open_regular_file(path: str) -> IO[bytes]:
     """A file's bytes. A pipe or a device in its place would be waited for, or read, for ever."""
-    return open(path, "rb", _BUFFER, opener=_only_files)
+    return open(path, "rb", _BUFFER, opener=_open_only_files)
 
 
-def _only_files(path: str, flags: int) -> int:
+def _open_only_files(path: str, flags: int) -> int:
     handle = os.open(path, flags | os.O_NONBLOCK)
     mode = os.fstat(handle).st_mode
     if stat.S_ISREG(mode):
@@ -259,13 +263,13 @@ def _only_files(path: str, flags: int) -> int:
     raise OSError(errno.EINVAL, "it is not a file", path)
 
 
-def _unpacked(path: str) -> IO[bytes]:
+def _open_unpacked(path: str) -> IO[bytes]:
     """A temporary copy without the compression: only cold transcripts are compressed."""
     import tempfile
 
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     try:
-        with open_file(path) as packed:
+        with open_regular_file(path) as packed:
             _unpack(packed, copy, path)
     except BaseException:
         copy.close()
@@ -275,7 +279,7 @@ def _unpacked(path: str) -> IO[bytes]:
 
 
 def _unpack(packed: IO[bytes], copy: IO[bytes], path: str) -> None:
-    stream, damage = _unpacking(packed, path)
+    stream, damage = _open_decompressor(packed, path)
     try:
         while chunk := stream.read(1 << 20):
             copy.write(chunk)
@@ -291,7 +295,7 @@ def _unpack(packed: IO[bytes], copy: IO[bytes], path: str) -> None:
         raise InvalidInput(f"it cannot be unpacked: {error}", where=path) from error
 
 
-def _unpacking(packed: IO[bytes], path: str) -> tuple[IO[bytes], type[Exception]]:
+def _open_decompressor(packed: IO[bytes], path: str) -> tuple[IO[bytes], type[Exception]]:
     """What reads the text inside, and the error that tells of damage."""
     try:
         from compression import zstd  # type: ignore[import-not-found, unused-ignore]
@@ -310,8 +314,8 @@ def _unpacking(packed: IO[bytes], path: str) -> tuple[IO[bytes], type[Exception]
 
 
 def _resume(
-    stream: IO[bytes], cursor: Mapping[str, Json] | None, size: int, reader: Reader
-) -> tuple[int, int, Skipped | None]:
+    stream: IO[bytes], cursor: Mapping[str, Json] | None, size: int, reader: RecordReader
+) -> tuple[int, int, SkippedRecord | None]:
     if not cursor or cursor.get("v") != _CURSOR_VERSION or "offset" not in cursor:
         return 0, 0, None
     offset = int(cursor["offset"])
@@ -320,10 +324,12 @@ def _resume(
         stream.seek(offset)
         return offset, int(cursor["line"]), None
     stream.seek(0)
-    return 0, 0, Skipped(0, "the file was rewritten: read again from its start")
+    return 0, 0, SkippedRecord(0, "the file was rewritten: read again from its start")
 
 
-def _cursor(stream: IO[bytes], offset: int, number: int, reader: Reader) -> dict[str, Json]:
+def _make_cursor(
+    stream: IO[bytes], offset: int, number: int, reader: RecordReader
+) -> dict[str, Json]:
     place = stream.tell()
     mark = {
         "v": _CURSOR_VERSION,
@@ -341,10 +347,10 @@ def _fingerprint(stream: IO[bytes], offset: int) -> str:
     stream.seek(0)
     head = stream.read(min(_FINGERPRINT, offset))
     stream.seek(max(0, offset - _FINGERPRINT))
-    return digest(head, stream.read(min(_FINGERPRINT, offset)))
+    return short_digest(head, stream.read(min(_FINGERPRINT, offset)))
 
 
-def _lines(stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
+def _read_lines(stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
     """Lines and their lengths to the end, also of what is written while we read; an over-long
     line comes cut short."""
     while raw := stream.readline(LONGEST_LINE):

@@ -11,7 +11,7 @@ from . import results
 
 
 def _memory(memory: Memory) -> str:
-    return "\n".join(results.memory_lines(memory))
+    return "\n".join(results.render_memory(memory))
 
 
 def _history(versions: Sequence[Memory]) -> str:
@@ -19,13 +19,13 @@ def _history(versions: Sequence[Memory]) -> str:
         (
             str(item.revision),
             item.id,
-            display.moment(item.valid_from)[:16],
-            display.moment(item.valid_to)[:16] or "now",
+            display.format_time(item.valid_from)[:16],
+            display.format_time(item.valid_to)[:16] or "now",
             item.text,
         )
         for item in versions
     )
-    return results.table(("VERSION", "ID", "FROM", "TO", "TEXT"), rows, whole=True)
+    return results.render_table(("VERSION", "ID", "FROM", "TO", "TEXT"), rows, whole=True)
 
 
 def _pruned(pruned: Any) -> str:
@@ -35,14 +35,18 @@ def _pruned(pruned: Any) -> str:
         return "nothing to prune" + rest
     done = "archived" if pruned.applied else "would be archived (say --apply to do it)"
     rows = ((item.id, item.reason, item.text) for item in pruned.memories)
-    return f"{len(pruned.memories)} {done}:\n" + results.table(("ID", "WHY", "TEXT"), rows) + rest
+    return (
+        f"{len(pruned.memories)} {done}:\n"
+        + results.render_table(("ID", "WHY", "TEXT"), rows)
+        + rest
+    )
 
 
 def _cleared(cleared: Any) -> str:
     counts = (
-        display.counted(cleared.memories, "memory", "memories"),
-        display.counted(cleared.episodes, "episode"),
-        display.counted(cleared.procedures, "procedure"),
+        display.format_count(cleared.memories, "memory", "memories"),
+        display.format_count(cleared.episodes, "episode"),
+        display.format_count(cleared.procedures, "procedure"),
     )
     told = ", ".join(counts)
     if not (cleared.memories or cleared.episodes or cleared.procedures):
@@ -72,7 +76,7 @@ def _briefing(briefing: Any) -> str:
     if not briefing.text:
         why = "; ".join(briefing.notes) or "nothing relevant is known"
         return "\n".join([f"(empty: {why})", *_reasons(briefing)])
-    return "\n".join([display.visible(briefing.text), *_reasons(briefing)])
+    return "\n".join([display.escape_invisible(briefing.text), *_reasons(briefing)])
 
 
 def _reasons(briefing: Any) -> list[str]:
@@ -93,24 +97,24 @@ def _task(task: Any) -> str:
         ("Skills", task.skills),
     ):
         if hits:
-            lines += [title, *(results.hit_line(hit) for hit in hits)]
+            lines += [title, *(results.render_hit(hit) for hit in hits)]
     return "\n".join(lines) if len(lines) > 1 else f"phase: {task.phase}\nnothing is known about it"
 
 
 def _verified(report: Any) -> str:
     if not hasattr(report, "stale"):
-        said = display.counted(report.messages, "message")
-        return f"intact: {said} in {display.counted(report.sessions, 'session')}"
+        said = display.format_count(report.messages, "message")
+        return f"intact: {said} in {display.format_count(report.sessions, 'session')}"
     if not report.claims:
         return "no memory says anything about files or functions that could be checked"
     lines = [f"{report.fresh} of {report.claims} claims about the code are fresh"]
     if unknown := report.claims - report.fresh - len(report.stale):
         lines.append(f"{unknown} cannot be verified: what is cited was not there")
     if report.repaired:
-        lines.append(f"{display.counted(report.repaired, 'claim')} followed to the new place")
-    rows = ((item.memory, results.claim_line(item)) for item in report.stale)
+        lines.append(f"{display.format_count(report.repaired, 'claim')} followed to the new place")
+    rows = ((item.memory, results.render_claim(item)) for item in report.stale)
     if report.stale:
-        lines.append(results.table(("MEMORY", "CLAIM"), rows, whole=True))
+        lines.append(results.render_table(("MEMORY", "CLAIM"), rows, whole=True))
     if any(item.moved_to for item in report.stale):
         lines.append(
             "recollect verify --fix follows what moved as a whole; else: recollect correct"
@@ -120,13 +124,13 @@ def _verified(report: Any) -> str:
 
 def _rebuilt(done: Any) -> str:
     by = f" by {done.embedder}" if done.embedder else ""
-    made = display.counted(done.embedded, "vector")
-    return f"indexed {display.counted(done.indexed, 'record')} by words, made {made}{by}"
+    made = display.format_count(done.embedded, "vector")
+    return f"indexed {display.format_count(done.indexed, 'record')} by words, made {made}{by}"
 
 
 def _evaluated(done: Any) -> str:
-    asked = display.counted(done.questions, "question")
-    lines = [f"{asked} from {display.counted(done.sessions, 'session')}", *done.notes]
+    asked = display.format_count(done.questions, "question")
+    lines = [f"{asked} from {display.format_count(done.sessions, 'session')}", *done.notes]
     rows = (
         (
             line.source,
@@ -140,17 +144,17 @@ def _evaluated(done: Any) -> str:
     )
     if done.lines:
         heads = ("SOURCE", "SEARCHED BY", "QUESTIONS", "RECALL@5", "RECALL@10", "MRR@10")
-        lines.append(results.table(heads, rows))
+        lines.append(results.render_table(heads, rows))
     if done.missed:
         lines.append("not found among the first ten:")
         lines += [
-            f"  {one.source}: {display.one_line(one.question, 100)} ({', '.join(one.answers)})"
+            f"  {one.source}: {display.format_line(one.question, 100)} ({', '.join(one.answers)})"
             for one in done.missed
         ]
     return "\n".join(lines)
 
 
-SHOWN: dict[str, Callable[[Any], str]] = {
+SCREENS: dict[str, Callable[[Any], str]] = {
     "briefing": _briefing,
     "before-task": _task,
     "verify": _verified,

@@ -2,57 +2,77 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
 from ...fast_typing import Any
 from ...text import display
 from ...types.records import Document, Hit, Learned, Memory, Recalled, Recorded, Session, Stored
-from .terminal import columns
+
+
+def terminal_width() -> int:
+    """How many columns the terminal has; 100 when there is none."""
+    try:
+        return os.get_terminal_size().columns or 100
+    except OSError:
+        return 100
+
+
+def can_redraw(stream: Any) -> bool:
+    """Whether a person looks at it, at a terminal where lines can be written over."""
+    return bool(stream and stream.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def wants_colour(stream: Any) -> bool:
+    """Whether colour is wanted there: `NO_COLOR` says that it is not."""
+    return can_redraw(stream) and not os.environ.get("NO_COLOR")
 
 
 def show(command: str, result: Any) -> str:
     """The result of a command as text."""
-    shown = _SHOWN.get(command)
+    shown = _OWN_SCREENS.get(command)
     if shown is None and command.startswith("session "):
-        from .sessions import SHOWN
+        from .sessions import SCREENS
 
-        shown = SHOWN[command]
+        shown = SCREENS[command]
     if shown is None:
         from . import memories as screens_memories
 
-        shown = screens_memories.SHOWN.get(command)
+        shown = screens_memories.SCREENS.get(command)
     if shown is None:
         from . import work
 
-        shown = work.SHOWN[command]
-    return display.visible(shown(result))
+        shown = work.SCREENS[command]
+    return display.escape_invisible(shown(result))
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], whole: bool = False) -> str:
+def render_table(heads: Sequence[str], rows: Iterable[Sequence[str]], whole: bool = False) -> str:
     """Aligned columns; the last one is cut to the terminal's width, and whole in a pipe or where it
     is what is asked for."""
-    cells = [list(heads), *([display.one_line(cell) for cell in row] for row in rows)]
-    widths = [max(map(display.columns, column)) for column in list(zip(*cells, strict=True))[:-1]]
+    cells = [list(heads), *([display.format_line(cell) for cell in row] for row in rows)]
+    widths = [
+        max(map(display.cell_width, column)) for column in list(zip(*cells, strict=True))[:-1]
+    ]
     cut = sys.stdout.isatty() and not whole
-    room = max(columns() - sum(widths) - 2 * len(widths), 30) if cut else 0
+    room = max(terminal_width() - sum(widths) - 2 * len(widths), 30) if cut else 0
     lines = []
     for row in cells:
         start = "".join(
-            cell + " " * (width - display.columns(cell) + 2)
+            cell + " " * (width - display.cell_width(cell) + 2)
             for cell, width in zip(row, widths, strict=False)
         )
-        lines.append((start + display.one_line(row[-1], room)).rstrip())
+        lines.append((start + display.format_line(row[-1], room)).rstrip())
     return "\n".join(lines)
 
 
-def learned(learned: Learned) -> str:
+def render_learned(learned: Learned) -> str:
     memory = learned.memory
     lines = [f"{learned.action} {learned.id} ({memory.kind}, {memory.layer}, {memory.status})"]
     lines += [f"  {note}" for note in learned.notes]
     lines += _redacted(learned.redacted)
     if memory.reinforcement > 1:
-        lines.append(f"  reinforced {display.counted(memory.reinforcement, 'time')}")
+        lines.append(f"  reinforced {display.format_count(memory.reinforcement, 'time')}")
     return "\n".join(lines)
 
 
@@ -64,26 +84,24 @@ def _redacted(types: Sequence[str]) -> list[str]:
 def _recalled(recalled: Recalled) -> str:
     if not recalled:
         return "\n".join(["nothing found", *recalled.notes])
-    lines = [hit_line(hit) for hit in recalled]
+    lines = [render_hit(hit) for hit in recalled]
     if recalled.left_out:
         lines.append(f"({recalled.left_out} more; {recalled.tokens} tokens shown)")
     return "\n".join([*lines, *(f"({note})" for note in recalled.notes)])
 
 
-def hit_line(hit: Hit) -> str:
+def render_hit(hit: Hit) -> str:
     """One hit: what it says, and where it is from."""
     origin = f"{hit.role}, " if hit.role else ""
     mark = "" if hit.status == "active" else f", {hit.status}"
     mark += "" if hit.role or hit.trust in ("user", "system") else f", by {hit.trust}"
-    mark += f", {display.one_line(hit.freshness)}" if hit.freshness else ""
+    mark += f", {display.format_line(hit.freshness)}" if hit.freshness else ""
     mark += f", newer: {hit.outdated_by}" if hit.outdated_by else ""
     against = hit.why.partition("contradicts ")[2]
     mark += f", contradicted by {against}" if against else ""
-    head = (
-        f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({origin}{display.moment(hit.at)[:10]}{mark})"
-    )
-    lines = [line for line in display.visible(hit.text).splitlines() if line.strip()]
-    lines += [f"beside, {said.role}: {display.one_line(said.text, 200)}" for said in hit.around]
+    head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({origin}{display.format_time(hit.at)[:10]}{mark})"
+    lines = [line for line in display.escape_invisible(hit.text).splitlines() if line.strip()]
+    lines += [f"beside, {said.role}: {display.format_line(said.text, 200)}" for said in hit.around]
     # Only who asks for them is told the signs, each with what it added.
     lines += [f"why: {hit.why}"] if " +" in hit.why else []
     # What was said in a conversation, or stated by anybody but the user, is a quotation.
@@ -91,34 +109,34 @@ def hit_line(hit: Hit) -> str:
     return "\n".join([head, *(lead + line for line in lines)])
 
 
-def memory_lines(memory: Memory) -> list[str]:
+def render_memory(memory: Memory) -> list[str]:
     lines = [
         f"{memory.kind}  {memory.address}  ({memory.layer}, {memory.status})",
-        "  " + display.visible(memory.text).replace("\n", "\n  "),
+        "  " + display.escape_invisible(memory.text).replace("\n", "\n  "),
         f"  priority {memory.priority}, confidence {memory.confidence:.2f}, from {memory.origin}, "
         f"trusted as {memory.label}",
-        f"  first seen {display.moment(memory.first_seen)[:10]}, last confirmed "
-        f"{display.moment(memory.last_confirmed)[:10]}, "
-        f"reinforced {display.counted(memory.reinforcement, 'time')}, "
-        f"recalled {display.counted(memory.recalls, 'time')}",
+        f"  first seen {display.format_time(memory.first_seen)[:10]}, last confirmed "
+        f"{display.format_time(memory.last_confirmed)[:10]}, "
+        f"reinforced {display.format_count(memory.reinforcement, 'time')}, "
+        f"recalled {display.format_count(memory.recalls, 'time')}",
     ]
     for name in ("subject", "owner", "reason"):
         if getattr(memory, name):
-            lines.append(f"  {name}: {display.one_line(getattr(memory, name))}")
+            lines.append(f"  {name}: {display.format_line(getattr(memory, name))}")
     for name in ("scope", "tags", "examples", "evidence"):
         if getattr(memory, name):
-            lines.append(f"  {name}: {display.one_line(', '.join(getattr(memory, name)))}")
+            lines.append(f"  {name}: {display.format_line(', '.join(getattr(memory, name)))}")
     if memory.citations:
         places = ", ".join(str(item.get("path", item)) for item in memory.citations)
-        lines.append(f"  citations: {display.one_line(places)}")
+        lines.append(f"  citations: {display.format_line(places)}")
     lines += [
-        f"  {display.one_line(name)}: {display.one_line(str(value))}"
+        f"  {display.format_line(name)}: {display.format_line(str(value))}"
         for name, value in memory.detail.items()
     ]
     return lines
 
 
-def claim_line(item: Any) -> str:
+def render_claim(item: Any) -> str:
     """What a memory says of the code, and what became of it."""
     place = f"{item.path} {item.symbol}".strip()
     return f"{place}: {item.state}" + (f" to {item.moved_to}" if item.moved_to else "")
@@ -126,12 +144,12 @@ def claim_line(item: Any) -> str:
 
 def _shown(shown: Any) -> str:
     if shown.memory:
-        lines = memory_lines(shown.memory)
-        lines += [f"  code: {claim_line(item)}" for item in shown.claims]
+        lines = render_memory(shown.memory)
+        lines += [f"  code: {render_claim(item)}" for item in shown.claims]
         if len(shown.versions) > 1:
             lines.append("  versions:")
             lines += [
-                f"    {item.revision}. {display.one_line(item.text)}" for item in shown.versions
+                f"    {item.revision}. {display.format_line(item.text)}" for item in shown.versions
             ]
         return "\n".join(lines)
     if shown.session:
@@ -141,7 +159,7 @@ def _shown(shown: Any) -> str:
     from . import work
 
     kind = "episode" if shown.episode else "procedure"
-    return work.SHOWN[f"{kind} show"](getattr(shown, kind))
+    return work.SCREENS[f"{kind} show"](getattr(shown, kind))
 
 
 def _conversation(shown: Any) -> str:
@@ -161,38 +179,36 @@ def _conversation(shown: Any) -> str:
 
 
 def _session_line(session: Session) -> str:
-    name = f" {display.one_line(session.name)}" if session.name else ""
+    name = f" {display.format_line(session.name)}" if session.name else ""
     return (
-        f"session {session.id}{name}: {display.counted(session.messages, 'message')}, "
+        f"session {session.id}{name}: {display.format_count(session.messages, 'message')}, "
         f"{session.status}, last active "
-        f"{display.moment(session.last_active)[:16]}"
+        f"{display.format_time(session.last_active)[:16]}"
     )
 
 
 def _message_line(stored: Stored) -> str:
     message = stored.message
     calls = "".join(f" [{call.name}]" for call in message.calls)
-    return f"{stored.seq:>5}  {message.role}{calls}: {display.one_line(content(message), 300)}"
+    return f"{stored.seq:>5}  {message.role}{calls}: {display.format_line(render_content(message), 300)}"
 
 
 def _whole_message(stored: Stored) -> str:
     message = stored.message
     calls = "".join(f" [{call.name}]" for call in message.calls)
-    said = display.visible(content(message)).replace("\n", "\n       ")
-    return (
-        f"{stored.seq:>5}  {message.role}{calls}, {display.moment(message.at)[:16]}:\n       {said}"
-    )
+    said = display.escape_invisible(render_content(message)).replace("\n", "\n       ")
+    return f"{stored.seq:>5}  {message.role}{calls}, {display.format_time(message.at)[:16]}:\n       {said}"
 
 
-def content(message: Any) -> str:
+def render_content(message: Any) -> str:
     """The text of a message's content."""
-    from ...text.messages import text_of
+    from ...text.messages import searchable_text
 
-    return text_of(message)
+    return searchable_text(message)
 
 
 def _document(document: Document) -> str:
-    return display.visible(document.text)
+    return display.escape_invisible(document.text)
 
 
 def _recorded(recorded: Recorded) -> str:
@@ -204,7 +220,7 @@ def _memories(memories: Sequence[Memory]) -> str:
     if not memories:
         return 'nothing is remembered here; keep something with: recollect learn "…"'
     rows = ((item.id, item.kind, item.layer, item.status, item.text) for item in memories)
-    return table(("ID", "KIND", "LAYER", "STATUS", "TEXT"), rows)
+    return render_table(("ID", "KIND", "LAYER", "STATUS", "TEXT"), rows)
 
 
 def _sessions(sessions: Sequence[Session]) -> str:
@@ -216,15 +232,15 @@ def _sessions(sessions: Sequence[Session]) -> str:
             short.get(item.id, item.id),
             item.status,
             str(item.messages),
-            display.moment(item.last_active)[:16],
+            display.format_time(item.last_active)[:16],
             item.name,
         )
         for item in sessions
         if not short or item.id in short
     )
-    shown = table(("ID", "STATUS", "MESSAGES", "LAST ACTIVE", "NAME"), rows)
+    shown = render_table(("ID", "STATUS", "MESSAGES", "LAST ACTIVE", "NAME"), rows)
     others = len(sessions) - len(short) if short else 0
-    hidden = f"\n({display.counted(others, 'session')} of subagents; --json lists them)"
+    hidden = f"\n({display.format_count(others, 'session')} of subagents; --json lists them)"
     return shown + (hidden if others else "")
 
 
@@ -249,13 +265,15 @@ def _short(id: str) -> str:
 def _documents(documents: Sequence[Document]) -> str:
     if not documents:
         return "nothing found"
-    rows = ((item.title, display.moment(item.valid_from)[:16], item.text) for item in documents)
-    return table(("NAME", "STORED", "TEXT"), rows)
+    rows = (
+        (item.title, display.format_time(item.valid_from)[:16], item.text) for item in documents
+    )
+    return render_table(("NAME", "STORED", "TEXT"), rows)
 
 
 def _stats(stats: Any) -> str:
-    held = display.counted(stats.memories, "memory", "memories")
-    lines = [f"{held}, about {display.counted(stats.tokens, 'token')}"]
+    held = display.format_count(stats.memories, "memory", "memories")
+    lines = [f"{held}, about {display.format_count(stats.tokens, 'token')}"]
     for name in ("by_kind", "by_layer", "by_status"):
         found = getattr(stats, name)
         if found:
@@ -268,14 +286,14 @@ def _stats(stats: Any) -> str:
         lines.append(
             f"  never recalled {stats.never_recalled}, saying something stale {stats.stale}"
         )
-    said = display.counted(stats.messages, "message")
-    lines.append(f"{said} in {display.counted(stats.sessions, 'session')}")
+    said = display.format_count(stats.messages, "message")
+    lines.append(f"{said} in {display.format_count(stats.sessions, 'session')}")
     if stats.documents:
         kept = ", ".join(f"{key} {number}" for key, number in sorted(stats.documents.items()))
         lines.append(f"documents: {kept}")
     if stats.embedded or stats.unembedded:
         lag = f", {stats.unembedded} to be made" if stats.unembedded else ""
-        lines.append(f"meaning: {display.counted(stats.embedded, 'vector')}{lag}")
+        lines.append(f"meaning: {display.format_count(stats.embedded, 'vector')}{lag}")
     if stats.consolidation:
         lines.append(f"consolidation: {stats.consolidation}")
     lines.append(f"on disk: project {_size(stats.project_bytes)}, user {_size(stats.user_bytes)}")
@@ -303,7 +321,7 @@ def _adopted(done: Any) -> str:
 def _diagnosis(diagnosis: Any) -> str:
     lines = []
     for check in diagnosis.checks:
-        first, *more = display.visible(check.detail).splitlines() or [""]
+        first, *more = display.escape_invisible(check.detail).splitlines() or [""]
         lines.append(f"{'ok  ' if check.ok else 'BAD '} {check.name}: {first}")
         lines += [f"       {line}" for line in more]
     lines.append("all is well" if diagnosis.ok else "something needs your attention")
@@ -311,16 +329,16 @@ def _diagnosis(diagnosis: Any) -> str:
 
 
 def _of_agents(command: str, result: Any) -> str:
-    from .agents import SHOWN
+    from .agents import SCREENS
 
-    return SHOWN[command](result)
+    return SCREENS[command](result)
 
 
 _RECALLS = "`recollect recall` searches everything that is kept"
 
-_SHOWN: dict[str, Callable[[Any], str]] = {
+_OWN_SCREENS: dict[str, Callable[[Any], str]] = {
     "init": lambda done: _of_agents("init", done),
-    "learn": learned,
+    "learn": render_learned,
     "recall": _recalled,
     "show": _shown,
     "list": _memories,

@@ -9,23 +9,25 @@ from ...text import display
 from ...types.records import Message, Session, Stored
 
 
-def message_line(seq: int, message: Message) -> str:
+def render_message(seq: int, message: Message) -> str:
     """One message on one line; number 0 stands for what is not in the archive."""
-    from ...text.messages import text_of
+    from ...text.messages import searchable_text
 
     calls = "".join(f" [{call.name}]" for call in message.calls)
     number = f"{seq:>5}" if seq else "     "
-    return f"{number}  {message.role}{calls}: {display.one_line(text_of(message), 300)}"
+    return f"{number}  {message.role}{calls}: {display.format_line(searchable_text(message), 300)}"
 
 
 def _recent(messages: Sequence[Stored]) -> str:
-    return "\n".join(message_line(item.seq, item.message) for item in messages)
+    return "\n".join(render_message(item.seq, item.message) for item in messages)
 
 
 def _prompt(prompt: Any) -> str:
     head = f"{len(prompt.messages)} messages, about {prompt.tokens} of {prompt.limit} tokens"
     notes = [", trimmed" if prompt.trimmed else "", "" if prompt.fits else ", TOO LONG"]
-    return "\n".join([head + "".join(notes), *(message_line(0, item) for item in prompt.messages)])
+    return "\n".join(
+        [head + "".join(notes), *(render_message(0, item) for item in prompt.messages)]
+    )
 
 
 def _trimmed(trimmed: Any) -> str:
@@ -46,16 +48,18 @@ def _found(found: Sequence[Any]) -> str:
 
 
 def _found_lines(found: Any) -> str:
-    name = f" {display.one_line(found.name, 60)}" if found.name else ""
-    day = display.moment(found.at)[:10]
+    name = f" {display.format_line(found.name, 60)}" if found.name else ""
+    day = display.format_time(found.at)[:10]
     head = f"{found.score:.3f}  {found.address}  ({found.role}, {day}){name}"
-    body = "\n".join("       " + line for line in display.visible(found.preview).splitlines())
+    body = "\n".join(
+        "       " + line for line in display.escape_invisible(found.preview).splitlines()
+    )
     return f"{head}\n{body}"
 
 
 def _session(done: str) -> Callable[[Session], str]:
     return lambda session: (
-        f"{done} {session.id}" + (f": {display.one_line(session.name)}" if session.name else "")
+        f"{done} {session.id}" + (f": {display.format_line(session.name)}" if session.name else "")
     )
 
 
@@ -68,7 +72,7 @@ def _imported(done: Any) -> str:
     return f"{done.messages} new messages, {done.known} there already, in {into}"
 
 
-SHOWN: dict[str, Callable[[Any], str]] = {
+SCREENS: dict[str, Callable[[Any], str]] = {
     "session recent": _recent,
     "session prepare": _prompt,
     "session overflow": _prompt,

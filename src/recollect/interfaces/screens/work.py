@@ -30,30 +30,30 @@ def _episodes(found: Sequence[Any]) -> str:
     if not found:
         return "no episodes yet; `recollect episode build` reads them out of conversations"
     rows = (
-        (item.id, display.moment(item.at)[:16], item.outcome, item.status, item.goal)
+        (item.id, display.format_time(item.at)[:16], item.outcome, item.status, item.goal)
         for item in found
     )
-    return results.table(("ID", "WHEN", "OUTCOME", "STATUS", "GOAL"), rows)
+    return results.render_table(("ID", "WHEN", "OUTCOME", "STATUS", "GOAL"), rows)
 
 
 def _episode(shown: Any) -> str:
     head = f"episode  {shown.address}  ({shown.outcome}, {shown.status}, trusted as {shown.label})"
     body = json.dumps(shown.episode, ensure_ascii=False, indent=2)
-    return f"{head}\n{display.visible(body)}"
+    return f"{head}\n{display.escape_invisible(body)}"
 
 
 def _replay(replay: Any) -> str:
-    lines = [f"{replay.id}: {display.one_line(replay.goal)} ({replay.outcome})"]
+    lines = [f"{replay.id}: {display.format_line(replay.goal)} ({replay.outcome})"]
     for step in replay.steps:
         told = " ".join(filter(None, (step.action, step.target, step.result)))
-        lines.append(f"  {step.t:>7.0f} s  {display.one_line(told, 140)}")
+        lines.append(f"  {step.t:>7.0f} s  {display.format_line(told, 140)}")
         if step.error:
-            lines.append(f"             {display.one_line(step.error, 140)}")
+            lines.append(f"             {display.format_line(step.error, 140)}")
     for error in replay.errors:
         end = f"resolved: {error.resolution}" if error.resolution else "never resolved"
-        lines.append(f"  error    {display.one_line(f'{error.type}: {error.message}', 140)}")
-        lines.append(f"           {display.one_line(end, 140)}")
-    lines += [f"  {file.state:<14} {display.one_line(file.path)}" for file in replay.files]
+        lines.append(f"  error    {display.format_line(f'{error.type}: {error.message}', 140)}")
+        lines.append(f"           {display.format_line(end, 140)}")
+    lines += [f"  {file.state:<14} {display.format_line(file.path)}" for file in replay.files]
     return "\n".join(lines)
 
 
@@ -65,8 +65,10 @@ def _learnings(days: Sequence[Any]) -> str:
         lines.append(day.day)
         for one in day.learnings:
             end = one.resolution or "never resolved"
-            lines.append(f"  {one.episode}  {display.one_line(f'{one.type}: {one.message}', 120)}")
-            lines.append(f"      {display.one_line(end, 140)}")
+            lines.append(
+                f"  {one.episode}  {display.format_line(f'{one.type}: {one.message}', 120)}"
+            )
+            lines.append(f"      {display.format_line(end, 140)}")
     return "\n".join(lines)
 
 
@@ -75,11 +77,11 @@ def _consolidated(done: Any) -> str:
         return str(done.note)
     lines = []
     for line in done.lines:
-        lines.append(f"{line.sign} {line.what}  {display.one_line(line.text, 160)}")
-        lines.append(f"    because: {display.one_line(line.reason, 140)}")
+        lines.append(f"{line.sign} {line.what}  {display.format_line(line.text, 160)}")
+        lines.append(f"    because: {display.format_line(line.reason, 140)}")
     for one in done.left_out:
         named = ", ".join(one.sources[:3]) + (", …" if len(one.sources) > 3 else "")
-        told = display.one_line(one.reason, 140)
+        told = display.format_line(one.reason, 140)
         lines.append(f"  left out  {named}: {told}" if named else f"  note      {told}")
     if not done.lines:
         first = (
@@ -108,7 +110,7 @@ def _procedure(shown: Any) -> str:
         f"procedure  {shown.address}  ({shown.status}, version {shown.revision}, "
         f"{shown.successes} times it worked, {shown.failures} times it did not)"
     )
-    return f"{head}\n{display.visible(to_skill_md(shown.procedure))}".rstrip()
+    return f"{head}\n{display.escape_invisible(to_skill_md(shown.procedure))}".rstrip()
 
 
 def _procedures(found: Sequence[Any]) -> str:
@@ -118,7 +120,7 @@ def _procedures(found: Sequence[Any]) -> str:
         (item.name, item.status, f"{item.successes}/{item.failures}", item.description)
         for item in found
     )
-    return results.table(("NAME", "STATUS", "WORKED/FAILED", "DESCRIPTION"), rows)
+    return results.render_table(("NAME", "STATUS", "WORKED/FAILED", "DESCRIPTION"), rows)
 
 
 def _counted(shown: Any) -> str:
@@ -130,7 +132,7 @@ def _counted(shown: Any) -> str:
 
 def _exported(done: Any) -> str:
     if not done.path:
-        return display.visible(done.text).rstrip()
+        return display.escape_invisible(done.text).rstrip()
     return "\n".join([f"wrote {done.path}", *(f"  {note}" for note in done.notes)])
 
 
@@ -140,18 +142,19 @@ def _link(link: Any) -> str:
 
 def _links(linked: Any) -> str:
     if linked.graph:
-        return str(display.visible(linked.graph)).rstrip()
+        return str(display.escape_invisible(linked.graph)).rstrip()
     if not linked.reached:
         return "nothing is linked to it"
     return "\n".join(
-        f"{'  ' * one.depth}{one.relation} {one.id}  {display.one_line(linked.labels[one.id], 100)}"
+        f"{'  ' * one.depth}{one.relation} {one.id}  {display.format_line(linked.labels[one.id], 100)}"
         for one in linked.reached
     )
 
 
 def _notes(shown: Any) -> str:
     lines = [
-        display.visible(shown.text).rstrip() or "no notes yet; begin with: recollect notes set"
+        display.escape_invisible(shown.text).rstrip()
+        or "no notes yet; begin with: recollect notes set"
     ]
     if shown.edited:
         lines.append("(the file was edited since it was written, and is read back)")
@@ -159,7 +162,7 @@ def _notes(shown: Any) -> str:
 
 
 def _continuity(done: Any) -> str:
-    lines = [display.visible(done.text).rstrip()]
+    lines = [display.escape_invisible(done.text).rstrip()]
     if done.edited:
         lines.append("(the file was edited since it was written; what was written by hand is kept)")
     return "\n".join(lines)
@@ -174,22 +177,26 @@ def _lint(shown: Any) -> str:
 
 
 def _task(shown: Any) -> str:
-    lines = [f"{shown.slug}: {display.one_line(shown.title)} ({_stage(shown)})"]
+    lines = [f"{shown.slug}: {display.format_line(shown.title)} ({_stage(shown)})"]
     for phase in shown.task.get("phases", ()):
         told = f": {phase['report']}" if phase.get("report") else ""
         lines.append(
-            f"  {phase.get('state', 'planned'):<8} {display.one_line(phase['name'] + told)}"
+            f"  {phase.get('state', 'planned'):<8} {display.format_line(phase['name'] + told)}"
         )
     for one in shown.task.get("decisions", ()):
-        lines.append(f"  decided  {display.one_line(one['text'])}")
+        lines.append(f"  decided  {display.format_line(one['text'])}")
     for revision in shown.task.get("revisions", ())[-1:]:
-        lines += [f"  verified {display.one_line(item)}" for item in revision.get("verified", ())]
+        lines += [
+            f"  verified {display.format_line(item)}" for item in revision.get("verified", ())
+        ]
     for lost in shown.regressions:
         lines.append(
-            f"  LOST     {display.one_line(lost.item)} (verified in revision {lost.verified_in})"
+            f"  LOST     {display.format_line(lost.item)} (verified in revision {lost.verified_in})"
         )
     lines += [f"  {page}" for page in shown.pages]
-    lines += [f"  lesson   {display.one_line(one, 140)}" for one in shown.lessons[:_MOST_LESSONS]]
+    lines += [
+        f"  lesson   {display.format_line(one, 140)}" for one in shown.lessons[:_MOST_LESSONS]
+    ]
     if shown.lessons:
         more = len(shown.lessons) - _MOST_LESSONS
         also = f"and {more} more; " if more > 0 else ""
@@ -208,18 +215,18 @@ def _tasks(found: Sequence[Any]) -> str:
     if not found:
         return "no tasks yet; begin with: recollect task start"
     rows = ((item.slug, _stage(item), item.title) for item in found)
-    return results.table(("TASK", "PHASE", "TITLE"), rows)
+    return results.render_table(("TASK", "PHASE", "TITLE"), rows)
 
 
 def _json(value: Any) -> str:
-    return display.visible(json.dumps(value, ensure_ascii=False, indent=2))
+    return display.escape_invisible(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def _handoff(given: Any) -> str:
     lines = [f"{given.address} ({'accepted' if given.accepted else 'waiting'})"]
     lines.append(_json(given.handoff))
     if given.moved:
-        lines.append(f"the tree is not as it was: {display.one_line(given.moved)}")
+        lines.append(f"the tree is not as it was: {display.format_line(given.moved)}")
     return "\n".join(lines)
 
 
@@ -235,20 +242,20 @@ def _handoffs(found: Sequence[Any]) -> str:
         )
         for item in found
     )
-    return results.table(("ID", "STATE", "TO", "DONE"), rows)
+    return results.render_table(("ID", "STATE", "TO", "DONE"), rows)
 
 
 def _promoted(done: Any) -> str:
     if not done.notes:
         return "no notes of that task or session"
     rows = ((one.decision, one.id, one.step, f"{one.reason} | {one.text}") for one in done.notes)
-    return results.table(("DECISION", "NOTE", "STEP", "WHY"), rows)
+    return results.render_table(("DECISION", "NOTE", "STEP", "WHY"), rows)
 
 
 def _audit(found: Any) -> str:
     from ...work.audit import render_audit
 
-    return display.visible(render_audit(found)).rstrip()
+    return display.escape_invisible(render_audit(found)).rstrip()
 
 
 def _event(done: Any) -> str:
@@ -257,11 +264,11 @@ def _event(done: Any) -> str:
     lines += [f"  to write  {one.layer}: {one.what}" for one in done.rule.write]
     lines += [f"  written   {address}" for address in done.written]
     for address, body in done.read:
-        lines += [f"--- {address}", display.visible(body).rstrip()]
+        lines += [f"--- {address}", display.escape_invisible(body).rstrip()]
     return "\n".join(lines)
 
 
-SHOWN: dict[str, Callable[[Any], str]] = {
+SCREENS: dict[str, Callable[[Any], str]] = {
     "episode record": _kept,
     "episode load": lambda found: "\n".join(map(_kept, found)) or "there was nothing to load",
     "episode build": _built,
@@ -280,7 +287,7 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "procedure export": _exported,
     "procedure load": _counted,
     "pattern load": lambda found: (
-        "\n".join(map(results.learned, found)) or "there was nothing to load"
+        "\n".join(map(results.render_learned, found)) or "there was nothing to load"
     ),
     "pattern show": _json,
     "link": _link,
@@ -296,7 +303,7 @@ SHOWN: dict[str, Callable[[Any], str]] = {
     "task verify": _task,
     "task complete": _task,
     "task list": _tasks,
-    "task log": lambda lines: display.visible(lines).rstrip(),
+    "task log": lambda lines: display.escape_invisible(lines).rstrip(),
     "ledger": _json,
     "handoff give": _handoff,
     "handoff accept": _handoff,

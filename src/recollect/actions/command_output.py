@@ -1,0 +1,282 @@
+"""What a failed output is about: the line that says most, and a type in a few words.
+
+It reads the words of compilers, test runners, shells and agents' own tools. It does not decide
+whether something failed (`actions.call_results` does).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from ..text.messages import PlacedMessage, plain_text
+
+LONGEST_MESSAGE = 300
+
+HEAD_CHARS, TAIL_CHARS = 4_000, 4_000
+
+"""How much of an output's beginning and end is looked at: errors stand at either end."""
+
+TOOL_MISUSE = ("edit mismatch", "tool parameters", "too large")
+
+"""Types of errors in the use of an agent's own tools: they say nothing about the project."""
+
+TRANSIENT = ("unavailable", "rate limit")
+
+"""Types of errors that go away by themselves: what was done before they did is no resolution."""
+
+
+class ErrorSignature(NamedTuple):
+    """What went wrong: its type in a few words, and the line of the output that says most."""
+
+    type: str
+    message: str
+
+
+def find_error(output: str, words: Sequence[str]) -> ErrorSignature:
+    """What an output complains about. `words` are those of the command, or the tool's name."""
+    lines = list(output_lines(output))
+    for slip in TOOL_MISUSE:
+        # What an agent's own tool complains about stands first; the rest is what it was given.
+        if lines and _pattern(slip).search(lines[0]):
+            return ErrorSignature(slip, _shown(lines[0]))
+    weights = [_weight(line) for line in lines]
+    best = weights.index(max(weights)) if any(weights) else len(lines) - 1
+    message = _shown(lines[best]) if lines else "no output"
+    return ErrorSignature(_type_of(message, "\n".join(lines[:20]), words), message)
+
+
+def _shown(line: str) -> str:
+    line = " ".join(line.split())
+    return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
+
+
+def output_lines(output: str) -> Iterator[str]:
+    """The lines of an output, without colours and what an agent's tool wrote around it."""
+    text = (
+        output
+        if len(output) <= HEAD_CHARS + TAIL_CHARS
+        else f"{output[:HEAD_CHARS]}\n{output[-TAIL_CHARS:]}"
+    )
+    for line in _pattern("wrapping").sub("", text).splitlines():
+        if line.strip() and not _pattern("frame").fullmatch(line):
+            yield line
+
+
+def is_error_line(line: str) -> bool:
+    """Whether a line has a word of an error in it."""
+    return bool(_pattern("error").search(line))
+
+
+def reports_failure(output: str) -> bool:
+    """Whether an output has the words with which test runners and compilers end in failure."""
+    return bool(_pattern("bad end").search("\n".join(output_lines(output))))
+
+
+def _weight(line: str) -> int:
+    """How much a line says about what went wrong."""
+    placed = bool(_pattern("place").match(line))
+    if len(line) > 2_000 or not (placed or is_error_line(line)):
+        return 0
+    if _pattern("generic").search(line):
+        return 1
+    return (
+        3
+        + (placed and is_error_line(line))
+        + bool(_pattern("verdict").match(line))
+        + 2 * bool(_pattern("exception").search(line))
+        + 3 * bool(_pattern("shell").match(line))
+    )
+
+
+def _type_of(message: str, output: str, words: Sequence[str]) -> str:
+    named = {part.lower() for word in words for part in word.split(":")}
+    # A test that waited in vain has failed; its runner has not run out of time.
+    waits = bool(named & _KINDS["test failure"]) and not _pattern("ran out").search(output)
+    for text in (message, output):
+        for name in _TYPES:
+            if _pattern(name).search(text) and not (name == "timeout" and waits):
+                return name
+    found = _pattern("exception").search(message)
+    if found and found[1] not in ("Error", "Exception"):
+        return str(found[1])
+    for name, kinds in _KINDS.items():
+        if named & kinds:
+            return name
+    program = next((word for word in words if word[:1].isalnum()), "it")
+    return f"{program} failed"
+
+
+_KINDS = {
+    "lint": {"lint", "format", "fmt", "eslint", "biome", "ruff", "prettier", "golangci-lint"},
+    "test failure": {"test", "tests", "pytest", "jest", "vitest", "unittest", "rspec", "mocha"},
+    "build": {"build", "compile", "make", "tsc", "webpack", "vite"},
+    "check": {"check", "typecheck", "mypy", "pyright", "vet", "verify", "validate"},
+}
+
+_TYPES = {
+    "edit mismatch": r"[Ss]tring to replace not found|\b0 occurrences found|has not been read"
+    r"|old_?[Ss]tr\w* .*not found"
+    r"|been modified since|[Ff]ound \d+ matches|not (?:found|unique) in (?:the )?file"
+    r"|[Ff]ailed to find (?:expected|context)|apply_patch verification failed"
+    r"|[Cc]ould not find the string|did not conform to the edit format|SEARCH.*failed to match",
+    "tool parameters": r"InputValidationError|[Ii]nvalid (?:arguments|parameters|tool)\b"
+    r"|parameter .* (?:missing|expected)|Agent type .* not found|Unknown JSON field",
+    "too large": r"exceeds? maximum allowed|too large to",
+    "unsupported version": r"UNSUPPORTED_ENGINE|EBADENGINE|requires (?:Node|Python|a newer)",
+    "TypeScript compilation": r"\berror TS\d+",
+    "command not found": r"command not found|: not found$|not recognized as|spawn \S+ ENOENT",
+    "usage": r"(?:[Uu]nknown|[Uu]nrecognized|[Uu]nexpected|[Ii]nvalid|no such) (?:flag|option"
+    r"|arguments?|(?:sub)?command|token|revision)\b|^[Uu]sage:|failed to parse jq"
+    r"|none of the others can be|no matches found:|requires an argument",
+    "merge conflict": r"\bCONFLICT\b|merge conflict",
+    "permission denied": r"[Pp]ermission denied|EACCES|Operation not permitted|HTTP 403",
+    "missing module": r"ModuleNotFoundError|Cannot find (?:module|package)|could not import"
+    r"|no required module provides|No module named",
+    "compilation": r"\berror\[E\d+\]|could not compile|\bundefined: |declared and not used"
+    r"|cannot use .* as |\[build failed\]|undeclared name",
+    "not found": r"No such file|does not exist|ENOENT|[Ff]ile not found|HTTP 404|404 Not Found"
+    r"|not in this registry",
+    "timeout": r"\b[Tt]imed? ?out\b|deadline exceeded",
+    "unavailable": r"temporarily unavailable|[Ss]ervice Unavailable|[Oo]verloaded|ECONNRESET"
+    r"|[Tt]ry again later|Could not resolve host|Another git process|\.lock.: File exists",
+    "rate limit": r"rate limit|\b429\b|Too Many Requests",
+}
+
+_WORDS = {
+    "wrapping": r"\x1b\[[0-9;?]*[A-Za-z]|</?(?:tool_use_error|error|output|stdout|stderr)>",
+    "frame": r"\s*(?:(?:Exit code|Process exited with code|Chunk ID:|Wall time:|Exit Code:"
+    r"|Original token count:).*|Output:|Stdout:|Stderr:|<.*exit code \d+>|[-=━═─_*~^ {}()\[\],;]+)",
+    "error": r"(?i)error|fail|fatal|exception|panic|not found|no matches|no such|cannot|can't"
+    r"|unable|denied|undefined|invalid|unexpected|unknown|unrecognized|missing|refused|×|✗|✖|✘"
+    r"|does not|isn't|must|expected|timed out|issues? found|would have|unsupported|conflict",
+    "exception": r"\b((?:[A-Z]\w*)?(?:Error|Exception))\b(?: \[\w+\])?(?:: |\(|$)",
+    "place": r"\s*(?:[│|] *)?[\w/.@-]*\w\.\w{1,5}(?::\d+(?::\d+)?:? |\(\d+,\d+\):)",
+    "verdict": r"\s*(?:--- FAIL|FAILED|FAIL:|✗|✘|×|✖ |E  +\w)",
+    "shell": r"\s*(?:/bin/)?(?:zsh|bash|sh):",
+    "ran out": r"[Cc]ommand timed out|deadline exceeded",
+    "generic": r"task failed|exited with|^\s*FAIL\b(?!:)|^\s*Found \d|\b0 (?:errors?|fail)"
+    r"|^\s*\d+ errors?|^\s*at |^\s*\[?(?:warn|WARN|INFO|DEBUG)\b|^(?:npm|pnpm|yarn) \w+ code"
+    r"|A complete log|^\$ |^> |^\s*Usage:|^\s*File \"|ELIFECYCLE|RUN_FIRST_FAIL|^For more info"
+    r"|^error: script |^\s*\"error\"|Command failed with|Test failed\. See above|\d problems? \("
+    r"|^\s*(?:\d+ \||//)|Error:\s+(?:Not equal|Should|Expected|Received)|Error Trace:"
+    r"|failed with \d+ errors?|CategoryInfo|FullyQualifiedErrorId",
+    "bad end": r"(?m)^(?:--- )?FAIL\b|^FAILED\b|^=+ .*\b[1-9]\d* (?:failed|errors?)\b"
+    r"|^\s*[1-9]\d* fail(?:ed|ing)?\b|\bTests?:?\s+[1-9]\d* failed|^error(?:\[\w+\])?: "
+    r"|\berror TS\d+|exited with code [1-9]|ERROR task failed|^Found [1-9]\d* errors?"
+    r"|✖ [1-9]\d* problems? \([1-9]|npm ERR!|^make(?:\[\d\])?: \*\*\*|\bBUILD FAILED"
+    r"|^Traceback \(most recent|^panic: |could not compile|\[(?:build|setup) failed\]"
+    r"|^[1-9]\d* errors? |ELIFECYCLE|^\W*\d+\) \[\w+\] ›|^\s*[1-9]\d* did not run",
+}
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    """Compiled on first use."""
+    return re.compile(_TYPES.get(name) or _WORDS[name], re.MULTILINE if name in _TYPES else 0)
+
+
+_MAKES = frozenset({"commit", "merge", "cherry-pick", "revert", "rebase", "am", "pull"})
+
+_LISTS = frozenset({"log", "show", "whatchanged"})
+
+
+class GitCommit(NamedTuple):
+    """One commit: its hash as git wrote it, its subject, and whether it was made just now."""
+
+    hash: str
+    subject: str
+    made: bool
+
+
+@cache
+def _made() -> re.Pattern[str]:
+    return re.compile(r"^\s*\[[^\[\]\n]+ ([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
+
+
+@cache
+def _one_line() -> re.Pattern[str]:
+    return re.compile(r"^[*|/\\_ ]*([0-9a-f]{7,40}) (?:\([^()\n]*\) )?(\S.*)$", re.MULTILINE)
+
+
+@cache
+def _headed() -> re.Pattern[str]:
+    return re.compile(r"^[*|/\\_ ]*commit ([0-9a-f]{40})(?: \(.*\))?$")
+
+
+def find_commits(commands: Iterable[Sequence[str]], output: str) -> list[GitCommit]:
+    """The commits that these git commands made or listed, newest first."""
+    made: dict[str, GitCommit] = {}
+    listed: dict[str, GitCommit] = {}
+    for command in commands:
+        name, options = command[0], command[1:]
+        if name in _MAKES:
+            for found in _made().finditer(output):
+                made[found[1][:7]] = GitCommit(found[1], found[2].strip(), True)
+        elif name in _LISTS:
+            for commit in _listed(output, any(map(_is_one_line, options))):
+                listed.setdefault(commit.hash[:7], commit)
+    newest_first = [made[key] for key in reversed(made)]
+    return newest_first + [commit for key, commit in listed.items() if key not in made]
+
+
+def _is_one_line(option: str) -> bool:
+    form = option.partition("=")[2].strip("'\"").removeprefix("format:")
+    if option.startswith(("--pretty=", "--format=")):
+        return form == "oneline" or form.startswith(("%h ", "%H "))
+    return option == "--oneline"
+
+
+def _listed(output: str, one_line: bool) -> Iterator[GitCommit]:
+    digest = ""
+    for line in output.split("\n"):
+        if found := _headed().match(line):
+            digest = found[1]
+        elif digest and line.lstrip("*|/\\_ ") and "    " in line[:12]:
+            yield GitCommit(digest, line.lstrip("*|/\\_ ").strip(), False)
+            digest = ""
+    if one_line:
+        for found in _one_line().finditer(output):
+            yield GitCommit(found[1], found[2].strip(), False)
+
+
+class AgentNotice(NamedTuple):
+    """An edit (of `text`), a failed edit, a commit (its hash), or tokens that were spent."""
+
+    seq: int
+    kind: str
+    text: str
+    tokens: int = 0
+
+
+@cache
+def _notice() -> re.Pattern[str]:
+    return re.compile(
+        r"^Applied edit to (?P<edit>.+)$|^Commit (?P<commit>[0-9a-f]{7,40}) "
+        r"|^(?P<failed>The LLM did not conform to the edit format\..*"
+        r"|\d+ SEARCH/REPLACE blocks? failed to match.*)$"
+        r"|^Tokens: (?P<sent>[\d.]+k?) sent.* (?P<received>[\d.]+k?) received",
+        re.MULTILINE,
+    )
+
+
+def find_notices(placed: PlacedMessage) -> list[AgentNotice]:
+    """What the notices in a message of the host tell."""
+    if placed.message.role != "system" or placed.message.name != "host":
+        return []
+    found = []
+    for match in _notice().finditer(plain_text(placed.message)):
+        if match["sent"]:
+            spent = _count(match["sent"]) + _count(match["received"])
+            found.append(AgentNotice(placed.seq, "tokens", "", spent))
+        else:
+            kind = match.lastgroup or ""
+            text = match[kind].strip()
+            found.append(AgentNotice(placed.seq, kind, text.replace("\\", "/")))
+    return found
+
+
+def _count(written: str) -> int:
+    return round(float(written.rstrip("k")) * (1_000 if written.endswith("k") else 1))

@@ -1,0 +1,184 @@
+"""Injections: which record was put in front of which model, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..fast_typing import NamedTuple
+from ..storage.database import Row, Tx, batches, list_columns, placeholders
+from ..types.records import FOREVER, KINDS
+
+
+class Injection(NamedTuple):
+    """One record in one turn of one session."""
+
+    id: str
+    session: str
+    turn: int
+    block: str
+    ref: str
+    tokens: int
+
+
+def log_injections(tx: Tx, rows: Sequence[Injection], now: int) -> None:
+    """Log what was injected."""
+    columns = "id, session, turn, block, ref, tokens, verdict, at"
+    tx.insert("injections", columns, ((*row, "", now) for row in rows))
+
+
+def find_injected(tx: Tx, session: str, since: int) -> set[str]:
+    """Return the records that were put in front of a session's model since a time."""
+    rows = tx.run(
+        "SELECT DISTINCT ref FROM injections WHERE space = :space AND session = :session "
+        "AND at >= :since",
+        {"session": session, "since": since},
+    )
+    return {row[0] for row in rows}
+
+
+def set_verdict(tx: Tx, ref: str, session: str, verdict: str) -> int:
+    """Set the verdict on a record's injections (of a session, if given); gives how many."""
+    mine = "AND session = :session " if session else ""
+    rows = tx.run(
+        "UPDATE injections SET verdict = :verdict WHERE space = :space AND ref = :ref "
+        f"{mine}AND verdict = '' RETURNING id",
+        {"ref": ref, "session": session, "verdict": verdict},
+    )
+    return len(rows)
+
+
+def count_verdicts(tx: Tx, refs: Sequence[str]) -> dict[str, dict[str, int]]:
+    """How often each record was injected, and with which verdicts."""
+    found: dict[str, dict[str, int]] = {}
+    for names, params in batches("ref", refs):
+        for ref, verdict, count in tx.run(
+            "SELECT ref, verdict, count(*) FROM injections "
+            f"WHERE space = :space AND ref IN ({names}) GROUP BY ref, verdict",
+            params,
+        ):
+            found.setdefault(ref, {})[verdict or "shown"] = int(count)
+    return found
+
+
+def find_never_useful(tx: Tx, least: int, limit: int) -> list[Row]:
+    """Records that never helped, injected at least so often: ref and how often.
+
+    Only where silence says something: in sessions in which somebody gave a verdict on anything,
+    and not in the baseline, whose rules are always there and which nobody thanks for.
+    """
+    return tx.run(
+        "SELECT ref, count(*) FROM injections WHERE space = :space AND block <> 'A' AND session IN "
+        "(SELECT session FROM injections WHERE space = :space AND verdict <> '') GROUP BY ref "
+        "HAVING count(*) >= :least AND sum(CASE WHEN verdict = 'helped' THEN 1 ELSE 0 END) = 0 "
+        "ORDER BY count(*) DESC, ref LIMIT :limit",
+        {"least": least, "limit": limit},
+    )
+
+
+def find_reinforced_after(tx: Tx, place: tuple[int, str], limit: int) -> list[tuple[int, str]]:
+    """When and which memories in use were learned or reinforced after a time, or at it with a
+    greater id: the first of them, in this order."""
+    kinds, params = placeholders("kind", tuple(KINDS))
+    rows = tx.run(
+        f"SELECT last_reinforced, id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        f"AND kind IN ({kinds}) AND status IN ('active', 'proposed') AND last_reinforced >= :at "
+        "AND (last_reinforced > :at OR id > :id) ORDER BY last_reinforced, id LIMIT :limit",
+        {**params, "at": place[0], "id": place[1], "limit": limit},
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def find_ids(tx: Tx, kinds: Sequence[str], statuses: Sequence[str], limit: int) -> list[str]:
+    """The ids of open memories of these kinds with one of these statuses, at most so many."""
+    of_kind, params = placeholders("kind", kinds)
+    having, more = placeholders("status", statuses)
+    rows = tx.run(
+        f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        f"AND kind IN ({of_kind}) AND status IN ({having}) LIMIT :limit",
+        {**params, **more, "limit": limit},
+    )
+    return [row[0] for row in rows]
+
+
+class AgeingRow(NamedTuple):
+    """What tells whether a memory has faded."""
+
+    id: str
+    kind: str
+    status: str
+    origin: str
+    label: str
+    reinforcement: int
+    recalls: int
+    first_seen: int
+    last_reinforced: int
+    valid_to: int
+
+
+def list_ageing(tx: Tx, reinforced_before: int, tools_before: int) -> list[AgeingRow]:
+    """The memories in use that were not reinforced since a time, and those of tools from before
+    another one."""
+    kinds, params = placeholders("kind", tuple(KINDS))
+    select = (
+        f"SELECT {list_columns(AgeingRow._fields)} FROM memories WHERE space = :space "
+        f"AND valid_to = {FOREVER} AND status IN ('active', 'proposed') "
+    )
+    old = tx.run(
+        f"{select} AND kind IN ({kinds}) AND last_reinforced < :before",
+        {**params, "before": reinforced_before},
+    )
+    noted = tx.run(
+        f"{select} AND label = 'tool' AND first_seen < :before", {"before": tools_before}
+    )
+    return list(map(AgeingRow._make, dict.fromkeys((*old, *noted))))
+
+
+def list_references(tx: Tx, after: str, limit: int) -> list[Row]:
+    """Id, sources and evidence (JSON) of memories in use that have any, after an id, by id."""
+    return tx.run(
+        f"SELECT id, sources, evidence FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        "AND status IN ('active', 'proposed') AND (sources <> '[]' OR evidence <> '[]') "
+        "AND id > :after ORDER BY id LIMIT :limit",
+        {"after": after, "limit": limit},
+    )
+
+
+def count_by_kind(tx: Tx) -> list[Row]:
+    """Kind, layer, status and how many open memories have them, with the length of their text."""
+    return tx.run(
+        "SELECT kind, layer, status, count(*), coalesce(sum(length(text)), 0) FROM memories "
+        f"WHERE space = :space AND valid_to = {FOREVER} "
+        "GROUP BY kind, layer, status ORDER BY kind, layer, status"
+    )
+
+
+def count_by_age(tx: Tx, since: Sequence[int]) -> list[int]:
+    """How many open memories were first seen after each of the times, and how many before."""
+    rows = tx.run(f"SELECT first_seen FROM memories WHERE space = :space AND valid_to = {FOREVER}")
+    found = [0] * (len(since) + 1)
+    for (first,) in rows:
+        found[next((at for at, moment in enumerate(since) if first >= moment), len(since))] += 1
+    return found
+
+
+def count_neglected(tx: Tx) -> tuple[int, int]:
+    """How many open memories were never recalled, and how many say something stale of the code."""
+    unused = tx.one(
+        f"SELECT count(*) FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        "AND recalls = 0"
+    )
+    stale = tx.one(
+        "SELECT count(DISTINCT memory) FROM claims WHERE space = :space "
+        "AND state IN ('changed', 'moved', 'missing')"
+    )
+    return int(unused[0]) if unused else 0, int(stale[0]) if stale else 0
+
+
+def count_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
+    """Count recalls (how many, and when the last was): they neither reset the clock of decay nor
+    confirm anything."""
+    tx.many(
+        "UPDATE memories SET recalls = recalls + :count, last_recalled = :at "
+        "WHERE space = :space AND id = :id",
+        ({"id": id, "count": count, "at": at} for id, (count, at) in noted.items()),
+    )

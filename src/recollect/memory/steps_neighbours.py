@@ -1,0 +1,161 @@
+"""Revise: what a new statement does to those that are there already.
+
+A changed value becomes a new version; the opposite is linked and shown; what says almost the same
+is shown to the writer and never merged behind its back. Nobody less trusted replaces anything, and
+nothing that is said of other files does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from ..fast_typing import NamedTuple
+from ..freshness import sql as freshness_sql
+from ..freshness.claims import PinnedClaim
+from ..index import sql as index_sql
+from ..links import sql as links_sql
+from ..secrets import redaction
+from ..storage.database import Tx
+from ..text import globs, terms
+from ..types.records import FOREVER, ORIGINS, Link, Memory
+from . import similarity, sql
+
+LOOKED_AT = 6
+ENOUGH_SHARED = 0.25
+MOST_WORDS = 16
+"""Of a long text, so many words from its beginning are looked up."""
+
+MOST_HERE = 500
+"""Among so many of the newest memories with exactly its scope a statement's neighbours are found,
+besides those among all."""
+
+LARGE, RAREST, PROMISED = 2_000, 4, 1_000
+"""With so many entries, at least so many of the rarest words are looked up, and more until they
+promise so many candidates: what says the same, the opposite or another value lacks fewer of them
+than that, and common words would cost as much as all that was ever learned."""
+
+
+class Neighbours(NamedTuple):
+    """Open memories that a new statement stands in a relation to, by id. Those that say the same
+    or another value of other files come with these files, in words."""
+
+    revised: str = ""
+    opposite: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+    twins: Mapping[str, str] = {}
+    otherwise: Mapping[str, str] = {}
+
+
+NONE = Neighbours()
+
+
+def add_twins(around: Neighbours, same_text: Sequence[Memory]) -> Neighbours:
+    """Add those in use that say the same of other files: the writer decides what becomes of it."""
+    used = [memory for memory in same_text if memory.status in ("active", "proposed")]
+    twins = {memory.id: globs.describe_scopes(memory.scope) for memory in used}
+    return around._replace(near=tuple(dict.fromkeys((*twins, *around.near))), twins=twins)
+
+
+def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
+    """Look for memories that the statement changes, contradicts or repeats."""
+    revised, opposite, near, otherwise = "", [], [], {}
+    scope = json.loads(row.scope)
+    statement = (row.subject, row.text)
+    words = similarity.split_words(*statement)
+    for memory in _candidates(tx, row):
+        if not _may_be_related(memory, row.subject, words):
+            continue
+        relation = similarity.find_relation((memory.subject, memory.text), statement)
+        theirs = json.loads(memory.scope)
+        if relation == "revises" and not globs.same_scopes(theirs, scope):
+            otherwise[memory.id] = globs.describe_scopes(theirs)
+        elif relation == "revises" and not revised and _may_replace(row, memory):
+            revised = memory.id
+        elif relation == "contradicts" and not globs.are_disjoint(theirs, scope):
+            opposite.append(memory.id)
+        elif relation == "near":
+            near.append(memory.id)
+    return Neighbours(revised, tuple(opposite), tuple(near), otherwise=otherwise)
+
+
+def _may_be_related(memory: sql.Statement, subject: str, words: frozenset[str]) -> bool:
+    """A quick look: what says the same, the opposite or another value shares most of its words,
+    or is about the same subject."""
+    if subject and memory.subject:
+        return True
+    return (
+        similarity.jaccard(words, similarity.split_words(memory.subject, memory.text))
+        >= ENOUGH_SHARED
+    )
+
+
+def _candidates(tx: Tx, row: sql.MemoryRow) -> list[sql.Statement]:
+    asked = pick_rarest(tx, terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS])
+    filters = {"source": ("memory",), "status": ("active", "proposed"), "layer": (row.layer,)}
+    matches = index_sql.find_candidates(tx, asked, LOOKED_AT, filters)
+    if row.scope != "[]":
+        # Where the same is said of many places, what is said of this one is looked for by itself.
+        here = sql.find_ids_with_scope(tx, row.scope, MOST_HERE)
+        only = {**filters, "ref": tuple(here)}
+        found = index_sql.find_candidates(tx, asked, LOOKED_AT, only) if here else []
+        matches += [match for match in found if match not in matches]
+    alike = [m.ref for m in matches if (m.kind, m.owner) == (row.kind, row.owner)]
+    return sql.load_statements(tx, alike)
+
+
+def pick_rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float = 1.0) -> list[str]:
+    """The stems by which neighbours are looked up: in a large store, those that tell most. After
+    the `least` number of them none that more than a `share` of all entries holds."""
+    entries = tx.frequencies(()).entries
+    if entries < LARGE:
+        return list(stems)
+    holding = tx.frequencies(stems).holding
+    found = filter(holding.get, stems)
+    return terms.pick_rarest(found, holding, PROMISED, least, share * entries)
+
+
+def _may_replace(row: sql.MemoryRow, memory: sql.Statement) -> bool:
+    """Only an active statement of at least the same trust takes another's place."""
+    trusted = ORIGINS.index(row.label) <= ORIGINS.index(memory.label)
+    return trusted and (row.status == "active" or memory.status == row.status)
+
+
+def supersede(tx: Tx, old: Memory, row: sql.MemoryRow, now: int) -> sql.MemoryRow:
+    """Close the old version; gives the new one's row as its next version."""
+    sql.update(tx, old.id, {"valid_to": now, "status": "superseded"})
+    index_sql.set_status(tx, "memory", old.id, "superseded")
+    return row._replace(
+        root=old.root,
+        revision=old.revision + 1,
+        first_seen=old.first_seen,
+        valid_from=max(now, old.valid_from + 1),
+        valid_to=FOREVER,
+    )
+
+
+def carry_over(tx: Tx, old: str, new: str, now: int) -> None:
+    """Another version with the same text says the same of the code, and contradicts the same."""
+    freshness_sql.copy_claims(tx, old, new)
+    for one in links_sql.find_touching(tx, [old], "contradicts"):
+        renamed = [new if end == old else end for end in (one.source, one.target)]
+        links_sql.put(
+            tx, Link(renamed[0], "contradicts", renamed[1]), redaction.redact(one.reason), now
+        )
+
+
+def anchor(tx: Tx, memory: str, known: Sequence[PinnedClaim], now: int) -> None:
+    """Pin a memory to what was seen of its claims just now; what was not seen stays as it was."""
+    held = {row[2:6]: row[2:] for row in freshness_sql.load_claims(tx, [memory]).get(memory, ())}
+    held |= {item[:4]: item for item in known if item.blob or item[:4] not in held}
+    rows = [
+        freshness_sql.ClaimRow(memory, place, *item) for place, item in enumerate(held.values())
+    ]
+    freshness_sql.replace_claims(tx, memory, rows, now)
+
+
+def link(tx: Tx, source: str, relation: str, targets: Sequence[str], why: str, now: int) -> None:
+    """Connect a memory with others."""
+    reason = redaction.redact(why)
+    for target in targets:
+        links_sql.put(tx, Link(source, relation, target), reason, now)

@@ -1,0 +1,97 @@
+"""Whose memories may be shown now: those of a session or task are shown there alone.
+
+They end with it: a session that is ended and a task that is complete show theirs no more. Both
+stay findable for whoever asks. An owner is written as `session/<id>` or `task/<slug>`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ..archive import sql as archive_sql
+from ..documents import sql as documents_sql
+from ..storage import sql as storage_sql
+from ..storage.database import Tx
+from ..text import globs
+from ..types.records import Memory
+from . import sql
+
+TASK = "task"
+
+"""The type of the document that holds a task."""
+
+COMPLETED = "completed"
+
+"""The field of a task that says when it was completed."""
+
+_MOST_TASKS = 1_000
+
+
+def find_owners(txs: Sequence[Tx], session: str = "") -> tuple[str, ...]:
+    """Return the session, if it is not ended, and the task that is worked on in it. The first
+    space is the project's, which has both."""
+    if not txs:
+        return ()
+    held = archive_sql.get(txs[0], session) if session else None
+    talks = bool(session) and (held is None or held.status != "ended")
+    task = _task(txs[0], session)
+    own = (f"session/{session}" if talks else "", f"task/{task}" if task else "")
+    return tuple(filter(None, own))
+
+
+def find_memory_owners(txs: Sequence[Tx], session: str = "") -> tuple[str, ...]:
+    """Return the same, quickly where no memory is a session's or a task's."""
+    return find_owners(txs, session) if txs and sql.has_owned(txs[0]) else ()
+
+
+def work_on(tx: Tx, session: str, task: str, now: int) -> None:
+    """Note which task a session works on."""
+    from ..secrets import redaction
+
+    name = redaction.check_name(session, "session")
+    storage_sql.set_value(tx, _key(name), redaction.redact(task), now)
+
+
+def is_complete(tx: Tx, slug: str) -> bool:
+    """Check whether there is a task of this name that is complete."""
+    document = documents_sql.get_document(tx, f"memory://task/{slug}")
+    return document is not None and bool(document.fields.get(COMPLETED))
+
+
+def _task(tx: Tx, session: str) -> str:
+    """Return the task that a session works on: the one it said, or else the only one that runs."""
+    held = documents_sql.list_documents(tx, TASK, _MOST_TASKS)
+    running = [one.owner for one in held if not one.fields.get(COMPLETED)]
+    said = storage_sql.get_value(tx, _key(session)) if session and running else None
+    if said in running:
+        return str(said)
+    return running[0] if len(running) == 1 else ""
+
+
+def _key(session: str) -> str:
+    return f"task:{session}"
+
+
+def any_applies(tx: Tx, paths: Sequence[str], owners: Sequence[str]) -> bool:
+    """Whether the scope of any memory that these owners see takes in one of the paths."""
+    found = {scope for _, scope in sql.list_scoped(tx, owners)}
+    return any(
+        globs.matches(item, path) for scope in found for item in json.loads(scope) for path in paths
+    )
+
+
+def find_for_file(tx: Tx, path: str, limit: int, owners: Sequence[str]) -> list[Memory]:
+    """The memories that these owners see and whose scope takes in a path, the most specific
+    first."""
+    found = []
+    closeness: dict[str, int] = {}  # many memories share a scope
+    for id, scope in sql.list_scoped(tx, owners):
+        if scope not in closeness:
+            fitting = [item for item in json.loads(scope) if globs.matches(item, path)]
+            closeness[scope] = max(map(globs.specificity, fitting)) if fitting else -1
+        if closeness[scope] >= 0:
+            found.append((closeness[scope], id))
+    chosen = [id for _, id in sorted(found, key=lambda item: (-item[0], item[1]))[:limit]]
+    held = sql.get_many(tx, chosen)
+    return [held[id] for id in chosen]

@@ -1,0 +1,71 @@
+"""Find what is damaged in an SQLite store: pages, indexes, and records that cannot be decoded.
+
+SQLite keeps whatever bytes it is given as text, so a bad disk, an old copy or another program can
+leave some that are not UTF-8. Reading sets such a record aside (`sqlite_tx`); this names it.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from ..fast_typing import Any
+
+_NAMED = 5
+_TABLES = (
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE%' ORDER BY name"
+)
+
+
+def find_damage(connection: apsw.Connection) -> list[str]:
+    """Return what is wrong with a store, after reading all of it."""
+    found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
+    return [*(f"integrity: {said}" for said in found if said != "ok"), *_undecodable(connection)]
+
+
+def _undecodable(connection: apsw.Connection) -> list[str]:
+    """Return a sentence for each table that holds text that is not UTF-8."""
+    connection.create_scalar_function("is_utf8", _is_utf8, deterministic=True)
+    tables = [str(row[0]) for row in connection.execute(_TABLES)]
+    return [told for table in tables if (told := _in_table(connection, table))]
+
+
+def _in_table(connection: apsw.Connection, table: str) -> str:
+    columns = connection.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,))
+    known = [(str(name), type == "TEXT", bool(pk)) for name, type, pk in columns]
+    texts = [f"coalesce({_bytes(name)}, x'')" for name, is_text, _ in known if is_text]
+    keys = [_bytes(name) for name, _, is_key in known if is_key]
+    if not texts or not keys:
+        return ""
+    rows = connection.execute(
+        f"SELECT {', '.join(keys[1:] or keys)} FROM {_quoted(table)} "
+        f"WHERE NOT is_utf8({', '.join(texts)})"
+    )
+    count, named = 0, []
+    for row in rows:
+        count += 1
+        if count <= _NAMED:
+            named.append("/".join([part.decode(errors="replace") for part in row]))
+    if not count:
+        return ""
+    more = ", …" if count > _NAMED else ""
+    what = "1 record holds" if count == 1 else f"{count} records hold"
+    return (
+        f"{table}: {what} text that is not UTF-8, and everything else goes on without: "
+        f"{', '.join(named)}{more}; restore from a copy made by `recollect backup`"
+    )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _bytes(name: str) -> str:
+    return f"CAST({_quoted(name)} AS BLOB)"
+
+
+def _is_utf8(*texts: Any) -> bool:
+    try:
+        b"\n".join(texts).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
