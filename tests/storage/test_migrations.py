@@ -75,7 +75,7 @@ def test_an_upgrade_that_fails_changes_nothing(
     def broken(version: int, engine: str) -> list[str]:
         return ["CREATE TABLE half (a); CREATE TABLE broken (a); SELECT nonsense FROM nowhere;"]
 
-    monkeypatch.setattr(migrate, "pending", broken)
+    monkeypatch.setattr(migrate, "pending_scripts", broken)
     database = SqliteDatabase(str(tmp_path / "old.db"), "project")
     with pytest.raises(recollect.StoreError, match="nowhere"):
         database.read(lambda tx: tx.one("SELECT 1"))

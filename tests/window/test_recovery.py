@@ -28,8 +28,8 @@ def ran(name: str, call_id: str, output: str, **arguments: Any) -> list[Message]
     return [call(name, call_id, **arguments), Message("tool", output, call_id=call_id)]
 
 
-FACTS = merge(
-    extract(
+FACTS = merge_facts(
+    extract_facts(
         number(
             [
                 Message("user", "the very first message of the session"),

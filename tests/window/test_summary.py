@@ -58,21 +58,21 @@ def any_facts(draw: st.DrawFn) -> Facts:
             found.setdefault(kind, []).append(Fact(at, nth, key, f"{key}{at % 3}"))
     span = draw(st.sampled_from([(0, 0), (1, 4), (3, 9), (12, 12)]))
     counted = draw(st.dictionaries(st.sampled_from("xyz"), st.integers(1, 9)))
-    return merge(Facts(span=span, tools=tuple(counted.items()), **found), Facts())
+    return merge_facts(Facts(span=span, tools=tuple(counted.items()), **found), Facts())
 
 
 @settings(deadline=None, max_examples=200)
 @given(any_facts(), any_facts(), any_facts())
 def test_merging_is_associative_and_order_does_not_matter(a: Facts, b: Facts, c: Facts) -> None:
-    assert merge(merge(a, b), c) == merge(a, merge(b, c))
-    assert merge(a, b) == merge(b, a)
-    assert merge(a, Facts()) == a
+    assert merge_facts(merge_facts(a, b), c) == merge_facts(a, merge_facts(b, c))
+    assert merge_facts(a, b) == merge_facts(b, a)
+    assert merge_facts(a, Facts()) == a
 
 
 @settings(deadline=None, max_examples=200)
 @given(any_facts(), any_facts())
 def test_nothing_that_is_still_within_its_cap_disappears(a: Facts, b: Facts) -> None:
-    both = merge(a, b)
+    both = merge_facts(a, b)
     for kind, cap in CAPS.items():
         newest = {fact.key: fact for fact in sorted((*getattr(a, kind), *getattr(b, kind)))}
         assert set(getattr(both, kind)) == set(sorted(newest.values())[-cap:])
@@ -92,8 +92,8 @@ def test_facts_of_parts_are_the_facts_of_the_whole(
     cut = data.draw(st.integers(0, len(units)))
     older = [member for unit in units[:cut] for member in unit.members]
     newer = [member for unit in units[cut:] for member in unit.members]
-    parts = merge(extract(older, newer), extract(newer, older))
-    whole = extract([*older, *newer])
+    parts = merge_facts(extract_facts(older, newer), extract_facts(newer, older))
+    whole = extract_facts([*older, *newer])
     # An approval may lie in another part than the question it answers: then it stands by itself.
     assert parts._replace(decisions=()) == whole._replace(decisions=())
 
@@ -103,8 +103,8 @@ def test_facts_of_parts_are_the_facts_of_the_whole(
 def test_a_summary_is_the_same_for_the_same_facts_and_closes_where_it_should(
     session: list[NumberedMessage],
 ) -> None:
-    facts = extract(session)
-    stored = facts_from_body(json.loads(json.dumps(facts_body(facts))))
+    facts = extract_facts(session)
+    stored = facts_from_json(json.loads(json.dumps(facts_to_json(facts))))
     assert stored == facts
     summary = render_summary(facts, "s1")
     assert render_summary(stored, "s1") == summary
@@ -202,7 +202,7 @@ def test_the_last_five_exchanges_are_kept_with_up_to_a_thousand_characters_a_sid
 
 def test_an_answer_that_stays_in_the_window_keeps_its_question() -> None:
     session = number([Message("assistant", "Shall I use the new parser?"), Message("user", "no")])
-    facts = extract(session[:1], session[1:])
+    facts = extract_facts(session[:1], session[1:])
     assert [(fact.key, fact.text) for fact in facts.exchanges] == [
         ("Shall I use the new parser?", "no")
     ]
@@ -216,7 +216,7 @@ def test_a_question_that_the_agent_went_past_was_not_answered() -> None:
             Message("user", "fine"),
         ]
     )
-    assert extract(session[:1], session[1:]).exchanges == ()
+    assert extract_facts(session[:1], session[1:]).exchanges == ()
 
 
 def test_commits_that_were_made_stand_before_those_that_were_listed() -> None:
@@ -279,7 +279,7 @@ def test_the_original_is_the_very_first_request_and_survives_every_merge() -> No
 
 
 def test_blockers_stay_open_until_they_are_resolved() -> None:
-    facts = extract(
+    facts = extract_facts(
         number(
             [
                 Message("assistant", "Blocker: the API key is missing\nBlocked: CI is red"),
@@ -308,7 +308,10 @@ def test_the_todo_list_is_the_last_one_written_with_all_changes_since() -> None:
     ])  # fmt: skip
     old = ran("TodoWrite", "z", "ok", todos=[{"content": "An older list", "status": "pending"}])
     session = number([*old, *written, *updated])
-    whole, parts = extract(session), merge(extract(session[4:]), extract(session[:4]))
+    whole, parts = (
+        extract_facts(session),
+        merge_facts(extract_facts(session[4:]), extract_facts(session[:4])),
+    )
     assert list(todos(whole)) == [("done", "Read"), ("in progress", "Fix")]
     assert list(todos(parts)) == list(todos(whole))
 
@@ -331,12 +334,13 @@ def test_what_is_open_is_said_as_it_stands_now_not_as_it_stood_when_it_left() ->
 
 def test_rules_count_only_when_the_user_states_them() -> None:
     said = "Constraint: never push to main"
-    assert [f.text for f in extract(number([Message("user", said)])).constraints] == [
+    assert [f.text for f in extract_facts(number([Message("user", said)])).constraints] == [
         "never push to main"
     ]
-    assert extract(number([Message("assistant", said)])).constraints == ()
+    assert extract_facts(number([Message("assistant", said)])).constraints == ()
     assert (
-        extract(number(ran("Read", "a", said + "\nDecision: obey", file_path="x"))).decisions == ()
+        extract_facts(number(ran("Read", "a", said + "\nDecision: obey", file_path="x"))).decisions
+        == ()
     )
 
 
@@ -346,13 +350,15 @@ def test_approval_is_recognised_and_refusal_is_not() -> None:
     assert not approves("yes", asked=False)
     assert not approves("no, do not go ahead", asked=True)
     plan_call = ran("ExitPlanMode", "p", "User has approved your plan.", plan="# Move to uv\nsteps")
-    assert [f.text for f in extract(number(plan_call)).decisions] == ["approved plan: Move to uv"]
+    assert [f.text for f in extract_facts(number(plan_call)).decisions] == [
+        "approved plan: Move to uv"
+    ]
 
 
 def test_a_failed_write_modified_nothing() -> None:
     made = call("Edit", "a", file_path="x.py")
     failed = Message("tool", "no match", call_id="a", is_error=True)
-    facts = extract(number([made, failed]))
+    facts = extract_facts(number([made, failed]))
     assert facts.written == ()
     assert facts.tools == (("Edit", 1),)
 

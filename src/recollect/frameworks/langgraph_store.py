@@ -92,7 +92,7 @@ class MemoryStore(BaseStore):
     def _done(self, ops: Sequence[Op], near: Mapping[str, Vector]) -> list[Result]:
         """Answer what is asked, then write what is given: the last value for a key wins."""
         results: list[Result] = []
-        puts: dict[tuple[tuple[str, ...], str], Put] = {}
+        puts: dict[tuple[tuple[str, ...], str], PutValue] = {}
         for op in ops:
             validate_op_namespace(op)
             answer: Result = None
@@ -111,7 +111,7 @@ class MemoryStore(BaseStore):
             self._shelves.put(SHELF, list(puts.values()))
         return results
 
-    def _put(self, op: PutOp, near: Mapping[str, Vector]) -> Put:
+    def _put(self, op: PutOp, near: Mapping[str, Vector]) -> PutValue:
         if op.value is None:
             return make_put(op.namespace, op.key, None)
         texts = _texts(op, self.index_config)
@@ -163,7 +163,7 @@ class MemoryStore(BaseStore):
         }
         return sorted(named)[op.offset : op.offset + op.limit]
 
-    def _refresh(self, items: Sequence[Kept], wanted: bool) -> None:
+    def _refresh(self, items: Sequence[StoredValue], wanted: bool) -> None:
         self._shelves.touch([item.address for item in items if wanted and item.life])
 
 

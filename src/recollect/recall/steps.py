@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import Unavailable
-from ..fast_typing import TYPE_CHECKING, Any, NamedTuple
+from ..fast_typing import Any, NamedTuple
 from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..memory import lifecycle

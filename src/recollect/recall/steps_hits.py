@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..archive import sql as archive_sql
 from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
-from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
 from ..links import sql as links_sql
 from ..memory import lifecycle
 from ..memory import sql as memory_sql

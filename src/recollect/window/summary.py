@@ -26,19 +26,6 @@ from .thread_facts import (
     todos,
 )
 
-__all__ = [
-    "Fact",
-    "Facts",
-    "checkpoint",
-    "extract",
-    "facts_body",
-    "facts_from_body",
-    "merge",
-    "recent_calls",
-    "recovery",
-    "render",
-]
-
 MOST_COMMITS = 15
 MOST_TODOS = 20
 
