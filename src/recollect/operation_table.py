@@ -195,11 +195,13 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
     ),
     (
         "Agents",
-        _rows(
-            "agents.operations",
-            ("captures.list", "capture list", "list_captures"),
-            ("captures.undo", "capture undo", "undo_capture"),
-            ("agents.plugin", "plugin", "write_plugin"),
+        (
+            *_rows(
+                "capture.operations",
+                ("captures.list", "capture list", "list_captures"),
+                ("captures.undo", "capture undo", "undo_capture"),
+            ),
+            *_rows("agents.operations", ("agents.plugin", "plugin", "write_plugin")),
         ),
     ),
     (

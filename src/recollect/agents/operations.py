@@ -9,7 +9,7 @@ from itertools import islice
 
 from .. import context as context_module
 from ..briefing import operations_task as briefing_operations_task
-from ..capture import steps as capture_steps
+from ..capture import operations as capture_operations
 from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound, RecollectError, Refused, Unavailable
 from ..fast_typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ from ..lessons import operations as lessons_operations
 from ..project import find_project, first_line
 from ..recall import operations as recall_operations
 from ..types import agents
-from ..types.records import Memory
 from ..window import operations as window_operations
 from ..window import steps as window_steps
 from . import operations_import, registry, steps_hooks
@@ -56,7 +55,10 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
     found = [Transcript(request.host, request.path)]
     if not os.path.isfile(request.path):
         found = [item for item in _discover(context, request.host, {}) if _is_ours(context, item)]
-    _read(context, found)
+    done = _read(context, found)
+    if request.ended or not request.path:
+        over = (session for one in done for session in one.sessions)
+        capture_operations.learn_from_sessions(context, {request.session, *over} - {""})
     if request.checkpoint and request.session:
         _checkpoint(context, request.session)
     if request.ended and request.session:
@@ -129,26 +131,6 @@ def unread(context: Context) -> int:
     return context.project_space.read(lambda tx: operations_import.count_unread(tx, found))
 
 
-def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:
-    """What was captured from the user's messages and is in force or proposed, newest first.
-
-    limit: at most so many
-
-    Example: recollect capture list
-    """
-    return tuple(context.project_space.read(lambda tx: capture_steps.listing(tx, limit)))
-
-
-def undo_capture(context: Context, memory: str) -> Memory:
-    """Take a captured memory out of use.
-
-    memory: its id, or the beginning of it
-
-    Example: recollect capture undo m-4k9w2c
-    """
-    return context.project_space.write(lambda tx: capture_steps.undo(tx, memory))
-
-
 def write_plugin(context: Context, path: str) -> agents.WrittenPlugin:
     """Write a Claude Code plugin with our hooks, MCP server and Agent Skills.
 
@@ -173,6 +155,9 @@ def _read_all(
     """Read transcripts, then make the vectors of what was new: there are too many for whoever
     recalls first."""
     done = _read(context, found, foreign)
+    capture_operations.learn_from_sessions(
+        context, dict.fromkeys(session for one in done for session in one.sessions)
+    )
     try:
         recall_operations.make_vectors(context)
     except Unavailable:
@@ -184,7 +169,12 @@ def _read(
     context: Context, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
 ) -> list[agents.ImportedTranscript]:
     how = operations_import.ImportOptions(
-        context.settings.capture, new_id, context.clock, context.progress, foreign
+        context.settings.capture,
+        new_id,
+        context.clock,
+        context.progress,
+        foreign,
+        partial(capture_operations.keep, context),
     )
     return operations_import.import_files(context.project_space, found, how)
 

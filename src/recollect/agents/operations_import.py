@@ -54,6 +54,8 @@ class ImportOptions(NamedTuple):
     foreign: frozenset[str] = frozenset()
     """Paths of transcripts that anybody could have written, and any role into them: they are
     imports."""
+    keep_personal: Callable[[list[memory_steps.PreparedMemory], int], list[Learned]] | None = None
+    """Writes preferences about the person into the user's space."""
 
 
 class _PendingMessage(NamedTuple):
@@ -282,7 +284,13 @@ class _TranscriptImport:
         statements: list[memory_steps.PreparedMemory] = []
         if self._how.capture and entry.origin == "user" and entry.message.role == "user":
             said = capture_steps.written_in(entry.message, entry.session, prepared.at)
-            statements = capture_steps.prepare(said, self._how.new_id)
+            keep_personal = self._how.keep_personal
+            statements = capture_steps.prepare(said, self._how.new_id, keep_personal is not None)
+            own = [item for item in statements if capture_steps.is_personal(item)]
+            if own and keep_personal:
+                learned = tuple(keep_personal(own, prepared.at))
+                self.count(_SaveCounts(0, 0, learned))
+                statements = [item for item in statements if item not in own]
         self.held.append(_PendingMessage(entry.session, prepared, statements))
         self._spoken[entry.session] = None
         self._batch.add(self, 1, len(prepared.body))
