@@ -167,10 +167,13 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("work.continuity", "continuity", "show_continuity"),
             ),
             *_rows(
-                "work.operations_tasks",
+                "briefing.operations_task",
                 ("tasks.start", "task start", "start_task"),
-                ("tasks.show", "task show", "show_task"),
                 ("tasks.phase", "task phase", "enter_phase"),
+            ),
+            *_rows(
+                "work.operations_tasks",
+                ("tasks.show", "task show", "show_task"),
                 ("tasks.decide", "task decide", "record_decision"),
                 ("tasks.verify", "task verify", "verify_task_items"),
                 ("tasks.complete", "task complete", "complete_task"),
@@ -202,11 +205,13 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
     ),
     (
         "Agents",
-        _rows(
-            "agents.operations",
-            ("captures.list", "capture list", "list_captures"),
-            ("captures.undo", "capture undo", "undo_capture"),
-            ("agents.plugin", "plugin", "write_plugin"),
+        (
+            *_rows(
+                "capture.operations",
+                ("captures.list", "capture list", "list_captures"),
+                ("captures.undo", "capture undo", "undo_capture"),
+            ),
+            *_rows("agents.operations", ("agents.plugin", "plugin", "write_plugin")),
         ),
     ),
     (

@@ -7,14 +7,13 @@ from functools import partial
 
 from .. import context as context_module
 from ..briefing import operations_task as briefing_operations_task
-from ..capture import steps as capture_steps
+from ..capture import operations as capture_operations
 from ..context import Context
 from ..errors import NotFound
 from ..fast_typing import TYPE_CHECKING
 from ..lessons import operations as lessons_operations
 from ..recall import operations as recall_operations
 from ..types import agents
-from ..types.records import Memory
 from ..window import operations as window_operations
 from ..window import steps as window_steps
 from . import operations_import, operations_transcripts, registry, steps_hooks
@@ -54,7 +53,10 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
     if not os.path.isfile(request.path):
         known = operations_transcripts.discover(context, request.host, {})
         found = [item for item in known if operations_transcripts.is_ours(context, item)]
-    operations_transcripts.read(context, found)
+    done = operations_transcripts.read(context, found)
+    if request.ended or not request.path:
+        over = (session for one in done for session in one.sessions)
+        capture_operations.learn_from_sessions(context, {request.session, *over} - {""})
     if request.checkpoint and request.session:
         _checkpoint(context, request.session)
     if request.ended and request.session:
@@ -75,26 +77,6 @@ def _checkpoint(context: Context, session: str) -> None:
     except NotFound:
         return
     context.project_space.write(lambda tx: window_steps.write_checkpoint(tx, loaded, trees, now))
-
-
-def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:
-    """What was captured from the user's messages and is in force or proposed, newest first.
-
-    limit: at most so many
-
-    Example: recollect capture list
-    """
-    return tuple(context.project_space.read(lambda tx: capture_steps.listing(tx, limit)))
-
-
-def undo_capture(context: Context, memory: str) -> Memory:
-    """Take a captured memory out of use.
-
-    memory: its id, or the beginning of it
-
-    Example: recollect capture undo m-4k9w2c
-    """
-    return context.project_space.write(lambda tx: capture_steps.undo(tx, memory))
 
 
 def write_plugin(context: Context, path: str) -> agents.WrittenPlugin:

@@ -10,9 +10,10 @@ import os
 from ..briefing import operations as briefing_operations
 from ..briefing import rendering
 from ..briefing import steps as briefing_steps
+from ..capture import operations as capture_operations
 from ..capture import sentences
 from ..capture import steps as capture_steps
-from ..context import Context, new_id
+from ..context import Context
 from ..errors import StoreError
 from ..fast_typing import TYPE_CHECKING
 from ..project import worktree_root
@@ -178,11 +179,10 @@ def _capture(context: Context, event: Event, now: int) -> list[Learned]:
         return []  # whoever reads the transcript has the time
     if not sentences.capture(event.prompt):
         return []
-    said = capture_steps.Said(event.prompt, event.session, now)
-    ready = capture_steps.prepare(said, new_id)
     space = context.project_space
     new = not space.present()
-    captured = space.write(lambda tx: capture_steps.keep(tx, ready, now))
+    said = capture_steps.Said(event.prompt, event.session, now)
+    captured = capture_operations.capture_message(context, said)
     if new:
         # Before there was a store nobody could say that this event is answered.
         steps_hooks.is_first(space, event, now)

@@ -54,6 +54,8 @@ class ImportOptions(NamedTuple):
     foreign: frozenset[str] = frozenset()
     """Paths of transcripts that anybody could have written, and any role into them: they are
     imports."""
+    keep_personal: Callable[[list[memory_steps.PreparedMemory], int], list[Learned]] | None = None
+    """Writes preferences about the person into the user's space."""
 
 
 class _PendingMessage(NamedTuple):
@@ -288,13 +290,23 @@ class _TranscriptImport:
         statements: list[memory_steps.PreparedMemory] = []
         if self._how.capture and typed:
             said = capture_steps.written_in(entry.message, entry.session, prepared.at)
-            statements = capture_steps.prepare(said, self._how.new_id)
-            if self._is_foreign:
-                statements = list(map(_quarantined, statements))
-            statements = [_asked_from(one, self._how.clock()) for one in statements]
+            statements = self._statements(said)
         self.held.append(_PendingMessage(entry.session, prepared, statements))
         self._spoken[entry.session] = None
         self._batch.add(self, 1, len(prepared.body))
+
+    def _statements(self, said: capture_steps.Said) -> list[memory_steps.PreparedMemory]:
+        """Return what a message states for the project; what it states about the person is written
+        into the user's space."""
+        keep_personal = None if self._is_foreign else self._how.keep_personal
+        found = capture_steps.prepare(said, self._how.new_id, keep_personal is not None)
+        if self._is_foreign:
+            return list(map(_quarantined, found))
+        own = [item for item in found if capture_steps.is_personal(item)]
+        if own and keep_personal:
+            self.count(_SaveCounts(0, 0, tuple(keep_personal(own, said.at))))
+            found = [item for item in found if item not in own]
+        return [_asked_from(one, self._how.clock()) for one in found]
 
     def _mark(self, mark: CursorMark) -> None:
         position = redaction.redact_json(mark.cursor).text

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 
+from ..capture import operations as capture_operations
 from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound, RecollectError, Refused, Unavailable
 from ..fast_typing import TYPE_CHECKING, NamedTuple
@@ -84,7 +86,12 @@ def read(
     foreign: the paths of those that anybody could have written
     """
     how = operations_import.ImportOptions(
-        context.settings.capture, new_id, context.clock, context.progress, foreign
+        context.settings.capture,
+        new_id,
+        context.clock,
+        context.progress,
+        foreign,
+        partial(capture_operations.keep, context),
     )
     return operations_import.import_files(context.project_space, found, how)
 
@@ -108,6 +115,8 @@ def _import_into(
     new: there are too many for whoever recalls first."""
     before = _load_lessons(context)
     done = read(context, found, foreign)
+    ours = dict.fromkeys(name for one in done if not one.foreign for name in one.sessions)
+    repeated = capture_operations.learn_from_sessions(context, ours)
     settled = lessons_operations.learn_from_finished_work(context)
     try:
         recall_operations.make_vectors(context)
@@ -115,7 +124,8 @@ def _import_into(
         pass  # words find everything, and `doctor` says what is wrong with the embedder
     after = _load_lessons(context)
     # What several conversations state is one memory.
-    captured = list({one.id: one for item in done for one in item.captured}.values())
+    stated = [*(one for item in done for one in item.captured), *repeated]
+    captured = list({one.id: one for one in stated}.values())
     results = agents.ImportResults(
         conversations=_count_conversations(done),
         rules=_count_kinds(captured, _RULES),

@@ -125,10 +125,11 @@ def _plan(
     kept = {one.item.address for one in chosen}
     rest = [one for one in wanted if one.item.address not in kept]
     missed = tuple(
-        LeftOut(one.item.id, one.item.address, reasons[one.item.address], wanted=not one.spare)
+        LeftOut(one.item.id, one.item.address, reason, wanted=reason == _NO_ROOM)
         for one in rest
+        if (reason := reasons[one.item.address])
     )
-    told = [one for one in rest if not one.spare]
+    told = [one for one in rest if reasons[one.item.address] == _NO_ROOM]
     return BriefingPlan(tuple(one.item for one in chosen), missed, _words(told))
 
 

@@ -15,7 +15,7 @@ from functools import cache
 from ..fast_typing import NamedTuple
 from ..text.terms import query_terms, stem
 
-MOST_WORDS = 60
+MOST_WORDS = 32
 """So many words of a prompt are looked up; a longer prompt is pasted text for the most part."""
 
 SHORTEST_SENTENCE, LONGEST_SENTENCE = 20, 320
@@ -47,8 +47,28 @@ class Passage(NamedTuple):
 def words_of(prompt: str) -> PromptWords:
     """Return what a prompt names. “ok” and “go on” name nothing."""
     names = tuple(dict.fromkeys(_names(prompt)))[:MOST_WORDS]
-    stems = tuple(dict.fromkeys(stem(term) for term in query_terms(prompt) if len(term) > 2))
+    stems = tuple(
+        dict.fromkeys(
+            stem(term) for term in query_terms(prompt) if len(term) > 2 and term not in _MANNER
+        )
+    )
     return PromptWords(names, stems[:MOST_WORDS])
+
+
+_WORDS = """
+actually add again already also always another any anything better bit but call can change
+check clean code come continue could currently does doing done else even everything explain
+feel file files find fine first fix get give going good got great have help here idea implement
+instead issue just keep know last let lets like little look looks lot make maybe mean more much
+must need needs never new next nice nothing now okay once only other please point probably
+problem properly put question ready really run same see seems should
+show something sorry start still stop sure take task tell than thank thanks thing things
+think this though time today together true try trying understand until update use used using very
+wait want way well what when where which while why will without work working works would write wrong
+yes yet
+"""
+_MANNER = frozenset(_WORDS.split())
+"""Words by which people ask for anything. In a small store they are rare, and say nothing."""
 
 
 def _names(prompt: str) -> Iterable[str]:

@@ -65,7 +65,7 @@ def make_briefing(
     Example: recollect briefing --session s-1 --query "fix the login test" --explain
     """
     named = redaction.check_name(session, "session")
-    ask = steps.Ask(named, query, tuple(files), cwd=context.project.start)
+    ask = steps.Ask(named, query, tuple(files), cwd=context.project.start, first=not session)
     why_not = steps.why_silent(context.settings.mode, query)
     if why_not:
         return steps.EMPTY._replace(notes=(why_not,))

@@ -12,7 +12,9 @@ from ..freshness import steps as freshness_steps
 from ..memory import steps_verify as memory_steps_verify
 from ..recall import operations as recall_operations
 from ..types.records import Hit
-from . import steps_follow_up
+from ..work import operations_tasks as work_operations_tasks
+from ..work import steps_tasks as work_steps_tasks
+from . import operations, rendering, steps, steps_follow_up
 
 
 class TaskBriefing(NamedTuple):
@@ -38,18 +40,59 @@ def before_task(
     from ..episodes import phases
 
     chosen = phases.checked(phase, goal)
-    hits = {hit.id: hit for hit in recall_operations.recall_unprompted(context, goal, 20)}
-    for path in files:
-        for hit in recall_operations.recall_unprompted(context, goal, 10, path):
+    hits: dict[str, Hit] = {}
+    for path in ("", *files):
+        for hit in recall_operations.recall_lessons(context, goal, 20, path):
             hits.setdefault(hit.id, hit)
-    known = [hit for hit in hits.values() if hit.kind != "message"]
     source = {"episode": "episodic", "workflow": "skills", "procedure": "skills"}
-    found = [phases.Found(hit.id, source.get(hit.kind, "semantic"), hit.score) for hit in known]
+    found = [
+        phases.Found(hit.id, source.get(hit.kind, "semantic"), hit.score) for hit in hits.values()
+    ]
     ranked = [hits[item.found.id] for item in phases.blend(found, chosen)]
     avoid = tuple(hit for hit in ranked if hit.kind == "pitfall")[:5]
     skills = tuple(hit for hit in ranked if hit.kind in ("workflow", "procedure"))[:3]
     rest = tuple(hit for hit in ranked if hit not in avoid and hit not in skills)[:5]
     return TaskBriefing(chosen, rest, avoid, skills)
+
+
+def start_task(
+    context: Context, title: str, phases: Sequence[str] = ()
+) -> work_steps_tasks.ShownTask:
+    """Begin a task that survives the conversation; says what is worth knowing before it.
+
+    title: what is to be done; its name is made from it
+    phases: the phases of the plan (repeat for several)
+
+    Example: recollect task start "Feature X" --phase design --phase build
+    """
+    shown = work_operations_tasks.start_task(context, title, phases)
+    return shown._replace(advice=_advice(context, title))
+
+
+def enter_phase(
+    context: Context, slug: str, name: str, report: str = "", blocked: str = ""
+) -> work_steps_tasks.ShownTask:
+    """Enter a phase of a task; with a report, end it; or say what blocks it.
+
+    slug: the task
+    name: the phase
+    report: what came of it
+    blocked: why it cannot go on
+
+    Example: recollect task phase feature-x design
+    Example: recollect task phase feature-x design --report "One table, two endpoints"
+    """
+    shown = work_operations_tasks.enter_phase(context, slug, name, report, blocked)
+    if report or blocked:
+        return shown
+    return shown._replace(advice=_advice(context, f"{shown.title} {name}"))
+
+
+def _advice(context: Context, goal: str) -> tuple[str, ...]:
+    """Return what may be shown by itself before a task: the lines of a turn."""
+    ask = steps.Ask(query=goal, cwd=context.project.start, first=True)
+    said = operations.brief_turn(context, ask)
+    return tuple(rendering.line(item) for item in said.items)
 
 
 @overload

@@ -41,13 +41,17 @@ from .rendering import (
     LeftOut,
 )
 
-BUDGET, AIM = 800, 400
-"""Tokens of a start block: the hard limit, and the size that spare items do not exceed."""
+BUDGET, AIM = 800, 360
+"""Tokens of a start block: the hard limit, and the size up to which it is filled with anything but
+the user's rules, commands and where things stand."""
 
 LEAST_STRENGTH = 0.3
 """From this strength (times confidence and usefulness) a memory is shown at every start."""
 
 UNCONFIRMED_SHARE = 0.15
+LONG_TEXT = 200
+"""Characters. What is longer and no rule is served last in its section."""
+
 MOST_ITEMS: Mapping[str, int] = {
     DISCOVERIES: 15,
     SOLUTIONS: 15,
@@ -68,7 +72,7 @@ _SECTIONS = {
     "pitfall": PITFALLS,
     "workflow": SKILLS,
 }
-_ALIKE = 0.7
+_ALIKE = 0.8
 """Two lines that share so many of their words are one."""
 
 
@@ -120,7 +124,7 @@ def plan_start(
     said: what the instruction files say that this agent loads
     """
     wanted = [
-        Wanted(item, _SERVED[item.section] + (place,), item.text)
+        Wanted(item, (*_SERVED[item.section], place), item.text, item.section == UNCONFIRMED)
         for place, item in enumerate(material.lines)
     ]
     left_out = list(material.left_out)
@@ -228,7 +232,10 @@ def _distinct(wanted: Sequence[Wanted]) -> tuple[list[Wanted], list[LeftOut]]:
 
 
 def _similar(one: set[str], other: set[str]) -> bool:
-    return bool(one) and len(one & other) >= _ALIKE * len(one | other)
+    if not one or len(one & other) < _ALIKE * len(one | other):
+        return False
+    # Another number is another statement.
+    return not any(any(map(str.isdigit, word)) for word in one ^ other)
 
 
 def _of_memory(candidate: Candidate) -> Wanted:
@@ -249,15 +256,15 @@ def _of_memory(candidate: Candidate) -> Wanted:
         0,
         candidate.freshness == "missing",
         is_stale(candidate.freshness),
+        memory.label != "user",
+        not rule and len(memory.text) > LONG_TEXT,
         -PRIORITIES.index(memory.priority),
         -candidate.strength * candidate.usefulness,
         -memory.last_reinforced,
         memory.text,
         memory.id,
     )
-    # User statements are worth more than the aim; other people's lessons are not.
-    spare = memory.label != "user"
-    return Wanted(item._replace(why=why), place, memory.subject or memory.text, spare)
+    return Wanted(item._replace(why=why), place, memory.subject or memory.text, spare=not rule)
 
 
 def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "") -> Item:

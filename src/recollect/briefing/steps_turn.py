@@ -45,6 +45,7 @@ class LoadedTurn(NamedTuple):
 
     memories: tuple[tuple[Memory, matching.Passage], ...] = ()
     lines: tuple[Item, ...] = ()
+    skills: tuple[Item, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
 
@@ -63,13 +64,14 @@ def load_turn(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int
         known = tx.frequencies(looked_up)
         rule = partial(matching.matched, words=words, holding=known.holding, passages=known.entries)
         rare = [one for one in looked_up if matching.is_rare(known.holding[one], known.entries)]
-        if not rare:
-            continue
-        memories += _memories(tx, rare, words, ask, own, rule)
-        best = partial(
-            matching.best_passage, words=words, holding=known.holding, passages=known.entries
-        )
-        lines += _messages(tx, rare, ask, best)
+        if rare or ask.first:
+            memories += _memories(tx, rare, words, ask, own, rule)
+        if rare:
+            best = partial(
+                matching.best_passage, words=words, holding=known.holding, passages=known.entries
+            )
+            lines += _messages(tx, rare, ask, best)
+    skilled = [item for tx in txs for item in skills(tx, words)] if ask.first else []
     for memory, _ in list(memories):
         reason = _why_not(memory, shown, said)
         if reason:
@@ -78,7 +80,7 @@ def load_turn(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int
     kept = [one for one in memories if one[0].id not in barred]
     fresh, tired = _rested(txs[0], lines, shown, now)
     kept.sort(key=lambda one: (_RANK[one[0].label], -one[1].score, one[0].text))
-    return LoadedTurn(tuple(kept), tuple(fresh), (*left_out, *tired))
+    return LoadedTurn(tuple(kept), tuple(fresh), tuple(skilled[:1]), (*left_out, *tired))
 
 
 _RANK = {"user": 0, "system": 1, "agent": 2}
@@ -180,10 +182,8 @@ def _rested(
     return kept, left
 
 
-def skills(tx: Tx, words: matching.PromptWords, first: bool) -> list[Item]:
-    """Return the skill that fits the task of a session's first prompt."""
-    if not first:
-        return []
+def skills(tx: Tx, words: matching.PromptWords) -> list[Item]:
+    """Return the proven skills that fit the task of a session's first prompt."""
     found = []
     filters = {"status": ("active",), "source": ("procedure",), "label": _TRUSTED}
     for match in index_sql.find_candidates(tx, list(words.stems), MOST_MATCHES, filters):
@@ -204,7 +204,7 @@ def skills(tx: Tx, words: matching.PromptWords, first: bool) -> list[Item]:
                     why=passage.why,
                 )
             )
-    return found[:1]
+    return found
 
 
 def items(
@@ -246,4 +246,4 @@ def items(
         else:
             said.append(item.text)
             chosen.append(item)
-    return [*rules, *chosen, *rest], left
+    return [*rules, *chosen, *rest, *loaded.skills], left

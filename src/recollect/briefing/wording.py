@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..fast_typing import TYPE_CHECKING
-from ..text.display import format_time as iso
+from ..text import display
 from .rendering import COMMANDS, UNCONFIRMED, Item, code
 
 if TYPE_CHECKING:
@@ -31,20 +31,20 @@ MOST_FILES = 3
 
 
 def command_lines(commands: Sequence[KnownCommand]) -> list[Item]:
-    """Return the commands that worked, a line for each purpose (or several), best first."""
-    lines: list[tuple[str, list[KnownCommand]]] = []
-    for command in commands:
-        purpose = command.purpose or "other"
-        for held, group in lines:
-            if held == purpose and len(_line(held, [*group, command])) <= LONGEST_LINE:
-                group.append(command)
-                break
+    """Return the commands that worked, best first, those of one purpose side by side and several
+    to a line."""
+    purposes = list(dict.fromkeys(one.purpose for one in commands))
+    ordered = sorted(commands, key=lambda one: purposes.index(one.purpose))
+    lines: list[list[KnownCommand]] = []
+    for command in ordered:
+        if lines and len(_command_line([*lines[-1], command])) <= LONGEST_LINE:
+            lines[-1].append(command)
         else:
-            lines.append((purpose, [command]))
-    return [_command_item(purpose, group) for purpose, group in lines]
+            lines.append([command])
+    return [_command_item(group) for group in lines]
 
 
-def _command_item(purpose: str, group: Sequence[KnownCommand]) -> Item:
+def _command_item(group: Sequence[KnownCommand]) -> Item:
     forms = tuple(one.form for one in group)
     worked = max(one.sessions_succeeded for one in group)
     return Item(
@@ -56,8 +56,8 @@ def _command_item(purpose: str, group: Sequence[KnownCommand]) -> Item:
         text=" ".join(forms),
         label="system",
         date=_date(max(one.last_success for one in group)),
-        why=f"worked in up to {worked} sessions",
-        line=_line(purpose, group),
+        why=f"worked in up to {display.format_count(worked, 'session')}",
+        line=_command_line(group),
         forms=forms,
     )
 
@@ -67,18 +67,27 @@ def command_ref(form: str) -> str:
     return f"command:{form}"
 
 
-def _line(purpose: str, group: Sequence[KnownCommand]) -> str:
-    return f"{purpose}: " + "; ".join(
-        _worked(one, first=place == 0) for place, one in enumerate(group)
-    )
-
-
-def _worked(command: KnownCommand, first: bool) -> str:
-    said = _times(command.sessions_succeeded, command.last_success, "worked " if first else "")
-    instead = ""
-    if command.replaces:
-        instead = f", in place of {_listed(command.replaces[:2])}"
-    return f"{code(command.form)} {said}{instead}"
+def _command_line(group: Sequence[KnownCommand]) -> str:
+    """Word commands that stand on one line; a date or purpose that goes on is not repeated."""
+    parts = []
+    purpose = date = ""
+    for place, one in enumerate(group):
+        named = f"{one.purpose or 'other'}: " if place == 0 or one.purpose != purpose else ""
+        last = _date(one.last_success)
+        when = (
+            ""
+            if last == date
+            else f", on {last}"
+            if one.sessions_succeeded <= 1
+            else f", last on {last}"
+        )
+        verb = "worked " if place == 0 else ""
+        often = "once" if one.sessions_succeeded <= 1 else f"in {one.sessions_succeeded}"
+        unit = " sessions" if place == 0 and one.sessions_succeeded > 1 else ""
+        instead = f", in place of {_listed(one.replaces[:2])}" if one.replaces else ""
+        parts.append(f"{named}{code(one.form)} {verb}{often}{unit}{when}{instead}")
+        purpose, date = one.purpose, last
+    return "; ".join(parts)
 
 
 def _times(sessions: int, last: int, verb: str) -> str:
@@ -200,4 +209,4 @@ def _listed(words: Iterable[str]) -> str:
 
 
 def _date(at: int) -> str:
-    return iso(at)[:10]
+    return display.format_time(at)[:10]

@@ -53,23 +53,31 @@ FORMS = (
     Form(
         "correction",
         " not ",
-        r"\b(?:is|are|should be|called|named)(?: just| only| actually| now)? (?=\S*[_/.-])[\w./:`-]+,? not "
+        r"\b(?:is|are|should be|called|named)(?: just| only| actually| now)? "
+        r"(?=\S*[_/.-])[\w./:`-]+,? not "
         r"(?:just )?(?=\S*[_/.-])[\w./:`-]+(?=[\s,.!;]|$)",
     ),
     Form(
         "correction",
         "why &not |why &instead|why &rather",
-        r"^why (?:\w+ing|are you|did you|would you|do you)\b[^?]{3,100}\b(?:and not (?:just )?|instead of |"
+        r"^why (?:\w+ing|are you|did you|would you|do you)\b[^?]{3,100}\b(?:and not (?:just )?|"
+        r"instead of |"
         r"rather than )(?:the |an? |just )?\w{3,}[^?]{3,}\?*$",
         asked=True,
     ),
     Form(
         "remember",
-        "remember|forget|reminder|in mind|note that|memori|future reference|take note|make a note",
+        "remember|forget|reminder|in mind|note that|future reference|take note|make a note",
         rf"{LEAD}(?:remember|(?:don'?t|do not) forget|reminder) *(?:: *| +(?:that|to|also) +"
         r"|,? +(?=(?:the|our|we|you|all(?! the)|every)\b))\w|\b(?:keep|bear) in mind\b *[,:]? *\w|"
         r"^(?:\w+ )?note that (?:as a rule|this is|we|our|the|all|every)\b|"
-        r"\bmemori[sz]e (?!(?:it|this|that)[.!]*$)\w|\bfor (?:your |the )?future reference\b|"
+        r"\bfor (?:your |the )?future reference\b|"
         r"\b(?:take|make a) note (?:that|of)\b",
+    ),
+    Form(
+        "remember",
+        "memori",
+        r"\bmemori[sz]e (?!(?:it|this|that)[.!]*$)\w",
+        asked=True,
     ),
 )

@@ -65,7 +65,8 @@ FORMS = (
         "convention|our standard|house style",
         r"\b(?:in|for|across) (?:this|our) (?:repo|repository|project|codebase|code base|package|"
         r"workspace|monorepo|app)\b,? we (?!have\b|need\b|are\b|can\b|could\b|might\b)\w+|"
-        r"\bwe (?:want|use|keep|follow|do|don't|never|always)\b[^,;:?]{2,80}\b(?:in|across) (?:this|"
+        r"\bwe (?:want|use|keep|follow|do|don't|never|always)\b[^,;:?]{2,80}\b(?:in|across) "
+        r"(?:this|"
         r"our) (?:repo|repository|project|codebase|package|workspace|monorepo)\b|"
         r"\b(?:our|the|\w+) (?:naming |coding |style )?conventions? (?:here )?(?:is|are|says)\b|"
         r"\b(?:by|as a) convention\b|\bour (?:standard|house style) is\b",
@@ -90,7 +91,8 @@ FORMS = (
     Form(
         "fact",
         "always|never|every ",
-        rf"{LEAD}(?:the|our|an?|every|\w+s) (?!(?:user|client|bug|error)\b)[^,;:?]{{2,60}} (?:will|should|"
+        rf"{LEAD}(?:the|our|an?|every|\w+s) (?!(?:user|client|bug|error)\b)[^,;:?]{{2,60}} "
+        rf"(?:will|should|"
         r"does|do|is|are) (?:always|never) (?!(?:be able|have been)\b)\w+[^?]{5,}$",
     ),
     # What is better, and what makes sense.
@@ -135,9 +137,11 @@ FORMS = (
         r"(?: (?:of|for|in|on|to|from|with) [^,;:?]{1,40}?)? should(?:n't| not)? (?:be|use|"
         r"have|go|live|follow|align|match|stay|come|return|include|contain|only|start|end)\b"
         r"(?! able\b)|"
-        r"(?:^|[,;:] |\b(?:the|and|that|so) )[\w-]*\w[_/.][\w./-]*\w should(?:n't| not)? (?:be|live|go|"
+        r"(?:^|[,;:] |\b(?:the|and|that|so) )[\w-]*\w[_/.][\w./-]*\w should(?:n't| not)? (?:be|"
+        r"live|go|"
         r"use|only|support)\b|\bshould(?:n't| not)? be (?:the )?default\b|"
-        r"\bshould be in (?:the )?[`_\w.-]*[/_]|^(?!(?:it|this|that|there|we|i|you|they)\b)[\w-]+ should "
+        r"\bshould be in (?:the )?[`_\w.-]*[/_]|^(?!(?:it|this|that|there|we|i|you|"
+        r"they)\b)[\w-]+ should "
         r"support \w|"
         r"\bshould(?: \w+)? (?:align|conform|comply|be consistent|be in (?:line|sync)) with \w|"
         r"\bshould(?:n't| not| never) (?:ever )?(?:be a thing|happen|occur|be possible|be allowed)"
@@ -154,8 +158,10 @@ FORMS = (
     Form(
         "constraint",
         "ensure|make sure|be sure|ensuring",
-        rf"(?:{LEAD}|[,;:] |\band )(?:let's |we (?:need|want|have) to |you (?:need|have) to |please )?"
-        r"(?:ensure|make sure|be sure)(?: that)? (?:each|every|all (?!the|these|those|of)|any|no|our)\b[^?]{8,}$|"
+        rf"(?:{LEAD}|[,;:] |\band )(?:let's |we (?:need|want|have) to |you (?:need|have) to |"
+        rf"please )?"
+        r"(?:ensure|make sure|be sure)(?: that)? (?:each|every|all (?!the|these|those|of)|any|no|"
+        r"our)\b[^?]{8,}$|"
         r"\bwe (?:need|have) to (?:be|make) sure(?: that)? (?:our|all|every|each|the) \w|"
         rf"\b(?:make sure|ensure)(?: that)? (?:you|we|to) (?!(?:{POINTERS})\b)[^?]{{3,100}}"
         r"\bbefore (?:you |we )?\w+ing\b",
@@ -209,7 +215,8 @@ FORMS = (
         "preference",
         "use &for |use &as |use prefix|prefix",
         rf"(?:^|[,;:–—-] *|\b(?:please|and|also|always|just) +)use (?!(?:{POINTERS})\b)"
-        rf"(?:[^\s,;:?]+ ){{1,5}}?(?:for|as|in|when) (?:the |our |all |new |your |every |each |any )*"
+        rf"(?:[^\s,;:?]+ ){{1,5}}?(?:for|as|in|when) (?:the |our |all |new |your |every |each |"
+        rf"any )*"
         rf"(?:\w+ )?{_OBJECTS}(?: (?:names?|messages?|titles?|files?|handling))?[.!]*$|"
         r"\b(?:use|with) (?:the )?(?:prefix|suffix) \S",
     ),
@@ -221,9 +228,11 @@ FORMS = (
     # Names, places and what is what.
     Form(
         "fact",
-        "called|named|not the |n't the |is our|are our|source of truth|is the name|it's called|its called",
-        rf"\b(?:it'?s|is|are|that'?s) (?:called|named) [`\"']?[\w-]+[/._-][\w./-]+|"
-        r"\bis the (?:new |right |correct |real )?name\b|\b(?:is|are)(?: not|n't) the (?:right|appropriate|"
+        "called|named|not the |n't the |is our|are our|source of truth|is the name|it's called|"
+        "its called",
+        r"\b(?:it'?s|is|are|that'?s) (?:called|named) [`\"']?[\w-]+[/._-][\w./-]+|"
+        r"\bis the (?:new |right |correct |real )?name\b|\b(?:is|are)(?: not|n't) the (?:right|"
+        r"appropriate|"
         r"correct) (?!(?:branch|one|place)\b)\w+|"
         r"\b(?:is|are) our (?!(?:main )?(?:problem|issue|bug|fault|options?|best)\b)(?:\w+ ){0,4}"
         r"\w+[.!]*$|\bsource of truth\b",

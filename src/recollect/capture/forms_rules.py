@@ -73,7 +73,8 @@ FORMS = (
     Form(
         "constraint",
         "directly|by hand|manually|blindly|on the server|in prod",
-        rf"{ORDER}(?:don'?t|do not|never) (?:just |simply |ever )?(?!(?:know|think|see|have|need|get)\b)"
+        rf"{ORDER}(?:don'?t|do not|never) (?:just |simply |ever )?(?!(?:know|think|see|have|need|"
+        rf"get)\b)"
         r"\w+ [^,;:?]{2,80}\b(?:directly|by hand|manually|blindly|on the server|in prod\w*)\b",
     ),
     Form(

@@ -98,7 +98,7 @@ def capture(text: str) -> list[Captured]:
     forms = forms_in(text)
     if not forms:
         return []
-    masked = _masked(text)
+    masked = mask(text)
     stated = _stated(text, masked, forms)
     first = next(stated, None)
     if first is None or _written_for_readers(text, masked):
@@ -126,11 +126,11 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
     from . import standalone
     from .statements import RULES, rule_of
 
-    spans = [span for span in _sentences(masked) if span[0] < span[1]]
+    spans = [span for span in sentence_spans(masked) if span[0] < span[1]]
     for number, (start, end) in enumerate(spans):
         if not _has_length(masked, start, end):
             continue
-        end = start + standalone.statement_length(masked[start:end])
+        whole, end = end, start + standalone.statement_length(masked[start:end])
         own = start + standalone.lead_length(masked[start:end])
         before = spans[number - 1] if number else None
         subject, rest = _subject(masked, before, own) if before else (None, own)
@@ -142,6 +142,8 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
         if not rule:
             continue
         after = spans[number + 1] if number + 1 < len(spans) else None
+        # "…, why would you do it twice?" says what was wrong.
+        end = whole if masked.startswith(", why ", end) else end
         last = _last(masked, end, after, forms)
         kind, priority = RULES[rule]
         words = f"{filler}{text[rest:last]}"
@@ -244,7 +246,7 @@ def _written_for_readers(text: str, masked: str) -> bool:
     )
 
 
-def _masked(text: str) -> str:
+def mask(text: str) -> str:
     """The text with pasted parts blanked to line ends and quoted parts to one long word.
 
     Lengths stay, so that a span in the mask is a span in the text.
@@ -260,7 +262,7 @@ def _masked(text: str) -> str:
     return _pattern("inline").sub(lambda match: "_" * len(match[0]), masked)
 
 
-def _sentences(masked: str) -> Iterator[Span]:
+def sentence_spans(masked: str) -> Iterator[Span]:
     bullet = _pattern("bullet")
     start = 0
     for match in chain(_pattern("sentence").finditer(masked), (None,)):

@@ -14,22 +14,27 @@ LONGEST_SUBJECT = 60
 """Characters of a subject that is carried over from the sentence before."""
 
 _LANGUAGES = (
-    "english|german|french|spanish|portuguese|italian|dutch|polish|russian|chinese|mandarin|japanese|"
+    "english|german|french|spanish|portuguese|italian|dutch|polish|russian|chinese|mandarin|"
+    "japanese|"
     "korean|thai|turkish|arabic|hindi|ukrainian|czech|swedish|deutsch|español|castellano|français|"
     "português|italiano|русском|по-русски"
 )
 
 _SOURCES = {
-    "lead": r"(?:(?:(?:and|but|so|also|ok|okay|yes|yeah|yep|hmm+|um+|oh|btw|actually)\b[,;:.!… –—-]+"
+    "lead": r"(?:(?:(?:and|but|so|also|ok|okay|yes|yeah|yep|hmm+|um+|oh|btw|actually)\b[,;:.!… "
+    r"–—-]+"
     r"|(?:no|nope|right|great|cool|nice|perfect|thanks|sorry|wait|well|however|then|plus)\b"
     r" ?[,;:.!…–—-]+ *))+(?=\S)",
     # A request with which the sentence begins, before what it states.
-    "request": r"(?:can|could|would|will|should) (?:you|we|i)\b[^;:?]{1,100}?(?:,| and| but) (?=(?:i|"
+    "request": r"(?:can|could|would|will|should) (?:you|we|i)\b[^;:?]{1,100}?(?:,| and| but) "
+    r"(?=(?:i|"
     r"we|let's|lets|don'?t|do not|never|always|no) )",
-    "pronoun": r"(?P<one>it|this|that)(?:(?P<is>'s)|(?= (?!is (?:our|the)\b)\w))|(?P<many>they|these|"
+    "pronoun": r"(?P<one>it|this|that)(?:(?P<is>'s)|(?= (?!is (?:our|the)\b)\w))|(?P<many>they|"
+    r"these|"
     r"those)(?:(?P<are>'re)|(?= \w))",
     # What may follow a pronoun that is a subject: a verb, not the noun that it belongs to.
-    "verb": r"(?:'s|'re)? ?(?:is|are|was|were|must|mustn't|should|shouldn't|can|can't|cannot|has|have|"
+    "verb": r"(?:'s|'re)? ?(?:is|are|was|were|must|mustn't|should|shouldn't|can|can't|cannot|has|"
+    r"have|"
     r"needs?|will|won't|never|always|only|uses?|lives?|runs?|belongs?|stays?|goes|go|may|does|"
     r"doesn't|do|don't)?\b",
     "subject": r"(?P<subject>(?:the|our|my|all|every|each|an?) (?!(?:one|same|thing)\b)[^,;:.!?]"
@@ -38,19 +43,25 @@ _SOURCES = {
     "no subject": r"(?:i|we|you|they|he|she|it|this|that|there|here|what|who|why|how|if|when|can|"
     r"could|would|please|let's|lets|then|now|these|those|and|but|so)\b",
     # A question behind a statement: "this should be X now, where is Y still used?"
-    "question": r", (?:(?:why|where|what|how|which|who)\b|(?:can|could|would|will|do|does|did|is|are)"
+    "question": r", (?:(?:why|where|what|how|which|who)\b|(?:can|could|would|will|do|does|did|is|"
+    r"are)"
     r" (?:you|we|i|it|there|the|this|that)\b)[^,]*\?+$",
-    "follows": r"(?:(?:mark|keep|make|put|use|treat|leave|store|call|name|write|run|add) (?:them|it|"
+    "follows": r"(?:(?:fix|solve|address) the (?:actual|real|root|underlying)\b|(?:mark|keep|"
+    r"make|put|use|treat|leave|store|call|name|write|run|add) (?:them|"
+    r"it|"
     r"these|those)\b|(?:that|this|it|they) (?:still |always |also )?(?:remains?|stays?|should|must|"
     r"belongs?|means)\b|(?:otherwise|instead),? )",
     "path": r"(?:^|[\s(])(?:in|under|inside|within|for|of|to|on|at) (?:files? (?:in|under) |the )?"
     r"[`'\"]?(?P<path>(?:\./)?[\w.@-]+(?:/[\w.@*-]+)*/?)[`'\"]?(?P<noun> (?:folder|directory|"
     r"package|module)\b)?(?=[\s,.;:)]|$)",
     "file": r"[^/]*\.[A-Za-z][\w]{0,5}",
-    "personal": r"\b(?:answer|respond|reply|talk|speak|explain|communicate|write)\b(?! \w+ (?:tests?|"
-    rf"docs|comments|code))(?:(?!\b(?:comments?|commits?|docs?|code|readme)\b).){{0,40}}\b(?:in|auf) "
+    "personal": r"\b(?:answer|respond|reply|talk|speak|explain|communicate|write)\b(?! \w+ "
+    r"(?:tests?|"
+    rf"docs|comments|code))(?:(?!\b(?:comments?|commits?|docs?|code|readme)\b).){{0,40}}\b(?:in|"
+    rf"auf) "
     rf"(?:\w+ )?(?:{_LANGUAGES})\b|"
-    rf"\b(?:antworte|responde|contesta|réponds|parles?|отвечай|пиши)\b.{{0,40}}\b(?:{_LANGUAGES})\b|"
+    rf"\b(?:antworte|responde|contesta|réponds|parles?|отвечай|"
+    rf"пиши)\b.{{0,40}}\b(?:{_LANGUAGES})\b|"
     r"(?:用|使用|以)(?:中文|英文|英语|日文|日语)(?:来)?(?:回答|回复|交流|沟通)|日本語で(?:答|回答|返信)|"
     r"한국어로 (?:답|대답)|"
     r"\b(?:short|shorter|concise|brief|terse|long|verbose) (?:\w+ )?(?:answers|replies|responses|"
@@ -137,13 +148,13 @@ def scope_of(sentence: str) -> tuple[str, ...]:
 def _looks_like_folder(name: str) -> bool:
     """Check for two parts or more; "and/or", "ci/cd" and "origin/main" are none."""
     first, slash, _ = name.partition("/")
-    return bool(slash) and first.lower() in _FOLDERS
+    return bool(slash) and first.lower() in _FOLDERS.split("|")
 
 
-_FOLDERS = frozenset(
-    "src lib app apps packages package pkg cmd internal test tests spec docs doc scripts tools bin "
-    "web server client api backend frontend services modules components config migrations db "
-    "infra deploy examples bench tasks plugins crates include public assets styles pages".split()
+_FOLDERS = (
+    "src|lib|app|apps|packages|package|pkg|cmd|internal|test|tests|spec|docs|doc|scripts|tools|bin|"
+    "web|server|client|api|backend|frontend|services|modules|components|config|migrations|db|infra|"
+    "deploy|examples|bench|tasks|plugins|crates|include|public|assets|styles|pages"
 )
 
 

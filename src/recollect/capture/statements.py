@@ -1,8 +1,9 @@
-"""Decides whether a sentence states a rule, a preference, a correction or something to remember.
+"""Decides whether a sentence states a rule, a preference, a decision, a correction or a fact.
 
-The answer comes from its form alone (`statement_forms`). A prompt without cues costs a few
-substring searches; only the forms it may have are compiled, and what speaks against a sentence
-only when something spoke for it: a hook runs once per prompt, so compiling is what costs.
+The answer comes from its form alone (`forms_rules`, `forms_decisions` and their siblings). A prompt
+without cues costs a few substring searches; only the forms it may have are compiled, and what
+speaks against a sentence only when something spoke for it: a hook runs once per prompt, so
+compiling is what costs.
 
 It knows nothing of messages, quotes or pasted text. Precision comes before recall: a missed
 preference is said again, a wrong policy is obeyed.
@@ -13,7 +14,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from . import forms_abroad, forms_corrections, forms_decisions, forms_rules, objections
+from . import forms_abroad, forms_corrections, forms_decisions, forms_rules
 from .form_words import Form
 
 FORMS = (
@@ -59,7 +60,7 @@ def _cues() -> list[tuple[str, list[str], int]]:
 
 def rule_of(sentence: str, forms: list[Form]) -> str:
     """Return the rule that the sentence states, or an empty string."""
-    sentence = _compiled(objections.TAG).sub("", sentence)
+    sentence = _compiled(_TAG).sub("", sentence)
     for form in forms:
         if _compiled(form.pattern).search(sentence):
             if _is_objected(sentence, form):
@@ -70,16 +71,140 @@ def rule_of(sentence: str, forms: list[Form]) -> str:
 
 def _is_objected(sentence: str, form: Form) -> bool:
     """Check whether the sentence asks, guesses, or speaks of this moment only."""
-    asks = sentence.endswith(("?", "？")) or _compiled(objections.QUESTION).match(sentence)
+    asks = sentence.endswith(("?", "？")) or _compiled(_QUESTION).match(sentence)
     return bool(
         (asks and not form.asked)
-        or (_compiled(objections.SOFTENED).search(sentence) and not form.hedged)
-        or (_compiled(objections.HEDGE).search(sentence) and not form.asked)
-        or _compiled(objections.PASSING).search(sentence)
-        or _compiled(objections.UNLESS[form.rule]).search(sentence)
+        or (_compiled(_SOFTENED).search(sentence) and not form.hedged)
+        or (_compiled(_HEDGE).search(sentence) and not form.asked)
+        or _compiled(_PASSING).search(sentence)
+        or _compiled(_UNLESS[form.rule]).search(sentence)
     )
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
+
+
+_FEELINGS = (
+    r"an?|some|so|such|really|very|quite|that|because|the|something|why|how|\w+ing|\w*ful|nice|"
+    "hard|tough|great|fun|wrong|awesome|incredible|proud|happy|excited|thrilled|tired|stoked|"
+    r"broken|missing|ready|elsewhere|\d+"
+)
+
+# "…, right?" states something and asks for a nod.
+_TAG = r"[,.]? *(?:right|correct|no|ok|okay|yes|yeah)\?+$"
+
+_QUESTION = (
+    r"(?:(?:and|but|so|ok|okay|also|hmm+)[, ]+)*"
+    r"(?:(?:can|could|would|will|should|do|does|did|is|are|was|were|must|may|shall)\s+"
+    r"(?:i|you|we|it|they|he|she|there|this|that|the|these|those|my|our)\b"
+    r"|(?:what|why|how|where|which|who|whose)\b)|¿|.*(?:[吗嗎]|か)[。]?$"
+)
+
+# What is only wondered about; the second kind softens a choice that is made all the same.
+_HEDGE = (
+    r"\b(?:i (?:guess|wonder|suppose|assume)|maybe|perhaps|possibly|might|"
+    r"not sure|unsure|wondering|i'm thinking|looks like|if you prefer|"
+    r"theoretically|in theory|doesn't seem|don't think)\b|^for (?:example|instance)\b"
+)
+_SOFTENED = r"\b(?:i (?:think|believe|feel)|probably|(?<!if it )seems?)\b"
+
+# What is meant for this moment, or for something that stands elsewhere, is no lasting rule.
+_PASSING = (
+    r"\bfor this[.!]*$|\b(?:in|for|on|within) this (?:pr|pull request|branch|commit|session|chat|"
+    r"conversation|turn|round|run|task|ticket|issue|phase|iteration|sprint|review|case)\b|\bthis "
+    r"once\b|"
+    r"\b(?:for )?today\b|\bfor the time being\b|\buntil (?:tomorrow|later|then)\b|\b(?:do|did|"
+    r"does|like) (?:this|that|it)\b|\bmake sure (?:this|it)\b|"
+    r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|.\bagain\b|\bplease check\b|"
+    r"\b(?:for|right|just) now\b|^(?!.*\bshould be \S*[/_.]\S* now\b).*\bnow(?:,|[.!]*$)|\b(?:at|"
+    r"for) the moment\b|\btemporarily\b|"
+    r"\b(?:bugs?|errors?|crash(?:es|ed)?|broken) (?:is|are|was|where|when|because)\b|"
+    r"\bthere (?:is|are) (?:\w+ ){1,2}(?:bugs?|errors?|issues?|problems?)\b|^if (?:not|so)\b|"
+    r"\b(?:rule|description|instructions?) (?:that|which) (?:says?|states?)\b|\bnot the one\b|"
+    r"\bwhen i (?:go|click|open|press|run|try)\b|"
+    # A place in a file, and the text of an error.
+    r"\.\w{1,6}:\d|\blines? \d|(?-i:\b[A-Z]\w*(?:Error|Exception)\b)|\berror: |\bblocked by\b|"
+    # Data.
+    r"^[{\[]|\w- [A-Z].*\w- [A-Z]|_: ?[_\[{]|_,_|\",\"|\":\"|\\\"|"
+    # Bold at the start is how an answer or a document begins its lines, a number in brackets how
+    # it ends them, not how people type.
+    r"^\*\*(?!important|note|rule)|\w\[\d+\][.!]*$|"
+    # What is announced stands elsewhere too.
+    r":$|\b(?:siguientes|suivante?s|seguintes)\b"
+)
+
+# Work on what lies before them: this change, this branch, what was just done or is broken.
+_TURN = (
+    r"\b(?:this|that|the|your) (?:pr|pull request|branch|commit|diff|change|comment|todo|task|"
+    r"phase|"
+    r"plan|session|review)\b|\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|"
+    r"updated|"
+    r"done|deleted|renamed)\b|\b(?:just|still|yet|tried|trying|broke\w*|fail\w*|"
+    r"crash\w*|missing|wrong|issue|problem|bug|error)\b|^(?:if|when|why|how|what|where)\b|"
+    r"\bwhat if\b|\b(?:can|could|would|will) you\b"
+)
+
+# What speaks against a rule although one of its forms is there.
+_UNLESS = {
+    # "must" that infers or admits, and requirements that are denied or only mentioned.
+    "constraint": r"\bmust(?:'ve| (?:never |not )?have (?:been|some|had|lost|gotten|run|gone|"
+    rf"worked)| have \w+ed\b(?! \w+s[.!]*$)| feel| love| really| currently| be (?:{_FEELINGS}))\b|"
+    r"\b(?:there|it|that|this|i|he|she|something|\w+ else) must\b|^must (?:be|feel)\b|"
+    r"\byou must be\b|\bmust be (?:somewhere|somehow|connected|due|using|one)\b|\bwhy must\b|"
+    r"^there should be\b|"
+    # What a user can do, what stands on one page, and how a program refuses what it was given.
+    r"\bmust be able\b|\b(?:on|in) this (?:page|screen|form|view|component)\b|"
+    r"\bmust (?:not )?(?:be|have|contain) (?:of type|between|at (?:least|most)|empty|positive|"
+    r"greater|less|exactly|equal|set|text|non-|unique[.!]*$|(?:an? )?(?:valid\b|(?:string|number|"
+    r"integer|object|list|array|boolean)s?\b))|\bsubclass\w* must\b|\bmust implement\b|"
+    r"\b(?:what|which|who|how) (?:\w+ ){0,4}must\b|"
+    r"\b(?:a|the|if \w+) must\b|\bmust-\w|\bmust (?:get to|fix|find)\b|\bmust[.!]*$|\bmust my\b|"
+    r"\byou must \w+ (?:\w+ )?(?:it|this|that|those|these|them)(?: up| out)?[.!]*$|"
+    r"\b(?:if|as|when|where|not|isn't|aren't|no longer|no \w+(?: \w+)?) "
+    r"(?:is |are |be )?(?:required|mandatory)\b|"
+    r"\brequired (?:fields?|sections?|tokens?|changes?)\b|"
+    r"\bever (?:forget|quit|give up)\b|\bdo(?:n't|es not|esn't| not) (?:need|have) to\b|"
+    r"\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|updated|done|deleted|"
+    r"renamed)\b|"
+    # What somebody or something else says.
+    r"\bsays\b|\b(?:he|she|it|they) said\b|\bdocs say\b|\bwants that\b|"
+    r"\bto my understanding\b|\bas it should\b|^(?:so |and )?if you\b",
+    "decision": rf"{_TURN}",
+    "habit": rf"{_TURN}",
+    "fact": rf"{_TURN}",
+    "reference": rf"{_TURN}",
+    "preference": r"\b(?:from now on|going forward),? (?:i|we)(?:'m|'ll| am| will)\b|"
+    r"\bthat (?:\w+ )?(?:format|style|pattern|approach)\b|"
+    r"\b(?:i|we)(?:'m|'ll| am| will)\b.*\b(?:from now on|going forward)\b|"
+    r"^(?:they|it|he|she|his|her|their|this|that|these|those)\b.*"
+    r"\b(?:and|so|but|should) (?:always|never)\b|"
+    r"\b(?:i|we)(?:'ve| have|'d| had)? never (?:knew|heard|thought|seen|saw|got|been|tried|had|"
+    r"did|really|use (?:this|that|these|those))\b|\bused to prefer\b|"
+    r"\bcurrently (?:always|never)\b|"
+    r"\b(?:caus(?:es?|ing)|appears?|tends?) (?:\S+ ){0,4}to (?:always|never)\b|"
+    r"(?:n't|not) (?:\w+ )?(?:need|have|want) to (?:always|never)\b|"
+    r"\bcomme ça\b|\b(?:next|every|each) time,? (?:i|we)\b|"
+    r"\bwhenever\b.*\b(?:i get|errors?|fails?|crash\w*)\b|\b(?:plan|steps?|path|roadmap) going "
+    r"forward\b|"
+    r"\bnever ?mind\b|\bbreak character\b|\bbe able to\b|"
+    r"\b(?:not|n't)\b.{0,30}\bthe same every time\b",
+    # A statement whose subject stands in another sentence says nothing by itself.
+    "correction": r"^(?:(?:the|one|my|our|another) (?:\w+ )?(?:problem|issue|bug|error)\b)|"
+    r"^(?:(?:but|and|so) )?(?:not|it|they|these|those|the key|for|"
+    r"(?:this|that) (?!is |project|repo|code|app|package|module|service|library|team|file|filter)"
+    r"\w+)\b|"
+    r"\b(?:it is|it's|it was|i was)\b|"
+    r"\bnot (?:only|just (?!an?|the)|sure|bad|great|perfect|ideal|working|too|very|yet|related|"
+    r"really|that|so|many|much|long|seeing|getting|able|a priority|there|"
+    r"here)\b|\b(?:why|if|or) not\b|"
+    r"\bactually,? i(?:'\w+)?\b(?! (?:meant|mean|said|prefer))|"
+    r"\bactually,? (?:can|could|what|how|why)\b|\bstill\b|\bfail\w*|\bno good\b|\bbroken\b|\bthe "
+    r"(?:issue|problem|bug|error) is\b|"
+    r"\byou(?:'re| are|'ve| have)? (?:still )?not\b",
+    # Advice to somebody is not a fact for later.
+    "remember": r"\bremember(?: that)? +\w+ing\b|\byour\b|\bdon't hesitate\b|"
+    r"\bto keep in mind[.!]*$|\bshould keep in mind\b|\bremember(?: that| it)?[.!]*$|"
+    r"\bthis (?:file|branch)\b|\bremember (?:that|the) (?:time|day|first)\b",
+}

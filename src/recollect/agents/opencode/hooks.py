@@ -17,7 +17,16 @@ _TAKES_CONTEXT = ("session_start", "user_prompt", "before_tool", "tool_use", "be
 
 def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
     """The event; the plugin uses our own names for events."""
-    return event_from(payload, HOST, {name: name for name in NAMES})
+    event = event_from(payload, HOST, {name: name for name in NAMES})
+    return event._replace(prompt=unwrapped(event.prompt))
+
+
+def unwrapped(prompt: str) -> str:
+    """Return a prompt without the quotes that `opencode run "…"` puts around it."""
+    inside = prompt.strip()[1:-1]
+    if prompt.strip() != f'"{inside}"' or '"' in inside.replace('\\"', ""):
+        return prompt
+    return inside.replace('\\"', '"')
 
 
 def reply(event: Event, context: str = "", notice: str = "") -> str:

@@ -39,6 +39,7 @@ from ..transcripts.reader_io import (
     parse_time,
     short_digest,
 )
+from .hooks import unwrapped
 from .stores import convert_row
 
 if TYPE_CHECKING:
@@ -162,7 +163,9 @@ def _words(part: Mapping[str, Json], base: Message, text: str, key: str) -> list
     """What a text part says. Where our plugin noted which command was typed, that is what the
     person said; what the command stands for is its author's."""
     typed = as_text(as_dict(part.get("metadata")).get("recollect"))
-    if base.role != "user" or not typed:
+    if base.role == "user" and not typed:
+        return [base._replace(content=unwrapped(text), key=key)]
+    if base.role != "user":
         return [base._replace(content=text, key=key)]
     stood_for = base._replace(role="system", content=text, name="host", key=f"{key}/added")
     return [base._replace(content=typed, key=key), stood_for]
