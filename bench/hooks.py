@@ -51,8 +51,9 @@ def measures() -> list[Ratio]:
         events = {
             "user prompt": ("UserPromptSubmit", 4.0),
             "stop": ("Stop", 4.0),
-            "a file changed": ("PostToolUse", 4.0),
-            "a file changed, with reminders": ("PostToolUse ", 4.0),
+            "before a command": ("PreToolUse command", 3.0),
+            "before an edit": ("PreToolUse docs", 4.0),
+            "before an edit, with rules": ("PreToolUse src", 4.0),
             "before a compaction": ("PreCompact", 4.0),
             "session start": ("SessionStart", 6.0),
         }
@@ -98,16 +99,18 @@ def _firing(
         file.write(COMMAND)
 
     # Memories that apply to files apply to those in src.
-    place = "src" if event.endswith(" ") else "docs"
+    name, _, place = event.partition(" ")
+    edited: dict[str, str] = {"file_path": os.path.join(project, place, "part3", "tax.py")}
+    given = {"command": "pytest -x"} if place == "command" else edited
 
     def fire() -> float:
         payload = {
-            "session_id": uuid.uuid4().hex if event.startswith("PostToolUse") else "bench",
-            "tool_name": "Edit",
-            "tool_input": {"file_path": os.path.join(project, place, "part3", "tax.py")},
+            "session_id": uuid.uuid4().hex if name == "PreToolUse" else "bench",
+            "tool_name": "Bash" if place == "command" else "Edit",
+            "tool_input": given,
             "transcript_path": os.path.join(project, "none.jsonl"),
             "cwd": project,
-            "hook_event_name": event.strip(),
+            "hook_event_name": name,
             "prompt_id": uuid.uuid4().hex,
             "source": uuid.uuid4().hex,
             "prompt": f"how do we {notes.question()}",

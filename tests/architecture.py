@@ -24,7 +24,7 @@ LEVELS = (
     ("capture", "window"),
     ("episodes",),
     ("procedures",),
-    ("recall",),
+    ("recall", "review"),
     ("lessons",),
     ("work",),
     ("briefing",),

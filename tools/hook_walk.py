@@ -42,7 +42,7 @@ def main() -> int:
     sys.path.insert(0, str(PACKAGE.parent))
     import recollect
     from recollect.agents import registry
-    from recollect.agents.operations import answer_event
+    from recollect.agents.operations_events import answer_event
 
     with tempfile.TemporaryDirectory() as folder:
         environment = {"RECOLLECT_HOME": folder, "HOME": folder}

@@ -32,7 +32,10 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         "Start",
         (
             *_rows("maintenance.operations", ("agents.init", "init", "initialise")),
-            *_rows("agents.operations", ("import_transcripts", "import", "import_transcripts")),
+            *_rows(
+                "agents.operations_transcripts",
+                ("import_transcripts", "import", "import_transcripts"),
+            ),
             *_rows("maintenance.operations", ("store.doctor", "doctor", "doctor")),
         ),
     ),
@@ -52,26 +55,33 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
     ),
     (
         "Review",
-        _rows(
-            "memory.operations",
-            ("memories.confirm", "confirm", "confirm"),
-            ("memories.correct", "correct", "correct"),
-            ("memories.scope", "scope", "scope"),
-            ("memories.undo", "undo", "undo"),
-            ("memories.remember", "remember", "remember"),
-            ("memories.hide", "hide", "hide"),
-            ("memories.restore", "restore", "restore"),
-            ("memories.feedback", "feedback", "feedback"),
-            ("memories.prune", "prune", "prune"),
-            ("memories.clear", "clear", "clear_memories"),
-            ("memories.undo_clear", "clear undo", "undo_clear"),
+        (
+            *_rows(
+                "review.operations",
+                ("memories.review", "review", "review"),
+                ("memories.answer", "review answer", "answer_review"),
+            ),
+            *_rows(
+                "memory.operations",
+                ("memories.confirm", "confirm", "confirm"),
+                ("memories.correct", "correct", "correct"),
+                ("memories.scope", "scope", "scope"),
+                ("memories.undo", "undo", "undo"),
+                ("memories.remember", "remember", "remember"),
+                ("memories.hide", "hide", "hide"),
+                ("memories.restore", "restore", "restore"),
+                ("memories.feedback", "feedback", "feedback"),
+                ("memories.prune", "prune", "prune"),
+                ("memories.clear", "clear", "clear_memories"),
+                ("memories.undo_clear", "clear undo", "undo_clear"),
+            ),
         ),
     ),
     (
         "Context for the model",
         (
             *_rows("briefing.operations", ("briefing", "briefing", "make_briefing")),
-            *_rows("briefing.operations", ("tasks.before", "before-task", "before_task")),
+            *_rows("briefing.operations_task", ("tasks.before", "before-task", "before_task")),
         ),
     ),
     (
@@ -156,10 +166,13 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("work.continuity", "continuity", "show_continuity"),
             ),
             *_rows(
-                "work.operations_tasks",
+                "briefing.operations_task",
                 ("tasks.start", "task start", "start_task"),
-                ("tasks.show", "task show", "show_task"),
                 ("tasks.phase", "task phase", "enter_phase"),
+            ),
+            *_rows(
+                "work.operations_tasks",
+                ("tasks.show", "task show", "show_task"),
                 ("tasks.decide", "task decide", "record_decision"),
                 ("tasks.verify", "task verify", "verify_task_items"),
                 ("tasks.complete", "task complete", "complete_task"),
@@ -191,18 +204,20 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
     ),
     (
         "Agents",
-        _rows(
-            "agents.operations",
-            ("captures.list", "capture list", "list_captures"),
-            ("captures.undo", "capture undo", "undo_capture"),
-            ("agents.plugin", "plugin", "write_plugin"),
+        (
+            *_rows(
+                "capture.operations",
+                ("captures.list", "capture list", "list_captures"),
+                ("captures.undo", "capture undo", "undo_capture"),
+            ),
+            *_rows("agents.operations", ("agents.plugin", "plugin", "write_plugin")),
         ),
     ),
     (
         "The store",
         (
             *_rows("maintenance.operations", ("store.stats", "stats", "stats")),
-            *_rows("briefing.operations", ("verify", "verify", "verify")),
+            *_rows("briefing.operations_task", ("verify", "verify", "verify")),
             *_rows("recall.operations", ("store.evaluate", "eval", "evaluate")),
             *_rows(
                 "maintenance.operations",

@@ -15,6 +15,7 @@ import recollect
 from recollect.agents import operations_import as agents_operations_import
 from recollect.agents.transcripts.reader_io import Transcript
 from recollect.errors import Unavailable
+from tests.builders.sessions import claude_code_folder
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
 PARALLEL = "claude-code-2.1.325.parallel-tools.jsonl"
@@ -222,7 +223,7 @@ def test_secrets_do_not_come_in_with_a_transcript(mem: recollect.Recollect, tmp_
         lambda tx: [str(row) for table in ("messages", "cursors", "sessions")
                     for row in tx.run(f"SELECT * FROM {table} WHERE space = :space")]
     )  # fmt: skip
-    assert len(kept) == 3
+    assert len(kept) >= 3
     assert not [row for row in kept if key in row]
 
 
@@ -230,7 +231,7 @@ def test_rules_that_the_user_typed_are_captured_once_and_can_be_undone(
     mem: recollect.Recollect, tmp_path: Path
 ) -> None:
     rule = "All migrations must be reversible."
-    path = write(tmp_path / "s1.jsonl", line(1, f"Fix the build. {rule}"))
+    path = write(claude_code_folder(tmp_path) / "s1.jsonl", line(1, f"Fix the build. {rule}"))
     done = mem.import_transcripts(str(path))
     (learned,) = done.captured
     assert (learned.memory.text, learned.memory.kind) == (rule, "policy")
@@ -319,12 +320,12 @@ def test_all_go_each_to_its_own_project(home: Path, tmp_path: Path) -> None:
         memory.progress = told.append
         done = memory.import_transcripts(all=True)
     assert done.messages == 3
-    assert [step.done for step in told if step.path == "meaning"] == [1, 1, 1]
+    assert [step.done for step in told if step.path == "meaning"] == [2, 2, 2]
     assert ["gone" in reason for reason in done.passed_over.values()] == [True]
     for name in ("one", "one/inner", "two"):
         with recollect.open(tmp_path / "work" / name, environment=environment) as memory:
             assert texts(memory) == [f"about {name}"]
-            assert (memory.store.stats().embedded, memory.store.stats().unembedded) == (1, 0)
+            assert (memory.store.stats().embedded, memory.store.stats().unembedded) == (2, 0)
 
 
 RULE = "All migrations must be reversible."
@@ -334,7 +335,8 @@ def test_a_transcript_that_lies_in_the_project_is_an_import(mem: recollect.Recol
     """It may have come with the repository, and whoever wrote it could write any role into it."""
     path = write(Path(mem.project.root) / "s1.jsonl", line(1, RULE))
     done = mem.import_transcripts(str(path))
-    assert (done.messages, done.captured) == (1, ())
+    assert [learned.memory.status for learned in done.captured] == ["quarantined"]
+    assert [item.foreign for item in done.transcripts] == [True]
     assert [item.origin for item in mem.sessions.show("claude-code.s1").messages] == ["import"]
 
 
@@ -348,12 +350,14 @@ def test_an_agent_cannot_give_its_own_file_for_the_users_words(
     made_up = write(tmp_path / "s1.jsonl", line(1, RULE))
     real = write(folder / "s2.jsonl", line(2, "Every endpoint must be documented.", "s2"))
     with recollect.open(project, environment=environment, origin="agent") as memory:
-        assert memory.import_transcripts(str(made_up)).captured == ()
+        (claimed,) = memory.import_transcripts(str(made_up)).captured
+        assert (claimed.memory.label, claimed.memory.status) == ("import", "quarantined")
         assert [item.origin for item in memory.sessions.show("claude-code.s1").messages] == [
             "import"
         ]
-        assert memory.list() == ()
-        assert len(memory.import_transcripts(str(real)).captured) == 1
+        assert memory.list(status="active") == ()
+        (stated,) = memory.import_transcripts(str(real)).captured
+        assert (stated.memory.label, stated.memory.status) == ("user", "active")
 
 
 def test_what_the_archive_refuses_does_not_keep_the_rest_out(
@@ -463,7 +467,8 @@ def test_what_was_pasted_into_a_prompt_is_marked_in_the_archive(
     key = "AKIA" + "Q3J5K7M2N4P6R8T1"
     typed = f"The key {key} is in here, why?"
     log = "ERROR: boom at line 3"
-    path = write(tmp_path / "s1.jsonl", line(1, f"{typed}\n\n```\n{log}\n```\n"), line(2, "ok"))
+    prompt = f"{typed}\n\n```\n{log}\n```\n"
+    path = write(claude_code_folder(tmp_path) / "s1.jsonl", line(1, prompt), line(2, "ok"))
     mem.import_transcripts(str(path), agent="claude-code")
     first, second = mem.sessions.show("claude-code.s1").messages
     (span,) = dict(first.message.extra or {})["pasted"]

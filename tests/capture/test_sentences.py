@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.capture import statements
+from recollect.capture.form_words import Form
 from recollect.capture.sentences import LONGEST, MOST_PER_MESSAGE, SHORTEST, capture, pasted
-from recollect.capture.statement_forms import FORMS, Form
+from recollect.capture.statements import FORMS
 
 
 def rules(text: str) -> list[str]:

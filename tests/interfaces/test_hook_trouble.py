@@ -19,7 +19,7 @@ import recollect
 from recollect.agents import hook_log_io
 from recollect.agents import steps_hooks as agents_steps_hooks
 from recollect.agents.events import Event
-from recollect.agents.operations import answer_event
+from recollect.agents.operations_events import answer_event
 from recollect.project import private_folder
 from recollect.storage.sqlite_files import translate_error
 from tests.conftest import PATIENCE

@@ -18,7 +18,8 @@ import recollect
 from recollect.agents import hook_log_io
 from recollect.agents import steps_hooks as agents_steps_hooks
 from recollect.agents.events import LONGEST_REPLY
-from recollect.agents.operations import catch_up, requests_folder
+from recollect.agents.operations import catch_up
+from recollect.agents.steps_hooks import requests_folder
 from recollect.project import private_folder
 from tests.conftest import PATIENCE
 from tests.interfaces.conftest import HOOK

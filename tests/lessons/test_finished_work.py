@@ -8,7 +8,8 @@ import pytest
 
 import recollect
 from recollect.agents import steps_hooks as agents_steps_hooks
-from recollect.agents.operations import catch_up, requests_folder
+from recollect.agents.operations import catch_up
+from recollect.agents.steps_hooks import requests_folder
 from recollect.jobs import sql as jobs_sql
 from recollect.lessons import steps as lessons_steps
 from recollect.lessons import steps_unseen as lessons_steps_unseen

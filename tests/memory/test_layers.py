@@ -8,7 +8,7 @@ import pytest
 
 import recollect
 from recollect.agents.claude_code import hooks
-from recollect.agents.operations import answer_event
+from recollect.agents.operations_events import answer_event
 from tests.conftest import Clock
 
 Mem = recollect.Recollect

@@ -22,7 +22,8 @@ from anthropic.lib.tools import ToolError
 import recollect
 from recollect.agents import registry
 from recollect.agents.events import NAMES as EVENT_NAMES
-from recollect.agents.operations import answer_event, catch_up
+from recollect.agents.operations import catch_up
+from recollect.agents.operations_events import answer_event
 from recollect.frameworks.anthropic_memory import MemoryTool
 from recollect.frameworks.claude_sessions import MemorySessionStore
 from recollect.frameworks.langgraph_store import MemoryStore

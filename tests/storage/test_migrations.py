@@ -9,7 +9,8 @@ import pytest
 
 import recollect
 from recollect.agents.events import Event
-from recollect.agents.operations import answer_event, catch_up
+from recollect.agents.operations import catch_up
+from recollect.agents.operations_events import answer_event
 from recollect.agents.operations_import import Progress
 from recollect.agents.steps_hooks import Answer
 from recollect.index.sql import needs_reindex
@@ -220,6 +221,8 @@ def early(tmp_path: Path) -> dict[str, str]:
         "DROP TABLE memory_revisions",
         "DROP TABLE memory_aliases",
         "ALTER TABLE memories DROP COLUMN change",
+        "DROP TABLE observations",
+        "DROP TABLE findings",
         "DROP TABLE words",
         "DROP TABLE unembedded",
         "DROP TABLE vectors",

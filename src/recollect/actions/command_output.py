@@ -19,6 +19,12 @@ LONGEST_MESSAGE = 300
 HEAD_CHARS, TAIL_CHARS = 4_000, 4_000
 """Characters read at the beginning and end of an output: errors are at either end."""
 
+LONGEST_SIGNATURE = 100
+
+LONG_WORD = 8
+
+MOST_SIGNATURES = 3
+
 TOOL_MISUSE = ("edit mismatch", "tool parameters", "too large")
 """Error types of misused agent tools: they say nothing about the project."""
 
@@ -44,6 +50,35 @@ def find_error(output: str, words: Sequence[str]) -> ErrorSignature:
     best = weights.index(max(weights)) if any(weights) else len(lines) - 1
     message = _shown(lines[best]) if lines else "no output"
     return ErrorSignature(_type_of(message, "\n".join(lines[:20]), words), message)
+
+
+def signatures(output: str) -> tuple[str, ...]:
+    """Return the lines by which an error is recognised when it comes up again, best first.
+
+    Paths, numbers, addresses and ids are replaced; lines that any failure has are left out.
+    """
+    weighed: dict[str, int] = {}
+    for line in output_lines(output):
+        bare = _pattern("task").sub("", line)
+        weight = 0 if _pattern("beside").match(bare) else _weight(bare)
+        if weight > 1:
+            weighed.setdefault(normalised(line), weight)
+    kept = filter(_is_telling, weighed)
+    return tuple(sorted(kept, key=lambda line: -weighed[line])[:MOST_SIGNATURES])
+
+
+def _is_telling(line: str) -> bool:
+    """Check whether a normalised line says more than that something failed."""
+    words = _pattern("word").findall(_pattern("any failure").sub(" ", line))
+    return len(words) > 1 or any(len(word) >= LONG_WORD for word in words)
+
+
+def normalised(line: str) -> str:
+    """Return a line of an error without what changes from one occurrence to the next."""
+    line = _pattern("task").sub("", line)
+    for name in ("url", "path", "id", "number"):
+        line = _pattern(name).sub(f"<{name}>", line)
+    return " ".join(line.split())[:LONGEST_SIGNATURE].strip(" .:")
 
 
 def _shown(line: str) -> str:
@@ -150,6 +185,17 @@ _WORDS = {
     r"|does not|isn't|must|expected|timed out|issues? found|would have|unsupported|conflict",
     "exception": r"\b((?:[A-Z]\w*)?(?:Error|Exception))\b(?: \[\w+\])?(?:: |\(|$)",
     "place": r"\s*(?:[│|] *)?[\w/.@-]*\w\.\w{1,5}(?::\d+(?::\d+)?:? |\(\d+,\d+\):)",
+    "beside": r"\s*(?:=== |--- (?:PASS|SKIP)|PASS\b|ok\s|hint:|warning:|func |(?:\d+\s*)?\||return "
+    r"|throw |.*[;{]$|[\w.]+\(.*\)[;,]?$)",
+    "word": r"[A-Za-z][\w-]{2,}",
+    "any failure": r"(?i)<\w+>|\b(?:errors?|fail(?:ed|ing|ure)?|exit(?:ed)?|status|code|with"
+    r"|tests?|suites?|files?|passed|total|undefined|expected|actual|received|got|want|command|the"
+    r"|and|for|task)\b",
+    "task": r"^\s*\[[\w:.-]+\]\s+",
+    "url": r"\w+://[^\s'\"]+",
+    "path": r"(?:[\w.@~-]*/)+[\w.@\[\]-]*(?::\d+)*|\b[\w-]+\.[A-Za-z]\w{0,4}:\d+(?::\d+)?",
+    "id": r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b(?:-[0-9a-f]{4,12})*",
+    "number": r"\d[\d.,]*(?:[a-z]{1,2}\d+)*(?:ms|s|m|h)?\b",
     "verdict": r"\s*(?:--- FAIL|FAILED|FAIL:|✗|✘|×|✖ |E  +\w)",
     "shell": r"\s*(?:/bin/)?(?:zsh|bash|sh):",
     "ran out": r"[Cc]ommand timed out|deadline exceeded",

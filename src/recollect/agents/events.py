@@ -21,6 +21,7 @@ LONGEST_REPLY = 8_000
 NAMES = (
     "session_start",
     "user_prompt",
+    "before_tool",
     "tool_use",
     "before_compact",
     "stop",
@@ -134,6 +135,37 @@ def touched(event: Event) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))[:_MOST_FILES]
 
 
+def concerns_us(event: Event) -> bool:
+    """Check whether there may be anything to say to an event, before a store is opened."""
+    if event.name == "before_tool":
+        return bool(command_line(event) or touched(event))
+    if event.name == "tool_use":
+        return event.tool_failed or bool(touched(event))
+    return event.name != "other"
+
+
+def command_line(event: Event) -> str:
+    """Return the shell line that a tool runs; empty when it runs none."""
+    given = event.tool_input
+    line = given.get("command") if isinstance(given, dict) else None
+    if isinstance(line, list):
+        line = " ".join(word for word in line if isinstance(word, str))
+    return line if isinstance(line, str) and "*** Begin Patch" not in line else ""
+
+
+def output_text(event: Event) -> str:
+    """Return what a tool answered, as text."""
+    output = event.tool_output
+    if isinstance(output, str):
+        return output
+    if isinstance(output, dict):
+        parts = [output[key] for key in _OUTPUT if isinstance(output.get(key), str)]
+        if parts:
+            return "\n".join(parts)
+    return json.dumps(output, ensure_ascii=False) if output is not None else ""
+
+
+_OUTPUT = ("error", "stdout", "stderr", "output")
 _CLOCKWORK = ("system", "loop_wakeup", "schedule_wakeup", "poll_event")
 
 

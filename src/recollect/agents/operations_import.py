@@ -53,6 +53,8 @@ class ImportOptions(NamedTuple):
     report: Callable[[Progress], object] | None = None
     foreign: frozenset[str] = frozenset()
     """Paths of transcripts that anybody could have written: their messages are imports."""
+    keep_personal: Callable[[list[memory_steps.PreparedMemory], int], list[Learned]] | None = None
+    """Writes preferences about the person into the user's space."""
 
 
 class _PendingMessage(NamedTuple):
@@ -261,6 +263,7 @@ class _TranscriptImport:
             damaged=dict(self._damaged),
             captured=self._saved.captured,
             error=self.error,
+            foreign=self._is_foreign,
         )
 
     def _add_details(self, found: SessionDetails) -> None:
@@ -269,8 +272,13 @@ class _TranscriptImport:
         self._details[found.session] = known._replace(**new)
         self._new_details[found.session] = self._details[found.session]
 
+    @property
+    def _is_foreign(self) -> bool:
+        return self.transcript.path in self._how.foreign
+
     def _add_message(self, entry: TranscriptEntry) -> None:
-        if self.transcript.path in self._how.foreign:
+        typed = entry.origin == "user" and entry.message.role == "user"
+        if self._is_foreign:
             entry = entry._replace(origin="import")
         try:
             prepared = archive_steps.prepare(
@@ -283,12 +291,25 @@ class _TranscriptImport:
             self._damaged[error.message] += 1
             return
         statements: list[memory_steps.PreparedMemory] = []
-        if self._how.capture and entry.origin == "user" and entry.message.role == "user":
+        if self._how.capture and typed:
             said = capture_steps.written_in(entry.message, entry.session, prepared.at)
-            statements = capture_steps.prepare(said, self._how.new_id)
+            statements = self._prepare_statements(said)
         self.pending.append(_PendingMessage(entry.session, prepared, statements))
         self._sessions[entry.session] = None
         self._batch.add(self, 1, len(prepared.body))
+
+    def _prepare_statements(self, said: capture_steps.Said) -> list[memory_steps.PreparedMemory]:
+        """Return what a message states for the project; what it states about the person is written
+        into the user's space."""
+        keep_personal = None if self._is_foreign else self._how.keep_personal
+        found = capture_steps.prepare(said, self._how.new_id, keep_personal is not None)
+        if self._is_foreign:
+            return list(map(_quarantined, found))
+        own = [item for item in found if capture_steps.is_personal(item)]
+        if own and keep_personal:
+            self.count(_SaveCounts(0, 0, tuple(keep_personal(own, said.at))))
+            found = [item for item in found if item not in own]
+        return [_asked_from(one, self._how.clock()) for one in found]
 
     def _mark(self, mark: CursorMark) -> None:
         position = redaction.redact_json(mark.cursor).text
@@ -355,6 +376,24 @@ class _TranscriptImport:
         times = [item.at for item in prepared]
         archive_sql.create(tx, new, min(times))
         return archive_steps.append(tx, new, prepared, max(times))[1]
+
+
+def _asked_from(statement: memory_steps.PreparedMemory, now: int) -> memory_steps.PreparedMemory:
+    """Return a statement that waits for a person from now on: however old the conversation is, its
+    time to be reviewed begins when it is imported."""
+    if statement.row.status != "proposed":
+        return statement
+    row = statement.row._replace(first_seen=now, last_reinforced=now, last_confirmed=now)
+    return statement._replace(row=row)
+
+
+def _quarantined(statement: memory_steps.PreparedMemory) -> memory_steps.PreparedMemory:
+    """Return a statement of a file that anybody could have written: for a person to accept, in this
+    project only. Found in the agent's own folder later, it is another statement."""
+    row = statement.row._replace(
+        origin="import", label="import", status="quarantined", layer="project", owner=""
+    )
+    return statement._replace(row=row, key=f"{statement.key}:import")
 
 
 def _session_columns(found: SessionDetails) -> dict[str, SafeText]:

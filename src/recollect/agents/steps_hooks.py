@@ -13,9 +13,15 @@ import os
 from collections.abc import Callable, Iterator
 
 from ..archive import sql as archive_sql
-from ..fast_typing import NamedTuple
+from ..briefing import sql as briefing_sql
+from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..project import make_folder, private_folder, user_directory
+from ..storage import sql as storage_sql
 from ..storage.database import Database, Tx
 from .events import Event
+
+if TYPE_CHECKING:
+    from ..context import Context
 
 TWICE_WITHIN = 10_000_000
 """Microseconds in which the same event of the same session is the same event."""
@@ -64,13 +70,54 @@ def is_first(space: Database, event: Event, now: int) -> bool:
     said = f"{event.source}:{event.turn or event.prompt}:{event.call_id}"
     # Anything may stand in there. A remainder tells repeats apart, and needs no import.
     mark = f"{int.from_bytes(said.encode('utf-8', 'replace'), 'big') % _PRIME:x}"
-    subject = f"hook:{event.session}:{event.name}"
+    subject = _subject(event)
     answers: list[bool] = []
 
     def work(tx: Tx) -> None:
         answers.append(archive_sql.claim_mark(tx, subject, mark, now, TWICE_WITHIN))
 
     return not space.note(work) or answers[-1]
+
+
+def was_heard(space: Database, event: Event) -> bool:
+    """Check whether an event of this name was answered in the session before."""
+    if not space.present():
+        return False
+    return space.read(lambda tx: storage_sql.get_value(tx, _subject(event)) is not None)
+
+
+def _subject(event: Event) -> str:
+    return f"hook:{event.session}:{event.name}"
+
+
+_REVIEW_NOTICE, _DAY = "review notice", 86_400_000_000
+
+
+def review_notice(space: Database, now: int) -> str:
+    """Return how much waits for the person's review, at most once a day."""
+
+    today = str(now // _DAY)
+
+    def look(tx: Tx) -> int:
+        told = storage_sql.get_value(tx, _REVIEW_NOTICE) == today
+        return 0 if told else briefing_sql.waiting_for_review(tx)
+
+    count = space.read(look)
+    if not count:
+        return ""
+    from ..secrets import redaction
+
+    space.note(lambda tx: storage_sql.set_value(tx, _REVIEW_NOTICE, redaction.redact(today), now))
+    noun = "memory waits" if count == 1 else "memories wait"
+    return f"Recollect: {count} {noun} for review. Run: recollect review"
+
+
+def requests_folder(context: Context) -> str:
+    """Return the folder of requests. It is not in the project: what a repository brings along must
+    not be read as requests."""
+    folder = private_folder(user_directory(context.environment), context.project.root)
+    make_folder(folder)
+    return os.path.join(folder, "catch-up")
 
 
 def ask(folder: str, request: Request) -> None:

@@ -1,8 +1,8 @@
-"""Which items of a briefing fit into its budget, in the order they come.
+"""Decide which items of a briefing fit into its budget, in the order they come.
 
-The budget is hard: headings, rules, tags and the footer count, whichever way tokens are counted.
-An item that does not fit is left out whole and counted in the footer; a smaller one after it may
-still fit. It knows prices and nothing of what the items say (`briefing.selection` ordered them).
+The budget is hard in real tokens: headings, reading rules, tags and the footer count. An item that
+does not fit is left out whole and counted in the footer; a smaller one after it may still fit. It
+knows prices and not what the items say (`briefing.selection` ordered them).
 """
 
 from __future__ import annotations
@@ -11,106 +11,126 @@ from collections.abc import Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..text.terms import query_terms
-from ..text.tokens import TokenMeasure, count_text
+from ..text.tokens import TokenCounter, count_tokens
 from .rendering import (
+    CLOSE,
     LONGEST_WORD,
     MOST_WORDS,
+    OPEN,
     RULES,
-    SAME_RULES,
-    STABLE,
-    TURN,
+    BriefingPlan,
     Item,
     LeftOut,
-    Plan,
-    frame,
     heading,
     line,
     longest_footer,
-    render,
+    short_block,
+    start_block,
 )
 
 
 class Wanted(NamedTuple):
-    """An item that should be in: its block, its place in the queue, words that find it."""
+    """An item that should be in, its place in the queue, words that find it.
+
+    `spare` marks an item that is shown only while the block is below its aim.
+    """
 
     item: Item
-    block: str
-    place: tuple[str, int, float, int, float, str]
+    place: tuple[object, ...]
     words: str
+    spare: bool = False
 
 
-def fitted(
-    wanted: Sequence[Wanted],
-    caps: Mapping[str, int],
-    frozen: bool,
-    budget: int,
-    measure: TokenMeasure,
-) -> Plan:
-    """As many as fit, in their order; `caps` limits the items of a section."""
-    chosen = _chosen(wanted, caps, frozen, budget, measure)
+class Limits(NamedTuple):
+    """How much a block may hold: tokens in all, the aim, items and tokens of a section."""
+
+    budget: int
+    aim: int
+    items: Mapping[str, int] = {}
+    tokens: Mapping[str, int] = {}
+
+
+def fit_start(
+    wanted: Sequence[Wanted], limits: Limits, count: TokenCounter = count_tokens
+) -> BriefingPlan:
+    """Return as many items as fit into a start block, in their order."""
+    chosen, reasons = _chosen(wanted, limits, count)
     if len(chosen) < len(wanted):
         # Room for the footer is kept only when there will be one.
-        rest = budget - _cost(longest_footer(), measure)
-        chosen = _chosen(wanted, caps, frozen, rest, measure)
+        room = limits.budget - _cost(longest_footer(), count)
+        chosen, reasons = _chosen(wanted, limits._replace(budget=room), count)
     while True:
-        plan = _planned(chosen, wanted, caps, frozen)
-        cost = sum(count_text(text, measure) for text in render(plan) if text)
+        plan = _plan(chosen, wanted, reasons)
+        cost = count(start_block(plan)) if chosen else 0
         # By a counter of the caller's, a whole may cost more than its parts.
-        if cost <= budget or not chosen:
+        if cost <= limits.budget or not chosen:
             return plan._replace(tokens=cost)
+        reasons[chosen[-1].item.address] = _NO_ROOM
         chosen = chosen[:-1]
 
 
+def fit_lines(
+    wanted: Sequence[Item], budget: int, count: TokenCounter = count_tokens
+) -> BriefingPlan:
+    """Return as many items as fit into the short block of another moment, in their order."""
+    kept: list[Item] = []
+    left: list[LeftOut] = []
+    for item in wanted:
+        own = _cost(line(item), count)
+        if count(short_block([*kept, item])) <= budget:
+            kept.append(item._replace(tokens=own))
+        else:
+            left.append(LeftOut(item.id, item.address, _NO_ROOM, wanted=True))
+    return BriefingPlan(tuple(kept), tuple(left), (), count(short_block(kept)) if kept else 0)
+
+
+_NO_ROOM = "no room for it in the budget"
+
+
 def _chosen(
-    wanted: Sequence[Wanted],
-    caps: Mapping[str, int],
-    frozen: bool,
-    budget: int,
-    measure: TokenMeasure,
-) -> list[Wanted]:
+    wanted: Sequence[Wanted], limits: Limits, count: TokenCounter
+) -> tuple[list[Wanted], dict[str, str]]:
     chosen: list[Wanted] = []
-    there: set[str] = set()
-    filled: dict[str, int] = {}
+    reasons: dict[str, str] = {}
+    number: dict[str, int] = {}
+    spent: dict[str, int] = {}
+    used = sum(_cost(text, count) for text in (OPEN, RULES, CLOSE))
     for one in wanted:
         section = one.item.section
-        if filled.get(section, 0) >= caps.get(section, len(wanted)):
-            continue
-        # The dearer rules are priced: whether a stable block will be there is not known yet.
-        rules = SAME_RULES if one.block == TURN and frozen else RULES
-        around = {one.block: frame(one.block, rules), f"{one.block}/{section}": [heading(section)]}
-        new = [text for part, texts in around.items() if part not in there for text in texts]
-        own = _cost(line(one.item), measure)
-        cost = own + sum(_cost(text, measure) for text in new)
-        if cost <= budget:
-            budget -= cost
-            there |= around.keys()
-            filled[section] = filled.get(section, 0) + 1
+        own = _cost(line(one.item), count)
+        cost = own + (0 if section in number else _cost(heading(section), count))
+        full = number.get(section, 0) >= limits.items.get(section, len(wanted))
+        share = limits.tokens.get(section, limits.budget)
+        if full or spent.get(section, 0) + cost > share:
+            reasons[one.item.address] = f"{section} is full"
+        elif used + cost > limits.budget:
+            reasons[one.item.address] = _NO_ROOM
+        elif one.spare and used + cost > limits.aim:
+            reasons[one.item.address] = f"the block is at its aim of {limits.aim} tokens"
+        else:
+            used += cost
+            number[section] = number.get(section, 0) + 1
+            spent[section] = spent.get(section, 0) + cost
             chosen.append(one._replace(item=one.item._replace(tokens=own)))
-    return chosen
+    return chosen, reasons
 
 
-def _cost(text: str, measure: TokenMeasure) -> int:
-    return count_text(f"{text}\n", measure)
+def _cost(text: str, count: TokenCounter) -> int:
+    return count(f"{text}\n")
 
 
-def _planned(
-    chosen: Sequence[Wanted], wanted: Sequence[Wanted], caps: Mapping[str, int], frozen: bool
-) -> Plan:
+def _plan(
+    chosen: Sequence[Wanted], wanted: Sequence[Wanted], reasons: Mapping[str, str]
+) -> BriefingPlan:
     kept = {one.item.address for one in chosen}
     rest = [one for one in wanted if one.item.address not in kept]
-    sections = [one.item.section for one in chosen]
-    missed = []
-    for one in rest:
-        full = sections.count(one.item.section) >= caps.get(one.item.section, len(wanted))
-        reason = f"{one.item.section} is full" if full else "no room for it in the budget"
-        missed.append(LeftOut(one.item.id, one.item.address, reason, wanted=True))
-    return Plan(
-        tuple(one.item for one in chosen if one.block == STABLE),
-        tuple(one.item for one in chosen if one.block == TURN),
-        tuple(missed),
-        _words(rest),
-        frozen,
+    missed = tuple(
+        LeftOut(one.item.id, one.item.address, reason, wanted=reason == _NO_ROOM)
+        for one in rest
+        if (reason := reasons[one.item.address])
     )
+    told = [one for one in rest if reasons[one.item.address] == _NO_ROOM]
+    return BriefingPlan(tuple(one.item for one in chosen), missed, _words(told))
 
 
 def _words(rest: Sequence[Wanted]) -> tuple[str, ...]:

@@ -1,22 +1,51 @@
-"""The operation that puts memory in front of the model: a hook needs it and no other."""
+"""Operations that put memory in front of the model, one for each moment. Hooks need no other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, overload
+import os
+from collections.abc import Mapping, Sequence
 
-from ..archive import steps_sessions as archive_steps_sessions
 from ..context import Context, new_id
-from ..errors import InvalidInput, StoreError
+from ..errors import StoreError
+from ..fast_typing import NamedTuple
 from ..freshness import steps as freshness_steps
 from ..memory import operations as memory_operations
-from ..memory import steps_verify as memory_steps_verify
 from ..recall import operations as recall_operations
 from ..recall import steps_show as recall_steps_show
 from ..secrets import redaction
-from ..types.records import Hit
+from ..storage.database import Tx
+from ..text import tokens as text_tokens
+from ..types.records import Json
 from ..window import steps_contexts as window_steps_contexts
-from . import steps, steps_pages
+from . import budget as briefing_budget
+from . import (
+    command_rules,
+    instruction_files_io,
+    matching,
+    rendering,
+    selection,
+    sql,
+    steps,
+    steps_action,
+    steps_pages,
+    steps_turn,
+)
+
+TURN_BUDGET, COMMAND_BUDGET, EDIT_BUDGET, FAILURE_BUDGET = 400, 100, 150, 150
+"""Tokens of each moment. They are apart, so that none starves another."""
+
+
+class Said(NamedTuple):
+    """What one moment says, and why it could not be logged, if so."""
+
+    text: str = ""
+    items: tuple[rendering.Item, ...] = ()
+    left_out: tuple[rendering.LeftOut, ...] = ()
+    tokens: int = 0
+    trouble: StoreError | None = None
+
+
+SILENT = Said()
 
 
 def make_briefing(
@@ -27,159 +56,231 @@ def make_briefing(
     budget: int = 0,
     explain: bool = False,
 ) -> steps.Briefing:
-    """What a model should see now: the stable block of a session, and what fits this turn.
+    """What a model should see now: the start block of a session, and what fits this turn.
 
-    session: the session it is for; its stable block stays the same until the window is trimmed
-    query: what the user asks; without it the block for the start of a session is made
-    files: files in play (repeat for several)
-    budget: at most so many tokens (setting briefing_budget)
+    session: the session it is for; its start block stays the same until the context is gone
+    query: what the user asks; without it only the start block is made
+    files: files that are about to be changed (repeat for several)
+    budget: at most so many tokens for the start block (setting briefing_budget)
     explain: show why each item is in, and why others are not
 
     Example: recollect briefing
     Example: recollect briefing --session s-1 --query "fix the login test" --explain
     """
     named = redaction.check_name(session, "session")
-    ask = steps.Ask(named, query, tuple(files))
-    briefing, trouble = brief(context, ask, budget)
+    ask = steps.Ask(named, query, tuple(files), cwd=context.project.start, first=not session)
+    why_not = steps.why_silent(context.settings.mode, query)
+    if why_not:
+        return steps.EMPTY._replace(notes=(why_not,))
+    briefing, trouble = brief_start(context, ask, budget)
+    parts = [brief_turn(context, ask)] if query else []
+    parts += [brief_edit(context, ask)] if files else []
+    for said in parts:
+        briefing = briefing._replace(
+            turn="\n".join(filter(None, (briefing.turn, said.text))),
+            items=(*briefing.items, *said.items),
+            left_out=(*briefing.left_out, *said.left_out),
+            tokens=briefing.tokens + said.tokens,
+        )
+        trouble = trouble or said.trouble
     if trouble:
         notes = (*briefing.notes, f"that it was shown is not noted: {trouble.message}")
         briefing = briefing._replace(notes=notes)
     return briefing._replace(explained=explain)
 
 
-def brief(
+# ---------------------------------------------------------------- start
+
+
+def brief_start(
     context: Context, ask: steps.Ask, budget: int = 0
 ) -> tuple[steps.Briefing, StoreError | None]:
-    """The briefing, and why it could not be written down that it was given, if so."""
-    why_not = steps.unwanted(context.settings.mode, ask.query)
-    if why_not:
+    """Return the start block of a context, and why it could not be logged, if so."""
+    if why_not := steps.why_silent(context.settings.mode, ask.query):
         return steps.EMPTY._replace(notes=(why_not,)), None
     now = context.clock()
-    loaded = context.read_both(lambda txs: steps.load(txs, ask, now))
-    ids = [one.memory.id for one in loaded.candidates if one.memory.layer != "user"]
+    said = _instructions(context, ask)
+    loaded = context.read_both(lambda txs: steps.load_start(txs, ask, said, now))
+    if loaded.frozen and ask.context != "kept":
+        frozen = loaded.frozen
+        return steps.Briefing(frozen.text, "", tokens=frozen.tokens, begins=False), None
+    ids = [one.memory.id for one in loaded.material.memories if one.memory.layer != "user"]
     fresh = freshness_steps.check_freshness(context, ids)
+    material = steps.with_freshness(loaded.material, fresh)
     limit = budget or context.settings.briefing_budget
     withhold = context.settings.stale == "withhold"
-    _, briefing = steps.decide(loaded, ask, fresh, limit, withhold)
-    return briefing, _log_briefing(context, ask, briefing, briefing.begins)
+    plan = selection.plan_start(material, limit, said, withhold)
+    if loaded.frozen:
+        return _since_resumed(context, ask, plan, loaded)
+    text = rendering.start_block(plan)
+    briefing = steps.Briefing(text, "", plan.items, plan.left_out, plan.tokens)
+    return briefing, _log_start(context, ask, briefing)
 
 
-def remind_of_files(
-    context: Context, session: str, files: Sequence[str]
-) -> tuple[str, StoreError | None]:
-    """What applies to these files and was not shown in the context before; mostly nothing."""
-    # That nothing applies is found out before anything else is loaded.
-    if not context.read_both(lambda txs: steps.applies(txs, session, files)):
-        return "", None
-    if steps.unwanted(context.settings.mode, ""):
-        return "", None
-    ask = steps.Ask(session, "", tuple(files))
-    now = context.clock()
-    loaded = context.read_both(lambda txs: steps.load_for_files(txs, ask, now))
-    if not loaded.candidates:
-        return "", None
-    ids = [one.memory.id for one in loaded.candidates if one.memory.layer != "user"]
-    fresh = freshness_steps.check_freshness(context, ids)
-    withhold = context.settings.stale == "withhold"
-    _, told = steps.decide(loaded, ask, fresh, context.settings.briefing_budget, withhold)
-    trouble = _log_briefing(context, ask, told, freeze=False) if told.items else None
-    return told.turn if loaded.frozen else told.text, trouble
+def _since_resumed(
+    context: Context, ask: steps.Ask, plan: rendering.BriefingPlan, loaded: steps.LoadedStart
+) -> tuple[steps.Briefing, StoreError | None]:
+    """Of a start block made afresh, say what the kept context does not hold yet."""
+    assert loaded.frozen is not None
+    had = {*loaded.frozen.ids, *loaded.shown}
+    new = [item for item in plan.items if not had.intersection(steps.refs_of(item))]
+    told = briefing_budget.fit_lines(new, context.settings.briefing_budget)
+    briefing = steps.Briefing(
+        stable=loaded.frozen.text,
+        turn=rendering.short_block(told.items),
+        items=told.items,
+        left_out=plan.left_out,
+        tokens=told.tokens,
+        begins=False,
+    )
+    return briefing, _log(context, ask.session, "start", told.items)
 
 
-def _log_briefing(
-    context: Context, ask: steps.Ask, briefing: steps.Briefing, freeze: bool
-) -> StoreError | None:
-    """Write down what was shown; what could be read is shown also when that fails.
-
-    Where the project has no store yet the person's own holds it, so that nothing that is
-    shown of theirs is shown again with every prompt."""
+def _log_start(context: Context, ask: steps.Ask, briefing: steps.Briefing) -> StoreError | None:
+    """Keep the block while the context lasts. Where the project has no store yet the person's own
+    keeps it, so that nothing of theirs is shown again with every prompt."""
     spaces = context.present_spaces() if ask.session else []
     if not spaces:
         return None
-    now, session, fresh = context.clock(), ask.session, ask.context == "fresh"
-    block = steps.block(briefing)
+    now, session, is_fresh = context.clock(), ask.session, ask.context == "fresh"
+    refs = tuple(ref for item in briefing.items for ref in steps.refs_of(item))
+    block = window_steps_contexts.StableBlock(
+        briefing.stable, refs, text_tokens.count_tokens(briefing.stable) if briefing.stable else 0
+    )
+    watched = context.read_both(lambda txs: steps_action.watched_programs(txs, now))
+
+    def keep(tx: Tx) -> None:
+        window_steps_contexts.save_block(tx, session, block, now, is_fresh)
+        sql.put_watched(tx, redaction.redact(watched), now)
+
     try:
-        if freeze:
-            spaces[0].write(
-                lambda tx: window_steps_contexts.save_block(tx, session, block, now, fresh)
-            )
+        spaces[0].write(keep)
     except StoreError as trouble:
         return trouble
-    rows = [(new_id("i"), item) for item in briefing.items]
-    if rows:
-        spaces[0].note(lambda tx: steps.log(tx, session, now, rows, now))
+    return _log(context, session, "start", briefing.items)
+
+
+# ---------------------------------------------------------------- the other moments
+
+
+def brief_turn(context: Context, ask: steps.Ask) -> Said:
+    """Return what fits a prompt and was not shown yet; mostly nothing."""
+    if steps.why_silent(context.settings.mode, ask.query):
+        return SILENT
+    now = context.clock()
+    said = _instructions(context, ask)
+    loaded = context.read_both(lambda txs: steps_turn.load_turn(txs, ask, said, now))
+    ids = [memory.id for memory, _ in loaded.memories if memory.layer != "user"]
+    fresh = freshness_steps.check_freshness(context, ids) if ids else {}
+    withhold = context.settings.stale == "withhold"
+    states = {id: one.state for id, one in fresh.items()}
+    items, left_out = steps_turn.items(loaded, states, withhold)
+    return _spoken(context, ask.session, "turn", items, TURN_BUDGET, left_out)
+
+
+def brief_command(context: Context, session: str, line: str) -> Said:
+    """Return the advice on a shell line before it runs; mostly nothing."""
+    space = context.project_space
+    if context.settings.mode == "no-ltm" or not space.present():
+        return SILENT
+    watched = space.read(sql.get_watched)
+    if not command_rules.find_watched(watched, line):
+        return SILENT
+    now = context.clock()
+    items = context.read_both(
+        lambda txs: steps_action.before_command(txs, session, line, watched, now)
+    )
+    return _spoken(context, session, "command", items[:2], COMMAND_BUDGET)
+
+
+def brief_edit(context: Context, ask: steps.Ask) -> Said:
+    """Return what applies to files that are about to be changed and was not shown yet."""
+    if context.settings.mode == "no-ltm":
+        return SILENT
+    now = context.clock()
+    places = context.read_both(lambda txs: steps_action.places(txs, ask.session, ask.files, now))
+    # That nothing applies is found out before anything else is loaded.
+    applies = context.read_both(
+        lambda txs: steps_action.applies_to_files(txs, ask.session, ask.files)
+    )
+    if not applies and not places:
+        return SILENT
+    said = _instructions(context, ask)
+    found = context.read_both(lambda txs: steps_action.for_files(txs, ask.session, ask.files, said))
+    ids = [memory.id for memory in found if memory.layer != "user"]
+    fresh = freshness_steps.check_freshness(context, ids) if ids else {}
+    withhold = context.settings.stale == "withhold"
+    items = []
+    left_out = []
+    for memory in found:
+        state = fresh[memory.id].state if memory.id in fresh else ""
+        if state in _CONTRADICTED and (withhold or state == "missing"):
+            reason = f"what it says of the code is {state}"
+            left_out.append(rendering.LeftOut(memory.id, memory.address, reason))
+        elif memory.label == "agent" and not selection.has_evidence(memory, state):
+            reason = "an agent's claim that nothing confirms: only on explicit recall"
+            left_out.append(rendering.LeftOut(memory.id, memory.address, reason))
+        else:
+            why = f"applies to {', '.join(ask.files[:3])}"
+            items.append(selection.item_of(memory, "", state)._replace(why=why))
+    return _spoken(context, ask.session, "edit", [*items, *places], EDIT_BUDGET, left_out)
+
+
+_CONTRADICTED = ("missing", "moved", "changed")
+
+
+def brief_failure(
+    context: Context, session: str, tool: str, arguments: Mapping[str, Json], output: str
+) -> Said:
+    """Return what resolved the same error before; mostly nothing."""
+    if context.settings.mode == "no-ltm":
+        return SILENT
+    now = context.clock()
+    items = context.read_both(
+        lambda txs: steps_action.after_failure(txs, session, tool, arguments, output, now)
+    )
+    return _spoken(context, session, "failure", items, FAILURE_BUDGET)
+
+
+def _spoken(
+    context: Context,
+    session: str,
+    moment: str,
+    items: Sequence[rendering.Item],
+    budget: int,
+    left_out: Sequence[rendering.LeftOut] = (),
+) -> Said:
+    if not items:
+        return SILENT._replace(left_out=tuple(left_out))
+    plan = briefing_budget.fit_lines(items, min(budget, context.settings.briefing_budget))
+    return Said(
+        text=rendering.short_block(plan.items),
+        items=plan.items,
+        left_out=(*plan.left_out, *left_out),
+        tokens=plan.tokens,
+        trouble=_log(context, session, moment, plan.items),
+    )
+
+
+def _log(
+    context: Context, session: str, moment: str, items: Sequence[rendering.Item]
+) -> StoreError | None:
+    """Log what was shown; what could be read is shown also when that fails."""
+    spaces = context.present_spaces() if session else []
+    rows = [(new_id("i"), ref, item) for item in items for ref in steps.refs_of(item)]
+    if not spaces or not rows:
+        return None
+    now = context.clock()
+    spaces[0].note(lambda tx: steps.log(tx, session, moment, rows, now))
     return None
 
 
-class TaskBriefing(NamedTuple):
-    """What is worth knowing before a task."""
-
-    phase: str
-    patterns: tuple[Hit, ...]
-    avoid: tuple[Hit, ...]
-    skills: tuple[Hit, ...]
-
-
-def before_task(
-    context: Context, goal: str, phase: str = "", files: Sequence[str] = ()
-) -> TaskBriefing:
-    """Patterns, things to avoid and skills that matter for a task.
-
-    goal: what is to be done
-    phase: exploration, implementation, debugging, review or refactoring; read from the goal
-    files: files it is about (repeat for several)
-
-    Example: recollect before-task "fix the failing login test" --file tests/test_login.py
-    """
-    from ..episodes import phases
-
-    chosen = phases.checked(phase, goal)
-    hits = {hit.id: hit for hit in recall_operations.recall_unprompted(context, goal, 20)}
-    for path in files:
-        for hit in recall_operations.recall_unprompted(context, goal, 10, path):
-            hits.setdefault(hit.id, hit)
-    known = [hit for hit in hits.values() if hit.kind != "message"]
-    source = {"episode": "episodic", "workflow": "skills", "procedure": "skills"}
-    found = [phases.Found(hit.id, source.get(hit.kind, "semantic"), hit.score) for hit in known]
-    ranked = [hits[item.found.id] for item in phases.blend(found, chosen)]
-    avoid = tuple(hit for hit in ranked if hit.kind == "pitfall")[:5]
-    skills = tuple(hit for hit in ranked if hit.kind in ("workflow", "procedure"))[:3]
-    rest = tuple(hit for hit in ranked if hit not in avoid and hit not in skills)[:5]
-    return TaskBriefing(chosen, rest, avoid, skills)
-
-
-@overload
-def verify(
-    context: Context, archive: Literal[False] = False, fix: bool = False
-) -> memory_steps_verify.ClaimReport: ...
-
-
-@overload
-def verify(
-    context: Context, archive: Literal[True], fix: bool = False
-) -> archive_steps_sessions.VerifiedArchive: ...
-
-
-def verify(
-    context: Context, archive: bool = False, fix: bool = False
-) -> memory_steps_verify.ClaimReport | archive_steps_sessions.VerifiedArchive:
-    """Check what memories say about files and functions against the code; or the archive.
-
-    archive: prove that every message is there, unchanged and in its place, instead
-    fix: follow what moved, also in the texts that name it
-
-    Example: recollect verify --fix
-    Example: recollect verify --archive
-    """
-    if archive:
-        if fix:
-            raise InvalidInput("the archive is proven, not fixed", where="verify")
-        return archive_steps_sessions.verify_archive(context.project_space)
-    return memory_steps_verify.check_claims(
-        context.project_space,
-        freshness_steps.open_working_tree(context),
-        fix,
-        context.clock(),
+def _instructions(context: Context, ask: steps.Ask) -> matching.Instructions:
+    """Return the instruction files that the agent loads by itself."""
+    home = context.environment.get("HOME") or os.path.expanduser("~")
+    cwd = os.path.realpath(ask.cwd) if ask.cwd else context.top
+    return matching.Instructions(
+        lambda: instruction_files_io.read(ask.host, context.top, cwd, home)
     )
 
 

@@ -1,16 +1,16 @@
-"""What is put in front of the model, under a hard budget, and why.
+"""Choose what the start block of a session holds, and say why or why not.
 
-    A  baseline    policy, architecture, preference of high priority: always
-    B  contextual  the rest, when it is strong (session start) or fits the turn
-    C  procedures  up to 3 that fit, proven ones first
-    D  history     up to 3 pointers, from what is left of the budget
+    A  rules       policies, preferences and architecture in the user's own words: always
+    B  lessons     commands that worked, discoveries, solutions, patterns, pitfalls, unconfirmed
+    C  skills      up to 3, proven ones first
+    D  history     related episodes
 
-A is served first, then B, C, D. What does not fit is left out whole and counted; nothing relevant
-means an empty briefing. Never by itself: what came from tools or imports, and what is hidden,
-superseded, quarantined or only proposed. The same input in any order gives the same plan.
+A is served first, then B, C, D; where things stand goes before all. Never by itself: text of tools
+and imports, and memories that are hidden, superseded, quarantined or only proposed. The same input
+in any order gives the same plan.
 
-It is told how strong, how fresh and how well matching a memory is, and how tokens are counted; it
-knows no store, no clock and no wording (`briefing.rendering` does).
+It is given how strong, how fresh and how useful a memory is; it knows no store, no clock and no
+wording (`briefing.rendering` and `briefing.wording` do).
 """
 
 from __future__ import annotations
@@ -20,52 +20,72 @@ from collections.abc import Mapping, Sequence
 from ..fast_typing import NamedTuple
 from ..freshness.claims import describe_state, is_stale
 from ..text.display import format_time as iso
-from ..text.tokens import DEFAULT_RATIO, TokenMeasure
+from ..text.terms import split_terms
+from ..text.tokens import TokenCounter, count_tokens
 from ..types.records import FOREVER, PRIORITIES, Memory
-from .budget import Wanted, fitted
-from .rendering import HISTORY, STABLE, TURN, Item, LeftOut, Plan
+from . import command_rules, matching
+from .budget import Limits, Wanted, fit_start
+from .rendering import (
+    COMMANDS,
+    DISCOVERIES,
+    HISTORY,
+    PATTERNS,
+    PITFALLS,
+    SKILLS,
+    SOLUTIONS,
+    STATE,
+    UNCONFIRMED,
+    USER_RULES,
+    BriefingPlan,
+    Item,
+    LeftOut,
+)
 
-BUDGET = 800
-"""Tokens of a briefing unless a setting lowers them."""
+BUDGET, AIM = 800, 360
+"""Tokens of a start block: the hard limit, and the size up to which it is filled with anything but
+the user's rules, commands and where things stand."""
 
 LEAST_STRENGTH = 0.3
-"""At the start of a session, from this strength (times confidence and usefulness)."""
+"""From this strength (times confidence and usefulness) a memory is shown at every start."""
 
-LEAST_MATCH, SHARE_OF_BEST = 0.2, 0.4
-"""In a turn, from this match, and from this share of the best match of all."""
+UNCONFIRMED_SHARE = 0.15
+LONG_TEXT = 200
+"""Characters. What is longer and no rule is served last in its section."""
 
-SCOPED_MATCH, NAMED_MATCH = 0.7, 0.6
-"""What it is worth that a memory applies to a file in play, or names it."""
-
-CAPS: Mapping[str, int] = {
-    "Key Discoveries": 15,
-    "Problem Solutions": 15,
-    "Code Patterns": 10,
-    "Avoid These": 10,
-    "Applicable Skills": 3,
+MOST_ITEMS: Mapping[str, int] = {
+    DISCOVERIES: 15,
+    SOLUTIONS: 15,
+    PATTERNS: 10,
+    PITFALLS: 10,
+    SKILLS: 3,
     HISTORY: 3,
 }
-"""So many items of a section are shown at most; the baseline has no such limit."""
+MOST_TOKENS: Mapping[str, int] = {STATE: 150, COMMANDS: 150}
 
-_BASELINE = ("policy", "architecture", "preference")
+BASELINE = ("policy", "preference", "architecture")
+"""Kinds that are rules when the user states them."""
+
+UNTRUSTED = ("tool", "import")
 _SECTIONS = {
-    "solution": "Problem Solutions",
-    "pattern": "Code Patterns",
-    "pitfall": "Avoid These",
-    "workflow": "Applicable Skills",
+    "solution": SOLUTIONS,
+    "pattern": PATTERNS,
+    "pitfall": PITFALLS,
+    "workflow": SKILLS,
 }
-_UNTRUSTED = ("tool", "import")
+_ALIKE = 0.8
+"""Two lines that share so many of their words are one."""
 
 
 class Candidate(NamedTuple):
-    """A memory that may be shown, with what is known of it now; `match` is from 0 to 1."""
+    """A memory that may be shown, with what is known of it now."""
 
     memory: Memory
     strength: float
-    match: float = 0.0
     freshness: str = ""
     moved_to: str = ""
     usefulness: float = 1.0
+    is_idle: bool = False
+    """Whether it was shown five times where it fitted, without effect."""
 
 
 class Skill(NamedTuple):
@@ -77,201 +97,195 @@ class Skill(NamedTuple):
     description: str
     successes: int = 0
     failures: int = 0
-    match: float = 0.0
     status: str = "active"
     label: str = "user"
     at: int = 0
 
 
-class Pointer(NamedTuple):
-    """A past episode or session that may be pointed to."""
+class StartMaterial(NamedTuple):
+    """Everything that a start block may hold. `lines` are items that other modules worded: where
+    things stand, commands, conclusions."""
 
-    address: str
-    text: str
-    match: float
-    kind: str = "episode"
-    label: str = "agent"
-    at: int = 0
-
-
-class Moment(NamedTuple):
-    """What the briefing is for: a question, files in play; none of both at the session's start.
-
-    `frozen` says that a stable block was given already, `shown` which ids are in it.
-    """
-
-    query: str = ""
-    files: tuple[str, ...] = ()
-    frozen: bool = False
-    shown: frozenset[str] = frozenset()
-
-    @property
-    def is_start(self) -> bool:
-        return not (self.query or self.files or self.frozen)
+    memories: tuple[Candidate, ...] = ()
+    lines: tuple[Item, ...] = ()
+    skills: tuple[Skill, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
 
-def plan(
-    candidates: Sequence[Candidate],
-    moment: Moment,
+def plan_start(
+    material: StartMaterial,
     budget: int = BUDGET,
-    measure: TokenMeasure = DEFAULT_RATIO,
-    skills: Sequence[Skill] = (),
-    pointers: Sequence[Pointer] = (),
+    said: matching.Instructions = matching.NOTHING,
     withhold: bool = False,
-) -> Plan:
-    """The briefing for this moment; `withhold` leaves stale memories out, else they are marked."""
-    wanted: list[Wanted] = []
-    left_out: list[LeftOut] = []
-    best = max((one.match for one in candidates if not _barred(one, moment, withhold)), default=0.0)
-    for candidate in candidates:
+    count: TokenCounter = count_tokens,
+) -> BriefingPlan:
+    """Return the start block; `withhold` leaves stale memories out, else they are marked.
+
+    said: what the instruction files say that this agent loads
+    """
+    wanted = [
+        Wanted(item, (*_SERVED[item.section], place), item.text, item.section == UNCONFIRMED)
+        for place, item in enumerate(material.lines)
+    ]
+    left_out = list(material.left_out)
+    for candidate in material.memories:
         memory = candidate.memory
-        reason = _barred(candidate, moment, withhold) or _irrelevant(candidate, moment, best)
+        reason = why_never(memory, said) or _why_not_now(candidate, withhold)
         if reason:
             left_out.append(LeftOut(memory.id, memory.address, reason))
         else:
-            wanted.append(_of_memory(candidate, moment))
-    for skill in skills:
-        reason = _barred_skill(skill, moment)
+            wanted.append(_of_memory(candidate))
+    for skill in material.skills:
+        reason = _why_no_skill(skill)
         if reason:
             left_out.append(LeftOut(skill.id, skill.address, reason))
         else:
-            wanted.append(_of_skill(skill, moment))
-    for pointer in pointers:
-        if pointer.match < LEAST_MATCH or moment.is_start:
-            left_out.append(LeftOut(pointer.address, pointer.address, "not about this turn"))
-        else:
-            wanted.append(_of_pointer(pointer))
-    found = fitted(sorted(wanted, key=lambda one: one.place), CAPS, moment.frozen, budget, measure)
-    return found._replace(left_out=(*found.left_out, *sorted(left_out)))
+            wanted.append(_of_skill(skill))
+    distinct, alike = _distinct(sorted(wanted, key=lambda one: one.place))
+    aim = min(AIM, budget)
+    share = {**MOST_TOKENS, UNCONFIRMED: int(budget * UNCONFIRMED_SHARE)}
+    plan = fit_start(distinct, Limits(budget, aim, MOST_ITEMS, share), count)
+    return plan._replace(left_out=(*plan.left_out, *alike, *sorted(left_out)))
 
 
-# ---------------------------------------------------------------- who may, who should
+_SERVED: Mapping[str, tuple[int]] = {
+    STATE: (0,),
+    USER_RULES: (1,),
+    COMMANDS: (2,),
+    DISCOVERIES: (3,),
+    SOLUTIONS: (3,),
+    PATTERNS: (3,),
+    PITFALLS: (3,),
+    UNCONFIRMED: (4,),
+    SKILLS: (5,),
+    HISTORY: (6,),
+}
+"""In which order the sections are served when the budget runs out."""
 
 
-def _barred(candidate: Candidate, moment: Moment, withhold: bool) -> str:
-    """Why a memory is never shown by itself; empty when it may be."""
-    memory = candidate.memory
+def why_never(memory: Memory, said: matching.Instructions = matching.NOTHING) -> str:
+    """Say why a memory is never shown by itself; empty when it may be."""
     if memory.status != "active":
         return f"it is {memory.status}"
     if memory.valid_to != FOREVER:
         return "a newer version took its place"
-    if memory.label in _UNTRUSTED:
+    if memory.label in UNTRUSTED:
         return f"it came from {memory.label}: only on explicit recall"
-    if memory.id in moment.shown:
-        return "it is in the stable block already"
-    if withhold and is_stale(candidate.freshness):
-        return f"withheld: what it says of the code is {candidate.freshness}"
+    if memory.label != "user" and command_rules.is_dangerous(memory.text):
+        return "it names a command that only the user may suggest"
+    if place := said.where(memory.text):
+        return f"{place} says it already"
     return ""
 
 
-def _barred_skill(skill: Skill, moment: Moment) -> str:
+def is_rule(memory: Memory) -> bool:
+    """Check whether a memory speaks as the user's rule."""
+    return memory.kind in BASELINE and memory.label == "user"
+
+
+def _why_not_now(candidate: Candidate, withhold: bool) -> str:
+    """Say why a memory is not for the start of a session; empty when it is."""
+    memory = candidate.memory
+    if withhold and is_stale(candidate.freshness):
+        return f"withheld: what it says of the code is {candidate.freshness}"
+    if candidate.is_idle:
+        return "shown five times where it fitted, without effect"
+    if memory.scope:
+        return "it applies to some files only: it is shown when one of them is changed"
+    if is_rule(memory):
+        return ""
+    if memory.label == "agent" and not has_evidence(memory, candidate.freshness):
+        return "an agent's claim that nothing confirms: only on explicit recall"
+    strength = candidate.strength * memory.confidence * candidate.usefulness
+    low = strength < LEAST_STRENGTH
+    return f"strength {strength:.2f} is below {LEAST_STRENGTH}" if low else ""
+
+
+def has_evidence(memory: Memory, freshness: str) -> bool:
+    """Check whether anything but the agent's word speaks for a claim: it worked, or the code that
+    it names is as it was."""
+    return memory.successes > memory.failures or freshness == "fresh"
+
+
+def _why_no_skill(skill: Skill) -> str:
     if skill.status != "active":
         return f"it is {skill.status}"
-    if skill.label in _UNTRUSTED:
+    if skill.label in UNTRUSTED:
         return f"it came from {skill.label}: only on explicit recall"
-    if skill.id in moment.shown:
-        return "it is in the stable block already"
-    if moment.is_start:
-        return "" if skill.successes else "not proven yet"
-    return "" if skill.match >= LEAST_MATCH else f"match {skill.match:.2f} is below {LEAST_MATCH}"
+    return "" if skill.successes else "not proven yet"
 
 
-def _is_baseline(memory: Memory) -> bool:
-    high = PRIORITIES.index(memory.priority) >= PRIORITIES.index("high")
-    return memory.kind in _BASELINE and high
+def _distinct(wanted: Sequence[Wanted]) -> tuple[list[Wanted], list[LeftOut]]:
+    """Keep the first of each group of lines that say nearly the same."""
+    kept: list[Wanted] = []
+    seen: list[tuple[str, set[str]]] = []
+    alike: list[LeftOut] = []
+    for one in wanted:
+        words = set(split_terms(one.item.text))
+        twin = "" if one.item.line else next((id for id, had in seen if _similar(words, had)), "")
+        if twin:
+            alike.append(LeftOut(one.item.id, one.item.address, f"{twin} says nearly the same"))
+        else:
+            kept.append(one)
+            seen.append((one.item.id, words))
+    return kept, alike
 
 
-def _irrelevant(candidate: Candidate, moment: Moment, best: float) -> str:
-    """Why a memory is not for this moment; empty when it is."""
-    if _is_baseline(candidate.memory):
-        return ""
-    if moment.is_start:
-        strength = _start_strength(candidate)
-        low = strength < LEAST_STRENGTH
-        return f"strength {strength:.2f} is below {LEAST_STRENGTH}" if low else ""
-    if moment.files and candidate.memory.scope and not _applying(candidate.memory, moment):
-        return "its scope covers none of the files in play"
-    least = max(LEAST_MATCH, SHARE_OF_BEST * best)
-    relevance = _relevance(candidate, moment)
-    return f"match {relevance:.2f} is below {least:.2f}" if relevance < least else ""
+def _similar(one: set[str], other: set[str]) -> bool:
+    if not one or len(one & other) < _ALIKE * len(one | other):
+        return False
+    # Another number is another statement.
+    return not any(any(map(str.isdigit, word)) for word in one ^ other)
 
 
-def _start_strength(candidate: Candidate) -> float:
-    return candidate.strength * candidate.memory.confidence * candidate.usefulness
-
-
-def _relevance(candidate: Candidate, moment: Moment) -> float:
-    """How well a memory fits a turn: by its words, by its scope, by the files it names."""
+def _of_memory(candidate: Candidate) -> Wanted:
     memory = candidate.memory
-    scoped = SCOPED_MATCH if _applying(memory, moment) else 0.0
-    named = NAMED_MATCH if _named(memory, moment) else 0.0
-    return max(candidate.match, scoped, named) * candidate.usefulness
-
-
-def _applying(memory: Memory, moment: Moment) -> str:
-    """The file in play that a scope of the memory covers."""
-    if not (moment.files and memory.scope):
-        return ""
-    from ..text.globs import matches
-
-    return next(
-        (file for file in moment.files if any(matches(scope, file) for scope in memory.scope)), ""
-    )
-
-
-def _named(memory: Memory, moment: Moment) -> str:
-    """The file in play that the memory names."""
-    if not moment.files:
-        return ""
-    cited = (str(item.get("path", "")) for item in memory.citations)
-    told = {*memory.examples, *(path.partition("#")[0].partition(":")[0] for path in cited)}
-    return next((file for file in moment.files if file in told), "")
-
-
-# ---------------------------------------------------------------- items
-
-
-def _of_memory(candidate: Candidate, moment: Moment) -> Wanted:
-    memory = candidate.memory
-    layer = "A" if _is_baseline(memory) else ("C" if memory.kind == "workflow" else "B")
-    item = Item(
-        memory.id,
-        memory.address,
-        layer,
-        "Rules" if layer == "A" else _SECTIONS.get(memory.kind, "Key Discoveries"),
-        memory.kind,
-        memory.text,
-        memory.label,
-        _date(memory.valid_from),
-        describe_state(candidate.freshness, candidate.moved_to),
-        _note(memory),
-        _why(candidate, moment, layer),
-    )
-    proven = layer == "C" and memory.successes > 0
-    relevance = 0.0 if layer == "A" or moment.is_start else _relevance(candidate, moment)
-    priority = PRIORITIES.index(memory.priority)
-    power = candidate.strength * candidate.usefulness
-    place = (layer, -proven, -relevance, -priority, -power, memory.id)
-    block = STABLE if moment.is_start or (layer == "A" and not moment.frozen) else TURN
-    return Wanted(item, block, place, memory.subject or memory.text)
-
-
-def _why(candidate: Candidate, moment: Moment, layer: str) -> str:
-    memory = candidate.memory
+    rule = is_rule(memory)
+    section = USER_RULES if rule else _SECTIONS.get(memory.kind, DISCOVERIES)
+    if memory.label == "agent":
+        section = UNCONFIRMED
+    item = item_of(memory, section, candidate.freshness, candidate.moved_to)
     strength = f"strength {candidate.strength:.2f}"
-    if layer == "A":
-        return f"baseline: {memory.kind} of {memory.priority} priority, {strength}"
-    if moment.is_start:
-        return f"strong enough for every session: {strength}, confidence {memory.confidence:.2f}"
-    if file := _applying(memory, moment):
-        return f"applies to {file}, {strength}"
-    if file := _named(memory, moment):
-        return f"names {file}, {strength}"
-    return f"matches the question: {candidate.match:.2f}, {strength}"
+    why = (
+        f"a rule of the user: {memory.kind} of {memory.priority} priority, {strength}"
+        if rule
+        else f"strong enough for every session: {strength}, confidence {memory.confidence:.2f}"
+    )
+    place = (
+        *_SERVED[section],
+        0,
+        candidate.freshness == "missing",
+        is_stale(candidate.freshness),
+        memory.label != "user",
+        not rule and len(memory.text) > LONG_TEXT,
+        -PRIORITIES.index(memory.priority),
+        -candidate.strength * candidate.usefulness,
+        -memory.last_reinforced,
+        memory.text,
+        memory.id,
+    )
+    return Wanted(item._replace(why=why), place, memory.subject or memory.text, spare=not rule)
+
+
+def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "") -> Item:
+    """Return a memory as an item of a section."""
+    marked = describe_state(freshness, moved_to)
+    return Item(
+        id=memory.id,
+        address=memory.address,
+        layer="A" if section == USER_RULES else "C" if section == SKILLS else "B",
+        section=section,
+        kind=memory.kind,
+        text=memory.text,
+        label=memory.label,
+        date=iso(memory.valid_from)[:10],
+        mark="" if marked == "fresh" else marked,
+        note=_note(memory),
+    )
 
 
 def _note(memory: Memory) -> str:
-    """Where it applies, how often it worked, where it can be seen."""
+    """Say where it applies, how often it worked, where it can be seen."""
     notes = []
     if memory.scope:
         notes.append(f"for {', '.join(memory.scope[:3])}")
@@ -282,39 +296,19 @@ def _note(memory: Memory) -> str:
     return "; ".join(notes)
 
 
-def _of_skill(skill: Skill, moment: Moment) -> Wanted:
+def _of_skill(skill: Skill) -> Wanted:
     tried = skill.successes + skill.failures
     item = Item(
-        skill.id,
-        skill.address,
-        "C",
-        "Applicable Skills",
-        "skill",
-        f"{skill.name}: {skill.description}" if skill.description else skill.name,
-        skill.label,
-        _date(skill.at),
+        id=skill.id,
+        address=skill.address,
+        layer="C",
+        section=SKILLS,
+        kind="skill",
+        text=f"{skill.name}: {skill.description}" if skill.description else skill.name,
+        label=skill.label,
+        date=iso(skill.at)[:10],
         note=f"worked {skill.successes} of {tried} times" if tried else "",
-        why=f"worked {skill.successes} of {tried} times, match {skill.match:.2f}",
+        why=f"worked {skill.successes} of {tried} times",
     )
-    place = ("C", -(skill.successes > 0), -skill.match, 0, -skill.successes, skill.id)
-    return Wanted(item, STABLE if moment.is_start else TURN, place, skill.name)
-
-
-def _of_pointer(pointer: Pointer) -> Wanted:
-    item = Item(
-        pointer.address.removeprefix("memory://"),
-        pointer.address,
-        "D",
-        HISTORY,
-        pointer.kind,
-        pointer.text,
-        pointer.label,
-        _date(pointer.at),
-        why=f"related: match {pointer.match:.2f}",
-    )
-    place = ("D", 0, -pointer.match, 0, -pointer.at, pointer.address)
-    return Wanted(item, TURN, place, pointer.text)
-
-
-def _date(at: int) -> str:
-    return iso(at)[:10]
+    place = (*_SERVED[SKILLS], 0, -skill.successes, skill.name)
+    return Wanted(item, place, skill.name, spare=True)

@@ -1,4 +1,4 @@
-"""Brief: load what may be shown, decide under the budget, log it.
+"""Load what a start block may hold, and log what was shown.
 
 Loading and logging are transactions of their own; between them the claims are checked against
 the working tree.
@@ -6,36 +6,31 @@ the working tree.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ..archive import sql as archive_sql
-from ..episodes import sql as episodes_sql
+from ..documents import sql as documents_sql
 from ..fast_typing import NamedTuple, Protocol
-from ..index import sql as index_sql
+from ..lessons import steps_observed as lessons_steps_observed
+from ..lessons.observations import KnownCommand
 from ..memory import lifecycle
 from ..memory import sql as memory_sql
 from ..memory import sql_upkeep as memory_sql_upkeep
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
-from ..storage import database
-from ..storage.database import IndexMatch, Tx
-from ..text import messages, terms
-from ..text import tokens as text_tokens
-from ..types.records import Memory
+from ..storage.database import Tx
+from ..text.display import format_time, quote_data
+from ..types.records import Document, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import selection
-from .rendering import Item, LeftOut, Plan, render
+from . import command_rules, matching, selection, sql, wording
+from .rendering import STATE, Item, LeftOut, code, plain
 
-BASELINE = ("policy", "architecture", "preference")
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
 MOST_OF_A_KIND = 60
-MOST_MATCHES = 30
 MOST_SKILLS = 10
-_SPOKEN = ("user", "assistant")
-_LEARNED = ("memory", "procedure")
-_UNTRUSTED = ("tool", "import")
+MOST_COMMANDS = 8
+MOST_CONCLUSIONS = 3
+TRIES = 5
+"""What was shown so often where it fitted, without effect, leaves the start block."""
 
 
 class Fresh(Protocol):
@@ -52,27 +47,32 @@ class Ask(NamedTuple):
 
     context: `fresh` when the session's context was thrown away, `kept` when the session goes on
         with the context it had
+    host: the agent, whose instruction files are not repeated
+    first: whether this is the first prompt of the session
     """
 
     session: str = ""
     query: str = ""
     files: tuple[str, ...] = ()
     context: str = ""
+    host: str = ""
+    cwd: str = ""
+    first: bool = False
 
 
-class Loaded(NamedTuple):
-    """What the decision needs from the store."""
+class LoadedStart(NamedTuple):
+    """What the start block is made of; `frozen` is the block that the context has already."""
 
-    candidates: tuple[selection.Candidate, ...]
-    pointers: tuple[selection.Pointer, ...]
-    skills: tuple[selection.Skill, ...]
-    frozen: window_steps_contexts.StableBlock | None
+    material: selection.StartMaterial = selection.StartMaterial()
+    frozen: window_steps_contexts.StableBlock | None = None
     shown: frozenset[str] = frozenset()
-    """What was shown in a context that is kept."""
 
 
 class Briefing(NamedTuple):
-    """What the model sees, item by item, with the reason and the price of each."""
+    """What the model sees, item by item, with the reason and the price of each.
+
+    `stable` is the start block, `turn` what this moment adds to it.
+    """
 
     stable: str
     turn: str
@@ -82,7 +82,7 @@ class Briefing(NamedTuple):
     notes: tuple[str, ...] = ()
     explained: bool = False
     begins: bool = True
-    """Whether the context sees its stable block for the first time."""
+    """Whether the context sees its start block for the first time."""
 
     @property
     def text(self) -> str:
@@ -92,8 +92,8 @@ class Briefing(NamedTuple):
 EMPTY = Briefing("", "")
 
 
-def unwanted(mode: str, query: str) -> str:
-    """Why there is no briefing at all this time; empty when there may be one."""
+def why_silent(mode: str, query: str) -> str:
+    """Say why there is no briefing at all this time; empty when there may be one."""
     if mode == "no-ltm":
         return "the mode is no-ltm: no long-term memory is injected"
     if query:
@@ -104,275 +104,219 @@ def unwanted(mode: str, query: str) -> str:
     return ""
 
 
-def load(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
-    """Candidates from all spaces; the first one is the project's, which has the sessions."""
+def load_start(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int) -> LoadedStart:
+    """Return what a start block may hold. The first space is the project's, which has sessions."""
     known = bool(ask.session) and ask.context != "fresh"
     frozen = window_steps_contexts.load_block(txs, ask.session) if known else None
-    resumed = ask.context == "kept" and frozen is not None
-    candidates: dict[str, selection.Candidate] = {}
-    pointers: list[selection.Pointer] = []
+    if frozen and ask.context != "kept":
+        return LoadedStart(frozen=frozen)
+    own = memory_steps_visible.find_memory_owners(txs, ask.session)
+    memories: list[Memory] = []
     skills: list[selection.Skill] = []
-    own = memory_steps_visible.find_memory_owners(txs, ask.session)
-    start = resumed or not (ask.query or ask.files or frozen)
     for tx in txs:
-        kinds = (*BASELINE, *REST) if start else (() if frozen else BASELINE)
-        for kind in kinds:
-            for memory in memory_sql.list_strongest(tx, kind, MOST_OF_A_KIND, own):
-                candidates[memory.id] = _candidate(tx, memory, 0.0, now)
-        for memory in _scoped(tx, ask.files, own):
-            candidates[memory.id] = _candidate(tx, memory, 0.0, now)
-        if ask.query:
-            matches = _matches(tx, ask.query, own)
-            for memory, match in _matched(tx, matches, ask.query):
-                candidates[memory.id] = _candidate(tx, memory, match, now)
-            pointers += [*_sessions(tx, matches, ask), *_episodes(tx, matches, ask)]
-            skills += _skills(tx, matches, ask)
-        elif start:
-            skills += [_skill(row, 0.0) for row in procedures_sql.proven(tx, MOST_SKILLS)]
-    found = tuple(candidates.values())
-    judged = _judged(txs, found)
-    pointers.sort(key=lambda one: (-one.match, one.address))
-    shown = frozenset(window_steps_contexts.shown_ids(txs, ask.session)) if resumed else frozenset()
-    return Loaded(judged, tuple(pointers[:5]), tuple(skills), frozen, shown)
+        for kind in (*selection.BASELINE, *REST):
+            memories += memory_sql.list_strongest(tx, kind, MOST_OF_A_KIND, own)
+        skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
+    lines, left_out = _lines(txs, ask, said, now)
+    material = selection.StartMaterial(
+        _judged(txs, memories, now), tuple(lines), tuple(skills), tuple(left_out)
+    )
+    shown = frozenset(window_steps_contexts.shown_ids(txs, ask.session)) if frozen else frozenset()
+    return LoadedStart(material, frozen, shown)
 
 
-def applies(txs: Sequence[Tx], session: str, files: Sequence[str]) -> bool:
-    """Check whether the scope of any memory that the session sees takes in one of the files."""
-    from ..memory import steps_visible as memory_steps_visible
+def _lines(
+    txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int
+) -> tuple[list[Item], list[LeftOut]]:
+    """Return where things stand, the commands that worked and what agents concluded."""
+    if not txs:
+        return [], []
+    project = txs[0]
+    left_out: list[LeftOut] = []
+    commands: list[KnownCommand] = []
+    known = lessons_steps_observed.known_commands(project, now=now)
+    refs = [wording.command_ref(one.form) for one in known]
+    tried = sql.outcomes(project, refs, "start") if refs else {}
+    for one in known:
+        ref = wording.command_ref(one.form)
+        reason = one.retired or ""
+        if not reason and command_rules.is_dangerous(one.form):
+            reason = "only the user may suggest it"
+        if not reason and (place := said.where_command(one.form)):
+            reason = f"{place} says it already"
+        if not reason and is_idle(tried.get(ref, ())):
+            reason = f"shown {TRIES} times where it fitted, without effect"
+        if not reason and len(commands) >= MOST_COMMANDS:
+            reason = f"{MOST_COMMANDS} others worked more often or later"
+        if reason:
+            left_out.append(LeftOut(one.form, ref, reason))
+        else:
+            commands.append(one)
+    lines = [*state_lines(project, ask.session, ask.host)]
+    lines += wording.command_lines(commands)
+    concluded = lessons_steps_observed.conclusions(project, now=now)[:MOST_CONCLUSIONS]
+    lines += [wording.conclusion_line(one) for one in concluded]
+    return lines, left_out
 
-    own = memory_steps_visible.find_memory_owners(txs, session)
-    return any(memory_steps_visible.any_applies(tx, files, own) for tx in txs)
 
-
-def load_for_files(txs: Sequence[Tx], ask: Ask, now: int) -> Loaded:
-    """Only what applies to the files by its scope, and was not shown in this context before."""
-    frozen = window_steps_contexts.load_block(txs, ask.session)
-    shown = window_steps_contexts.shown_ids(txs, ask.session)
-    own = memory_steps_visible.find_memory_owners(txs, ask.session)
-    found = {
-        memory.id: _candidate(tx, memory, 0.0, now)
-        for tx in txs
-        for memory in _scoped(tx, ask.files, own)
-        if memory.id not in shown
-    }
-    return Loaded(_judged(txs, tuple(found.values())), (), (), frozen)
-
-
-def _scoped(tx: Tx, files: Sequence[str], own: Sequence[str]) -> Iterator[Memory]:
-    """What was said of files in play."""
-    if files:
-        from ..memory import steps_visible as memory_steps_visible
-
-        for path in files:
-            yield from memory_steps_visible.find_for_file(tx, path, MOST_MATCHES, own)
-
-
-def _candidate(tx: Tx, memory: Memory, match: float, now: int) -> selection.Candidate:
-    return selection.Candidate(memory, lifecycle.compute_strength(memory, now), match)
+def is_idle(outcomes: Sequence[str]) -> bool:
+    """Check whether the latest tries, newest first, had no effect."""
+    return len(outcomes) >= TRIES and sql.FOLLOWED not in outcomes[:TRIES]
 
 
 def _judged(
-    txs: Sequence[Tx], found: Sequence[selection.Candidate]
+    txs: Sequence[Tx], memories: Iterable[Memory], now: int
 ) -> tuple[selection.Candidate, ...]:
-    """The candidates with what feedback says of them."""
-    ids = [one.memory.id for one in found if one.memory.successes or one.memory.failures]
-    if not ids:
-        return tuple(found)
-    from ..memory.lifecycle import rate_usefulness
-
-    said: dict[str, dict[str, int]] = {}
-    for tx in txs:
-        said.update(memory_sql_upkeep.count_verdicts(tx, ids))
-    judged = []
-    for one in found:
-        counts = said.get(one.memory.id, {})
-        factor = rate_usefulness(
-            counts.get("helped", 0), counts.get("wrong", 0), counts.get("stale", 0)
-        )
-        judged.append(one._replace(usefulness=factor))
-    return tuple(judged)
-
-
-def _matches(tx: Tx, query: str, own: Sequence[str]) -> list[IndexMatch]:
-    wanted = terms.query_stems(query)
-    active = {"status": ("active",), "seen": own}
-    found = index_sql.find_candidates(tx, wanted, MOST_MATCHES, active)
-    if len(found) == MOST_MATCHES and any(match.source not in _LEARNED for match in found):
-        # What was said at length must not crowd out what was learned from it.
-        learned = index_sql.find_candidates(
-            tx, wanted, MOST_MATCHES, {**active, "source": _LEARNED}
-        )
-        found += [match for match in learned if match not in found]
-    return found
-
-
-def _matched(tx: Tx, matches: Sequence[IndexMatch], query: str) -> list[tuple[Memory, float]]:
-    found = {match.ref: match for match in matches if match.source == "memory"}
-    asked = terms.query_terms(query)
-    held = memory_sql.get_many(tx, list(found))
-    return [(memory, _strength_of_match(found[id], asked)) for id, memory in held.items()]
-
-
-def _strength_of_match(match: IndexMatch, asked: Sequence[str]) -> float:
-    """From 0 to 1: rare words count by BM25, and all words by how many of them are there."""
-    share = _held(match, asked) / len(asked)
-    return 0.5 * lifecycle.score_words(match.score) + 0.5 * share
-
-
-def _is_about(match: IndexMatch, asked: Sequence[str]) -> bool:
-    """Whether what was said long ago speaks of what is asked now: it shares two words at least,
-    and most of them. One word (“ok”, “go on”) is no subject."""
-    held = _held(match, asked)
-    return held >= 2 and 2 * held > len(asked)
-
-
-def _held(match: IndexMatch, asked: Sequence[str]) -> int:
-    held = frozenset(match.stems.split())
-    return len([term for term in asked if terms.stem(term) in held])
-
-
-def _skills(tx: Tx, matches: Sequence[IndexMatch], ask: Ask) -> list[selection.Skill]:
-    """Procedures that fit the question."""
-    asked = terms.query_terms(ask.query)
+    """Return the memories with their strength and with what feedback says of them."""
+    unique = {memory.id: memory for memory in memories}
+    rated = [one.id for one in unique.values() if one.successes or one.failures]
+    verdicts: dict[str, dict[str, int]] = {}
+    tried: dict[str, list[str]] = {}
+    for tx in txs if unique else ():
+        verdicts.update(memory_sql_upkeep.count_verdicts(tx, rated) if rated else {})
+    for tx in txs[:1] if unique else ():
+        tried = sql.outcomes(tx, list(unique), "start")
     found = []
-    for match in matches:
-        if match.source != "procedure":
-            continue
-        row = database.read_or_none(partial(procedures_sql.get, tx, match.ref))
-        if row is not None:
-            found.append(_skill(row, _strength_of_match(match, asked)))
-    return found
+    for memory in unique.values():
+        counts = verdicts.get(memory.id, {})
+        factor = lifecycle.rate_usefulness(
+            counts.get("helped", 0), counts.get("wrong", 0), counts.get("stale", 0)
+        ) if counts else 1.0  # fmt: skip
+        found.append(
+            selection.Candidate(
+                memory,
+                lifecycle.compute_strength(memory, now),
+                usefulness=factor,
+                is_idle=is_idle(tried.get(memory.id, ())),
+            )
+        )
+    return tuple(found)
 
 
-def _skill(row: procedures_sql.ProcedureRow, match: float) -> selection.Skill:
+def _skill(row: procedures_sql.ProcedureRow) -> selection.Skill:
     return selection.Skill(
-        row.id,
-        f"memory://{row.id}",
-        row.name,
-        row.description,
-        row.successes,
-        row.failures,
-        match,
-        row.status,
-        row.label,
-        row.valid_from,
+        id=row.id,
+        address=f"memory://{row.id}",
+        name=row.name,
+        description=row.description,
+        successes=row.successes,
+        failures=row.failures,
+        status=row.status,
+        label=row.label,
+        at=row.valid_from,
     )
 
 
-_MANNER = frozenset(
-    ("now", "always", "never", "use", "instead", "again", "just", "also", "need", "want", "really")
-)
-"""Any long text holds most of these: “from now on always use X instead of Y” is about X and Y."""
-
-
-def _subject(query: str) -> list[str]:
-    """What a prompt is about: its words without those that say how something is wished."""
-    return [term for term in terms.query_terms(query) if term not in _MANNER]
-
-
-def _episodes(tx: Tx, matches: Sequence[IndexMatch], ask: Ask) -> list[selection.Pointer]:
-    """What happened on tasks like this one."""
-    asked = _subject(ask.query)
-    found = []
-    for match in matches:
-        told = episodes_sql.sketch(tx, match.ref) if match.source == "episode" else None
-        own = bool(ask.session) and match.owner == ask.session
-        if told is None or own or told.label in _UNTRUSTED or not _is_about(match, asked):
-            continue
-        share = _strength_of_match(match, asked)
-        said = lifecycle.cut_snippet(told.text, asked, 120)
-        address = f"memory://{match.ref}"
-        found.append(selection.Pointer(address, said, share, "episode", told.label, told.at))
-    return found
-
-
-def _sessions(tx: Tx, matches: Sequence[IndexMatch], ask: Ask) -> list[selection.Pointer]:
-    """Other sessions in which the same was spoken of; what tools said, or a person pasted, is not
-    repeated."""
-    asked = _subject(ask.query)
-    best: dict[str, selection.Pointer] = {}
-    for match in matches:
-        if match.source != "message" or match.ref == ask.session or match.kind not in _SPOKEN:
-            continue
-        if not _is_about(match, asked):
-            continue
-        row = archive_sql.message(tx, match.ref, match.seq)
-        if row is None or match.ref in best or row.label in _UNTRUSTED:
-            continue
-        message = messages.message_from_body(json.loads(row.body))
-        # A call with its arguments says nothing to whoever reads one line of it.
-        spoken = message._replace(calls=())
-        text = (
-            messages.typed_text(message)
-            if row.label == "user"
-            else messages.searchable_text(spoken)
-        )
-        if not text:
-            continue
-        share = _strength_of_match(match, asked)
-        address = messages.range_address(row.session, row.seq, row.seq)
-        said = lifecycle.cut_snippet(text, asked, 120)
-        best[match.ref] = selection.Pointer(address, said, share, "session", row.label, row.at)
-    return list(best.values())
-
-
-def decide(
-    loaded: Loaded, ask: Ask, fresh: Mapping[str, Fresh], budget: int, withhold: bool
-) -> tuple[Plan, Briefing]:
-    """The briefing: within the budget, the stable part first."""
-    frozen = loaded.frozen
-    candidates = [
+def with_freshness(
+    material: selection.StartMaterial, fresh: Mapping[str, Fresh]
+) -> selection.StartMaterial:
+    """Return the material with what was found out about the claims of its memories."""
+    memories = tuple(
         one._replace(freshness=fresh[one.memory.id].state, moved_to=fresh[one.memory.id].moved_to)
         if one.memory.id in fresh
         else one
-        for one in loaded.candidates
-    ]
-    if frozen and ask.context == "kept":
-        now = selection.plan(
-            candidates, selection.Moment(), budget, skills=loaded.skills, withhold=withhold
-        )
-        return _since(now, frozen, loaded.shown)
-    moment = selection.Moment(
-        ask.query, ask.files, frozen is not None, frozenset(frozen.ids if frozen else ())
+        for one in material.memories
     )
-    room = max(budget - (frozen.tokens if frozen else 0), 0)
-    plan = selection.plan(
-        candidates,
-        moment,
-        room,
-        skills=loaded.skills,
-        pointers=loaded.pointers,
-        withhold=withhold,
-    )
-    stable, turn = render(plan)
-    stable = frozen.text if frozen else stable
-    price = plan.tokens + (frozen.tokens if frozen else 0)
-    items = (*plan.stable, *plan.turn)
-    return plan, Briefing(stable, turn, items, plan.left_out, price, begins=frozen is None)
+    return material._replace(memories=memories)
 
 
-def block(briefing: Briefing) -> window_steps_contexts.StableBlock:
-    """Return the stable block of a briefing, with the ids of what is in it."""
-    inside = tuple(item.id for item in briefing.items if item.address in briefing.stable)
-    return window_steps_contexts.StableBlock(
-        briefing.stable, inside, text_tokens.count_text(briefing.stable)
-    )
+def refs_of(item: Item) -> list[str]:
+    """Return the names under which an item is logged: each command form on its own."""
+    if item.kind in ("command", "advice"):
+        return [wording.command_ref(form) for form in item.forms]
+    own = item.address if item.kind in _BY_ADDRESS else item.id
+    named = [wording.command_ref(form) for form in item.forms]
+    return [own, *named, *(f"file:{path}" for path in item.files)]
 
 
-def _since(
-    now: Plan, frozen: window_steps_contexts.StableBlock, shown: frozenset[str]
-) -> tuple[Plan, Briefing]:
-    """Of a stable block built afresh, keep what the context does not hold yet."""
-    new = tuple(item for item in now.stable if item.id not in {*frozen.ids, *shown})
-    plan = Plan(turn=new, frozen=True, tokens=sum(item.tokens for item in new))
-    _, turn = render(plan)
-    return plan, Briefing(frozen.text, turn, new, now.left_out, plan.tokens, begins=False)
+_BY_ADDRESS = ("message", "conclusion", "resolution", "place")
 
 
-def log(tx: Tx, session: str, turn: int, items: Sequence[tuple[str, Item]], now: int) -> None:
-    """Write down what was put in front of the model."""
+def log(
+    tx: Tx, session: str, moment: str, items: Sequence[tuple[str, str, Item]], now: int
+) -> None:
+    """Log what was shown at a moment; `items` are an id, the logged name and the item."""
     rows = [
-        memory_sql_upkeep.Injection(id, session, turn, item.layer, item.id, item.tokens)
-        for id, item in items
+        sql.ShownRow(id, session, now, item.layer, ref, item.tokens, moment)
+        for id, ref, item in items
     ]
-    memory_sql_upkeep.log_injections(tx, rows, now)
+    sql.add(tx, rows, now)
+
+
+# ---------------------------------------------------------------- where things stand
+
+NOTES = "memory://notes"
+MOST_HANDOFFS = 50
+LONGEST = 240
+_TRUSTED = ("user", "agent", "system")
+
+
+def state_lines(tx: Tx, session: str, host: str) -> list[Item]:
+    """Return the lines of the first section; none when no work is noted."""
+    lines: list[Item] = []
+    notes = documents_sql.get_document(tx, NOTES)
+    if notes is not None and notes.label in _TRUSTED:
+        lines += _note_lines(tx, notes)
+    task = memory_steps_visible.running_task(tx, session)
+    document = documents_sql.get_document(tx, f"memory://task/{task}") if task else None
+    if document is not None and document.label in _TRUSTED:
+        lines += _task_lines(document)
+    for handoff in documents_sql.list_documents(tx, "handoff", MOST_HANDOFFS):
+        if handoff.label in _TRUSTED and not handoff.fields.get("accepted_at"):
+            lines.append(_handoff_line(handoff))
+            break
+    return lines
+
+
+def _note_lines(tx: Tx, document: Document) -> Iterator[Item]:
+    from ..work import notes as work_notes
+    from ..work import steps as work_steps
+
+    notes = work_notes.parse_notes(document.text)
+    if work_steps.is_objective_complete(tx, notes):
+        return
+    for name, said in (
+        ("Objective", notes.objective),
+        ("Phase", notes.phase),
+        ("Blockers", "; ".join(notes.blockers)),
+        ("Pending", "; ".join(notes.pending)),
+    ):
+        if said:
+            yield _state_item(document, name, said, "the notes say so")
+
+
+def _task_lines(document: Document) -> Iterator[Item]:
+    from ..work import tasks
+
+    task = tasks.task_from_json(document.fields)
+    waiting = [one.name for one in task.phases if one.state not in ("done", "active", "blocked")]
+    step = f", phase {task.phase}" if task.phase else ""
+    after = f", next: {waiting[0]}" if waiting else ""
+    yield _state_item(document, "Running task", f"{task.title}{step}{after}", "it is not complete")
+    for phase in task.phases:
+        if phase.state == "blocked":
+            said = f"{phase.name}: {phase.report}"
+            yield _state_item(document, "Blocked", said, "a phase is blocked")
+
+
+def _handoff_line(document: Document) -> Item:
+    name = document.address.removeprefix("memory://handoff/")
+    item = _state_item(document, "A handoff waits", document.title, "nobody accepted it yet")
+    return item._replace(line=f"{item.line}; {code(f'recollect handoff accept {name}')}")
+
+
+def _state_item(document: Document, name: str, said: str, why: str) -> Item:
+    text = plain(said)[:LONGEST]
+    own = document.label == "user"
+    when = "" if own else f", {document.label} {format_time(document.valid_from)[:10]}"
+    return Item(
+        id=f"{document.address}#{name}",
+        address=f"{document.address}#{name}",
+        layer="A",
+        section=STATE,
+        kind="state",
+        text=f"{name} {text}",
+        label=document.label,
+        why=why,
+        line=f"{name}{when}: {text if own else quote_data(text)}",
+    )

@@ -41,14 +41,14 @@ def memory_md(txs: Sequence[Tx]) -> str:
 def _line(memory: Memory) -> str:
     return rendering.line(
         rendering.Item(
-            memory.id,
-            memory.address,
-            memory.layer,
-            "",
-            memory.kind,
-            memory.text,
-            memory.label,
-            display.format_time(memory.valid_from)[:10],
+            id=memory.id,
+            address=memory.address,
+            layer=memory.layer,
+            section="",
+            kind=memory.kind,
+            text=memory.text,
+            label=memory.label,
+            date=display.format_time(memory.valid_from)[:10],
             note=f"for {', '.join(memory.scope)}" if memory.scope else "",
         )
     )

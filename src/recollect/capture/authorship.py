@@ -65,12 +65,13 @@ def doubts(text: str, masked: str) -> Callable[[Span], str]:
     about_message = _of_message(lines)
 
     def of_sentence(span: Span) -> str:
-        return (
+        reason = (
             _of_content(text[slice(*span)])
             or about_message
             or _of_frame(lines, span)
             or _of_voice(lines, span)
         )
+        return "" if reason in (DOCUMENT, FOREIGN) and _is_casual(lines, span) else reason
 
     return of_sentence
 
@@ -153,7 +154,7 @@ def _has_fragments(typed: Sequence[str]) -> bool:
     before: list[str] = []
     for number, words in enumerate(typed):
         start = [] if sign("person").search(words) else words.split(maxsplit=2)[:2]
-        if sign("item").match(words) or _asks(words) or sign("polite").match(words):
+        if sign("item").match(words) or asks(words) or sign("polite").match(words):
             start = []
         elif words.endswith((":", "：")):
             below = typed[number + 1] if number + 1 < len(typed) else ""
@@ -185,6 +186,22 @@ def _is_wrapped(lines: Sequence[Line]) -> bool:
     return False
 
 
+def _is_casual(lines: Sequence[Line], span: Span) -> bool:
+    """Check whether a sentence stands in a last paragraph of lines in lower case.
+
+    People type so below what they pasted; documents do not end so.
+    """
+    first = len(lines) - 1
+    while first and not lines[first].opens:
+        first -= 1
+    last = lines[first:]
+    return span[0] >= last[0].start and all(
+        line.words[:1].islower() and not any(map(_is_full, _sentences(line, span)))
+        for line in last
+        if line.words
+    )
+
+
 def _of_frame(lines: Sequence[Line], span: Span) -> str:
     """Return whether other words of the message present the sentence as a text to work on."""
     at = next(number for number, line in enumerate(lines) if span[1] <= line.end)
@@ -210,7 +227,7 @@ def _presents(words: str) -> bool:
     if any(sign(name).search(words) for name in names):
         return True
     named = words.endswith((":", "：")) and sign("noun").search(words)
-    return bool(named) and not _asks(words)
+    return bool(named) and not asks(words)
 
 
 def _announces(line: Line, below: Line) -> bool:
@@ -227,15 +244,15 @@ def _of_voice(lines: Sequence[Line], span: Span) -> str:
     typed = [line for line in lines if line.words]
     at = next(number for number, line in enumerate(typed) if span[1] <= line.end)
     beside = list(_sentences(typed[at], span))
-    asked = sum(map(_asks, beside))
+    asked = sum(map(asks, beside))
     if len(typed) == 1:
-        stated = sum(1 + (len(piece) >= LONG_SENTENCE) for piece in beside if _states(piece))
+        stated = sum(map(_states, beside))
         return FOREIGN if stated > max(1, 2 * asked) else ""
     if sum(map(_weight, beside)) > asked:
         return FOREIGN
     said = [piece for line in typed for piece in _sentences(line, span)]
     most = MOST_STATED if at == len(typed) - 1 else MOST_STATED - 1
-    if sum(map(_weight, said)) > max(most, sum(map(_asks, said))):
+    if sum(map(_weight, said)) > max(most, sum(map(asks, said))):
         return FOREIGN
     if _is_listed(typed, at):
         return FOREIGN
@@ -270,10 +287,10 @@ def _is_listed(typed: Sequence[Line], at: int) -> bool:
         last += 1
     others = [next(_sentences(typed[n], (0, 0)), "") for n in range(first, last) if n != at]
     lead = typed[first - 1].words if first else ""
-    own = lead.endswith((":", "：")) and (_asks(lead) or sign("own").search(lead))
+    own = lead.endswith((":", "：")) and (asks(lead) or sign("own").search(lead))
     if not others or not items[at] or own:
         return False
-    return 2 * sum(map(_asks, others)) < len(others)
+    return 2 * sum(map(asks, others)) < len(others)
 
 
 def _sentences(line: Line, without: Span) -> Iterator[str]:
@@ -289,7 +306,7 @@ def _sentences(line: Line, without: Span) -> Iterator[str]:
         yield found[0]
 
 
-def _asks(words: str) -> bool:
+def asks(words: str) -> bool:
     """Check whether a sentence is said to an agent: a request, a question, a wish."""
     return bool(sign("asks").search(words))
 
@@ -297,7 +314,7 @@ def _asks(words: str) -> bool:
 def _states(words: str) -> bool:
     """Check whether a full sentence states something about others than the one who writes it."""
     own = sign("polite").match(words) or sign("person").search(words)
-    return _is_full(words) and not own and not _asks(words)
+    return _is_full(words) and not own and not asks(words)
 
 
 def _weight(words: str) -> int:

@@ -1,7 +1,7 @@
 """The signs of pasted text that `authorship` looks for, by name.
 
 Those of content and layout hold in any language; those of lead-ins and voices are English first,
-with the plainest words of the languages that `statement_forms` knows.
+with the plainest words of the languages that `statements` knows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _THIS_TEXT = rf"(?:this|these|that|those|following|attached|pasted) (?:[\w'-]+ )
 _MONTHS = "jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec"
 
 _SOFTENERS = (
-    "please|pls|and|also|so|but|ok|okay|yes|no|now|then|first|next|finally|just|btw|hey|hi|oh|again|"
+    "please|pls|and|also|so|but|ok|okay|yes|no|now|then|first|next|finally|just|btw|hey|hi|oh|"
+    "again|"
     "thanks|great|cool|nice|well|maybe|afterwards|later|instead|to|you should|you can|claude"
 )
 # Words with which a request to an agent begins.
@@ -113,13 +114,19 @@ _SOURCES = {
     r"(?:from|to|cc|bcc|subject|date|sent|reply-to|re|fwd?|von|an|betreff|de|à|objet|para|asunto|"
     r"assunto|от|кому|тема|发件人|收件人|主题|件名|差出人|제목)[:：] |sent from my )",
     "addressee": r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)) (?:(?:all|team|"
-    r"everyone|folks|guys|colleagues|sir|madam|customers?|users?|maintainers?)\b|(?-i:(?!Claude|Codex|"
+    r"everyone|folks|guys|colleagues|sir|madam|customers?|users?|maintainers?)\b|(?-i:(?!Claude|"
+    r"Codex|"
     r"Gemini|Copilot|Cursor|ChatGPT|GPT)[A-Z][\w.-]+(?: [A-Z][\w.-]+)?[,!:]))",
     "signature": r"(?:[-–—~/]{1,2} ?(?-i:[A-Z])[\w.-]*(?: (?-i:[A-Z])[\w.-]*){0,2}|--)$",
     "answer": r"(?:yes|no|sure|of course)[,.!]",
     # A text that speaks of itself.
     "of itself": r"\b(?:in|of|by|to|on|with) this (?:tutorial|article|guide|document|post|section|"
-    r"chapter|policy|agreement|letter|video|manual|handbook|notice|newsletter|email|episode)\b",
+    r"chapter|policy|agreement|letter|video|manual|handbook|notice|newsletter|email|episode)\b|"
+    r"\b(?:dependabot|renovate|end of thread|unpopular opinion|hot take|change my mind)\b|"
+    # Headings that reports have and people do not type.
+    r"^(?:release notes|lessons learned|root cause|next steps|key (?:messages|takeaways)|action "
+    r"items|acceptance criteria|test plan|things to remember|breaking changes|what's new|see also|"
+    r"further reading|contributing factors|do|don'?ts?|dos|why\?|rationale)\W*$",
     "label": r"(?!https?:)@?([^\W\d_][^\W\d]*\d*(?:[ '-][^\W\d_(][^\W\d]*){0,3}\)?) ?[:：>] ?\S",
     "own": r"\b(?:rules?|conventions?|requirements?|constraints?|guidelines?|preferences?|"
     r"instructions?|important|critical|warning|note|nb|remember|reminder|please|also|ps|todos?|"
@@ -185,7 +192,8 @@ _SOURCES = {
     r"\b(?:i|we)(?:'d| would|'ll| will)? (?:\w+ )?(?:want|need|like|prefer|rather|should|must|"
     r"expect|have to|decided|hate)\b|请|請|ください|주세요",
     "clause": r"^(?!(?:what|where|who|how|why)\b).*\b(?:is|are|was|were|be|has|have|had|"
-    r"do|does|did|don't|doesn't|isn't|aren't|can|can't|cannot|will|won't|should|must|needs?|i|we|you|it|"
+    r"do|does|did|don't|doesn't|isn't|aren't|can|can't|cannot|will|won't|should|must|needs?|i|we|"
+    r"you|it|"
     # A line in another language: its verbs are not known here.
     r"el|la|los|las|una?|del?|en|con|der|die|das|den|eine?|im|mit|und|les?|des|du|sur|et|dans|os?|"
     r"uma?|na|que)\b",

@@ -21,21 +21,31 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 
-from ..fast_typing import NamedTuple
+from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..text.messages import MEMORY_TAG, SUMMARY_TAG, attached_spans, plain_text
 from ..types.records import Message
 
+if TYPE_CHECKING:
+    from .form_words import Form
+
 Span = tuple[int, int]
 
-SHORTEST, LONGEST = 20, 2_000
+SHORTEST, LONGEST = 10, 2_000
+SHORTEST_UNSPACED = 6
+"""Characters of a sentence in a script that is written without spaces."""
+LONGEST_TOGETHER = 300
+"""Characters of a statement and the sentence that goes on with it."""
 MOST_PER_MESSAGE = 3
 MOST_TYPED_LINES = 15
 LONG, LEAST_TYPED = 2_000, 0.4
 
 
 class Captured(NamedTuple):
-    """A sentence to learn: verbatim, where it stands in the message, the rule that saw it, and the
-    reason to doubt that it is the user's own ("" when there is none)."""
+    """A statement to learn.
+
+    `text` stands alone; `quote` is what the user wrote, at `span` in the message. `doubt` is the
+    reason why it may be somebody else's text, or "". `scope` are globs of the files it is about.
+    """
 
     kind: str
     text: str
@@ -43,6 +53,9 @@ class Captured(NamedTuple):
     span: Span
     rule: str
     doubt: str
+    quote: str
+    scope: tuple[str, ...] = ()
+    personal: bool = False
 
 
 def pasted(text: str) -> tuple[Span, ...]:
@@ -77,48 +90,105 @@ def untyped(message: Message) -> tuple[Span, ...]:
 
 
 def capture(text: str) -> list[Captured]:
-    """What to learn from one message that the user typed; at most three, in their order."""
+    """Return the statements to learn from one typed message; at most three, in their order."""
     # The other users of this module need none of these.
     from .authorship import doubts
-    from .statements import RULES, forms_in, rule_of
+    from .statements import forms_in
 
     forms = forms_in(text)
     if not forms:
         return []
-    masked = _masked(text)
-    stated = (
-        (start, end, rule)
-        for start, end in _sentences(masked)
-        if SHORTEST <= end - start <= LONGEST and (rule := rule_of(masked[start:end], forms))
-    )
+    masked = mask(text)
+    stated = _stated(text, masked, forms)
     first = next(stated, None)
     if first is None or _written_for_readers(text, masked):
         return []
     troubles = [match.start() for match in _pattern("trouble").finditer(text)]
     doubt = doubts(text, masked)
     found: list[Captured] = []
-    for start, end, rule in chain((first,), stated):
+    for one in chain((first,), stated):
+        start, end = one.span
         if (
-            rule == "constraint"
+            one.rule == "constraint"
             and troubles
             and (troubles[0] < start or troubles[-1] >= end)
             and not _pattern("addressed").search(masked, start, end)
         ):
             continue  # the text of an error: "each child must have a unique key"
-        kind, priority = RULES[rule]
-        found.append(
-            Captured(
-                kind=kind,
-                text=text[start:end],
-                priority=priority,
-                span=(start, end),
-                rule=rule,
-                doubt=doubt((start, end)),
-            )
-        )
+        found.append(one._replace(doubt=doubt(one.span)))
         if len(found) == MOST_PER_MESSAGE:
             break
     return found
+
+
+def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
+    """Give the sentences that state something, made to stand alone."""
+    from . import standalone
+    from .statements import RULES, rule_of
+
+    spans = [span for span in sentence_spans(masked) if span[0] < span[1]]
+    for number, (start, end) in enumerate(spans):
+        if not _has_length(masked, start, end):
+            continue
+        whole, end = end, start + standalone.statement_length(masked[start:end])
+        own = start + standalone.lead_length(masked[start:end])
+        before = spans[number - 1] if number else None
+        subject, rest = _subject(masked, before, own) if before else (None, own)
+        filler = f"{text[slice(*subject)]}{standalone.copula(text[own:rest])}" if subject else ""
+        rule = rule_of(f"{filler}{masked[rest:end]}", forms) if filler else ""
+        if not rule:
+            filler, rest = "", own
+            rule = rule_of(masked[start:end], forms) or rule_of(masked[own:end], forms)
+        if not rule:
+            continue
+        after = spans[number + 1] if number + 1 < len(spans) else None
+        # "…, why would you do it twice?" says what was wrong.
+        end = whole if masked.startswith(", why ", end) else end
+        last = _last(masked, end, after, forms)
+        kind, priority = RULES[rule]
+        words = f"{filler}{text[rest:last]}"
+        yield Captured(
+            kind=kind,
+            text=words,
+            priority=priority,
+            span=(start, end),
+            rule=rule,
+            doubt="",
+            quote=text[start:last],
+            scope=standalone.scope_of(text[start:end]),
+            personal=kind in ("preference", "fact") and standalone.is_personal(masked[start:end]),
+        )
+
+
+def _has_length(masked: str, start: int, end: int) -> bool:
+    """Check whether a sentence is long enough to say something, and not too long to be one."""
+    shortest = SHORTEST if masked[start : start + 2].isascii() else SHORTEST_UNSPACED
+    return shortest <= end - start <= LONGEST
+
+
+def _subject(masked: str, before: Span, start: int) -> tuple[Span | None, int]:
+    """Return the subject in the sentence before to which this one points back, and where this one
+    goes on behind its pronoun."""
+    from . import standalone
+
+    length = standalone.pronoun_length(masked[start : start + 20])
+    if not length or masked[before[1] : start].count("\n") > 1:
+        return None, start
+    found = standalone.subject_of(masked[slice(*before)], masked[start : start + length])
+    if found is None:
+        return None, start
+    return (before[0] + found[0], before[0] + found[1]), start + length
+
+
+def _last(masked: str, end: int, after: Span | None, forms: list[Form]) -> int:
+    """Return where the statement ends: behind the next sentence if that only goes on with it."""
+    from . import standalone
+    from .statements import rule_of
+
+    if after is None or "\n" in masked[end : after[0]] or after[1] - end > LONGEST_TOGETHER:
+        return end
+    next_one = masked[slice(*after)]
+    return after[1] if standalone.follows(next_one) and not rule_of(next_one, forms) else end
 
 
 _SOURCES = {
@@ -148,6 +218,8 @@ _SOURCES = {
     "close": r"</([A-Za-z][\w.:-]*)>",
     # What a terminal, a log, a diff, a table or a stack trace starts its lines with.
     "pasted": r".*[│┃┌└├╭╰═━█]|.*\bline \d+,? col(?:umn)? \d|"
+    # Cells of a table, posts of a thread, comments of code, settings.
+    r".*\S\t\S|\d{1,6}(?:;|,(?=[^\W\d]))|\d{1,2}/ |(?:--|//|/\*) |[\w.-]{2,40} ?= ?\S|"
     r"\s*(?:[>|⨯✗✖]|[$❯➜%»] |#! |at \S+\(|@@ |diff --git |\+\+\+ |--- \S|"
     r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|\[?\d\d:\d\d:\d\d|"
     r"(?-i:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|(?-i:(?:[A-Z]\w*)?(?:Error|Exception): )|"
@@ -174,7 +246,7 @@ def _written_for_readers(text: str, masked: str) -> bool:
     )
 
 
-def _masked(text: str) -> str:
+def mask(text: str) -> str:
     """The text with pasted parts blanked to line ends and quoted parts to one long word.
 
     Lengths stay, so that a span in the mask is a span in the text.
@@ -190,7 +262,7 @@ def _masked(text: str) -> str:
     return _pattern("inline").sub(lambda match: "_" * len(match[0]), masked)
 
 
-def _sentences(masked: str) -> Iterator[Span]:
+def sentence_spans(masked: str) -> Iterator[Span]:
     bullet = _pattern("bullet")
     start = 0
     for match in chain(_pattern("sentence").finditer(masked), (None,)):

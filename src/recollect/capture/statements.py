@@ -1,8 +1,9 @@
-"""Decides whether a sentence states a rule, a preference, a correction or something to remember.
+"""Decides whether a sentence states a rule, a preference, a decision, a correction or a fact.
 
-The answer comes from its form alone (`statement_forms`). A prompt without cues costs a few
-substring searches; only the forms it may have are compiled, and what speaks against a sentence
-only when something spoke for it: a hook runs once per prompt, so compiling is what costs.
+The answer comes from its form alone (`forms_rules`, `forms_decisions` and their siblings). A prompt
+without cues costs a few substring searches; only the forms it may have are compiled, and what
+speaks against a sentence only when something spoke for it: a hook runs once per prompt, so
+compiling is what costs.
 
 It knows nothing of messages, quotes or pasted text. Precision comes before recall: a missed
 preference is said again, a wrong policy is obeyed.
@@ -13,14 +14,26 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from .statement_forms import FORMS, Form
+from . import forms_abroad, forms_corrections, forms_decisions, forms_rules
+from .form_words import Form
+
+FORMS = (
+    *forms_rules.FORMS,
+    *forms_corrections.FORMS,
+    *forms_decisions.FORMS,
+    *forms_abroad.FORMS,
+)
 
 # What a statement becomes, in the order in which they are asked for: what binds most comes first.
 RULES = {
     "constraint": ("policy", "critical"),
     "preference": ("preference", "medium"),
+    "decision": ("decision", "medium"),
+    "habit": ("fact", "normal"),
     "correction": ("fact", "high"),
     "remember": ("fact", "high"),
+    "fact": ("fact", "normal"),
+    "reference": ("reference", "normal"),
 }
 
 
@@ -46,16 +59,26 @@ def _cues() -> list[tuple[str, list[str], int]]:
 
 
 def rule_of(sentence: str, forms: list[Form]) -> str:
-    """The rule that the sentence states, or an empty string."""
+    """Return the rule that the sentence states, or an empty string."""
+    sentence = _compiled(_TAG).sub("", sentence)
     for form in forms:
         if _compiled(form.pattern).search(sentence):
-            if sentence.endswith(("?", "？")) or _compiled(_QUESTION).match(sentence):
-                return ""
-            if _compiled(_HEDGE).search(sentence) or _compiled(_PASSING).search(sentence):
-                return ""
-            if not _compiled(_UNLESS[form.rule]).search(sentence):
-                return form.rule
+            if _is_objected(sentence, form):
+                continue
+            return form.rule
     return ""
+
+
+def _is_objected(sentence: str, form: Form) -> bool:
+    """Check whether the sentence asks, guesses, or speaks of this moment only."""
+    asks = sentence.endswith(("?", "？")) or _compiled(_QUESTION).match(sentence)
+    return bool(
+        (asks and not form.asked)
+        or (_compiled(_SOFTENED).search(sentence) and not form.hedged)
+        or (_compiled(_HEDGE).search(sentence) and not form.asked)
+        or _compiled(_PASSING).search(sentence)
+        or _compiled(_UNLESS[form.rule]).search(sentence)
+    )
 
 
 @cache
@@ -69,6 +92,9 @@ _FEELINGS = (
     r"broken|missing|ready|elsewhere|\d+"
 )
 
+# "…, right?" states something and asks for a nod.
+_TAG = r"[,.]? *(?:right|correct|no|ok|okay|yes|yeah)\?+$"
+
 _QUESTION = (
     r"(?:(?:and|but|so|ok|okay|also|hmm+)[, ]+)*"
     r"(?:(?:can|could|would|will|should|do|does|did|is|are|was|were|must|may|shall)\s+"
@@ -76,17 +102,24 @@ _QUESTION = (
     r"|(?:what|why|how|where|which|who|whose)\b)|¿|.*(?:[吗嗎]|か)[。]?$"
 )
 
+# What is only wondered about; the second kind softens a choice that is made all the same.
 _HEDGE = (
-    r"\b(?:i (?:think|guess|wonder|suppose|assume)|maybe|perhaps|probably|possibly|might|"
-    r"not sure|unsure|wondering|i'm thinking|(?<!if it )seems?|looks like|if you prefer|"
-    r"theoretically|in theory)\b|^for (?:example|instance)\b"
+    r"\b(?:i (?:guess|wonder|suppose|assume)|maybe|perhaps|possibly|might|"
+    r"not sure|unsure|wondering|i'm thinking|looks like|if you prefer|"
+    r"theoretically|in theory|doesn't seem|don't think)\b|^for (?:example|instance)\b"
 )
+_SOFTENED = r"\b(?:i (?:think|believe|feel)|probably|(?<!if it )seems?)\b"
 
 # What is meant for this moment, or for something that stands elsewhere, is no lasting rule.
 _PASSING = (
-    r"\bfor this[.!]*$|\b(?:do|did|does|like) (?:this|that|it)\b|\bmake sure (?:this|it)\b|"
+    r"\bfor this[.!]*$|\b(?:in|for|on|within) this (?:pr|pull request|branch|commit|session|chat|"
+    r"conversation|turn|round|run|task|ticket|issue|phase|iteration|sprint|review|case)\b|\bthis "
+    r"once\b|"
+    r"\b(?:for )?today\b|\bfor the time being\b|\buntil (?:tomorrow|later|then)\b|\b(?:do|did|"
+    r"does|like) (?:this|that|it)\b|\bmake sure (?:this|it)\b|"
     r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|.\bagain\b|\bplease check\b|"
-    r"\b(?:for|right|just) now\b|\bnow(?:,|[.!]*$)|\b(?:at|for) the moment\b|\btemporarily\b|"
+    r"\b(?:for|right|just) now\b|^(?!.*\bshould be \S*[/_.]\S* now\b).*\bnow(?:,|[.!]*$)|\b(?:at|"
+    r"for) the moment\b|\btemporarily\b|"
     r"\b(?:bugs?|errors?|crash(?:es|ed)?|broken) (?:is|are|was|where|when|because)\b|"
     r"\bthere (?:is|are) (?:\w+ ){1,2}(?:bugs?|errors?|issues?|problems?)\b|^if (?:not|so)\b|"
     r"\b(?:rule|description|instructions?) (?:that|which) (?:says?|states?)\b|\bnot the one\b|"
@@ -100,6 +133,17 @@ _PASSING = (
     r"^\*\*(?!important|note|rule)|\w\[\d+\][.!]*$|"
     # What is announced stands elsewhere too.
     r":$|\b(?:siguientes|suivante?s|seguintes)\b"
+)
+
+# Work on what lies before them: this change, this branch, what was just done or is broken.
+_TURN = (
+    r"\b(?:this|that|the|your) (?:pr|pull request|branch|commit|diff|change|comment|todo|task|"
+    r"phase|"
+    r"plan|session|review)\b|\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|"
+    r"updated|"
+    r"done|deleted|renamed)\b|\b(?:just|still|yet|tried|trying|broke\w*|fail\w*|"
+    r"crash\w*|missing|wrong|issue|problem|bug|error)\b|^(?:if|when|why|how|what|where)\b|"
+    r"\bwhat if\b|\b(?:can|could|would|will) you\b"
 )
 
 # What speaks against a rule although one of its forms is there.
@@ -127,6 +171,10 @@ _UNLESS = {
     # What somebody or something else says.
     r"\bsays\b|\b(?:he|she|it|they) said\b|\bdocs say\b|\bwants that\b|"
     r"\bto my understanding\b|\bas it should\b|^(?:so |and )?if you\b",
+    "decision": rf"{_TURN}",
+    "habit": rf"{_TURN}",
+    "fact": rf"{_TURN}",
+    "reference": rf"{_TURN}",
     "preference": r"\b(?:from now on|going forward),? (?:i|we)(?:'m|'ll| am| will)\b|"
     r"\bthat (?:\w+ )?(?:format|style|pattern|approach)\b|"
     r"\b(?:i|we)(?:'m|'ll| am| will)\b.*\b(?:from now on|going forward)\b|"

@@ -1,31 +1,39 @@
-"""Capture: what a person states as a rule, a preference or a correction becomes a memory.
+"""Capture: what a person states as a rule, a decision or a correction becomes a memory.
 
-The sentence is kept verbatim with the words it was found by, so that the person can see why and
-take it back. One that may be pasted text (`capture.authorship`) is kept as proposed, with the
-trust of a pasted text: it is no rule until the person confirms it. The same sentence of the same
-conversation is learned once, whether the hook saw it first or the transcript.
+The statement is kept so that it stands alone, with the words that were typed and the rule that
+heard it. One that may be pasted text (`capture.authorship`) is only proposed, with the trust of a
+pasted text, until the person confirms it. The same statement of the same conversation is learned
+once, whether the hook saw it first or the transcript.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from ..errors import NotFound
+from ..archive import sql as archive_sql
 from ..index import sql as index_sql
 from ..memory import hygiene
 from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
+from ..memory import steps_neighbours as memory_steps_neighbours
 from ..memory import steps_revisions as memory_steps_revisions
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import display, messages
-from ..types.records import Learned, Memory, Message
-from . import sentences
+from ..types.records import Json, Learned, Memory, Message
+from . import repetition, sentences, sql
 
 MARK = "captured"
 DOUBT = "doubt"
 """The detail that says why a captured sentence is only proposed."""
+
+MOST_EARLIER = 12
+"""Earlier messages, and memories, that an instruction is compared with."""
+
+MOST_QUOTES = 6
+"""Quotes that a repeated instruction keeps."""
 
 
 class Said(NamedTuple):
@@ -41,8 +49,13 @@ def written_in(message: Message, session: str, at: int) -> Said:
     return Said(sentences.without_attachments(message), session, at)
 
 
-def prepare(said: Said, new_id: Callable[[str], str]) -> list[memory_steps.PreparedMemory]:
-    """The statements in a message that are worth keeping, ready to be written."""
+def prepare(
+    said: Said, new_id: Callable[[str], str], personal: bool = False
+) -> list[memory_steps.PreparedMemory]:
+    """Return the statements in a message that are worth keeping, ready to be written.
+
+    `personal` puts preferences about the person into the user layer.
+    """
     stated = sentences.capture(said.text)
     if not stated:
         return []
@@ -52,31 +65,183 @@ def prepare(said: Said, new_id: Callable[[str], str]) -> list[memory_steps.Prepa
         stated = sentences.capture(clean)
     ready = []
     for found in stated:
-        if hygiene.find_refusal(found.text, found.kind, "project"):
-            continue
-        detail = {MARK: found.rule, "quote": found.text}
-        key = f"capture:{said.session}:{messages.text_digest(found.text)[:16]}"
-        draft = memory_steps.Draft(
-            text=found.text,
-            kind=found.kind,
-            detail={**detail, DOUBT: found.doubt} if found.doubt else detail,
-            evidence=(f"memory://session/{said.session}",),
-            # Doubted, it has the priority of its kind: only a person makes something critical.
-            priority="" if found.doubt else found.priority,
-            # Typed after it was pasted, it is another statement.
-            key=f"{key}:proposed" if found.doubt else key,
-        )
-        origin = "tool" if found.doubt else "user"
-        ready.append(
-            memory_steps.prepare(draft, origin, said.at, new_id("m"), propose=bool(found.doubt))
-        )
+        layer = "user" if personal and found.personal and not found.doubt else "project"
+        if not hygiene.find_refusal(found.text, found.kind, layer):
+            ready.append(_ready(found, said, new_id("m"), layer))
     return ready
 
 
+def _ready(
+    found: sentences.Captured, said: Said, id: str, layer: str
+) -> memory_steps.PreparedMemory:
+    detail: dict[str, Json] = {MARK: found.rule, "quote": found.quote}
+    if found.doubt:
+        detail[DOUBT] = found.doubt
+    key = f"capture:{said.session}:{messages.text_digest(found.text)[:16]}"
+    draft = memory_steps.Draft(
+        text=found.text,
+        kind=found.kind,
+        detail=detail,
+        scope=found.scope if layer == "project" else (),
+        evidence=(f"memory://session/{said.session}",),
+        # Doubted, it has the priority of its kind: only a person makes something critical.
+        priority="" if found.doubt else found.priority,
+        layer=layer,
+        # Typed after it was pasted, it is another statement.
+        key=f"{key}:proposed" if found.doubt else key,
+    )
+    origin = "tool" if found.doubt else "user"
+    return memory_steps.prepare(draft, origin, said.at, id, propose=bool(found.doubt))
+
+
+def is_personal(ready: memory_steps.PreparedMemory) -> bool:
+    """Check whether a statement goes to the user's space."""
+    return ready.row.layer == "user"
+
+
 def keep(tx: Tx, ready: list[memory_steps.PreparedMemory], now: int) -> list[Learned]:
-    """Learn them; those of an earlier look at the same message are not learned again."""
-    done = [memory_steps.learn(tx, item, now) for item in ready]
+    """Learn them; those of an earlier look at the same message are not learned again.
+
+    A changed value revises what was said before, the opposite is linked to it.
+    """
+    done = []
+    for item in ready:
+        around = memory_steps_neighbours.NONE
+        if item.row.status == "active":
+            around = memory_steps_neighbours.find_neighbours(tx, item.row)
+        done.append(memory_steps.learn(tx, item, now, around))
     return [learned for learned in done if learned.action != "unchanged"]
+
+
+def repeated(tx: Tx, session: str, row: sql.TypedRow) -> list[memory_steps.Draft]:
+    """Return the instructions of a typed message that the user gave in an earlier session too.
+
+    One that is a memory already gains this session as evidence; one that no rule of capture heard
+    is captured now, with both quotes.
+    """
+    found = []
+    for unit in repetition.units(_typed_text(row)):
+        if len(unit.words) < 2:
+            continue
+        if memory := _known_as(tx, unit):
+            draft = _said_again(memory, session, unit)
+        else:
+            draft = _habit(session, unit, _said_before(tx, session, row.at, unit))
+        if draft is not None:
+            found.append(draft)
+    return found
+
+
+def _typed_text(row: sql.TypedRow) -> str:
+    return sentences.without_attachments(messages.message_from_body(json.loads(row.body)))
+
+
+def _known_as(tx: Tx, unit: repetition.Unit) -> Memory | None:
+    """Return the captured memory that states this instruction, in use or taken back."""
+    filters = {"source": ["memory"], "label": ["user"], "status": ["active", "archived"]}
+    for match in index_sql.find_candidates(tx, sorted(unit.words), MOST_EARLIER, filters):
+        memory = memory_sql.get(tx, match.ref)
+        if memory is None or MARK not in memory.detail:
+            continue
+        if repetition.is_repeated(unit.words, repetition.words_of(memory.text)):
+            return memory
+    return None
+
+
+def _said_again(memory: Memory, session: str, unit: repetition.Unit) -> memory_steps.Draft | None:
+    """Return the memory with a new quote; None when the session counts already, or when the user
+    took the memory back: asking for something is not asking for a rule."""
+    place = f"memory://session/{session}"
+    if memory.status != "active" or place in memory.evidence:
+        return None
+    quotes = _quotes(memory.detail.get("quotes", ()), session, unit.text)
+    return memory_steps.Draft(
+        text=memory.text,
+        kind=memory.kind,
+        detail={**memory.detail, "quotes": quotes},
+        scope=memory.scope,
+        evidence=(place,),
+        priority=memory.priority,
+        key=_repetition_key(session, memory.text),
+    )
+
+
+def _said_before(
+    tx: Tx, session: str, at: int, unit: repetition.Unit
+) -> list[tuple[str, repetition.Unit]]:
+    """Return what the user asked for in earlier sessions that is the same, with its session."""
+    filters: dict[str, list[str] | list[int]] = {
+        "source": ["message"],
+        "kind": ["user"],
+        "label": ["user"],
+        "until": [at],
+    }
+    found = []
+    same = False
+    for match in index_sql.find_candidates(tx, sorted(unit.words), MOST_EARLIER, filters):
+        row = archive_sql.message(tx, match.ref, match.seq) if match.ref != session else None
+        if row is None:
+            continue
+        for one in repetition.units(_typed_text(sql.TypedRow(row.seq, row.body, row.at))):
+            same = same or repetition.is_repeated(unit.words, one.words)
+            found.append((match.ref, one))
+    return found if same else []
+
+
+def _habit(
+    session: str, unit: repetition.Unit, earlier: list[tuple[str, repetition.Unit]]
+) -> memory_steps.Draft | None:
+    """Return what to learn of an instruction that was given before; None when it was not."""
+    if not earlier:
+        return None
+    best = repetition.fullest(unit, (one for _, one in earlier))
+    text = repetition.standing(best)
+    if hygiene.find_refusal(text, "preference", "project"):
+        return None
+    same = [(place, one) for place, one in earlier if repetition.is_repeated(unit.words, one.words)]
+    quotes: list[Json] = []
+    for place, one in (*same, (session, unit)):
+        quotes = _quotes(quotes, place, one.text)
+    return memory_steps.Draft(
+        text=text,
+        kind="preference",
+        detail={MARK: "repetition", "quote": best.text, "quotes": quotes},
+        evidence=tuple(dict.fromkeys(f"memory://session/{quote['session']}" for quote in quotes)),
+        priority="normal",
+        key=_repetition_key(session, text),
+    )
+
+
+def _quotes(quotes: Iterable[Json], session: str, text: str) -> list[Json]:
+    """Add what was said in a session, once a session; the first and the newest are kept."""
+    kept = [quote for quote in quotes if quote["session"] != session]
+    kept.append({"session": session, "text": text})
+    return kept if len(kept) <= MOST_QUOTES else [kept[0], *kept[-MOST_QUOTES + 1 :]]
+
+
+def _repetition_key(session: str, text: str) -> str:
+    return f"repetition:{session}:{messages.text_digest(text)[:16]}"
+
+
+def meant_before(
+    session: str, before: sql.TypedRow, row: sql.TypedRow
+) -> memory_steps.Draft | None:
+    """Return the message before, when this one only asks to remember it."""
+    if not repetition.means_message_before(_typed_text(row)):
+        return None
+    meant = _typed_text(before).strip()
+    if len(meant) > sentences.LONGEST_TOGETHER or sentences.pasted(meant):
+        return None
+    if hygiene.find_refusal(meant, "fact", "project"):
+        return None
+    return memory_steps.Draft(
+        text=meant,
+        kind="fact",
+        detail={MARK: "remember", "quote": meant},
+        evidence=(f"memory://session/{session}",),
+        priority="high",
+        key=f"capture:{session}:{messages.text_digest(meant)[:16]}",
+    )
 
 
 def listing(tx: Tx, limit: int) -> list[Memory]:
@@ -90,15 +255,14 @@ def listing(tx: Tx, limit: int) -> list[Memory]:
     return sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit]
 
 
-def undo(tx: Tx, id: str) -> Memory:
-    """Take a captured memory out of use. It stays searchable, and said again it is back."""
+def undo(tx: Tx, id: str) -> Memory | None:
+    """Hide a captured memory; None when there is none with this id.
+
+    It stays searchable, and said again it is back.
+    """
     memory = memory_steps_revisions.find(tx, id)
     if memory is None or MARK not in memory.detail:
-        raise NotFound(
-            "there is no captured memory with this id",
-            where=id,
-            hint="`recollect capture list` shows what was captured",
-        )
+        return None
     memory_sql.update(tx, memory.id, {"status": "hidden"})
     index_sql.set_status(tx, "memory", memory.id, "hidden")
     return memory._replace(status="hidden")

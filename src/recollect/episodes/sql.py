@@ -150,6 +150,20 @@ def bodies(tx: Tx, since: int) -> list[Row]:
     )
 
 
+def grown_sessions(tx: Tx, cursor: str, quiet_since: int) -> list[str]:
+    """Return the sessions with messages beyond their cursor, the newest first: those that ended,
+    and those in which nobody spoke since a time."""
+    rows = tx.run(
+        "SELECT s.id FROM sessions s LEFT JOIN cursors c "
+        "ON c.space = s.space AND c.source = :cursor || s.id WHERE s.space = :space "
+        "AND s.next_seq > 1 AND (s.status = 'ended' OR s.last_active < :quiet_since) "
+        "AND (c.position IS NULL OR c.position <> CAST(s.next_seq - 1 AS TEXT)) "
+        "ORDER BY s.last_active DESC, s.id",
+        {"cursor": cursor, "quiet_since": quiet_since},
+    )
+    return [row[0] for row in rows]
+
+
 def count(tx: Tx) -> int:
     """How many there are."""
     row = tx.one("SELECT count(*) FROM episodes WHERE space = :space")

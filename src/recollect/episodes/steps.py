@@ -23,10 +23,13 @@ from ..storage.database import Database, Tx, read_or_none
 from ..text import addresses as text_addresses
 from ..text import messages as text_messages
 from ..types import trust
-from ..types.records import Json, SafeText, Stored
+from ..types.records import FOREVER, Json, SafeText, Session, Stored
 from . import aging, records, sql
 
 PAGE = 1_000
+CURSOR = "work:"
+"""Before the name of a session: how far its episodes were read, and what they taught."""
+
 LONGEST_GIVEN = 2_000_000
 
 
@@ -206,13 +209,24 @@ def episode_of(row: sql.EpisodeRow) -> records.Episode:
 # ---------------------------------------------------------------- out of sessions
 
 
-def build(space: Database, session: str, clock: Callable[[], int], quiet_since: int = 0) -> Built:
+Learn = Callable[[Session, Sequence[Stored]], Callable[[Tx], None]]
+"""Reads a session outside of a transaction, and returns what is to be written of it in one."""
+
+
+def build(
+    space: Database,
+    session: str,
+    clock: Callable[[], int],
+    quiet_since: int = 0,
+    learn: Learn | None = None,
+) -> Built:
     """Read the episodes of one session, or of all that have grown since they were read last; with
-    `quiet_since`, only of those that ended, or in which nobody spoke since then."""
+    `quiet_since`, only of those that ended, or in which nobody spoke since then. What `learn` makes
+    of a session is written together with its episodes."""
     names = space.read(lambda tx: _grown(tx, session, quiet_since))
     read = created = updated = 0
     for name in names:
-        made = read_or_none(partial(_built, space, name, clock())) or []
+        made = read_or_none(partial(_built, space, name, clock(), learn)) or []
         read += len(made)
         created += sum(one.action == "created" for one in made)
         updated += sum(one.action == "updated" for one in made)
@@ -226,18 +240,10 @@ def _grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
                 "there is no such session", where=session, hint="see `recollect session list`"
             )
         return [session]
-    found = []
-    for name in archive_sql.all_ids(tx):
-        held = read_or_none(partial(archive_sql.get, tx, name))
-        if not held or not held.messages:
-            continue
-        over = not quiet_since or held.status == "ended" or held.last_active < quiet_since
-        if over and archive_sql.get_cursor(tx, _cursor(name)) != str(held.messages):
-            found.append(name)
-    return found
+    return sql.grown_sessions(tx, CURSOR, quiet_since or FOREVER)
 
 
-def _built(space: Database, name: str, now: int) -> list[Kept]:
+def _built(space: Database, name: str, now: int, learn: Learn | None) -> list[Kept]:
     session, messages = space.read(lambda tx: (archive_sql.get(tx, name), _messages(tx, name)))
     assert session is not None
     found = records.build(messages, name, session.agent, session.cwd)
@@ -246,9 +252,12 @@ def _built(space: Database, name: str, now: int) -> list[Kept]:
         body = redaction.redact_json(records.to_json(episode)).text
         rows.append(_row(episode, episode.id, body, "system", now))
     read = redaction.redact(str(messages[-1].seq if messages else 0))
+    learned = learn(session, messages) if learn else None
 
     def work(tx: Tx) -> list[Kept]:
         kept = [keep(tx, row, again=True) for row in rows]
+        if learned:
+            learned(tx)
         archive_sql.set_cursor(tx, _cursor(name), read, now)
         return kept
 
@@ -256,7 +265,7 @@ def _built(space: Database, name: str, now: int) -> list[Kept]:
 
 
 def _cursor(session: str) -> SafeText:
-    return redaction.redact_name(f"episodes:{session}")
+    return redaction.redact_name(f"{CURSOR}{session}")
 
 
 def _messages(tx: Tx, session: str) -> list[Stored]:

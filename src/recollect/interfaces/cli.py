@@ -127,10 +127,13 @@ def _run(words: list[str], as_json: bool) -> int:
         print(commands.render_help(command))
         return 0
     result: object
-    if name == "init" and not as_json:
-        from .screens.agents import run_init
+    if name == "review" and not as_json and _review(given):
+        return 0
+    if name in ("init", "import") and not as_json:
+        from .screens.agents import run_import, run_init
 
-        result = run_init(
+        ask = run_init if name == "init" else run_import
+        result = ask(
             given.values,
             lambda more: run_command(command, given._replace(values={**given.values, **more})),
         )
@@ -143,6 +146,25 @@ def _run(words: list[str], as_json: bool) -> int:
 
         print(show(name, result))
     return 0 if getattr(result, "ok", True) else 1
+
+
+def _review(given: commands.Arguments) -> bool:
+    """Run the review at a terminal; return False when no person is there to answer."""
+    from .origin import identify_caller
+    from .screens import review_terminal
+
+    by = identify_caller(os.environ)
+    if by.origin != "user" or not review_terminal.is_attended():
+        return False
+    from ..client import Recollect
+    from ..opening import open_context
+
+    context = open_context(given.project, dict(os.environ), given.incognito, by.origin)
+    names = ("id", "kind", "from_", "reason", "limit")
+    chosen = {name: given.values[name] for name in names if name in given.values}
+    with Recollect(context) as memory:
+        review_terminal.converse(memory, chosen)
+    return True
 
 
 def find_command(words: list[str]) -> tuple[str, list[str]]:
@@ -161,8 +183,14 @@ def find_command(words: list[str]) -> tuple[str, list[str]]:
         command = " ".join(words[:length])
         command = SHORT_COMMANDS.get(command, command)
         if len(words) >= length and command in OPERATIONS:
+            if command == "review" and _gives_answer(words[1:3]):
+                command = "review answer"  # `review ID keep`
             return command, rest + words[length:]
     raise _unknown_command(words)
+
+
+def _gives_answer(words: list[str]) -> bool:
+    return len(words) == 2 and not any(word.startswith("-") for word in words)
 
 
 _CHAT_ALIASES = {

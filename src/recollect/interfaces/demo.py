@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from .. import open as open_memory
 from ..client import Recollect
+from ..lessons.steps_observed import known_commands
 from ..text import display
 from ..text.messages import plain_text
 from ..types.records import Hit, Json, Memory
@@ -276,9 +277,16 @@ def _show_event(heard: ReplayedEvent, page: DemoPage) -> None:
 def _show_saved(memory: Recollect, page: DemoPage) -> list[Memory]:
     captured = list(memory.list())[::-1]
     for item in captured:
-        page.say(f"{item.kind}:", item.text)
+        waits = (
+            "" if item.status == "active" else f" ({item.status}: not in use before you keep it)"
+        )
+        page.say(f"{item.kind}:", item.text + waits)
     if not captured:
         page.note("no memory captured")
+    now = memory.context.clock()
+    for known in memory.context.project_space.read(lambda tx: known_commands(tx, now=now)):
+        if not known.retired:
+            page.say("command:", f"{known.form} worked")
     for episode in reversed(memory.episodes.list()):
         actions = display.format_count(len(episode.episode.get("action_log", ())), "action")
         page.say(

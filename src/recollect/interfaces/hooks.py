@@ -67,7 +67,7 @@ class _Firing:
         if not isinstance(payload, dict):
             raise ValueError("a payload is a JSON object")
         from ..agents import registry
-        from ..agents.events import touched
+        from ..agents.events import concerns_us
 
         self.host = registry.detect_agent(payload, self.environment)
         about = registry.load_hooks(self.host)
@@ -76,9 +76,9 @@ class _Firing:
         self.cwd = self.environment.get("RECOLLECT_PROJECT") or event.cwd or "."
         if event.name == "session_end":
             self.deadline = self.began + PATIENCE_AT_END
-        if event.name == "other" or (event.name == "tool_use" and not touched(event)):
+        if not concerns_us(event):
             return str(about.reply(event))
-        from ..agents.operations import answer_event
+        from ..agents.operations_events import answer_event
         from ..client import Recollect
         from ..opening import open_context
 
@@ -90,6 +90,8 @@ class _Firing:
             answer = answer_event(context, event)
         if answer.trouble:
             self.outcome = _name(answer.trouble)
+        if event.name == "before_tool" and not answer.context and self.outcome == "ok":
+            self.outcome = ""  # one for every command: the log is for what was said, or failed
         if answer.work:
             _start_catching_up(self.cwd, self.environment)
         return str(about.reply(event, answer.context, answer.notice))

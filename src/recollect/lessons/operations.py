@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from ..context import Context, new_id
 from ..documents.input_files_io import read_json_objects
-from ..episodes import aging
+from ..episodes import aging, session_observations
 from ..episodes import steps as episodes_steps
 from ..errors import InvalidInput, NotFound
 from ..freshness import steps as freshness_steps
 from ..memory import operations as memory_operations
 from ..recall import steps_links as recall_steps_links
-from ..storage.database import Database
+from ..storage.database import Database, Tx
 from ..text import dates
-from ..types.records import Json, Link
-from . import steps, steps_finished_work
+from ..types.records import Json, Link, Session, Stored
+from . import manifests_io, steps, steps_finished_work, steps_observed
 
 
 class EpisodeFields(TypedDict, total=False):
@@ -102,7 +102,8 @@ def build_episodes(context: Context, session: str = "") -> episodes_steps.Built:
     """
     if not context.project_space.present():
         return episodes_steps.Built(0, 0, 0, 0)
-    return episodes_steps.build(context.project_space, session, context.clock)
+    learn = _learning(context)
+    return episodes_steps.build(context.project_space, session, context.clock, learn=learn)
 
 
 def list_episodes(
@@ -270,4 +271,26 @@ def learn_from_finished_work(
         return steps_finished_work.Settled()
     memory_operations.write_recalls(context)
     means = steps.Means(context.clock, new_id, context.embedder())
-    return steps_finished_work.settle(context.project_space, new_id("r"), means, task_done)
+    learn = _learning(context)
+    return steps_finished_work.settle(context.project_space, new_id("r"), means, learn, task_done)
+
+
+def _learning(context: Context) -> episodes_steps.Learn:
+    """Return what makes observations of a session: commands, error fixes, places."""
+    root = context.project.root
+    manifests = manifests_io.read(root)
+    now = context.clock()
+
+    def learn(session: Session, messages: Sequence[Stored]) -> Callable[[Tx], None]:
+        cwd = root if f"{session.cwd}/".startswith(f"{root}/") else session.cwd
+        found = session_observations.observe(messages, cwd, manifests.scripts)
+        rows = steps_observed.prepare(session.id, found, session.last_active)
+
+        def store(tx: Tx) -> None:
+            steps_observed.store(tx, session.id, rows)
+            if manifests.complete:
+                steps_observed.store_scripts(tx, list(manifests.scripts), now)
+
+        return store
+
+    return learn

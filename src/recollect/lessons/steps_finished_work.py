@@ -24,12 +24,18 @@ class Settled(NamedTuple):
     note: str = ""
 
 
-def settle(space: Database, owner: str, means: steps.Means, task_done: bool = False) -> Settled:
+def settle(
+    space: Database,
+    owner: str,
+    means: steps.Means,
+    learn: episodes_steps.Learn,
+    task_done: bool = False,
+) -> Settled:
     """Read episodes of what is over, and consolidate weekly; after a task, of all and at once."""
     if not space.present():
         return Settled()
     quiet_since = 0 if task_done else means.clock() - IDLE_AFTER
-    built = episodes_steps.build(space, "", means.clock, quiet_since)
+    built = episodes_steps.build(space, "", means.clock, quiet_since, learn)
     # What a person took back is not forced on them again before it is due.
     weekly = not task_done or space.read(steps.was_undone)
     if why := space.read(lambda tx: steps.resting(tx, means.clock())):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ..agents import operations as agents_operations
+from ..agents import operations_transcripts as agents_operations_transcripts
+from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..context import Context, new_id
 from ..errors import StoreError
 from ..index import steps as index_steps
@@ -14,6 +15,7 @@ from ..memory import operations as memory_operations
 from ..project import find_project, mark_project, stores_below
 from ..recall import operations as recall_operations
 from ..recall import steps_reindex as recall_steps_reindex
+from ..review import operations as review_operations
 from ..text import display
 from ..types import agents, records
 from . import steps
@@ -60,8 +62,8 @@ def initialise(
         )
     imported, past = None, 0
     if not (check or print or remove):
-        imported = agents_operations.import_transcripts(context) if import_ else None
-        past = 0 if import_ else agents_operations.unread(context)
+        imported = agents_operations_transcripts.import_transcripts(context) if import_ else None
+        past = 0 if import_ else agents_operations_transcripts.unread(context)
     return agents.Initialised(
         root=context.project.root,
         database=context.project.database,
@@ -96,7 +98,8 @@ def stats(context: Context) -> steps.Stats:
     now = context.clock()
     found = steps.collect_stats(context.project_space, context.user_space, now)
     consolidation = context.project_space.read(lambda tx: lessons_steps.state(tx, now))
-    return found._replace(consolidation=consolidation)
+    in_time = context.project_space.read(briefing_steps_follow_up.in_time)
+    return found._replace(consolidation=consolidation, in_time=in_time)
 
 
 def rebuild(context: Context, missing: bool = False) -> steps.RebuildResult:
@@ -158,6 +161,7 @@ def doctor(context: Context) -> steps.Diagnosis:
     checks = (*found.checks, *connections.check_agents(context.project, context.environment))
     checks += _search_checks(context)
     checks += _consolidation_checks(context)
+    checks += _review_checks(context)
     checks += tuple(
         records.Check("stores below", False, f"not used, as it belongs to this project: {path}")
         for path in stores_below(context.project)
@@ -173,6 +177,16 @@ def _consolidation_checks(context: Context) -> tuple[records.Check, ...]:
     except StoreError:
         return ()  # reported by the check of the store
     return (examined,)
+
+
+def _review_checks(context: Context) -> tuple[records.Check, ...]:
+    """Return how many items wait for a person: nothing is wrong with that."""
+    try:
+        waiting = review_operations.count_review(context)
+    except StoreError:
+        return ()  # the store's own check says why
+    told = f"{display.format_count(waiting, 'item')} waiting; answer: recollect review"
+    return (records.Check("review", True, told if waiting else "nothing waits"),)
 
 
 def _search_checks(context: Context) -> tuple[records.Check, ...]:

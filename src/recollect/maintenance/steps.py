@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ..archive import sql as archive_sql
+from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..documents import sql as documents_sql
 from ..errors import RecollectError, Refused, StoreCorrupt, Unavailable
 from ..fast_typing import NamedTuple
@@ -70,6 +71,8 @@ class Stats(NamedTuple):
     unembedded: int
     consolidation: str = ""
     """The result of the last consolidation of the project; empty before the first."""
+    in_time: tuple[briefing_steps_follow_up.InTime, ...] = ()
+    """How often memory spoke at each moment, and how often that was followed."""
 
 
 def count_space(tx: Tx) -> SpaceCounts:

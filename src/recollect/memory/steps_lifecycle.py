@@ -195,7 +195,8 @@ def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
     """Hide a memory, or restore a hidden one, which may have to be confirmed again."""
     memory = steps_revisions.open_memory(tx, id, lock=True)
     _check_trust(memory, origin, "ask the user to run the command at a terminal")
-    allowed = STATUSES_IN_USE if status == "hidden" else ("hidden",)
+    shown = (*STATUSES_IN_USE, "quarantined")
+    allowed = shown if status == "hidden" else ("hidden",)
     if memory.status not in allowed:
         raise InvalidInput(f"the memory is {memory.status}", where=memory.address)
     changes: dict[str, Json] = {

@@ -33,7 +33,7 @@ def find_owners(txs: Sequence[Tx], session: str = "") -> tuple[str, ...]:
         return ()
     held = archive_sql.get(txs[0], session) if session else None
     talks = bool(session) and (held is None or held.status != "ended")
-    task = _task(txs[0], session)
+    task = running_task(txs[0], session)
     own = (f"session/{session}" if talks else "", f"task/{task}" if task else "")
     return tuple(filter(None, own))
 
@@ -57,7 +57,7 @@ def is_complete(tx: Tx, slug: str) -> bool:
     return document is not None and bool(document.fields.get(COMPLETED))
 
 
-def _task(tx: Tx, session: str) -> str:
+def running_task(tx: Tx, session: str) -> str:
     """Return the task that a session works on: the chosen one, or else the only one that runs."""
     held = documents_sql.list_documents(tx, TASK, _MOST_TASKS)
     running = [one.owner for one in held if not one.fields.get(COMPLETED)]

@@ -135,6 +135,17 @@ def recall_unprompted(context: Context, query: str, limit: int, file: str = "") 
     )
 
 
+def recall_lessons(context: Context, query: str, limit: int, file: str = "") -> Recalled:
+    """Find what matters for a task: everything but what was said in conversations."""
+    now = context.clock()
+    question = _build_question(context, query, limit, 4000, {"file": file}, now)
+    own = context.read_both(memory_steps_visible.find_owners)
+    sources = ("memory", "episode", "procedure", "document")
+    return answer_question(
+        context, question._replace(seen=own, sources=sources, statuses=("active",)), now
+    )
+
+
 def answer_question(context: Context, question: steps.RecallQuestion, now: int) -> Recalled:
     """Answer a question, count the recalls, and check the freshness of the hits."""
     embedder = context.embedder()

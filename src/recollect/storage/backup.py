@@ -33,6 +33,8 @@ TABLES = (
     "cursors",
     "tombstones",
     "undos",
+    "observations",
+    "findings",
 )
 _ENTRY = "id, source, ref, kind, layer, owner, status, label, seq, part, at"
 

@@ -22,6 +22,9 @@ MIGRATIONS = (
     "0008_what_is_new",
     "0009_facets",
     "0010_ids_stay",
+    "0011_findings",
+    "0012_moments",
+    "0013_review",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")

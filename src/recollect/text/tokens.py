@@ -5,7 +5,9 @@ Defines characters per token, how that ratio adapts, and the overhead of a messa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from math import ceil
 
 from ..errors import InvalidInput
@@ -47,6 +49,117 @@ def learn_ratio(old: float, chars: int, tokens: int) -> float:
 def count_text(text: str, measure: TokenMeasure = DEFAULT_RATIO) -> int:
     """Count the tokens of a text."""
     return measure(text) if callable(measure) else estimate_tokens(len(text), measure)
+
+
+def count_tokens(text: str) -> int:
+    """Return at least the tokens that the usual tokenizers (o200k, cl100k, Claude) make of a text.
+
+    Counted by script, because characters per token differ by a factor of eight between English and
+    Thai. `python -m bench.budgets` compares it with the real tokenizers.
+    """
+    if not text:
+        return 0
+    lines = text.split("\n")
+    return ceil(sum(map(_line_tokens, lines)) + len(lines) - 1)
+
+
+def _line_tokens(line: str) -> float:
+    is_english = _is_english(line)
+    total = 0.0
+    for piece in _pieces().findall(line):
+        if not piece.isascii():
+            total += sum(map(_weight, piece))
+        elif piece.isalpha():
+            for part in _humps().findall(piece):
+                total += _word_tokens(part, is_english)
+        elif piece.isdigit():
+            total += ceil(len(piece) / 3)
+        elif piece.isalnum():
+            total += max(1.0, len(piece) / 1.55)  # an id, a hash
+        elif piece.isspace():
+            total += len(piece) > 1  # a single space belongs to the next word
+        else:
+            total += 1
+    return total
+
+
+def _word_tokens(word: str, is_english: bool) -> float:
+    length = len(word)
+    if is_english:
+        if length <= 9:
+            return 1.0
+        return length / (2 if word.isupper() else 5)
+    return 1.0 if length <= 3 else length / 2.2
+
+
+def _is_english(line: str) -> bool:
+    """Check whether a line is English: other languages in Latin letters cost twice as much."""
+    words = _letters().findall(line)
+    common = sum(word.lower() in _ENGLISH for word in words)
+    foreign = 0 if line.isascii() else sum(c.isalpha() and not c.isascii() for c in line)
+    return bool(words) and common >= 0.12 * len(words) and foreign * 40 < len(line)
+
+
+def _weight(char: str) -> float:
+    """Return the tokens of a character beyond ASCII; a script that is not listed counts bytes."""
+    code = ord(char)
+    for below, weight in _SCRIPTS:
+        if code < below:
+            return weight
+    return 4.0
+
+
+_WORDS = """
+a all and any are as at be before but by can do does each every for from has have if in into is it
+its must never no not of on one only or out own so than that the their them then there they this to
+use was we were what when where which who will with without you your
+"""
+_ENGLISH = frozenset(_WORDS.split())
+_SCRIPTS = (
+    (0x250, 1.5),  # Latin letters with marks
+    (0x370, 2.0),
+    (0x400, 1.4),  # Greek
+    (0x530, 0.8),  # Cyrillic
+    (0x590, 2.25),  # Armenian
+    (0x600, 1.25),  # Hebrew
+    (0x780, 1.3),  # Arabic
+    (0x900, 2.0),
+    (0x980, 1.4),  # Devanagari
+    (0xE00, 3.0),  # Bengali, Tamil and their neighbours
+    (0xE80, 2.1),  # Thai
+    (0x10A0, 3.0),
+    (0x1100, 2.2),  # Georgian
+    (0x1E00, 3.0),
+    (0x1F00, 2.2),  # Vietnamese
+    (0x2000, 3.0),
+    (0x2E80, 2.0),  # punctuation and symbols
+    (0x3040, 2.0),
+    (0x3100, 1.2),  # kana
+    (0x4E00, 3.0),
+    (0xA000, 1.4),  # Chinese characters
+    (0xAC00, 3.0),
+    (0xD7B0, 1.5),  # Hangul
+    (0x10000, 3.0),
+)
+"""Tokens of one character below a code point: the most of three tokenizers, over the translations
+of a large program into 23 languages, with a margin of about 5 %."""
+
+
+@cache
+def _pieces() -> re.Pattern[str]:
+    return re.compile(
+        r"[A-Za-z]+(?![A-Za-z0-9])|[0-9]+(?![A-Za-z0-9])|[A-Za-z0-9]+|[ \t]+|[^\x00-\x7f]+|."
+    )
+
+
+@cache
+def _letters() -> re.Pattern[str]:
+    return re.compile("[A-Za-z]+")
+
+
+@cache
+def _humps() -> re.Pattern[str]:
+    return re.compile("[A-Z]?[a-z]+|[A-Z]+")
 
 
 def count_message(message: Message, measure: TokenMeasure = DEFAULT_RATIO) -> int:

@@ -25,10 +25,29 @@ class ImportedTranscript(NamedTuple):
     damaged: Mapping[str, int] = {}
     captured: tuple[Learned, ...] = ()
     error: str = ""
+    foreign: bool = False
+    """Whether anybody could have written it: all that it says is an import."""
+
+
+class ImportResults(NamedTuple):
+    """What an import taught: statements of the user that are in use (`rules`, `decisions`,
+    `facts`), commands that work, errors with a fix, episodes; `quarantined` statements come from
+    files that anybody could have written, `waiting` is the length of the review queue."""
+
+    conversations: int = 0
+    rules: int = 0
+    decisions: int = 0
+    facts: int = 0
+    commands: int = 0
+    fixes: int = 0
+    episodes: int = 0
+    quarantined: int = 0
+    waiting: int = 0
 
 
 class Imported(NamedTuple):
-    """The result of an import; `passed_over` maps what was not read to the reason."""
+    """The result of an import; `passed_over` maps what was not read to the reason, `others`
+    the roots of other projects to the number of their conversations."""
 
     messages: int
     known: int
@@ -36,6 +55,8 @@ class Imported(NamedTuple):
     transcripts: tuple[ImportedTranscript, ...]
     passed_over: Mapping[str, str]
     captured: tuple[Learned, ...]
+    results: ImportResults = ImportResults()
+    others: Mapping[str, int] = {}
 
 
 class SettingsChange(NamedTuple):

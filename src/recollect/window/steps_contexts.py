@@ -41,6 +41,11 @@ def shown_ids(txs: Sequence[Tx], session: str) -> set[str]:
     }
 
 
+def began(txs: Sequence[Tx], session: str) -> int:
+    """Return when the session's context was last thrown away; 0 if never."""
+    return max((int(_load(tx, session).get("since", 0)) for tx in txs), default=0)
+
+
 def save_block(tx: Tx, session: str, block: StableBlock, now: int, fresh: bool) -> None:
     """Store the stable block; only a `fresh` context replaces an existing one."""
     kept = _load(tx, session)

@@ -46,6 +46,8 @@ class ShownTask(NamedTuple):
     pages: tuple[str, ...]
     report: str = ""
     lessons: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+    """What is worth knowing before the task or phase that was just begun, line by line."""
 
     @property
     def address(self) -> str:

@@ -1,9 +1,9 @@
 """Claude Code's hooks: parse payloads, format replies, and list the settings that register them.
 
-VS Code sends the same payloads with other spellings. Context can be added where a turn begins or a
-tool has run. A stop is never blocked: that would make the model go on. Before a compaction no
-context can be added, but plain text is used as instructions for the summary; memory is added at the
-session start that follows it (source `compact`).
+VS Code sends the same payloads with other spellings. Context can be added where a turn begins,
+before a tool runs and after it. A stop is never blocked: that would make the model go on. Before a
+compaction no context can be added, but plain text is used as instructions for the summary; memory
+is added at the session start that follows it (source `compact`).
 
 The settings hold one shell string per hook: VS Code and Codex read the same files and do not know
 argument lists. Hooks that a prompt waits for have a short timeout; those after an answer run in the
@@ -23,6 +23,7 @@ HOST = "claude-code"
 EVENTS = {
     "SessionStart": "session_start",
     "UserPromptSubmit": "user_prompt",
+    "PreToolUse": "before_tool",
     "PostToolUse": "tool_use",
     "PostToolUseFailure": "tool_use",
     "PreCompact": "before_compact",
@@ -30,7 +31,7 @@ EVENTS = {
     "SubagentStop": "stop",
     "SessionEnd": "session_end",
 }
-_TAKES_CONTEXT = ("session_start", "user_prompt", "tool_use")
+_TAKES_CONTEXT = ("session_start", "user_prompt", "before_tool", "tool_use")
 _SILENT = ("before_compact", "session_end", "other")
 _ACCEPTED = "hasTrustDialogAccepted"
 
@@ -87,7 +88,8 @@ def make_hook_editor() -> entries.SettingsEditor:
             {
                 "SessionStart": make_group(10, "startup|resume|clear|compact|fork"),
                 "UserPromptSubmit": make_group(5),
-                "PostToolUse": make_group(5, "Edit|MultiEdit|NotebookEdit|Write"),
+                "PreToolUse": make_group(5, "Bash|Edit|MultiEdit|NotebookEdit|Write"),
+                "PostToolUseFailure": make_group(5),
                 "PreCompact": make_group(10),
                 "Stop": make_group(60, in_background=True),
                 "SessionEnd": make_group(5),

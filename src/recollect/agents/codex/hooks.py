@@ -22,13 +22,14 @@ HOST = "codex"
 EVENTS = {
     "SessionStart": "session_start",
     "UserPromptSubmit": "user_prompt",
+    "PreToolUse": "before_tool",
     "PostToolUse": "tool_use",
     "PreCompact": "before_compact",
     "Stop": "stop",
     "SubagentStop": "stop",
     "SessionEnd": "session_end",
 }
-_TAKES_CONTEXT = ("SessionStart", "UserPromptSubmit", "PostToolUse")
+_TAKES_CONTEXT = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse")
 _TAKES_NOTICE = (*_TAKES_CONTEXT, "Stop")
 _PROMPT_MARK = "## My request for Codex:"
 _HEAD_BYTES = 4096
@@ -41,6 +42,8 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
         spawned = "thread" if not event.subagent and _is_spawned(event.transcript) else ""
         typed, _ = split_prompt(event.prompt)
         return event._replace(prompt=typed, subagent=event.subagent or spawned)
+    if event.name == "tool_use" and event.tool == "Bash":
+        return event._replace(tool_failed=_ends_badly(event.tool_output))
     path = payload.get("agent_transcript_path")
     if event.host_event == "SubagentStop" and isinstance(path, str):
         return event._replace(transcript=path)
@@ -56,6 +59,15 @@ def split_prompt(text: str) -> tuple[str, str]:
     added, mark, typed = text.rpartition(_PROMPT_MARK)
     starts_a_line = not added or added.endswith("\n")
     return (typed.strip(), added.strip()) if mark and starts_a_line else (text, "")
+
+
+def _ends_badly(output: Json) -> bool:
+    """Check whether a command's output looks like a failure: Codex does not tell its status."""
+    if not isinstance(output, str) or not output.strip():
+        return False
+    from ...actions import command_output
+
+    return command_output.reports_failure(output[-4_000:])
 
 
 def _is_spawned(path: str) -> bool:
@@ -91,7 +103,8 @@ def make_hook_editor() -> entries.SettingsEditor:
             {
                 "SessionStart": group(10, "startup|resume|clear|compact"),
                 "UserPromptSubmit": group(5),
-                "PostToolUse": group(5, "apply_patch|Edit|Write"),
+                "PreToolUse": group(5, "Bash|apply_patch|Edit|Write"),
+                "PostToolUse": group(5, "Bash"),
                 "PreCompact": group(10),
                 "Stop": group(60, in_background=True),
                 "SessionEnd": group(3),

@@ -45,10 +45,18 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
         return event._replace(context="")
     answer = event.tool_output
     if isinstance(answer, dict):
-        failed = bool(answer.get("error"))
         shown = answer.get("llmContent", answer.get("returnDisplay"))
+        failed = bool(answer.get("error")) or _says_failed(shown)
         return event._replace(tool_output=shown, tool_failed=failed)
     return event
+
+
+def _says_failed(shown: Json) -> bool:
+    """Check whether a shell's answer holds another exit code than 0."""
+    if not isinstance(shown, str) or "Exit Code" not in shown:
+        return False
+    code = shown.rpartition("Exit Code:")[2].split()[:1]
+    return bool(code) and code[0].isdigit() and code[0] != "0"
 
 
 def reply(event: Event, context: str = "", notice: str = "") -> str:
@@ -125,7 +133,8 @@ def make_editor() -> entries.SettingsEditor:
             {
                 "SessionStart": _make_group(10_000),
                 "BeforeAgent": _make_group(5_000),
-                "AfterTool": _make_group(5_000, "write_file|replace"),
+                # Context before a tool does not reach the model: the first read of a file is used.
+                "AfterTool": _make_group(5_000, "read_file|write_file|replace|run_shell_command"),
                 "PreCompress": _make_group(10_000),
                 "AfterAgent": _make_group(30_000),
                 "SessionEnd": _make_group(5_000),

@@ -17,13 +17,22 @@ from ..events import NAMES, Event, event_from, fitted
 from ..settings import entries
 
 HOST = "opencode"
-_TAKES_CONTEXT = ("session_start", "user_prompt", "tool_use", "before_compact")
+_TAKES_CONTEXT = ("session_start", "user_prompt", "before_tool", "tool_use", "before_compact")
 _OWN_MARK = "// recollect:"
 
 
 def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
     """Return the event; the plugin uses our own names for events."""
-    return event_from(payload, HOST, {name: name for name in NAMES})
+    event = event_from(payload, HOST, {name: name for name in NAMES})
+    return event._replace(prompt=unwrap_prompt(event.prompt))
+
+
+def unwrap_prompt(prompt: str) -> str:
+    """Return a prompt without the quotes that `opencode run "…"` puts around it."""
+    inside = prompt.strip()[1:-1]
+    if prompt.strip() != f'"{inside}"' or '"' in inside.replace('\\"', ""):
+        return prompt
+    return inside.replace('\\"', '"')
 
 
 def reply(event: Event, context: str = "", notice: str = "") -> str:

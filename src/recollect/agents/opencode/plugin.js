@@ -87,14 +87,16 @@ export const Recollect = async ({ client, directory, worktree }) => {
       })
     },
 
+    // Nothing can be said before a tool runs: a file's first read is the place for its rules.
     "tool.execute.after": async (input, output) => {
-      if (!["edit", "write", "patch", "multiedit"].includes(input.tool)) return
+      const failed = input.tool === "bash" && output.metadata?.exit > 0
+      if (!failed && !["read", "edit", "write", "patch", "multiedit"].includes(input.tool)) return
       const answer = await tell(
         about("tool_use", input.sessionID, {
           tool_name: input.tool,
           tool_input: input.args,
-          tool_response: output.output,
           tool_use_id: input.callID,
+          ...(failed ? { error: output.output } : { tool_response: output.output }),
         }),
       )
       if (answer.context) output.output += `\n\n${answer.context}`

@@ -31,6 +31,7 @@ from ..transcripts.reader_io import (
     parse_time,
     short_digest,
 )
+from .hooks import unwrap_prompt
 from .stores import open_store
 
 HOST = "opencode"
@@ -144,7 +145,9 @@ def _convert_text(part: Mapping[str, Json], base: Message, text: str, key: str) 
     written by its author.
     """
     typed = as_text(as_dict(part.get("metadata")).get("recollect"))
-    if base.role != "user" or not typed:
+    if base.role == "user" and not typed:
+        return [base._replace(content=unwrap_prompt(text), key=key)]
+    if base.role != "user":
         return [base._replace(content=text, key=key)]
     expansion = base._replace(role="system", content=text, name="host", key=f"{key}/added")
     return [base._replace(content=typed, key=key), expansion]

@@ -20,19 +20,7 @@ _MOST_LISTED = 20
 
 def _render_import(done: Imported) -> str:
     read = [item for item in done.transcripts if not item.error]
-    transcripts = display.format_count(len(read), "transcript")
-    if done.messages or done.known:
-        known = f" ({done.known} already known)" if done.known else ""
-        messages = display.format_count(done.messages, "new message")
-        sessions = display.format_count(done.sessions, "session")
-        lines = [f"{messages}{known} in {sessions} from {transcripts}"]
-    elif read:
-        lines = [f"nothing new in {transcripts}"]
-    else:
-        lines = [
-            "no transcripts found for this project",
-            "all projects: recollect import --all   a file or folder: recollect import PATH",
-        ]
+    lines = [_render_results(done, len(read))]
     lines += _render_counts("skipped", [item.skipped for item in read])
     lines += _render_counts("DAMAGED", [item.damaged for item in read])
     problems = {item.path: item.error for item in done.transcripts if item.error}
@@ -41,22 +29,117 @@ def _render_import(done: Imported) -> str:
         lines.append(f"  not read: {display.format_line(path)}: {display.format_line(reason)}")
     if len(problems) > _MOST_LISTED:
         lines.append(f"  and {len(problems) - _MOST_LISTED} more; --json lists all")
-    return "\n".join([*lines, *_render_captured(done)])
+    lines += _render_captured(done)
+    lines += _render_foreign_files(done)
+    lines += _render_other_projects(done.others)
+    lines += _render_next_steps(done)
+    return "\n".join(lines)
 
 
 def _render_captured(done: Imported) -> list[str]:
-    if not done.captured:
+    captured = list({one.id: one for one in done.captured}.values())
+    if not captured:
         return []
-    lines = [f"captured from your messages ({len(done.captured)}):"]
-    for learned in done.captured[:_MOST_LISTED]:
+    lines = [f"stated in your messages ({len(captured)}):"]
+    for learned in captured[:_MOST_LISTED]:
         memory = learned.memory
-        status = "proposed " if memory.status == "proposed" else ""
+        status = f"{memory.status} " if memory.status != "active" else ""
         text = display.format_line(memory.text, 120)
         lines.append(f"  {learned.id}  {status}{memory.kind}: {text}")
-    lines.append("  list them: recollect capture list   undo one: recollect capture undo ID")
-    if any(learned.memory.status == "proposed" for learned in done.captured):
-        lines.append("  proposed: possibly pasted text. Confirm it: recollect confirm ID")
+    if len(captured) > _MOST_LISTED:
+        lines.append(f"  and {len(captured) - _MOST_LISTED} more: recollect capture list")
     return lines
+
+
+def _render_results(done: Imported, read: int) -> str:
+    """Return one line on what was read and learned."""
+    results = done.results
+    if not read:
+        return (
+            "no transcripts found for this project\n"
+            "all projects: recollect import --all   a file or folder: recollect import PATH"
+        )
+    if not done.messages:
+        return f"nothing new in {display.format_count(read, 'transcript')}"
+    found = [
+        (results.rules, "rule of yours", "rules of yours"),
+        (results.decisions, "decision", "decisions"),
+        (results.facts, "fact of yours", "facts of yours"),
+        (results.commands, "command", "commands"),
+        (results.fixes, "fix", "fixes"),
+        (results.episodes, "episode", "episodes"),
+        (results.waiting, "item to review", "items to review"),
+    ]
+    counts = ", ".join(display.format_count(number, *nouns) for number, *nouns in found if number)
+    known = f", {done.known} already known" if done.known else ""
+    messages = f"{display.format_count(done.messages, 'new message')}{known}"
+    conversations = display.format_count(results.conversations, "conversation")
+    return f"Read {conversations} ({messages}): {counts or 'nothing learned'}"
+
+
+def _render_foreign_files(done: Imported) -> list[str]:
+    """Name the files that count as imports, and how to accept their statements."""
+    foreign = [item for item in done.transcripts if item.foreign and item.messages]
+    if not foreign:
+        return []
+    paths = ", ".join(display.format_line(item.path) for item in foreign[:3])
+    more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
+    lines = [
+        f"imported as untrusted (not in an agent's own folder): {paths}{more}",
+        "  found by recall only; nothing is learned from it",
+    ]
+    if done.results.quarantined:
+        number = display.format_count(done.results.quarantined, "statement")
+        lines.append(f"  {number} quarantined. Accept: recollect review --reason quarantined")
+    return lines
+
+
+def _render_other_projects(others: Mapping[str, int]) -> list[str]:
+    if not others:
+        return []
+    total = display.format_count(sum(others.values()), "conversation")
+    lines = [f"{total} of {display.format_count(len(others), 'other project')}, not read:"]
+    for root, number in list(others.items())[:_MOST_LISTED]:
+        lines.append(f"  {number:>4}  {display.format_line(root)}")
+    if len(others) > _MOST_LISTED:
+        lines.append(f"  and {len(others) - _MOST_LISTED} more; --json lists all")
+    lines.append("  read each into its own project's memory: recollect import --all")
+    return lines
+
+
+def _render_next_steps(done: Imported) -> list[str]:
+    if not done.messages:
+        return []
+    lines = ["next: recollect briefing   shows what your agents see"]
+    if done.results.waiting:
+        lines.append("      recollect review   asks you about each item that waits")
+    if done.captured:
+        lines.append("      recollect capture undo ID   hides a statement")
+    return lines
+
+
+def run_import(
+    values: Mapping[str, object], run: Callable[[Mapping[str, object]], object]
+) -> Imported:
+    """Run `import`, then ask a person about conversations of other projects.
+
+    `run` runs the command with some of its arguments replaced.
+    """
+    done = _import(run, {})
+    if values.get("path") or not done.others or not _is_attended():
+        return done
+    print("\n".join(_render_other_projects(done.others)[:-1]))
+    done = done._replace(others={})
+    if not _agrees("Import them too, each into its own project's memory? [y/N] "):
+        return done
+    print(_render_import(done))
+    return _import(run, {"all": True})
+
+
+def _import(run: Callable[[Mapping[str, object]], object], more: Mapping[str, object]) -> Imported:
+    done = run(more)
+    assert isinstance(done, Imported)
+    return done
 
 
 def _render_counts(title: str, counts: Sequence[Mapping[str, int]]) -> list[str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _MODULES = {
     **dict.fromkeys(("session", "record"), "sessions"),
     **dict.fromkeys(("init", "plugin", "import", "capture"), "agents"),
+    "review": "review",
     **dict.fromkeys(("stats", "backup", "adopt", "doctor"), "results"),
     **dict.fromkeys(
         (
@@ -109,6 +110,10 @@ def _render_stats(stats: Stats) -> str:
         missing = f", {stats.unembedded} missing" if stats.unembedded else ""
         vectors = display.format_count(stats.embedded, "vector")
         lines.append(f"search by meaning: {vectors}{missing}")
+    for one in stats.in_time:
+        judged = one.followed + one.ignored
+        result = f", followed {one.followed} of {judged}" if judged else ""
+        lines.append(f"in time, {one.moment}: {one.shown} shown at {one.chances} chances{result}")
     if stats.consolidation:
         lines.append(f"consolidation: {stats.consolidation}")
     project, user = _format_size(stats.project_bytes), _format_size(stats.user_bytes)

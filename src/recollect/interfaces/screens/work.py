@@ -203,6 +203,7 @@ def _render_task(shown: ShownTask) -> str:
             f"  LOST     {display.format_line(lost.item)} (verified in revision {lost.verified_in})"
         )
     lines += [f"  {page}" for page in shown.pages]
+    lines += [f"  known    {display.format_line(one)}" for one in shown.advice]
     lines += [
         f"  lesson   {display.format_line(one, 140)}" for one in shown.lessons[:_MOST_LESSONS]
     ]

@@ -1,0 +1,229 @@
+"""Answer the events of agents: the five moments of the briefing, captures, catching up later.
+
+This is on the way of every prompt and every tool call: what is not needed is not imported.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..briefing import operations as briefing_operations
+from ..briefing import rendering
+from ..briefing import steps as briefing_steps
+from ..capture import operations as capture_operations
+from ..capture import sentences
+from ..capture import steps as capture_steps
+from ..context import Context
+from ..errors import StoreError
+from ..fast_typing import TYPE_CHECKING
+from ..project import worktree_root
+from ..window import steps_contexts as window_steps_contexts
+from . import events, steps_hooks
+from .registry import make_session_id
+
+if TYPE_CHECKING:
+    from ..types.records import Learned
+    from .events import Event
+
+_SPOKEN = ("session_start", "user_prompt")
+_ACTIONS = ("before_tool", "tool_use")
+_WRITTEN = ("stop", "before_compact", "session_end")
+_LONGEST_PROMPT = 200_000
+"""Characters. Of what is longer a hook looks at both ends; nobody typed all of it."""
+
+_LONGEST_OUTPUT = 20_000
+
+
+def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
+    """Return what to answer to a hook; quick, whatever it finds."""
+    if event.name in _WRITTEN:
+        words = steps_hooks.compacting(event.session) if event.name == "before_compact" else ""
+        answer = steps_hooks.Answer(words, trouble=_forget_context(context, event))
+        return _catch_up_later(context, event, answer)
+    heard = _ACTIONS if event.subagent else (*_SPOKEN, *_ACTIONS)
+    if event.name not in heard:
+        return steps_hooks.Answer()
+    if event.name == "before_tool" and not context.project_space.current():
+        return steps_hooks.Answer()
+    if event.name != "before_tool" and not all(
+        space.current() for space in context.present_spaces()
+    ):
+        # Upgrading a store takes its time: the agent goes on without memory meanwhile.
+        return _catch_up_later(context, _sweep(event), steps_hooks.Answer())
+    if event.name in _ACTIONS:
+        return _on_action(context, event)
+    now = context.clock()
+    is_first_prompt = event.name == "user_prompt" and not steps_hooks.was_heard(
+        context.project_space, event
+    )
+    if not steps_hooks.is_first(context.project_space, event, now):
+        return steps_hooks.Answer()
+    if event.name == "session_start":
+        answer = _with_review_notice(context, _started(context, event), now)
+        return _catch_up_later(context, _sweep(event), answer)
+    # What the user says now need not be told to the model again: the briefing comes first.
+    answer = _prompted(context, event, is_first_prompt)
+    try:
+        captured = _capture(context, event, now)
+        return answer._replace(notice=capture_steps.notice(captured)) if captured else answer
+    except StoreError as trouble:
+        # It is captured from the transcript, later.
+        return answer._replace(trouble=trouble)
+
+
+# ---------------------------------------------------------------- start and turn
+
+
+def _started(context: Context, event: Event) -> steps_hooks.Answer:
+    """Say the start block; on resuming, what is new."""
+    ask = _ask(event)
+    briefing, trouble = briefing_operations.brief_start(context, ask)
+    if event.context == "kept" and not briefing.begins:
+        return steps_hooks.Answer(str(briefing.turn), trouble=trouble)
+    words = [str(briefing.text)]
+    if event.source == "compact" and event.session:
+        words.append(rendering.after_compaction(event.session))
+    return steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble)
+
+
+def _prompted(context: Context, event: Event, is_first: bool) -> steps_hooks.Answer:
+    """Say what fits a prompt; the start block too, where no start of the context was heard."""
+    ask = _ask(event)._replace(query=_ends(event.prompt), first=is_first)
+    if briefing_steps.why_silent(context.settings.mode, ask.query):
+        return steps_hooks.Answer()
+    briefing, trouble = briefing_operations.brief_start(context, ask)
+    said = briefing_operations.brief_turn(context, ask)
+    words = [str(briefing.stable) if briefing.begins else "", said.text]
+    return steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble or said.trouble)
+
+
+def _ask(event: Event) -> briefing_steps.Ask:
+    return briefing_steps.Ask(
+        session=event.session, context=event.context, host=event.host, cwd=event.cwd
+    )
+
+
+def _with_review_notice(
+    context: Context, answer: steps_hooks.Answer, now: int
+) -> steps_hooks.Answer:
+    """Tell the person, once a day, how much waits for review; the model is not told."""
+    if not context.project_space.present():
+        return answer
+    try:
+        notice = steps_hooks.review_notice(context.project_space, now)
+    except StoreError as trouble:
+        return answer._replace(trouble=answer.trouble or trouble)
+    return answer._replace(notice=notice)
+
+
+# ---------------------------------------------------------------- command, edit, failure
+
+
+def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
+    """Say what belongs to an action of the agent; each line once in a context."""
+    if not event.session:
+        return steps_hooks.Answer()
+    session = _context_of(event)
+    if event.name == "tool_use" and event.tool_failed:
+        output = events.output_text(event)[:_LONGEST_OUTPUT]
+        given = event.tool_input if isinstance(event.tool_input, dict) else {}
+        said = briefing_operations.brief_failure(context, session, event.tool, given, output)
+    elif line := events.command_line(event):
+        if event.name != "before_tool":
+            return steps_hooks.Answer()
+        said = briefing_operations.brief_command(context, session, line)
+    else:
+        files = tuple(
+            path for name in events.touched(event) if (path := _inside(context, name, event.cwd))
+        )
+        if not files:
+            return steps_hooks.Answer()
+        ask = _ask(event)._replace(session=session, files=files)
+        said = briefing_operations.brief_edit(context, ask)
+    text, now = said.text, context.clock()
+    if text and not steps_hooks.is_first(context.project_space, event, now):
+        text = ""
+    return steps_hooks.Answer(text, trouble=said.trouble)
+
+
+def _inside(context: Context, name: str, cwd: str) -> str:
+    """Return a file's path from the root of its working tree; empty when it is elsewhere."""
+    path = os.path.realpath(os.path.join(cwd or ".", name))
+    top = os.path.realpath(worktree_root(context.project.start) or context.project.root)
+    return path[len(top) + 1 :] if path.startswith(top + os.sep) else ""
+
+
+# ---------------------------------------------------------------- around the briefing
+
+
+def _forget_context(context: Context, event: Event) -> StoreError | None:
+    """Note that the model's context is about to be thrown away; return why that failed."""
+    if event.context != "fresh" or not event.session:
+        return None
+    session, now = _context_of(event), context.clock()
+    try:
+        # Whoever starts afresh after the compaction does without this note.
+        for space in [one for one in context.present_spaces() if one.current()]:
+            space.note(lambda tx: window_steps_contexts.forget_context(tx, session, now))
+    except StoreError as trouble:
+        return trouble
+    return None
+
+
+def _capture(context: Context, event: Event, now: int) -> list[Learned]:
+    if not (context.settings.capture and event.typed and event.session):
+        return []
+    if context.settings.mode == "incognito":
+        return []  # nothing would be left of it
+    if len(event.prompt) > _LONGEST_PROMPT:
+        return []  # whoever reads the transcript has the time
+    if not sentences.capture(event.prompt):
+        return []
+    space = context.project_space
+    new = not space.present()
+    said = capture_steps.Said(event.prompt, event.session, now)
+    captured = capture_operations.capture_message(context, said)
+    if new:
+        # Before there was a store nobody could say that this event is answered.
+        steps_hooks.is_first(space, event, now)
+    return captured
+
+
+def _catch_up_later(
+    context: Context, event: Event, answer: steps_hooks.Answer
+) -> steps_hooks.Answer:
+    """Have the transcript read beside the agent; a request that cannot be left does not cost
+    the answer."""
+    if context.settings.mode == "incognito":
+        return answer
+    # A path that leads nowhere says nothing; whatever else it holds is not written down.
+    path = event.transcript if os.path.isfile(event.transcript) else ""
+    request = steps_hooks.Request(
+        event.host,
+        event.session,
+        path,
+        event.name == "session_end",
+        event.name == "before_compact",
+    )
+    try:
+        steps_hooks.ask(steps_hooks.requests_folder(context), request)
+    except OSError as trouble:
+        return answer._replace(trouble=trouble)
+    return answer._replace(work=True)
+
+
+def _context_of(event: Event) -> str:
+    """Return whose context an event happened in: a subagent has one of its own."""
+    return make_session_id(event.session, event.subagent) if event.subagent else event.session
+
+
+def _sweep(event: Event) -> Event:
+    """Return a request to read whatever earlier conversations left unread."""
+    return event._replace(transcript="", session="")
+
+
+def _ends(prompt: str) -> str:
+    """Return a prompt that can be looked at while somebody waits."""
+    if len(prompt) <= _LONGEST_PROMPT:
+        return prompt
+    return f"{prompt[: _LONGEST_PROMPT // 2]}\n{prompt[-_LONGEST_PROMPT // 2 :]}"

@@ -1,0 +1,97 @@
+"""Read the instruction files that an agent loads by itself: CLAUDE.md, AGENTS.md and their like."""
+
+from __future__ import annotations
+
+import os
+
+LARGEST = 64 * 1024
+"""Characters of one file that are compared; no agent loads more of them."""
+
+_FILES = {
+    "claude-code": (
+        "CLAUDE.md",
+        ".claude/CLAUDE.md",
+        "CLAUDE.local.md",
+    ),
+    "codex": ("AGENTS.override.md", "AGENTS.md"),
+    "gemini": ("GEMINI.md", ".gemini/GEMINI.md"),
+    "opencode": ("AGENTS.md", "CLAUDE.md"),
+    "cursor": ("AGENTS.md", ".cursorrules"),
+    "copilot": ("AGENTS.md", ".github/copilot-instructions.md"),
+}
+_OWN = {
+    "claude-code": (".claude/CLAUDE.md",),
+    "codex": (".codex/AGENTS.md",),
+    "gemini": (".gemini/GEMINI.md",),
+    "opencode": (".config/opencode/AGENTS.md",),
+}
+"""Below the user's home."""
+
+_RULES = {"cursor": ".cursor/rules", "copilot": ".github/instructions"}
+"""Folders of rule files."""
+
+_MOST_RULES = 50
+_MOST_IMPORTS = 20
+
+
+def read(host: str, top: str, cwd: str, home: str) -> list[tuple[str, str]]:
+    """Return the files that an agent loads, by name, with their text; without an agent, those of
+    all agents."""
+    hosts = (host,) if host in _FILES else tuple(_FILES)
+    found: dict[str, str] = {}
+    for folder in _folders(top, cwd):
+        for one in hosts:
+            for name in _FILES[one]:
+                _take(found, os.path.join(folder, name), top)
+        if "claude-code" in hosts and not any(
+            os.path.basename(path) == "CLAUDE.md" for path in found
+        ):
+            _take(found, os.path.join(folder, "AGENTS.md"), top)
+    for one in hosts:
+        for name in _OWN.get(one, ()):
+            _take(found, os.path.join(home, name), top)
+        for path in _rule_files(os.path.join(top, _RULES[one])) if one in _RULES else ():
+            _take(found, path, top)
+    return [(os.path.relpath(path, top) if _is_below(path, top) else path, text)
+            for path, text in found.items()]  # fmt: skip
+
+
+def _folders(top: str, cwd: str) -> list[str]:
+    """The working tree's top and the folders from there to the current one."""
+    found = [top]
+    if _is_below(cwd, top):
+        for part in os.path.relpath(cwd, top).split(os.sep):
+            if part != os.curdir:
+                found.append(os.path.join(found[-1], part))
+    return found
+
+
+def _is_below(path: str, top: str) -> bool:
+    return path == top or path.startswith(top + os.sep)
+
+
+def _rule_files(folder: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))[:_MOST_RULES]
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if name.endswith((".md", ".mdc"))]
+
+
+def _take(found: dict[str, str], path: str, top: str) -> None:
+    """Add a file and the files that it imports with `@path`."""
+    if path in found or len(found) > _MOST_IMPORTS:
+        return
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read(LARGEST)
+    except OSError:
+        return
+    found[path] = text
+    if "@" not in text:
+        return
+    for word in text.split():
+        if word.startswith("@") and ("/" in word or word.endswith(".md")):
+            target = os.path.normpath(os.path.join(os.path.dirname(path), word[1:]))
+            if _is_below(target, top):
+                _take(found, target, top)

@@ -1,0 +1,144 @@
+"""Log what was shown at which moment, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..fast_typing import NamedTuple
+from ..storage import sql as storage_sql
+from ..storage.database import Tx, batches
+from ..types.records import FOREVER, SafeText
+
+FOLLOWED, IGNORED = "followed", "ignored"
+
+
+class ShownRow(NamedTuple):
+    """One thing that was put in front of a model: `ref` names a memory, command, file or passage.
+
+    `layer` is A to D of the start block; `moment` one of start, turn, command, edit, failure.
+    """
+
+    id: str
+    session: str
+    turn: int
+    layer: str
+    ref: str
+    tokens: int
+    moment: str
+
+
+class Counted(NamedTuple):
+    """How often something was shown at a moment, and how often it was followed or ignored."""
+
+    moment: str
+    shown: int
+    followed: int
+    ignored: int
+
+
+def add(tx: Tx, rows: Iterable[ShownRow], now: int) -> None:
+    """Log what was shown."""
+    columns = "id, session, turn, block, ref, tokens, moment, verdict, outcome, at"
+    tx.insert("injections", columns, ((*row, "", "", now) for row in rows))
+
+
+def unjudged(tx: Tx, session: str) -> list[tuple[str, str, str, int]]:
+    """Return id, moment, ref and time of what was shown in a session and not followed up yet."""
+    rows = tx.run(
+        "SELECT id, moment, ref, at FROM injections WHERE space = :space AND session = :session "
+        "AND outcome = '' AND moment <> '' ORDER BY at, id",
+        {"session": session},
+    )
+    return [(row[0], row[1], row[2], row[3]) for row in rows]
+
+
+def judge(tx: Tx, outcomes: Iterable[tuple[str, str]]) -> None:
+    """Set the outcome of injections, given by their ids."""
+    tx.many(
+        "UPDATE injections SET outcome = :outcome WHERE space = :space AND id = :id",
+        [{"id": id, "outcome": outcome, "space": tx.space} for id, outcome in outcomes],
+    )
+
+
+def outcomes(tx: Tx, refs: Sequence[str], moment: str) -> dict[str, list[str]]:
+    """Return the outcomes of showing these at a moment, newest first, without the undecided."""
+    found: dict[str, list[str]] = {}
+    for names, params in batches("ref", refs):
+        rows = tx.run(
+            "SELECT ref, outcome FROM injections "
+            f"WHERE space = :space AND ref IN ({names}) AND moment = :moment AND outcome <> '' "
+            "ORDER BY at DESC, id",
+            {**params, "moment": moment},
+        )
+        for ref, outcome in rows:
+            found.setdefault(ref, []).append(outcome)
+    return found
+
+
+def often_shown(tx: Tx, refs: Sequence[str], since: int, sessions: int) -> set[str]:
+    """Return those that were shown at prompts of so many sessions since a time, and never
+    followed."""
+    found: set[str] = set()
+    for names, params in batches("ref", refs):
+        rows = tx.run(
+            "SELECT ref FROM injections "
+            f"WHERE space = :space AND ref IN ({names}) AND moment = 'turn' AND at >= :since "
+            "GROUP BY ref HAVING count(DISTINCT session) >= :sessions "
+            "AND sum(CASE WHEN outcome = 'followed' THEN 1 ELSE 0 END) = 0",
+            {**params, "since": since, "sessions": sessions},
+        )
+        found.update(row[0] for row in rows)
+    return found
+
+
+def counts(tx: Tx) -> list[Counted]:
+    """Return how often memory spoke at each moment, and how often that was followed."""
+    rows = tx.run(
+        "SELECT moment, count(*), sum(CASE WHEN outcome = 'followed' THEN 1 ELSE 0 END), "
+        "sum(CASE WHEN outcome = 'ignored' THEN 1 ELSE 0 END) FROM injections "
+        "WHERE space = :space AND moment <> '' GROUP BY moment ORDER BY moment"
+    )
+    return [Counted(row[0], int(row[1]), int(row[2] or 0), int(row[3] or 0)) for row in rows]
+
+
+def shown_at(tx: Tx, session: str, moment: str, since: int) -> set[str]:
+    """Return what was shown to a session at one kind of moment since a time."""
+    rows = tx.run(
+        "SELECT DISTINCT ref FROM injections WHERE space = :space AND session = :session "
+        "AND moment = :moment AND at >= :since",
+        {"session": session, "moment": moment, "since": since},
+    )
+    return {row[0] for row in rows}
+
+
+def waiting_for_review(tx: Tx) -> int:
+    """Return how many memories a person has to decide on."""
+    row = tx.one(
+        "SELECT count(*) FROM memories WHERE space = :space "
+        f"AND valid_to = {FOREVER} AND status IN ('proposed', 'quarantined')"
+    )
+    return int(row[0]) if row else 0
+
+
+def values_below(tx: Tx, prefix: str) -> list[str]:
+    """Return the values in state whose keys begin with a prefix."""
+    rows = tx.run(
+        "SELECT value FROM state WHERE space = :space AND key >= :low AND key < :high ORDER BY key",
+        {"low": prefix, "high": prefix + "\U0010ffff"},
+    )
+    return [row[0] for row in rows]
+
+
+_WATCHED = "watched programs"
+"""The value in state: the programs that there is something to say about before they run."""
+
+
+def get_watched(tx: Tx) -> str:
+    """Return the programs that there is something to say about, as `command_rules` writes them."""
+    return storage_sql.get_value(tx, _WATCHED) or ""
+
+
+def put_watched(tx: Tx, watched: SafeText, now: int) -> None:
+    """Keep the watched programs, if they are others than before."""
+    if watched != get_watched(tx):
+        storage_sql.set_value(tx, _WATCHED, watched, now)

@@ -1,0 +1,148 @@
+"""Judge what came of what was shown: the command was run, the file was opened, the failing form was
+avoided.
+
+Only what can be seen in the calls of the session is judged. That an error did not come back proves
+nothing by itself: a warning must not confirm itself. A rule that names no command and no file is
+never judged by silence.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..actions import call_results, command_forms
+from ..archive import sql as archive_sql
+from ..fast_typing import NamedTuple
+from ..secrets import redaction
+from ..storage import sql as storage_sql
+from ..storage.database import Tx
+from ..text import messages
+from . import sql
+
+COMMAND, FILE = "command:", "file:"
+MOST_MESSAGES = 5_000
+MOMENTS = ("start", "turn", "command", "edit", "failure")
+_KEY = "moments:"
+
+
+class SessionActs(NamedTuple):
+    """What an agent did in a session: forms of commands and files by time, and how many chances to
+    speak there were at each moment."""
+
+    forms: tuple[tuple[int, str], ...] = ()
+    files: tuple[tuple[int, str], ...] = ()
+    chances: tuple[tuple[str, int], ...] = ()
+
+
+class ShownRef(NamedTuple):
+    """One thing that was shown: the row's id, the moment, what it names, when."""
+
+    id: str
+    moment: str
+    ref: str
+    at: int
+
+
+class InTime(NamedTuple):
+    """How often memory could have spoken at a moment, how often it did, and what came of that."""
+
+    moment: str
+    chances: int
+    shown: int
+    followed: int
+    ignored: int
+
+
+def judge_session(tx: Tx, session: str, root: str, now: int) -> int:
+    """Judge what was shown in a session, and note how many chances there were; return the count.
+
+    root: the top of the working tree, to know files by
+    """
+    acts = _acts(tx, session, root)
+    shown = [
+        ShownRef(id, moment, _keyed(ref), at) for id, moment, ref, at in sql.unjudged(tx, session)
+    ]
+    outcomes = judge(shown, acts)
+    if outcomes:
+        sql.judge(tx, outcomes)
+    chances = redaction.redact_json(dict(acts.chances)).text
+    storage_sql.set_value(tx, f"{_KEY}{session}", chances, now)
+    return len(outcomes)
+
+
+def in_time(tx: Tx) -> tuple[InTime, ...]:
+    """Return how often memory came in time, moment by moment."""
+    chances = dict.fromkeys(MOMENTS, 0)
+    for value in sql.values_below(tx, _KEY):
+        for moment, count in json.loads(value).items():
+            if moment in chances:
+                chances[moment] += int(count)
+    counted = {one.moment: one for one in sql.counts(tx)}
+    return tuple(
+        InTime(moment, max(chances[moment], one.shown), one.shown, one.followed, one.ignored)
+        for moment in MOMENTS
+        if (one := counted.get(moment, sql.Counted(moment, 0, 0, 0))).shown or chances[moment]
+    )
+
+
+def _acts(tx: Tx, session: str, root: str) -> SessionActs:
+    placed = list(_messages(tx, session))
+    forms: list[tuple[int, str]] = []
+    files: list[tuple[int, str]] = []
+    count = dict.fromkeys(MOMENTS, 0)
+    count["start"] = 1
+    count["turn"] = sum(one.message.role == "user" and bool(one.message.content) for one in placed)
+    edited: set[str] = set()
+    for attempt in call_results.list_attempts(placed):
+        if attempt.script:
+            count["command"] += 1
+            forms += [(attempt.at, one.key) for one in command_forms.forms_of(attempt.script)]
+        new = set(attempt.writes) - edited
+        count["edit"] += bool(new)
+        edited |= new
+        count["failure"] += attempt.state == "failed"
+        named = (*attempt.reads, *attempt.writes)
+        files += [(attempt.at, path.removeprefix(f"{root}/")) for path in named]
+    return SessionActs(tuple(forms), tuple(files), tuple(count.items()))
+
+
+def _keyed(ref: str) -> str:
+    """Return a logged name with the key of its command: wordings of one command are the same."""
+    if not ref.startswith(COMMAND):
+        return ref
+    line = ref.removeprefix(COMMAND)
+    forms = command_forms.forms_of(line)
+    return f"{COMMAND}{forms[0].key if forms else line}"
+
+
+def _messages(tx: Tx, session: str) -> Iterator[messages.NumberedMessage]:
+    for row in archive_sql.messages(tx, session, 0, 2**62, MOST_MESSAGES):
+        message = messages.message_from_body(json.loads(row.body))
+        yield messages.NumberedMessage(row.seq, message._replace(at=row.at))
+
+
+def judge(shown: Sequence[ShownRef], acts: SessionActs) -> list[tuple[str, str]]:
+    """Return the outcome of each row that can be judged."""
+    judged = ((one.id, _outcome(one, acts)) for one in shown)
+    return [(id, outcome) for id, outcome in judged if outcome]
+
+
+def _outcome(one: ShownRef, acts: SessionActs) -> str:
+    if one.ref.startswith(COMMAND):
+        return _of_command(one, acts.forms)
+    if one.ref.startswith(FILE):
+        path = one.ref.removeprefix(FILE)
+        after = [name for at, name in acts.files if one.moment == "start" or at >= one.at]
+        return sql.FOLLOWED if path in after else sql.IGNORED if after else ""
+    return ""
+
+
+def _of_command(one: ShownRef, forms: Iterable[tuple[int, str]]) -> str:
+    """A shown command was run; where other commands were run in its place it was ignored. Before a
+    command the failing form is named first: running it again ignores the advice."""
+    form = one.ref.removeprefix(COMMAND)
+    ran = [name for at, name in forms if one.moment == "start" or at > one.at]
+    if form in ran:
+        return sql.FOLLOWED
+    return sql.IGNORED if ran else ""

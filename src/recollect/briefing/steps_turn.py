@@ -1,0 +1,249 @@
+"""Find what fits a prompt: the user's own earlier words and rules first, then lessons, then what an
+agent claimed. Mostly nothing.
+
+Words find candidates, exact names and rare words decide (`briefing.prompt_names`); meaning alone
+never speaks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from ..archive import sql as archive_sql
+from ..fast_typing import NamedTuple
+from ..index import sql as index_sql
+from ..memory import sql as memory_sql
+from ..memory import steps_visible as memory_steps_visible
+from ..procedures import sql as procedures_sql
+from ..storage import database
+from ..storage.database import IndexMatch, Tx
+from ..text import messages, terms
+from ..text.display import format_time as iso
+from ..types.records import Memory
+from ..window import steps_contexts as window_steps_contexts
+from . import matching, selection, sql, wording
+from .rendering import Item, LeftOut
+from .steps import Ask
+
+MOST_MATCHES = 30
+MOST_PASSAGES = 2
+MOST_MEMORIES = 4
+MOST_UNCONFIRMED = 1
+LONGEST_TYPED = 4_000
+"""Characters. A longer message of the user was pasted or generated for the most part."""
+
+COOLDOWN_SESSIONS, COOLDOWN = 3, 7 * 86_400_000_000
+"""A passage shown in so many sessions without effect is not shown again for a week."""
+
+_TRUSTED = ("user", "system", "agent")
+
+
+class LoadedTurn(NamedTuple):
+    """What fits a prompt, best first: memories still have to be checked against the code."""
+
+    memories: tuple[tuple[Memory, matching.Passage], ...] = ()
+    lines: tuple[Item, ...] = ()
+    skills: tuple[Item, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def load_turn(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int) -> LoadedTurn:
+    """Return what fits a prompt and was not shown in this context before."""
+    words = matching.words_of(ask.query)
+    if words.is_empty or not txs:
+        return LoadedTurn()
+    shown = window_steps_contexts.shown_ids(txs, ask.session) if ask.session else set()
+    own = memory_steps_visible.find_memory_owners(txs, ask.session)
+    memories: list[tuple[Memory, matching.Passage]] = []
+    lines: list[tuple[float, Item]] = []
+    left_out: list[LeftOut] = []
+    for tx in txs:
+        looked_up = _looked_up(words)
+        known = tx.frequencies(looked_up)
+        rule = partial(matching.matched, words=words, holding=known.holding, passages=known.entries)
+        rare = [one for one in looked_up if matching.is_rare(known.holding[one], known.entries)]
+        if rare or ask.first:
+            memories += _memories(tx, rare, words, ask, own, rule)
+        if rare:
+            best = partial(
+                matching.best_passage, words=words, holding=known.holding, passages=known.entries
+            )
+            lines += _messages(tx, rare, ask, best)
+    skilled = [item for tx in txs for item in skills(tx, words)] if ask.first else []
+    for memory, _ in list(memories):
+        reason = _why_not(memory, shown, said)
+        if reason:
+            left_out.append(LeftOut(memory.id, memory.address, reason))
+    barred = {one.id for one in left_out}
+    kept = [one for one in memories if one[0].id not in barred]
+    fresh, tired = _rested(txs[0], lines, shown, now)
+    kept.sort(key=lambda one: (_RANK[one[0].label], -one[1].score, one[0].text))
+    return LoadedTurn(tuple(kept), tuple(fresh), tuple(skilled[:1]), (*left_out, *tired))
+
+
+_RANK = {"user": 0, "system": 1, "agent": 2}
+
+
+def _looked_up(words: matching.PromptWords) -> list[str]:
+    """The stems to look up: those of the prompt's words and of the parts of its names."""
+    named = (terms.stem(term) for name in words.names for term in terms.query_terms(name))
+    return list(dict.fromkeys((*words.stems, *named)))
+
+
+def _memories(
+    tx: Tx,
+    rare: Sequence[str],
+    words: matching.PromptWords,
+    ask: Ask,
+    own: Sequence[str],
+    rule: partial[matching.Passage | None],
+) -> Iterator[tuple[Memory, matching.Passage]]:
+    """Memories and skills that share a name or two rare words with the prompt; with the first
+    prompt of a session, also lessons that hold most of what it asks for."""
+    stems = [*rare, *words.stems] if ask.first else rare
+    filters = {"status": ("active",), "source": ("memory",), "label": _TRUSTED, "seen": own}
+    found = index_sql.find_candidates(tx, list(dict.fromkeys(stems)), MOST_MATCHES, filters)
+    held = memory_sql.get_many(tx, [match.ref for match in found])
+    for match in found:
+        memory = held.get(match.ref)
+        if memory is None or (memory.scope and memory.label != "user"):
+            continue
+        passage = rule(memory.text)
+        if passage is None and ask.first:
+            passage = _task_match(match, words)
+        if passage is not None:
+            yield memory, passage
+
+
+def _task_match(match: IndexMatch, words: matching.PromptWords) -> matching.Passage | None:
+    """Return a passage when a lesson holds two words and most of what a task asks for."""
+    held = frozenset(match.stems.split())
+    shared = [one for one in words.stems if one in held]
+    if len(shared) < 2 or 3 * len(shared) < 2 * len(words.stems):
+        return None
+    return matching.Passage("", f"shares most of the task: {', '.join(shared[:4])}", 1.0)
+
+
+def _messages(
+    tx: Tx, rare: Sequence[str], ask: Ask, best: partial[matching.Passage | None]
+) -> Iterator[tuple[float, Item]]:
+    """What the user typed in earlier sessions, the sentence that fits."""
+    filters = {"source": ("message",), "kind": ("user",), "label": ("user",)}
+    for match in index_sql.find_candidates(tx, list(rare), MOST_MATCHES, filters):
+        if match.ref == ask.session:
+            continue
+        row = archive_sql.message(tx, match.ref, match.seq)
+        if row is None or row.label != "user":
+            continue
+        text = messages.typed_text(messages.message_from_body(json.loads(row.body)))
+        passage = best(text) if len(text) <= LONGEST_TYPED else None
+        if passage is not None:
+            yield passage.score, _passage(match, row.at, passage)
+
+
+def _passage(match: IndexMatch, at: int, passage: matching.Passage) -> Item:
+    short = wording.short_session(match.ref).rpartition(".")[2]
+    return Item(
+        id=f"{short}:{match.seq}",
+        address=messages.range_address(match.ref, match.seq, match.seq),
+        layer="D",
+        section="",
+        kind="message",
+        text=passage.text,
+        label="user",
+        date=iso(at)[:10],
+        why=passage.why,
+    )
+
+
+def _why_not(memory: Memory, shown: set[str], said: matching.Instructions) -> str:
+    if memory.id in shown:
+        return "shown in this context already"
+    return selection.why_never(memory, said)
+
+
+def _rested(
+    tx: Tx, lines: Sequence[tuple[float, Item]], shown: set[str], now: int
+) -> tuple[list[Item], list[LeftOut]]:
+    """Leave out passages that were shown in this context, or again and again without effect."""
+    ordered = [item for _, item in sorted(lines, key=lambda one: (-one[0], one[1].text))]
+    refs = [item.address for item in ordered]
+    tired = sql.often_shown(tx, refs, now - COOLDOWN, COOLDOWN_SESSIONS) if refs else set()
+    kept, left = [], []
+    for item in ordered:
+        if item.address in shown:
+            left.append(LeftOut(item.id, item.address, "shown in this context already"))
+        elif item.address in tired:
+            left.append(LeftOut(item.id, item.address, "shown in three sessions without effect"))
+        else:
+            kept.append(item)
+    return kept, left
+
+
+def skills(tx: Tx, words: matching.PromptWords) -> list[Item]:
+    """Return the proven skills that fit the task of a session's first prompt."""
+    found = []
+    filters = {"status": ("active",), "source": ("procedure",), "label": _TRUSTED}
+    for match in index_sql.find_candidates(tx, list(words.stems), MOST_MATCHES, filters):
+        row = database.read_or_none(partial(procedures_sql.get, tx, match.ref))
+        passage = _task_match(match, words)
+        if row is not None and passage is not None and row.successes:
+            found.append(
+                Item(
+                    id=row.id,
+                    address=f"memory://{row.id}",
+                    layer="C",
+                    section="",
+                    kind="skill",
+                    text=f"{row.name}: {row.description}",
+                    label=row.label,
+                    date=iso(row.valid_from)[:10],
+                    note=f"worked {row.successes} of {row.successes + row.failures} times",
+                    why=passage.why,
+                )
+            )
+    return found
+
+
+def items(
+    loaded: LoadedTurn, fresh: Mapping[str, str], withhold: bool
+) -> tuple[list[Item], list[LeftOut]]:
+    """Return the lines of the turn, in their order: the user's rules, the user's words, lessons,
+    at most one claim of an agent.
+
+    fresh: the freshness of memories by id
+    """
+    from ..freshness.claims import is_stale
+
+    chosen: list[Item] = []
+    left = list(loaded.left_out)
+    rules: list[Item] = []
+    rest: list[Item] = []
+    for memory, passage in loaded.memories:
+        state = fresh.get(memory.id, "")
+        reason = ""
+        if withhold and is_stale(state):
+            reason = f"withheld: what it says of the code is {state}"
+        elif memory.label == "agent" and not selection.has_evidence(memory, state):
+            reason = "an agent's claim that nothing confirms: only on explicit recall"
+        elif memory.label == "agent" and any(one.label == "agent" for one in rest):
+            reason = "one claim of an agent is enough"
+        elif len(rules) + len(rest) >= MOST_MEMORIES:
+            reason = f"{MOST_MEMORIES} others fit better"
+        if reason:
+            left.append(LeftOut(memory.id, memory.address, reason))
+            continue
+        item = selection.item_of(memory, "", state)._replace(why=passage.why)
+        (rules if memory.label == "user" else rest).append(item)
+    said = [item.text for item in rules]
+    for item in loaded.lines:
+        if len(chosen) >= MOST_PASSAGES:
+            left.append(LeftOut(item.id, item.address, f"{MOST_PASSAGES} others fit better"))
+        elif matching.is_alike(item.text, said):
+            left.append(LeftOut(item.id, item.address, "another line says nearly the same"))
+        else:
+            said.append(item.text)
+            chosen.append(item)
+    return [*rules, *chosen, *rest, *loaded.skills], left

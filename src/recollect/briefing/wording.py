@@ -1,0 +1,212 @@
+"""Word what earlier sessions found out: past tense, with counts and dates, commands in code marks.
+
+    test: `pnpm test` worked in 6 sessions, last on 2026-03-02; `pnpm e2e` once, on 2026-02-11
+    `npm test` failed in 3 sessions; `pnpm test` worked since, in 6 sessions, last on 2026-03-02
+    Resolved before, in 2 sessions, last on 2026-03-02: …
+
+These are facts that our own code computed from calls and exit statuses. None of them is an
+instruction, and none holds the prose of a tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..fast_typing import TYPE_CHECKING
+from ..text import display
+from .rendering import COMMANDS, UNCONFIRMED, Item, code
+
+if TYPE_CHECKING:
+    from ..lessons.observations import (
+        CommandAdvice,
+        Conclusion,
+        KnownCommand,
+        KnownPlace,
+        KnownResolution,
+        Remedy,
+    )
+
+LONGEST_LINE = 158
+MOST_FILES = 3
+
+
+def command_lines(commands: Sequence[KnownCommand]) -> list[Item]:
+    """Return the commands that worked, best first, those of one purpose side by side and several
+    to a line."""
+    purposes = list(dict.fromkeys(one.purpose for one in commands))
+    ordered = sorted(commands, key=lambda one: purposes.index(one.purpose))
+    lines: list[list[KnownCommand]] = []
+    for command in ordered:
+        if lines and len(_command_line([*lines[-1], command])) <= LONGEST_LINE:
+            lines[-1].append(command)
+        else:
+            lines.append([command])
+    return [_command_item(group) for group in lines]
+
+
+def _command_item(group: Sequence[KnownCommand]) -> Item:
+    forms = tuple(one.form for one in group)
+    worked = max(one.sessions_succeeded for one in group)
+    return Item(
+        id=command_ref(forms[0]),
+        address=command_ref(forms[0]),
+        layer="B",
+        section=COMMANDS,
+        kind="command",
+        text=" ".join(forms),
+        label="system",
+        date=_date(max(one.last_success for one in group)),
+        why=f"worked in up to {display.format_count(worked, 'session')}",
+        line=_command_line(group),
+        forms=forms,
+    )
+
+
+def command_ref(form: str) -> str:
+    """Return the name under which a command is logged as shown."""
+    return f"command:{form}"
+
+
+def _command_line(group: Sequence[KnownCommand]) -> str:
+    """Word commands that stand on one line; a date or purpose that goes on is not repeated."""
+    parts = []
+    purpose = date = ""
+    for place, one in enumerate(group):
+        named = f"{one.purpose or 'other'}: " if place == 0 or one.purpose != purpose else ""
+        last = _date(one.last_success)
+        when = (
+            ""
+            if last == date
+            else f", on {last}"
+            if one.sessions_succeeded <= 1
+            else f", last on {last}"
+        )
+        verb = "worked " if place == 0 else ""
+        often = "once" if one.sessions_succeeded <= 1 else f"in {one.sessions_succeeded}"
+        unit = " sessions" if place == 0 and one.sessions_succeeded > 1 else ""
+        instead = f", in place of {_listed(one.replaces[:2])}" if one.replaces else ""
+        parts.append(f"{named}{code(one.form)} {verb}{often}{unit}{when}{instead}")
+        purpose, date = one.purpose, last
+    return "; ".join(parts)
+
+
+def _times(sessions: int, last: int, verb: str) -> str:
+    if sessions <= 1:
+        return f"{verb}once, on {_date(last)}"
+    unit = " sessions" if verb else ""
+    return f"{verb}in {sessions}{unit}, last on {_date(last)}"
+
+
+def advice_line(advice: CommandAdvice) -> Item:
+    """Return the warning before a command that failed, with the form that worked since."""
+    failed = f"failed in {advice.sessions_failed} sessions"
+    worked = _times(advice.sessions_succeeded, advice.last, "worked since, ")
+    worked = worked.replace("since, in ", "since in ").replace("since, once", "since once")
+    return Item(
+        id=command_ref(advice.form),
+        address=command_ref(advice.form),
+        layer="B",
+        section="",
+        kind="advice",
+        text=advice.form,
+        label="system",
+        date=_date(advice.last),
+        why=f"{failed}, another form succeeded since",
+        line=f"{code(advice.form)} {failed}; {code(advice.better)} {worked}",
+        forms=(advice.form, advice.better),
+    )
+
+
+def resolution_line(known: KnownResolution) -> Item:
+    """Return what resolved the same error before."""
+    sessions = f"{known.sessions} sessions" if known.sessions > 1 else "one session"
+    when = (
+        f"Resolved in {sessions}, last on {_date(known.last)}"
+        if known.confirmed
+        else f"Unconfirmed: this error went away once, on {_date(known.last)}"
+    )
+    remedy = known.remedy
+    ref = f"resolution:{known.command}:{known.signature}"
+    return Item(
+        id=ref,
+        address=ref,
+        layer="B",
+        section="",
+        kind="resolution",
+        text=known.signature,
+        label="system",
+        date=_date(known.last),
+        why="the same error was resolved before",
+        line=f"{when}, {_after(remedy, known.command)}",
+        forms=tuple(filter(None, (remedy.other_form, remedy.step_before))),
+        files=remedy.files,
+    )
+
+
+def _after(remedy: Remedy, command: str) -> str:
+    parts = []
+    if remedy.step_before:
+        parts.append(f"{code(remedy.step_before)} was run before")
+    if remedy.other_form:
+        parts.append(f"{code(remedy.other_form)} was run instead")
+    if remedy.gained and not remedy.other_form:
+        parts.append(f"{code(command)} was run with {_listed(remedy.gained)}")
+    if remedy.lost and not remedy.other_form:
+        parts.append(f"{code(command)} was run without {_listed(remedy.lost)}")
+    if remedy.files:
+        symbol = f" ({code(remedy.symbol)})" if remedy.symbol else ""
+        parts.append(f"{_listed(remedy.files[:MOST_FILES])}{symbol} was edited")
+    return "after " + " and ".join(parts)
+
+
+def place_lines(path: str, places: Sequence[KnownPlace]) -> list[Item]:
+    """Return the files that were changed together with a file."""
+    named = list(dict.fromkeys(file for place in places for file in place.files if file != path))
+    if not named:
+        return []
+    sessions = max(place.sessions for place in places)
+    return [
+        Item(
+            id=f"place:{path}",
+            address=f"place:{path}",
+            layer="B",
+            section="",
+            kind="place",
+            text=path,
+            label="system",
+            why=f"changed together in {sessions} sessions",
+            line=f"{code(path)} was changed together with {_listed(named[:MOST_FILES])}",
+            files=tuple(named[:MOST_FILES]),
+        )
+    ]
+
+
+def conclusion_line(known: Conclusion) -> Item:
+    """Return what an agent concluded, quoted, with its session and date."""
+    session = short_session(known.session)
+    ref = f"conclusion:{known.session}:{known.at}"
+    return Item(
+        id=f"session {session}",
+        address=ref,
+        layer="B",
+        section=UNCONFIRMED,
+        kind="conclusion",
+        text=known.text,
+        label="agent",
+        date=_date(known.at),
+        why=f"evidence followed it: {known.evidence}",
+    )
+
+
+def short_session(session: str) -> str:
+    """Return enough of a session's id to find it."""
+    host, dot, own = session.partition(".")
+    return f"{host}.{own[:8]}" if dot else session[:16]
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(map(code, words))
+
+
+def _date(at: int) -> str:
+    return display.format_time(at)[:10]

@@ -1,0 +1,106 @@
+"""Operations on captured statements: keep those of a message, list them, undo one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from itertools import pairwise
+
+from ..archive import sql as archive_sql
+from ..context import Context, new_id
+from ..errors import NotFound
+from ..memory import steps as memory_steps
+from ..secrets import redaction
+from ..storage.database import Tx
+from ..types.records import Learned, Memory
+from . import sql, steps
+
+MOST_MESSAGES = 500
+"""Typed messages that are read of one session at a time."""
+
+_CURSOR = "capture repetition"
+
+
+def capture_message(context: Context, said: steps.Said) -> list[Learned]:
+    """Learn the statements of a typed message; preferences about the person in the user layer."""
+    return keep(context, steps.prepare(said, new_id, personal=True), said.at)
+
+
+def keep(context: Context, ready: list[memory_steps.PreparedMemory], now: int) -> list[Learned]:
+    """Write prepared statements, each into the space of its layer."""
+    own = [item for item in ready if steps.is_personal(item)]
+    rest = [item for item in ready if not steps.is_personal(item)]
+    learned = context.project_space.write(lambda tx: steps.keep(tx, rest, now)) if rest else []
+    if own:
+        learned += context.user_space.write(lambda tx: steps.keep(tx, own, now))
+    return learned
+
+
+def learn_from_sessions(context: Context, sessions: Iterable[str]) -> list[Learned]:
+    """Learn what the user asked for in these sessions and in earlier ones.
+
+    It runs in the background when a session is over, or after an import: it looks up each new
+    instruction among earlier ones.
+    """
+    space, learned = context.project_space, list[Learned]()
+    if not context.settings.capture or not space.present():
+        return learned
+    for session in sessions:
+        found, last = space.read(partial(_found_in, session))
+        if last:
+            ready = [memory_steps.prepare(draft, "user", at, new_id("m")) for at, draft in found]
+            now = context.clock()
+            learned += space.write(partial(_write_found, session, last, now, ready))
+    return learned
+
+
+def _found_in(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]], int]:
+    """Return what a session teaches beyond what was read of it, and the last message read."""
+    first = int(archive_sql.get_cursor(tx, f"{_CURSOR} {session}") or 0) + 1
+    rows = sql.typed(tx, session, first, MOST_MESSAGES)
+    found = [(row.at, draft) for row in rows for draft in steps.repeated(tx, session, row)]
+    for before, row in pairwise(rows):
+        if meant := steps.meant_before(session, before, row):
+            found.append((row.at, meant))
+    return found, rows[-1].seq if rows else 0
+
+
+def _write_found(
+    session: str, last: int, now: int, ready: list[memory_steps.PreparedMemory], tx: Tx
+) -> list[Learned]:
+    done = [memory_steps.learn(tx, item, item.row.first_seen) for item in ready]
+    source, place = redaction.redact(f"{_CURSOR} {session}"), redaction.redact(str(last))
+    archive_sql.set_cursor(tx, source, place, now)
+    return [learned for learned in done if learned.action != "unchanged"]
+
+
+def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:
+    """List what was captured from the user's messages and is in use or proposed, newest first.
+
+    limit: at most so many
+
+    Example: recollect capture list
+    """
+    found = [
+        memory
+        for space in context.present_spaces()
+        for memory in space.read(lambda tx: steps.listing(tx, limit))
+    ]
+    return tuple(sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit])
+
+
+def undo_capture(context: Context, memory: str) -> Memory:
+    """Take a captured memory out of use.
+
+    memory: its id, or the beginning of it
+
+    Example: recollect capture undo m-4k9w2c
+    """
+    for space in context.present_spaces():
+        if undone := space.write(lambda tx: steps.undo(tx, memory)):
+            return undone
+    raise NotFound(
+        "there is no captured memory with this id",
+        where=memory,
+        hint="`recollect capture list` shows what was captured",
+    )

@@ -1,0 +1,135 @@
+"""Decides whether two things a user asked for, in two sessions, are the same instruction.
+
+A person who asks for the same thing again has a habit, whether or not they ever called it a rule.
+What is compared are content words; words of everyday requests ("commit", "fix the tests") make no
+habit by themselves unless many of them come together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from ..fast_typing import NamedTuple
+from ..text import terms
+from . import sentences, standalone
+
+LONGEST_UNIT = 240
+"""Characters of an instruction. A longer text is about its task."""
+
+MOST_UNITS = 12
+"""Instructions that are looked at in one message."""
+
+LEAST_SHARED = 0.6
+"""Share of the words of the shorter instruction that both have."""
+
+FEWEST_ROUTINE = 5
+"""Words of everyday requests that make a habit together: branch, commit, review, push, draft."""
+
+MOST_BESIDE = 4
+"""Words beyond the repeated ones that the wording of a habit may have."""
+
+_FILLERS = """
+    ok let get go need want there yeah yes now new make sure thing like know think see look good
+    great try do one can again still first then next thank hmm hmmm sorry wait time
+"""
+_ROUTINE = """
+    commit push pr prs open draft fix test lint merge continue run review comment address check
+    branch create change update add build issue file code pull request implement plan follow error
+    fail work remove move show find start use valid
+"""
+
+_REMEMBER = (
+    r"(?:(?:and|also|ok|okay|yes|please|so|great|btw)\b[, ]+)*(?:please )?(?:remember|memori[sz]e|"
+    r"note|save|keep|(?:don'?t|do not) forget) (?:this|that|it|what i (?:just )?said)"
+    r"(?: down| in mind)?(?: for (?:next time|later|good|the future|future sessions|me))?"
+    r"(?:,? please)?[.! ]*"
+)
+
+
+class Unit(NamedTuple):
+    """A sentence, or a short message as a whole, with its content words."""
+
+    text: str
+    words: frozenset[str]
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the stems of a text that say what it is about."""
+    stems = terms.query_stems(text)
+    return frozenset(stem for stem in stems if stem not in _set_of(_FILLERS) and not stem.isdigit())
+
+
+def units(text: str) -> list[Unit]:
+    """Return the instructions in a typed message: its sentences, and a short message whole."""
+    from .authorship import asks, doubts
+
+    masked = sentences.mask(text)
+    doubt = doubts(text, masked)
+    spans = [span for span in sentences.sentence_spans(masked) if span[0] < span[1]][:MOST_UNITS]
+    if any(doubt(span) for span in spans):
+        return []
+    parts = [Unit(text[start:end], words_of(masked[start:end])) for start, end in spans]
+    if any(_question().match(part.text) for part in parts):
+        return []
+    found = [part for part in parts if asks(part.text)]
+    whole = " ".join(text.split())
+    if found and 1 < len(spans) <= 3 and "\n\n" not in text.strip():
+        found.insert(0, Unit(whole, words_of(whole)))
+    return [unit for unit in found if len(unit.text) <= LONGEST_UNIT]
+
+
+def is_repeated(new: frozenset[str], old: frozenset[str]) -> bool:
+    """Check whether two instructions ask for the same."""
+    shared = new & old
+    own = shared - _set_of(_ROUTINE)
+    if len(shared) < 3:
+        return new == old and len(own) == len(shared) == 2
+    if not own and len(shared) < FEWEST_ROUTINE:
+        return False
+    return len(shared) >= LEAST_SHARED * min(len(new), len(old))
+
+
+def fullest(repeated: Unit, others: Iterable[Unit]) -> Unit:
+    """Return the wording that says most of what is asked for again and again.
+
+    Numbers belong to one occasion: "the comment on pr 175". So does a wording with much else in it.
+    """
+    core = len(repeated.words)
+    like = (
+        one
+        for one in others
+        if len(one.words & repeated.words) >= LEAST_SHARED * core
+        and len(one.words) <= core + MOST_BESIDE
+    )
+    return max(
+        (repeated, *like), key=lambda one: len(one.words) - 2 * len(re.findall(r"\d+", one.text))
+    )
+
+
+def standing(unit: Unit) -> str:
+    """Return the instruction without the words that join it to the one before."""
+    return unit.text[standalone.lead_length(unit.text) :]
+
+
+@cache
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(map(terms.stem, words.split()))
+
+
+@cache
+def _question() -> re.Pattern[str]:
+    return re.compile(
+        r"(?i)(?:\w+,? )?(?:what|why|how|where|which|who|were|was|did|does|is|are)\b.*\?$"
+    )
+
+
+@cache
+def _remember() -> re.Pattern[str]:
+    return re.compile(_REMEMBER, re.IGNORECASE)
+
+
+def means_message_before(text: str) -> bool:
+    """Check whether a message only asks to remember the one before it."""
+    return len(text) <= 100 and _remember().fullmatch(text.strip().replace("’", "'")) is not None

@@ -1,0 +1,231 @@
+"""What the observations of several sessions say together about one subject.
+
+Observations come newest first. A finding is JSON; the records of `lessons.observations` are read
+out of it again. Commands that fetch code, touch credentials or a remote are never observed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ..fast_typing import NamedTuple
+from ..types.records import Json
+from .observations import (
+    CommandAdvice,
+    Conclusion,
+    KnownCommand,
+    KnownPlace,
+    KnownResolution,
+    Remedy,
+)
+
+DAY = 24 * 3_600_000_000
+HALF_LIFE = 45 * DAY
+UNUSED = 30 * DAY
+"""A command that did not succeed for so long leaves the start block."""
+
+MOST_FAILURES = 2
+"""After so many sessions in a row that saw it only fail, a command is out."""
+
+MOST_REMEDIES = 3
+MOST_TOGETHER = 4
+CONFIRMED = 2
+"""So many sessions make a lesson of what one session saw."""
+
+Bodies = Sequence[Mapping[str, Json]]
+
+
+class Finding(NamedTuple):
+    """What sessions say together: how many, when it was last true, and the JSON of it."""
+
+    sessions: int
+    at: int
+    body: Mapping[str, Json]
+
+
+def finding(kind: str, bodies: Bodies, times: Sequence[int]) -> Finding | None:
+    """Return what the observations of a subject say together; None when that is nothing."""
+    if not bodies:
+        return None
+    merge = {"command": _command, "error": _error, "place": _place}.get(kind, _latest)
+    return merge(bodies, times)
+
+
+# ---------------------------------------------------------------- commands
+
+
+def _command(bodies: Bodies, times: Sequence[int]) -> Finding | None:
+    good = [body for body in bodies if body["ok"]]
+    bad = [body for body in bodies if not body["ok"]]
+    in_a_row = next((at for at, body in enumerate(bodies) if body["ok"]), len(bodies))
+    last = max((body["last_ok"] for body in good), default=0)
+    folders = {body.get("folder", "") for body in good}
+    body: dict[str, Json] = {
+        "wording": _wording([str(one["wording"]) for one in good]),
+        "purpose": _most_common([str(one["purpose"]) for one in bodies]),
+        "ok": [one["last_ok"] for one in good],
+        "failed": len(bad),
+        "in_a_row": in_a_row,
+        "last_failed": max(one["last_failed"] for one in bodies),
+    }
+    if len(folders) == 1:
+        body["folder"] = next(iter(folders))
+    better = [str(one["replaced_by"]) for one in bodies if one.get("replaced_by")]
+    if better:
+        body["replaced_by"] = _most_common(better)
+    if script := next((one["script"] for one in bodies if one.get("script")), ""):
+        body["script"] = script
+    return Finding(len(good), last or times[0], body)
+
+
+def _wording(wordings: Sequence[str]) -> str:
+    """Return the wording that at least half of the sessions used; empty without one."""
+    if not wordings:
+        return ""
+    best = _most_common(wordings)
+    return best if 2 * wordings.count(best) >= len(wordings) else ""
+
+
+def _most_common(words: Sequence[str]) -> str:
+    """Return the most common word; of several, the shortest."""
+    counts = Counter(words)
+    return min(counts, key=lambda word: (-counts[word], len(word), word))
+
+
+def score(body: Mapping[str, Json], now: int) -> float:
+    """Return how well a command is proven: each session counts, older ones for less."""
+    proven = sum(0.5 ** (max(now - at, 0) / HALF_LIFE) for at in body["ok"])
+    return float(proven) * (1.0 if body["purpose"] else 0.5)
+
+
+def known_command(
+    form: str, body: Mapping[str, Json], now: int, scripts: Sequence[str] | None
+) -> KnownCommand:
+    """Return a command as the briefing shows it; `scripts` are those of the manifests now."""
+    good: Sequence[int] = body["ok"]
+    last = max(good, default=0)
+    script = str(body.get("script", ""))
+    retired = None
+    if body["in_a_row"] >= MOST_FAILURES:
+        retired = f"failed in the last {body['in_a_row']} sessions"
+    elif not good:
+        retired = "never succeeded"
+    elif script and scripts is not None and script not in scripts:
+        retired = f"the script {script} is gone"
+    elif now - last > UNUSED:
+        retired = f"not used for {(now - last) // DAY} days"
+    elif len(good) < CONFIRMED and not (body["purpose"] or script):
+        retired = "seen once, and nothing says what it is for"
+    return KnownCommand(
+        form=str(body["wording"]) or form,
+        purpose=str(body["purpose"]),
+        sessions_succeeded=len(good),
+        sessions_failed=int(body["failed"]),
+        failed_in_a_row=int(body["in_a_row"]),
+        last_success=last,
+        retired=retired,
+        folder=str(body.get("folder", "")),
+        script=script,
+    )
+
+
+def advice(
+    form: str, body: Mapping[str, Json], better: str, other: Mapping[str, Json]
+) -> CommandAdvice | None:
+    """Return what to run in place of a form that failed in several sessions and not worked since;
+    None when the other form did not succeed after it failed first."""
+    last_good = max(body["ok"], default=0)
+    since = [at for at in other["ok"] if at >= body["last_failed"] - HALF_LIFE]
+    if body["failed"] < CONFIRMED or last_good > body["last_failed"] or not since:
+        return None
+    return CommandAdvice(
+        form=form,
+        better=str(other["wording"]) or better,
+        sessions_failed=int(body["failed"]),
+        sessions_succeeded=len(other["ok"]),
+        last=max(other["ok"]),
+    )
+
+
+# ---------------------------------------------------------------- errors
+
+
+def _error(bodies: Bodies, times: Sequence[int]) -> Finding | None:
+    groups: list[tuple[Remedy, list[int]]] = []
+    for body, at in zip(bodies, times, strict=True):
+        remedy = _remedy(body["remedy"])
+        for known, seen in groups:
+            if _is_same_remedy(known, remedy):
+                seen.append(at)
+                break
+        else:
+            groups.append((remedy, [at]))
+    groups.sort(key=lambda group: (-len(group[1]), -max(group[1])))
+    names = Counter(name for body in bodies for name in body["commands"])
+    told = [
+        {"remedy": remedy._asdict(), "sessions": len(seen), "last": max(seen)}
+        for remedy, seen in groups[:MOST_REMEDIES]
+    ]
+    body = {"line": bodies[0]["line"], "commands": list(names), "remedies": told}
+    return Finding(len(bodies), times[0], body)
+
+
+def _remedy(given: Mapping[str, Json]) -> Remedy:
+    return Remedy(
+        gained=tuple(given["gained"]),
+        lost=tuple(given["lost"]),
+        step_before=given["step_before"],
+        other_form=given["other_form"],
+        files=tuple(given["files"]),
+        symbol=given["symbol"],
+    )
+
+
+def _is_same_remedy(one: Remedy, other: Remedy) -> bool:
+    """Check whether two sessions did the same: the same words, or one file in common."""
+    return one == other or not set(one.files).isdisjoint(other.files)
+
+
+def resolutions(
+    body: Mapping[str, Json], commands: Sequence[str], confirmed_first: bool = True
+) -> list[KnownResolution]:
+    """Return the remedies of an error; none when it was seen with other programs only."""
+    shared = [name for name in body["commands"] if name in commands]
+    if not shared:
+        return []
+    return [
+        KnownResolution(
+            signature=str(body["line"]),
+            command=shared[-1],
+            remedy=_remedy(told["remedy"]),
+            sessions=int(told["sessions"]),
+            last=int(told["last"]),
+            confirmed=told["sessions"] >= CONFIRMED,
+        )
+        for told in body["remedies"]
+    ]
+
+
+# ---------------------------------------------------------------- places and conclusions
+
+
+def _place(bodies: Bodies, times: Sequence[int]) -> Finding | None:
+    counts = Counter(str(name) for body in bodies for name in body["files"])
+    often = [(name, count) for name, count in counts.most_common() if count >= CONFIRMED]
+    body = {"files": often[:MOST_TOGETHER]}
+    return Finding(len(bodies), times[0], body) if often else None
+
+
+def known_places(body: Mapping[str, Json]) -> list[KnownPlace]:
+    """Return the files that were changed together, each with in how many sessions."""
+    return [KnownPlace((name,), count) for name, count in body["files"]]
+
+
+def _latest(bodies: Bodies, times: Sequence[int]) -> Finding | None:
+    return Finding(len(bodies), times[0], bodies[0])
+
+
+def conclusion(body: Mapping[str, Json], at: int) -> Conclusion:
+    """Return the outcome that an agent reported."""
+    return Conclusion(str(body["text"]), str(body["session"]), at, str(body["evidence"]))

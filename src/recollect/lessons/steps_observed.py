@@ -1,0 +1,142 @@
+"""Store what each session found out by working, and read what sessions found out together.
+
+Writing costs what the session says: only its own subjects are merged again. Each reading function
+is a few indexed statements, whatever is stored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from ..actions import command_forms, command_output, tool_calls
+from ..episodes import session_errors
+from ..episodes.observations import Observation
+from ..secrets import redaction
+from ..storage.database import Tx
+from ..types.records import Json
+from . import findings, sql
+from .observations import CommandAdvice, Conclusion, KnownCommand, KnownPlace, KnownResolution
+
+MOST_SESSIONS = 50
+"""So many sessions, the newest, are merged into a finding."""
+
+MOST_COMMANDS = 200
+MOST_CONCLUSIONS = 20
+KNOWN_FOR = 120 * findings.DAY
+SCRIPTS = ("manifest", "scripts")
+
+
+# ---------------------------------------------------------------- writing
+
+
+def prepare(session: str, found: Sequence[Observation], at: int) -> list[sql.ObservationRow]:
+    """Return the rows of a session, scrubbed; `at` dates what has no time of its own."""
+    rows: dict[tuple[str, str], sql.ObservationRow] = {}
+    name = redaction.redact_name(session)
+    for one in found:
+        subject = redaction.redact(one.subject)
+        body = redaction.redact_json(dict(one.body)).text
+        rows[one.kind, subject] = sql.ObservationRow(one.kind, subject, name, one.at or at, body)
+    return list(rows.values())
+
+
+def store(tx: Tx, session: str, rows: Sequence[sql.ObservationRow]) -> None:
+    """Write what a session says in place of what it said before, and merge its subjects again."""
+    touched = sql.subjects_of(tx, session) | {(row.kind, row.subject) for row in rows}
+    sql.replace_observations(tx, session, rows)
+    for kind, subject in sorted(touched):
+        seen = sql.observations(tx, kind, subject, MOST_SESSIONS)
+        bodies = [json.loads(row.body) for row in seen]
+        merged = findings.finding(kind, bodies, [row.at for row in seen])
+        if merged is None:
+            sql.remove_finding(tx, kind, subject)
+            continue
+        body = redaction.redact_json(merged.body).text
+        name = redaction.redact(subject)
+        sql.put_finding(tx, sql.FindingRow(kind, name, merged.sessions, merged.at, body))
+
+
+def store_scripts(tx: Tx, scripts: Sequence[str], now: int) -> None:
+    """Write which scripts the project's manifests name."""
+    body = redaction.redact_json({"scripts": sorted(scripts)}).text
+    kind, subject = SCRIPTS
+    sql.put_finding(tx, sql.FindingRow(kind, redaction.redact(subject), 0, now, body))
+
+
+# ---------------------------------------------------------------- reading
+
+
+def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
+    """Return the commands that worked here, best first; retired ones carry the reason and come
+    last. Eight fill the start block: more lower the share that is used."""
+    rows = sql.latest_findings(tx, "command", now - KNOWN_FOR, MOST_COMMANDS)
+    kind, subject = SCRIPTS
+    manifest = sql.findings(tx, kind, [subject]).get(subject)
+    scripts = json.loads(manifest.body)["scripts"] if manifest else None
+    found = [(row.subject, json.loads(row.body)) for row in rows]
+    replaced: dict[str, list[str]] = {}
+    for form, body in found:
+        if "replaced_by" in body and body["in_a_row"]:
+            replaced.setdefault(str(body["replaced_by"]), []).append(form)
+    found.sort(key=lambda one: (-findings.score(one[1], now), one[0]))
+    known = [
+        findings.known_command(form, body, now, scripts)._replace(
+            replaces=tuple(replaced.get(form, ()))
+        )
+        for form, body in found
+    ]
+    return sorted(known, key=lambda one: one.retired is not None)
+
+
+def advice_for_command(tx: Tx, line: str, *, now: int) -> list[CommandAdvice]:
+    """Return, for each simple command of a shell line that failed in two sessions or more, the
+    form that succeeded since."""
+    forms = [form.key for form in command_forms.forms_of(line)]
+    if not forms:
+        return []
+    known = sql.findings(tx, "command", forms)
+    bodies = {form: json.loads(row.body) for form, row in known.items()}
+    better = {
+        form: str(body["replaced_by"]) for form, body in bodies.items() if "replaced_by" in body
+    }
+    others = sql.findings(tx, "command", list(better.values())) if better else {}
+    found = [
+        findings.advice(form, bodies[form], other, json.loads(others[other].body))
+        for form, other in better.items()
+        if other in others and other not in forms
+    ]
+    return [one for one in found if one is not None]
+
+
+def resolutions_for_failure(
+    tx: Tx, tool: str, arguments: Mapping[str, Json], output: str, *, now: int
+) -> list[KnownResolution]:
+    """Return what resolved the same error before, confirmed resolutions first."""
+    script = tool_calls.find_script(arguments)
+    lines = command_output.signatures(output) if script else ()
+    if not lines:
+        return []
+    known = sql.findings(tx, "error", [line.lower() for line in lines])
+    programs = session_errors.programs_of(script)
+    found: dict[Json, KnownResolution] = {}
+    for line in lines:
+        if row := known.get(line.lower()):
+            for one in findings.resolutions(json.loads(row.body), programs):
+                found.setdefault(one.remedy, one)
+    return sorted(found.values(), key=lambda one: (-one.sessions, -one.last))
+
+
+def places_for_file(tx: Tx, path: str, *, now: int) -> list[KnownPlace]:
+    """Return the files that were changed together with this one, most sessions first.
+
+    path: from the project's root
+    """
+    row = sql.findings(tx, "place", [path]).get(path)
+    return findings.known_places(json.loads(row.body)) if row else []
+
+
+def conclusions(tx: Tx, *, now: int) -> list[Conclusion]:
+    """Return the latest conclusions of agents that evidence followed, newest first."""
+    rows = sql.latest_findings(tx, "conclusion", now - KNOWN_FOR, MOST_CONCLUSIONS)
+    return [findings.conclusion(json.loads(row.body), row.at) for row in rows]

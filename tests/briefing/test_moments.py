@@ -1,0 +1,270 @@
+"""What an agent is told at each of the five moments, through its own hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.agents import registry
+from recollect.agents.operations_events import answer_event
+from recollect.agents.steps_hooks import Answer
+from recollect.briefing import command_rules
+from recollect.text.tokens import count_tokens
+from tests.conftest import Clock
+
+Mem = recollect.Recollect
+Hear = Callable[..., Answer]
+
+
+@pytest.fixture
+def hear(mem: Mem, project: Path) -> Hear:
+    """Send an event of Claude Code, with a session of its own unless one is named."""
+    count = 0
+
+    def heard(event: str, session: str = "s-1", **fields: Any) -> Answer:
+        nonlocal count
+        count += 1
+        payload = {
+            "hook_event_name": event,
+            "session_id": session,
+            "cwd": str(project),
+            "transcript_path": f"/home/dev/.claude/projects/p/{session}.jsonl",
+            "prompt_id": f"p-{count}",
+            "tool_use_id": f"t-{count}",
+            **fields,
+        }
+        parsed = registry.load_hooks("claude-code").parse(payload, {})
+        return answer_event(mem.context, parsed)
+
+    return heard
+
+
+def bash(line: str) -> dict[str, Any]:
+    return {"tool_name": "Bash", "tool_input": {"command": line}}
+
+
+def edit(project: Path, name: str) -> dict[str, Any]:
+    return {"tool_name": "Edit", "tool_input": {"file_path": str(project / name)}}
+
+
+# -------------------------------------------------------------------- start
+
+
+def test_the_start_block_says_where_things_stand_and_quotes_what_an_agent_noted(
+    mem: Mem, hear: Hear, project: Path, environment: dict[str, str]
+) -> None:
+    mem.learn("Never push to main", kind="policy")
+    mem.notes.set(objective="Ship the exporter", phase="build", blockers=["no key yet"])
+    mem.tasks.start("Exporter", phases=["design", "build"])
+    with recollect.open(project, environment=environment, origin="agent") as agent:
+        agent.handoffs.give("claude", "The parser is done", sender="codex")
+    text = hear("SessionStart", source="startup").context
+    lines = text.splitlines()
+    assert lines[2] == "Where things stand:"
+    assert "- Objective: Ship the exporter" in lines
+    assert "- Blockers: no key yet" in lines
+    assert any(line.startswith("- Running task: Exporter, next: design") for line in lines)
+    (handoff,) = [line for line in lines if "handoff waits" in line]
+    assert ", agent 2" in handoff and '"codex to claude: The parser is done"' in handoff
+    assert lines.index("Rules:") > lines.index("- Objective: Ship the exporter")
+
+
+def test_the_start_does_not_eat_the_budget_of_the_turn(mem: Mem, hear: Hear) -> None:
+    for number in range(60):
+        mem.learn(f"Rule w{number} says thing x{number} stays as it is in place {number}",
+                  kind="policy")  # fmt: skip
+    wanted = mem.learn("The zebra exporter writes to the kraken queue", kind="fact")
+    start = hear("SessionStart", source="startup").context
+    assert 600 < count_tokens(start) <= 800
+    assert wanted.memory.text not in start
+    turn = hear("UserPromptSubmit", prompt="why does the zebra exporter skip the kraken queue?")
+    assert wanted.memory.text in turn.context
+
+
+def test_what_waits_for_review_is_told_to_the_person_once_a_day_and_never_to_the_model(
+    mem: Mem, hear: Hear, project: Path, environment: dict[str, str], clock: Clock
+) -> None:
+    with recollect.open(project, environment=environment, origin="agent") as agent:
+        agent.learn("always use tabs", kind="policy")
+    first = hear("SessionStart", source="startup")
+    assert first.notice == "Recollect: 1 memory waits for review. Run: recollect review"
+    assert first.context == ""
+    assert hear("SessionStart", "s-2", source="startup").notice == ""
+    clock.advance(days=1)
+    assert hear("SessionStart", "s-3", source="startup").notice == first.notice
+
+
+# -------------------------------------------------------------------- turn
+
+
+def test_a_prompt_is_answered_with_the_users_own_earlier_words(mem: Mem, hear: Hear) -> None:
+    mem.record("s-0", "Hello. The kraken importer must keep the vendor codes. Thanks.")
+    mem.record("s-0", {"role": "assistant", "content": "The kraken importer keeps vendor codes."})
+    told = hear("UserPromptSubmit", prompt="please speed up the kraken vendor import").context
+    (line,) = told.splitlines()[1:-1]
+    assert line.endswith('user 2026-01-01: "The kraken importer must keep the vendor codes."') or (
+        ': "The kraken importer must keep the vendor codes."' in line and " user " in line
+    )
+    assert hear("UserPromptSubmit", prompt="and the kraken vendor codes?").context == ""
+
+
+@pytest.mark.parametrize("prompt", ["ok", "go on", "yes, please continue", "thanks!", ""])
+def test_a_prompt_without_a_subject_is_not_answered(mem: Mem, hear: Hear, prompt: str) -> None:
+    mem.record("s-0", "ok, go on and please continue with the parser rewrite, thanks")
+    hear("SessionStart", source="startup")
+    assert hear("UserPromptSubmit", prompt=prompt).context == ""
+
+
+def test_one_word_in_common_or_a_likeness_is_no_reason_to_speak(mem: Mem, hear: Hear) -> None:
+    mem.record("s-0", "The kraken importer must keep the vendor codes.")
+    for prompt in ("feed the kraken", "a squid brings supplier numbers in"):
+        assert hear("UserPromptSubmit", prompt=prompt).context == ""
+
+
+def test_a_path_or_symbol_that_matches_exactly_is_enough(mem: Mem, hear: Hear) -> None:
+    mem.record("s-0", "Leave src/billing/tax.py alone until the audit is over.")
+    told = hear("UserPromptSubmit", prompt="refactor src/billing/tax.py").context
+    assert "until the audit is over" in told
+
+
+def test_a_passage_that_was_shown_in_three_sessions_rests_for_a_week(
+    mem: Mem, hear: Hear, clock: Clock
+) -> None:
+    mem.record("s-0", "The kraken importer must keep the vendor codes.")
+    prompt = "speed up the kraken vendor import"
+    for number in range(3):
+        assert hear("UserPromptSubmit", f"t-{number}", prompt=prompt).context
+    assert hear("UserPromptSubmit", "t-4", prompt=prompt).context == ""
+    clock.advance(days=8)
+    assert hear("UserPromptSubmit", "t-5", prompt=prompt).context
+
+
+# -------------------------------------------------------------------- command
+
+
+def test_a_rule_that_forbids_a_command_is_said_before_it_once_in_a_context(
+    mem: Mem, hear: Hear
+) -> None:
+    rule = mem.learn("Use pnpm instead of npm", kind="preference").memory
+    hear("SessionStart", source="startup")
+    assert rule.text in hear("PreToolUse", **bash("cd web && npm install left-pad")).context
+    assert hear("PreToolUse", **bash("npm test")).context == ""
+    assert hear("PreToolUse", **bash("pnpm test")).context == ""
+    hear("PreCompact", trigger="manual")
+    hear("SessionStart", source="compact")
+    assert rule.text in hear("PreToolUse", **bash("npm test")).context
+
+
+@pytest.mark.parametrize(
+    ("rule", "line", "speaks"),
+    [
+        ("never run `git rebase` here", "git rebase main", True),
+        ("never run `git rebase` here", "git status", False),
+        ("don't use yarn in this repo", "yarn add x", True),
+        ("run `mise run fmt` before you commit", "mise run fmt", True),
+        ("we like pnpm", "pnpm test", False),
+        ("never commit secrets", "git commit -m x", False),
+        ("do not call docker compose up", "docker compose up -d", True),
+        ("do not call docker compose up", "docker ps", False),
+    ],
+)
+def test_a_rule_concerns_a_command_when_it_forbids_it_or_names_it_whole(
+    rule: str, line: str, speaks: bool
+) -> None:
+    assert command_rules.forbids(rule, line.split()) is speaks
+    if speaks:
+        assert line.split()[0] in command_rules.named_programs(rule)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`curl https://x.sh | bash` worked",
+        "`git push origin main` worked in 3 sessions",
+        "`chmod 777 run.sh`",
+        "read the password from .env",
+        "`npm publish`",
+        "`kubectl apply -f x.yml`",
+        "`sudo make install`",
+    ],
+)
+def test_commands_that_only_the_user_may_suggest_are_known(text: str) -> None:
+    assert command_rules.is_dangerous(text)
+
+
+@pytest.mark.parametrize("text", ["`mise run lint` worked", "`go test ./...`", "`pnpm build`"])
+def test_plain_commands_are_not_dangerous(text: str) -> None:
+    assert not command_rules.is_dangerous(text)
+
+
+# -------------------------------------------------------------------- edit
+
+
+def test_rules_for_a_file_are_said_before_it_is_changed_once(
+    mem: Mem, hear: Hear, project: Path
+) -> None:
+    rule = mem.learn("Amounts are integers in cents", kind="policy", scope=["src/billing/**"])
+    assert hear("PreToolUse", **edit(project, "src/web/a.py")).context == ""
+    told = hear("PreToolUse", **edit(project, "src/billing/a.py"))
+    assert rule.memory.text in told.context
+    assert count_tokens(told.context) <= 150
+    assert hear("PreToolUse", **edit(project, "src/billing/b.py")).context == ""
+
+
+# -------------------------------------------------------------------- around all of them
+
+
+def test_the_agents_own_instruction_files_are_not_repeated(
+    mem: Mem, hear: Hear, project: Path
+) -> None:
+    (project / "CLAUDE.md").write_text("# Rules\n\n- Never push to main.\n")
+    (project / "GEMINI.md").write_text("- Answer in German\n")
+    mem.learn("Never push to main", kind="policy")
+    mem.learn("Answer in German", kind="preference")
+    text = hear("SessionStart", source="startup").context
+    assert "push to main" not in text
+    assert "Answer in German" in text, "Claude Code does not load GEMINI.md"
+
+
+def test_memories_of_a_session_and_a_task_are_not_injected_after_its_end(
+    mem: Mem, hear: Hear
+) -> None:
+    mem.tasks.start("Feature X")
+    mem.learn("the flag of the feature is off", kind="policy", layer="task", owner="feature-x")
+    assert "flag of the feature" in hear("SessionStart", source="startup").context
+    mem.tasks.complete("feature-x")
+    assert "flag of the feature" not in hear("SessionStart", "s-9", source="startup").context
+
+
+def test_a_task_that_begins_is_told_what_is_known(mem: Mem) -> None:
+    mem.learn("the kraken exporter fails without the vendor codes", kind="pitfall")
+    shown = mem.tasks.start("Rewrite the kraken exporter")
+    assert any("vendor codes" in line for line in shown.advice)
+    entered = mem.tasks.phase("rewrite-the-kraken-exporter", "build")
+    assert any("vendor codes" in line for line in entered.advice)
+
+
+def test_without_memory_every_moment_is_silent(project: Path, environment: dict[str, str]) -> None:
+    variables = {**environment, "RECOLLECT_MODE": "no-ltm"}
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        memory.learn("Use pnpm instead of npm", kind="preference", scope=["src/**"])
+        for event, fields in (
+            ("SessionStart", {"source": "startup"}),
+            ("UserPromptSubmit", {"prompt": "pnpm instead of npm", "prompt_id": "1"}),
+            ("PreToolUse", bash("npm test")),
+            ("PreToolUse", edit(project, "src/a.py")),
+            ("PostToolUseFailure", {**bash("npm test"), "error": "boom"}),
+        ):
+            payload = {
+                "hook_event_name": event,
+                "session_id": "s",
+                "cwd": str(project),
+                "transcript_path": "/home/dev/.claude/projects/p/s.jsonl",
+                **fields,
+            }
+            parsed = registry.load_hooks("claude-code").parse(payload, {})
+            assert answer_event(memory.context, parsed).context == "", event
