@@ -138,7 +138,7 @@ def _typed_text(row: sql.TypedRow) -> str:
 
 def _known_as(tx: Tx, unit: repetition.Unit) -> Memory | None:
     """Return the captured memory that states this instruction, in use or taken back."""
-    filters = {"source": ["memory"], "label": ["user"], "status": ["active", "archived"]}
+    filters = {"source": ["memory"], "label": ["user"], "status": ["active", "hidden"]}
     for match in index_sql.find_candidates(tx, sorted(unit.words), MOST_EARLIER, filters):
         memory = memory_sql.get(tx, match.ref)
         if memory is None or MARK not in memory.detail:
