@@ -17,7 +17,7 @@ import os as _os
 import sys as _sys
 from collections.abc import Callable as _Callable
 
-from . import lazy as _lazy  # noqa: F401 - it makes all others load when they are used
+from . import lazy  # noqa: F401 - it makes all others load when they are used
 from .errors import (
     ConfigError,
     Conflict,

@@ -44,7 +44,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         (
             *_rows("memory.operations", ("learn", "learn", "learn")),
             *_rows("recall.operations", ("recall", "recall", "recall")),
-            *_rows("briefing.operations", ("show", "show", "show")),
+            *_rows("briefing.operations_show", ("show", "show", "show")),
             *_rows("memory.operations", ("list", "list", "list_memories")),
             *_rows(
                 "memory.operations",

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.agents import registry
-from recollect.agents.claude_code import hooks as claude_code_hooks
+from recollect.agents.claude_code import hooks
 from recollect.agents.codex import hooks as codex_hooks
 from recollect.agents.cursor import hooks as cursor_hooks
 from recollect.agents.gemini import hooks as gemini_hooks
@@ -22,11 +22,11 @@ from recollect.types.records import Json
 
 COMMAND = ("/opt/my tools/recollect",)
 MODULE = ("/usr/bin/python3", "-m", "recollect")
-CLAUDE_HOOKS = claude_code_hooks.make_hook_editor()
+CLAUDE_HOOKS = hooks.make_hook_editor()
 CODEX_SERVER = codex_hooks.make_server_editor()
 JSON_SETTINGS = {
     "claude hooks": CLAUDE_HOOKS,
-    "claude mcp": claude_code_hooks.make_server_editor(),
+    "claude mcp": hooks.make_server_editor(),
     "codex hooks": codex_hooks.make_hook_editor(),
     "gemini": gemini_hooks.make_editor(),
     "cursor hooks": cursor_hooks.make_hook_editor(),

@@ -20,13 +20,7 @@ from recollect.briefing.rendering import (
     short_block,
     start_block,
 )
-from recollect.briefing.selection import (
-    MOST_ITEMS,
-    Candidate,
-    Skill,
-    StartMaterial,
-    plan_start,
-)
+from recollect.briefing.selection import MOST_ITEMS, Candidate, Skill, StartMaterial, plan_start
 from recollect.text.display import quote_data
 from recollect.text.messages import MEMORY_TAG, strip_injected, strip_tag
 from recollect.text.tokens import count_tokens

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.interfaces.screens import memories as screens
-from recollect.memory import sql, steps_lifecycle, steps_revisions
+from recollect.interfaces.screens import memories
+from recollect.memory import sql as memory_sql
+from recollect.memory import steps_lifecycle as memory_steps_lifecycle
+from recollect.memory import steps_revisions as memory_steps_revisions
 from recollect.text.display import format_time
 from tests.builders.records import shown_memory
 from tests.conftest import Clock
@@ -98,7 +100,7 @@ def test_the_history_lists_each_revision_with_what_made_it(mem: Mem) -> None:
     mem.memories.correct(id, "Redis listens on port 6390")
     first, second = mem.memories.history(id)
     assert first.valid_to == second.valid_from
-    screen = screens.SCREENS["history"]((first, second))
+    screen = memories.SCREENS["history"]((first, second))
     assert screen.splitlines()[0].split() == ["ID", "REVISION", "BY", "FROM", "TO", "TEXT"]
     assert "correct" in screen.splitlines()[-1]
 
@@ -222,13 +224,13 @@ def test_the_number_of_the_revision_is_a_fence(mem: Mem) -> None:
     learned = mem.learn("Redis listens on port 6380")
     mem.memories.correct(learned.id, "Redis listens on port 6390")
     space = mem.context.project_space
-    row = steps_revisions.make_row(learned.memory)
-    assert not space.write(lambda tx: sql.revise(tx, row._replace(revision=2), 1))
+    row = memory_steps_revisions.make_row(learned.memory)
+    assert not space.write(lambda tx: memory_sql.revise(tx, row._replace(revision=2), 1))
     with pytest.raises(recollect.Conflict, match="at revision 2 by now"):
-        space.write(lambda tx: steps_revisions.revise(tx, learned.memory, row, "correct", 1))
-    earlier = space.read(lambda tx: sql.get_revision(tx, learned.id, 1))
+        space.write(lambda tx: memory_steps_revisions.revise(tx, learned.memory, row, "correct", 1))
+    earlier = space.read(lambda tx: memory_sql.get_revision(tx, learned.id, 1))
     assert earlier is not None
     with pytest.raises(recollect.Conflict):
         mem.memories.scope(learned.id, ["src/**"])
-        space.write(lambda tx: steps_lifecycle.undo_change(tx, earlier, "user", 1))
+        space.write(lambda tx: memory_steps_lifecycle.undo_change(tx, earlier, "user", 1))
     assert [one.revision for one in mem.memories.history(learned.id)] == [1, 2, 3]

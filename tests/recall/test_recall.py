@@ -1,4 +1,4 @@
-"""Recall by words: what finds what, in many languages, with filters and budgets, never an engine's error."""
+"""Recall by words: many languages, filters and budgets, never an engine's error."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_text_that_no_engine_likes_is_kept_and_found(mem: Mem) -> None:
     mem.verify(archive=True)
 
 
-def test_a_kind_that_is_none_is_said_rather_than_finding_nothing(mem: Mem) -> None:
+def test_an_unknown_kind_is_refused(mem: Mem) -> None:
     mem.learn("The port is 2222", kind="reference")
     with pytest.raises(recollect.InvalidInput, match="'referense' is not a kind"):
         mem.recall("port", kind=["referense"])

@@ -1,4 +1,4 @@
-"""Indexing again changes no answer, and leaves nothing behind of what was there before."""
+"""Reindexing changes no answer, and leaves nothing of the old index behind."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_every_command_can_be_shown_to_a_person() -> None:
         assert callable(results.load_screen(command))
 
 
-def test_a_rebuild_says_what_it_did(mem: recollect.Recollect) -> None:
+def test_a_rebuild_reports_its_counts(mem: recollect.Recollect) -> None:
     mem.learn("Uploads above twenty megabytes are refused by the proxy")
     shown = results.show("rebuild", mem.store.rebuild())
     assert shown.startswith("indexed 1 record, made 1 vector by static-")

@@ -64,12 +64,12 @@ def session_facts(session: Session) -> list[str]:
 
 def split_reasoning(message: Message) -> tuple[str, str]:
     """Split a message into its text and its reasoning."""
-    said: list[str] = []
-    thought: list[str] = []
+    texts: list[str] = []
+    reasoning: list[str] = []
     for block in blocks_of(message.content):
         if text := block_text(block):
-            (thought if block.get("type") == "reasoning" else said).append(text)
-    return "\n".join(said), "\n".join(thought)
+            (reasoning if block.get("type") == "reasoning" else texts).append(text)
+    return "\n".join(texts), "\n".join(reasoning)
 
 
 # ---------------------------------------------------------------- JSON lines
@@ -104,15 +104,15 @@ def render_markdown(session: Session, messages: Iterable[Stored]) -> Iterator[st
     for stored in messages:
         message = stored.message
         names.update((call.id, call.name) for call in message.calls)
-        said, thought = split_reasoning(message)
+        text, reasoning = split_reasoning(message)
         yield f"\n## {stored.seq} · {message.role} · {format_time(message.at)[:19]}\n"
-        if thought:
-            yield f"\n*Reasoning:*\n\n{_block_quote(_escape_tags(make_visible(thought)))}\n"
+        if reasoning:
+            yield f"\n*Reasoning:*\n\n{_block_quote(_escape_tags(make_visible(reasoning)))}\n"
         if message.role == "tool":
             name = _escape_tags(make_visible(names.get(message.call_id, "tool")))
-            yield f"\n*{'Error' if message.is_error else 'Result'} of {name}:*\n{_code_fence(said)}"
-        elif said:
-            yield f"\n{_escape_tags(make_visible(said))}\n"
+            yield f"\n*{'Error' if message.is_error else 'Result'} of {name}:*\n{_code_fence(text)}"
+        elif text:
+            yield f"\n{_escape_tags(make_visible(text))}\n"
         for call in message.calls:
             given = arguments_text(call.arguments)
             yield f"\n*Call of {_escape_tags(make_visible(call.name))}:*\n{_code_fence(given)}"
@@ -261,24 +261,24 @@ def _render_message(stored: Stored, names: dict[str, str]) -> str:
     at = format_time(message.at)
     number = f'<a href="#m{stored.seq}">{stored.seq}</a>'
     time = f' · <time datetime="{at}">{at[:16].replace("T", " ")}</time>' if at else ""
-    said, thought = split_reasoning(message)
+    text, reasoning = split_reasoning(message)
     parts = [f'<article id="m{stored.seq}" class="{message.role}">']
     parts.append(f"<h2>{number} · {message.role}{time}</h2>")
-    if thought:
-        parts.append(_render_fold("Reasoning", "", thought))
+    if reasoning:
+        parts.append(_render_fold("Reasoning", "", reasoning))
     if message.role == "tool":
-        parts.append(_render_result(message, said, names))
-    elif said:
-        parts.append(f'<div class="said">{escape_html(said)}</div>')
+        parts.append(_render_result(message, text, names))
+    elif text:
+        parts.append(f'<div class="said">{escape_html(text)}</div>')
     parts += [_render_call(call) for call in message.calls]
     return "\n".join([*parts, "</article>\n"])
 
 
-def _render_result(message: Message, said: str, names: dict[str, str]) -> str:
+def _render_result(message: Message, text: str, names: dict[str, str]) -> str:
     name = names.get(message.call_id, "tool")
     kind = "error" if message.is_error else "result"
-    what = f"{'Error' if message.is_error else 'Result'} of {name}, {len(said):,} characters"
-    return _render_fold(what, said[:200], said, kind)
+    what = f"{'Error' if message.is_error else 'Result'} of {name}, {len(text):,} characters"
+    return _render_fold(what, text[:200], text, kind)
 
 
 def _render_call(call: ToolCall) -> str:

@@ -13,7 +13,7 @@ from ..fast_typing import TypedDict, Unpack
 from ..project import PrivateFile, current_branch
 from ..storage.database import Tx
 from ..types.records import Json, Message, Recorded, Session
-from . import steps, steps_files, steps_sessions
+from . import steps, steps_files, steps_sessions, steps_usage
 
 
 class SessionAbout(TypedDict, total=False):
@@ -58,7 +58,8 @@ def record(
     def work(tx: Tx) -> list[Recorded]:
         done = steps.record(tx, new, ready, now, repeated=True)
         if sent and any(item.new for item in done):
-            steps.learn_chars_per_token(tx, sent, ready, now)
+            answers = [(item.model, item.usage) for item in ready]
+            steps_usage.learn_chars_per_token(tx, sent, answers, now)
         return done
 
     return steps.merge_recorded(context.project_space.write(work))
@@ -69,7 +70,11 @@ def _claim_sent_prompt(
 ) -> context_module.SentPrompt | None:
     """Return the prompt that these messages answer, if they report its cost; only once."""
     sent = context.sent.get(session)
-    if sent is None or not sent.chars or not steps.has_usage(ready):
+    if (
+        sent is None
+        or not sent.chars
+        or not steps_usage.has_input_tokens(item.usage for item in ready)
+    ):
         return None
     context.sent[session] = sent._replace(chars=0)
     return sent

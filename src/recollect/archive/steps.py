@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from .. import context
 from ..actions import echo
 from ..errors import Conflict, InvalidInput
 from ..index import sql as index_sql
@@ -15,10 +14,10 @@ from ..providers import formats as providers_formats
 from ..secrets import formats, redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Row, Tx
-from ..text import addresses, messages, tokens
+from ..text import addresses, messages
 from ..types import trust
 from ..types.records import ORIGINS, ROLES, Json, Message, Recorded, SafeText, Stored, ToolCall
-from . import sql
+from . import sql, steps_usage
 from .sql import NewSession as NewSession
 
 _ORIGIN_OF_ROLE = {
@@ -274,7 +273,7 @@ def append(
         _claim_call_ids(tx, session.id, calls, now)
         sql.insert_messages(tx, rows)
         sql.advance(tx, session.id, seq, head, now)
-        _add_usage(tx, session.id, new)
+        steps_usage.add_usage(tx, session.id, [item.usage for item in new])
     return places, findable
 
 
@@ -339,16 +338,6 @@ def _claim_call_ids(tx: Tx, session: str, calls: Sequence[tuple[ToolCall, int]],
         )
 
 
-def _add_usage(tx: Tx, session: str, new: Sequence[PreparedMessage]) -> None:
-    costs = [
-        cost for item in new if item.usage and any(cost := providers_formats.read_usage(item.usage))
-    ]
-    if costs:
-        spent = providers_formats.TokenUsage(*map(sum, zip(*costs, strict=True)))
-        total = providers_formats.add_usage(sql.get_usage(tx, session), spent)
-        sql.set_usage(tx, session, redaction.redact_json(total._asdict()).text)
-
-
 def entry_of(session: str, seq: int, role: str, label: str, at: int) -> index_sql.IndexEntry:
     """Return the index entry of a message."""
     return index_sql.IndexEntry(
@@ -376,33 +365,3 @@ def stored_message(row: sql.MessageRow) -> Stored:
         digest=row.digest,
         hash=row.hash,
     )
-
-
-# ---------------------------------------------------------------- characters per token
-
-_RATIO = "ratio/"
-
-
-def chars_per_token(tx: Tx, model: str) -> float:
-    """Return the learned characters per token of a model, or the default."""
-    return float(storage_sql.get_value(tx, _RATIO + model) or tokens.DEFAULT_RATIO)
-
-
-def learn_chars_per_token(
-    tx: Tx, sent: context.SentPrompt, answers: Sequence[PreparedMessage], now: int
-) -> None:
-    """Update the ratio of a model from the input tokens that an answer reports."""
-    for answer in answers:
-        cost = providers_formats.read_usage(answer.usage)
-        if cost.input_tokens:
-            model = sent.request.model or answer.model
-            learned = tokens.learn_ratio(chars_per_token(tx, model), sent.chars, cost.input_tokens)
-            storage_sql.set_value(
-                tx, redaction.redact(_RATIO + model), redaction.redact(repr(learned)), now
-            )
-            return
-
-
-def has_usage(answers: Sequence[PreparedMessage]) -> bool:
-    """Check whether one of these messages reports input tokens."""
-    return any(providers_formats.read_usage(answer.usage).input_tokens for answer in answers)

@@ -12,8 +12,7 @@ from ..storage.database import Database, Tx
 from ..text import addresses
 from ..text.messages import body_digest, chain_hash
 from ..types.records import Session, Stored
-from . import sql
-from .steps import stored_message
+from . import sql, steps
 
 MOST_MESSAGES = 1000
 """Messages in one page of a session."""
@@ -96,7 +95,7 @@ def load_range(tx: Tx, session: Session, first: int, last: int) -> SessionPage:
     """Load messages of a session by number, at most `MOST_MESSAGES`."""
     rows = sql.messages(tx, session.id, first, last, MOST_MESSAGES)
     left = max(min(last, session.messages) - first + 1 - len(rows), 0)
-    return SessionPage(session, tuple(stored_message(row) for row in rows), left)
+    return SessionPage(session, tuple(steps.stored_message(row) for row in rows), left)
 
 
 def list_sessions(tx: Tx, limit: int, status: str, now: int) -> list[Session]:

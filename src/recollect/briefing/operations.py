@@ -9,9 +9,6 @@ from ..context import Context, new_id
 from ..errors import StoreError
 from ..fast_typing import NamedTuple
 from ..freshness import steps as freshness_steps
-from ..memory import operations as memory_operations
-from ..recall import operations as recall_operations
-from ..recall import steps_show as recall_steps_show
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import tokens as text_tokens
@@ -27,7 +24,6 @@ from . import (
     sql,
     steps,
     steps_action,
-    steps_pages,
     steps_turn,
 )
 
@@ -282,27 +278,3 @@ def _instructions(context: Context, ask: steps.Ask) -> matching.Instructions:
     return matching.Instructions(
         lambda: instruction_files_io.read(ask.host, context.top, cwd, home)
     )
-
-
-def show(context: Context, address: str) -> recall_steps_show.ShownRecord:
-    """Show one record: a memory with its history, a session, messages, a document.
-
-    address: an id or a prefix of one, or a memory:// address
-
-    Example: recollect show m-4k9w2c
-    Example: recollect show memory://session/s-1/messages/10-20
-    """
-    if address.removeprefix("memory://").partition("/")[0] != "root":
-        return recall_operations.show_record(context, address)
-    memory_operations.write_recalls(context)
-    place = recall_steps_show.parse_address(address)
-    if not place.path:
-        text = make_briefing(context).text
-    elif place.path == "MEMORY.md":
-        text = context.read_both(steps_pages.memory_md)
-    else:
-        text = context.read_both(lambda txs: steps_pages.skill_md(txs, place.path.split("/")[1]))
-    document = steps_pages.document(place, text)
-    if document is None:
-        raise recall_operations.record_not_found(address)
-    return recall_steps_show.ShownRecord(document=document)

@@ -17,7 +17,7 @@ from ..providers.content_blocks import opaque_block
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
-from ..text import messages
+from ..text import messages as text_messages
 from ..types.records import Json, Message
 from . import steps_folders
 
@@ -76,7 +76,7 @@ def add_turns(
         puts.append(steps_folders.PutValue((thread,), f"{place:012d}", item.value))
         for at, message in enumerate(item.messages):
             # A turn that is removed and added again at the same place is the same message.
-            key = f"{place}.{at}:{messages.text_digest(message.body)[:24]}"
+            key = f"{place}.{at}:{text_messages.text_digest(message.body)[:24]}"
             prepared.append(_drop_known_calls(tx, session.id, message)._replace(key=key))
     steps_folders.put_values(tx, host, puts, about.origin, now)
     if prepared:

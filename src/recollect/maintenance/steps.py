@@ -77,9 +77,9 @@ class Stats(NamedTuple):
 
 def count_space(tx: Tx) -> SpaceCounts:
     """Count the records of one space."""
-    held, said = archive_sql.counts(tx)
+    sessions, messages = archive_sql.counts(tx)
     return SpaceCounts(
-        memory_sql_upkeep.count_by_kind(tx), documents_sql.count_by_type(tx), held, said
+        memory_sql_upkeep.count_by_kind(tx), documents_sql.count_by_type(tx), sessions, messages
     )
 
 

@@ -170,8 +170,8 @@ def from_skill_md(text: str) -> Procedure:
     procedure = _fill_sections(procedure, sections)
     if not procedure.description:
         first = "; ".join(step.split("\n")[0] for step in procedure.steps[:3])
-        told = f"{bare or name}: {first}" if first else bare or name
-        procedure = procedure._replace(description=told[:LONGEST_DESCRIPTION])
+        described = f"{bare or name}: {first}" if first else bare or name
+        procedure = procedure._replace(description=described[:LONGEST_DESCRIPTION])
     return _add_metadata(procedure, fields)
 
 

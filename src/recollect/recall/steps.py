@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..errors import Unavailable
 from ..fast_typing import Any, NamedTuple
@@ -26,9 +26,6 @@ candidates. Common terms are the most expensive to look up; they only rank what 
 
 WORDS_ALONE = 40
 """Candidates that are ranked without vectors: fewer signals tell them apart."""
-
-FROM_ONE_SOURCE = 2
-"""Hits in every ten that may come from one untrusted source."""
 
 _OTHER_EMBEDDER = (
     "by words only: the vectors are another embedder's; `recollect rebuild --missing` makes ours"
@@ -113,7 +110,7 @@ def recall(
         ]
     best = _rank_hits(found, asked, question, now)
     # A question about one session may be answered by that session alone.
-    best = best if question.session else _limit_untrusted(best)
+    best = best if question.session else steps_hits.limit_untrusted(best)
     return steps_hits.pack_hits(best, question.limit, question.budget, notes)
 
 
@@ -311,20 +308,6 @@ def _explain(
     if signs:
         parts.append(f"record ×{loaded.nudge:.2f}")
     return ", ".join([*parts, *filter(None, [loaded.hit.why])])
-
-
-def _limit_untrusted(best: Iterable[Hit]) -> list[Hit]:
-    """Drop hits of an untrusted source beyond two in ten, so that it cannot flood the answer."""
-    kept: list[Hit] = []
-    counts: dict[str, int] = {}
-    for hit in best:
-        if hit.trust in lifecycle.UNTRUSTED:
-            source = hit.session or hit.address
-            counts[source] = counts.get(source, 0) + 1
-            if counts[source] > FROM_ONE_SOURCE * (1 + len(kept) // 10):
-                continue
-        kept.append(hit)
-    return kept
 
 
 def _is_filtered(question: RecallQuestion) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..archive import sql as archive_sql
 from ..documents import sql as documents_sql
@@ -19,6 +19,9 @@ from ..types.records import IN_USE, KINDS, TRUSTED_ORIGINS, Hit, Message, Nearby
 
 if TYPE_CHECKING:
     from .steps import RecallQuestion
+
+FROM_ONE_SOURCE = 2
+"""Hits in every ten that may come from one untrusted source."""
 
 
 class LoadedHit(NamedTuple):
@@ -79,7 +82,7 @@ def _load_message(
 ) -> LoadedHit | None:
     around = question.around
     rows = archive_sql.messages(tx, item.ref, item.seq - around, item.seq + around)
-    said = {row.seq: messages.searchable_text(_parse_message(row)) for row in rows}
+    texts = {row.seq: messages.searchable_text(_parse_message(row)) for row in rows}
     (row,) = [row for row in rows if row.seq == item.seq] or (None,)
     if row is None:
         return None
@@ -87,7 +90,7 @@ def _load_message(
         id=f"{row.session}:{row.seq}",
         address=messages.range_address(row.session, row.seq, row.seq),
         kind="message",
-        text=lifecycle.cut_snippet(said[row.seq], searched),
+        text=lifecycle.cut_snippet(texts[row.seq], searched),
         score=0.0,
         why="",
         layer="session",
@@ -100,7 +103,7 @@ def _load_message(
             NearbyMessage(
                 messages.range_address(other.session, other.seq, other.seq),
                 other.role,
-                lifecycle.cut_snippet(said[other.seq], searched),
+                lifecycle.cut_snippet(texts[other.seq], searched),
             )
             for other in rows
             if other.seq != row.seq
@@ -194,8 +197,8 @@ def _with_contradictions(tx: Tx, hits: Mapping[int, LoadedHit]) -> dict[int, Loa
 
 
 def _add_contradictions(hit: Hit, others: Sequence[str]) -> Hit:
-    said = f"{hit.why}, contradicts {', '.join(sorted(others))}"
-    return hit._replace(why=said) if others else hit
+    why = f"{hit.why}, contradicts {', '.join(sorted(others))}"
+    return hit._replace(why=why) if others else hit
 
 
 def memory_ids(hits: Sequence[Hit]) -> list[str]:
@@ -212,6 +215,20 @@ class FreshnessState(Protocol):
     def moved_to(self) -> str: ...
 
 
+def limit_untrusted(best: Iterable[Hit]) -> list[Hit]:
+    """Drop hits of an untrusted source beyond two in ten, so that it cannot flood the answer."""
+    kept: list[Hit] = []
+    counts: dict[str, int] = {}
+    for hit in best:
+        if hit.trust in lifecycle.UNTRUSTED:
+            source = hit.session or hit.address
+            counts[source] = counts.get(source, 0) + 1
+            if counts[source] > FROM_ONE_SOURCE * (1 + len(kept) // 10):
+                continue
+        kept.append(hit)
+    return kept
+
+
 def pack_hits(
     found: Sequence[Hit], limit: int, budget: int, notes: tuple[str, ...] = ()
 ) -> Recalled:
@@ -221,7 +238,7 @@ def pack_hits(
     for hit in found:
         if len(chosen) == limit:
             break
-        texts = [hit.text, *[said.text for said in hit.around]]
+        texts = [hit.text, *[nearby.text for nearby in hit.around]]
         cost = sum(map(tokens.count_text, texts))
         if not budget or spent + cost <= budget:
             chosen.append(hit._replace(tokens=cost))

@@ -80,9 +80,9 @@ def _walk(space: Database, source: str, step: _Step, tell: Callable[[int], objec
 
     def next_batch(tx: Tx, after: tuple[str, int]) -> tuple[list[tuple[str, int]], int]:
         keys = index_sql.list_records(tx, source, after, _BATCH)
-        done, heard = 0, _EchoDetectors(tx)
+        done, echoes = 0, _EchoDetectors(tx)
         for ref, seq in keys:
-            done += step(tx, ref, seq, source == "message" and heard.is_echo(ref, seq))
+            done += step(tx, ref, seq, source == "message" and echoes.is_echo(ref, seq))
         return keys, done
 
     count, last = 0, ("", -1)

@@ -15,14 +15,7 @@ from ..text.messages import (
     PlacedMessage,
     range_address,
 )
-from .thread_facts import (
-    LONGEST_REQUEST,
-    Fact,
-    Facts,
-    clip,
-    open_blockers,
-    todos,
-)
+from .thread_facts import LONGEST_REQUEST, Fact, Facts, clip, open_blockers, todos
 
 MOST_COMMITS = 15
 MOST_TODOS = 20

@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping
 
 from ...types.records import Json
-from ..claude_code import hooks as claude_hooks
+from ..claude_code import hooks as claude_code_hooks
 from ..events import Event, claude_reply, event_from
 from ..settings import entries
 
@@ -97,7 +97,7 @@ def _make_server(command: entries.Command) -> dict[str, Json]:
 
 def make_hook_editor() -> entries.SettingsEditor:
     """Return the editor of `hooks.json`."""
-    group = claude_hooks.make_group
+    group = claude_code_hooks.make_group
     return entries.make_json_editor(
         hooks=entries.HookFormat(
             {

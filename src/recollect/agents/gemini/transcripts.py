@@ -13,13 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ...types.records import Json, Message, ToolCall
 from ..registry import make_session_id
-from ..transcripts.find_io import (
-    file_stem,
-    is_at_or_below,
-    list_names,
-    make_transcript,
-    walk_files,
-)
+from ..transcripts.find_io import file_stem, is_at_or_below, list_names, make_transcript, walk_files
 from ..transcripts.normalise import (
     as_dict,
     as_list,
