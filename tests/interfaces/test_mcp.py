@@ -176,7 +176,7 @@ def test_the_full_profile_offers_every_operation_except_those_for_persons(
 
 def test_memory_operations_needs_the_full_profile(memory: recollect.Recollect) -> None:
     async def work(client: Client) -> Any:
-        with pytest.raises(MCPError, match="no tool 'memory_operations'"):
+        with pytest.raises(MCPError, match="unknown tool 'memory_operations'"):
             await client.call_tool("memory_operations", {"operation": "stats"})
         return [tool.name for tool in (await client.list_tools()).tools]
 

@@ -403,7 +403,7 @@ def test_doctor_reads_whether_claude_code_trusts_the_folder(
         ok, detail = said({"hasTrustDialogAccepted": False})
         assert not ok and "accept its trust dialog" in detail
         ok, detail = said({"hasTrustDialogAccepted": True})
-        assert ok and "trusted" in detail
+        assert ok and "hooks approved" in detail
         for odd in ("[]", '{"projects": 7}', '{"projects": {"/": 7}}'):
             noted.write_text(odd)
             memory.store.doctor()

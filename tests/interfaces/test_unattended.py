@@ -84,7 +84,7 @@ def test_yes_does_not_ask(
     assert (status, "[y/N]" in told) == (0, False), told
     assert "recollect" in (home / ".cursor" / "mcp.json").read_text()
     kept = "--import" in more
-    assert ("3 past conversations of this project: `recollect import`" in told) != kept
+    assert ("3 past conversations of this project. Import: recollect import" in told) != kept
     with recollect.open(project, environment=variables) as memory:
         assert memory.store.stats().messages == (3 if kept else 0)
     for words in (["--check", *more], ["--print", *more], ["--remove", "--yes", *more]):
@@ -100,7 +100,7 @@ def test_without_a_terminal_nothing_is_asked_and_nothing_is_written(
     past(home, project, 1)
     before = files(home)
     status, told = run(INIT, project, variables)
-    assert (status, "the same command with --yes does it" in told) == (0, True), told
+    assert (status, "Write it: the same command with --yes" in told) == (0, True), told
     assert files(home) == before
 
 
