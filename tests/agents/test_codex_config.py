@@ -1,4 +1,4 @@
-"""Codex rewrites its `config.toml`: our entry is found by its name, wherever and however it stands."""
+"""Codex rewrites its `config.toml`: our entry is found by its name in every notation."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_all(text: str, own: dict[str, Json], foreign: str = "") -> None:
 
 
 @pytest.mark.parametrize("name", sorted(REWRITTEN))
-def test_what_codex_made_of_its_file_is_ours_to_change_and_to_remove(name: str) -> None:
+def test_our_entry_is_changed_and_removed_after_codex_rewrote_the_file(name: str) -> None:
     text = REWRITTEN[name].read_text()
     own = deepcopy(tomllib.loads(text)["mcp_servers"]["recollect"])
     assert own["command"] == HERE[0]
@@ -92,7 +92,7 @@ FOREIGN = [
     st.integers(0, len(FOREIGN)),
     st.sampled_from(["\n", "\r\n"]),
 )
-def test_our_entry_is_found_in_every_form_and_place(
+def test_our_entry_is_found_in_every_notation_and_place(
     form: tuple[str, str, dict[str, Json]], foreign: list[str], place: int, line_end: str
 ) -> None:
     head, table, own = form
@@ -104,7 +104,7 @@ def test_our_entry_is_found_in_every_form_and_place(
 @pytest.mark.parametrize(
     "before", ["a = 1", "a = 1\n", "a = 1\r\n", "a = 1\n\n", "[t]\nb = 2\n# end"]
 )
-def test_a_file_that_nobody_else_touched_comes_back_byte_for_byte(before: str, lead: str) -> None:
+def test_an_untouched_file_is_restored_byte_for_byte(before: str, lead: str) -> None:
     text = before + lead
     new = SERVER.install(text, HERE)
     assert not any(mark in new for mark in MARKS)
@@ -127,13 +127,13 @@ def test_a_file_that_nobody_else_touched_comes_back_byte_for_byte(before: str, l
         '[mcp_servers]\nother = { command = "x" }\n',
     ],
 )
-def test_we_come_beside_servers_that_stand_in_one_line(text: str) -> None:
+def test_our_entry_is_added_to_an_inline_table_of_servers(text: str) -> None:
     new = SERVER.install(text, HERE)
     check_all(new, OWN)
     assert SERVER.remove(new) == text
 
 
-def test_a_mark_that_codex_left_behind_goes_too() -> None:
+def test_a_mark_that_codex_left_behind_is_removed() -> None:
     """`codex mcp remove recollect` takes our table and leaves the end mark of older versions."""
     text = f"a = 1\n\n[tui]\nx = 1\n{MARKS[1]}\n"
     assert SERVER.status(text, HERE) == "missing"
@@ -143,6 +143,6 @@ def test_a_mark_that_codex_left_behind_goes_too() -> None:
 @pytest.mark.parametrize(
     "text", ["a = ", "mcp_servers = 1", "mcp_servers = [1]", "[[mcp_servers]]\n"]
 )
-def test_a_file_that_has_no_place_for_us_is_refused(text: str) -> None:
+def test_a_file_without_a_place_for_our_entry_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
         SERVER.install(text, HERE)

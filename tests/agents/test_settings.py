@@ -1,4 +1,4 @@
-"""Settings files: ours goes in and out, everything else stays byte for byte."""
+"""Add and remove our entries in settings files; everything else stays byte for byte."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_installing_and_removing_gives_the_same_bytes_back(
 
 
 @pytest.mark.parametrize("name", sorted(JSON_SETTINGS))
-def test_a_file_that_we_made_goes_away_with_us(name: str) -> None:
+def test_a_file_that_we_created_is_removed_with_our_entries(name: str) -> None:
     setting = JSON_SETTINGS[name]
     made = setting.install("", COMMAND)
     assert json.loads(made)
@@ -126,7 +126,7 @@ def test_a_file_that_we_made_goes_away_with_us(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(JSON_SETTINGS))
-def test_a_file_that_the_agent_laid_out_anew_is_still_cleaned(name: str) -> None:
+def test_our_entries_are_removed_from_a_file_that_the_agent_reformatted(name: str) -> None:
     setting = JSON_SETTINGS[name]
     installed = setting.install('{"theme": "dark"}', COMMAND)
     rewritten = json.dumps(json.loads(installed), indent=2)
@@ -172,19 +172,19 @@ def test_a_file_that_cannot_be_read_is_refused(name: str, text: str) -> None:
         setting.remove(text)
 
 
-def test_a_mistake_is_named_with_its_line() -> None:
+def test_a_syntax_error_has_its_line() -> None:
     with pytest.raises(InvalidInput) as caught:
         CLAUDE_HOOKS.install('{\n  "a": 1\n  "b": 2\n}', COMMAND)
     assert caught.value.where == "line 3, column 3"
 
 
 @pytest.mark.parametrize("text", ["[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}'])
-def test_a_file_of_another_shape_is_refused(text: str) -> None:
+def test_a_file_with_another_structure_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
         CLAUDE_HOOKS.install(text, COMMAND)
 
 
-def test_groups_of_no_known_shape_are_left_as_they_are() -> None:
+def test_unknown_groups_are_not_changed() -> None:
     odd = '[null, 5, {"hooks": null}, {"hooks": 5}, {"hooks": [null, {"command": 7}]}, {}]'
     text = f'{{"hooks": {{"Stop": {odd}}}}}'
     written = CLAUDE_HOOKS.install(text, COMMAND)
@@ -195,7 +195,7 @@ def test_groups_of_no_known_shape_are_left_as_they_are() -> None:
 @pytest.mark.parametrize(
     "history", ['[{"n": 1}, {"n": 2}]', "[1, /* two */ 2,]", '"a"', "{}", "[" * 120 + "]" * 120]
 )
-def test_what_nobody_looks_into_is_read_as_a_whole_and_the_same(history: str) -> None:
+def test_opaque_members_are_parsed_with_the_same_result(history: str) -> None:
     text = f'{{"history": {history}, // more\n "hooks": {{"Stop": []}}}}'
     looked = json_edit.parse(text, ("hooks",))
     assert looked.value["hooks"] == {"Stop": []}
@@ -207,12 +207,12 @@ def test_what_nobody_looks_into_is_read_as_a_whole_and_the_same(history: str) ->
 
 
 @pytest.mark.parametrize("value", ["NaN", "-Infinity", "[1 2]", "9" * 5_000, "{'a': 1}"])
-def test_what_is_not_json_is_refused_also_where_nobody_looks(value: str) -> None:
+def test_invalid_json_in_an_opaque_member_is_refused(value: str) -> None:
     with pytest.raises(InvalidInput):
         json_edit.parse(f'{{"history": {value}, "hooks": {{}}}}', ("hooks",))
 
 
-def test_only_our_handler_is_taken_out_of_a_shared_group() -> None:
+def test_only_our_handler_is_removed_from_a_shared_group() -> None:
     ours = {"type": "command", "command": render_hook_command(COMMAND)}
     theirs = {"type": "command", "command": "lint"}
     text = pretty({"hooks": {"Stop": [{"hooks": [theirs, ours]}]}})
@@ -240,7 +240,7 @@ def test_the_hook_command_is_one_shell_string_with_the_path_quoted() -> None:
         (None, False),
     ],
 )
-def test_our_command_is_known_wherever_it_was_installed(line: Json, ours: bool) -> None:
+def test_our_command_is_recognised_for_any_installation_path(line: Json, ours: bool) -> None:
     assert is_own_command(line) is ours
 
 
@@ -283,7 +283,7 @@ def test_toml_files_come_back_byte_for_byte(text: str) -> None:
 # ---------------------------------------------------------------- OpenCode's plugin, places
 
 
-def test_the_plugin_is_ours_or_it_is_not_touched() -> None:
+def test_a_foreign_plugin_file_is_not_touched() -> None:
     plugin: SettingsEditor = opencode_hooks.make_plugin_editor()
     source = plugin.install("", COMMAND)
     assert json.dumps(render_hook_command(COMMAND)) in source and "@COMMAND@" not in source
@@ -296,7 +296,7 @@ def test_the_plugin_is_ours_or_it_is_not_touched() -> None:
 
 
 @pytest.mark.parametrize("host", registry.AGENTS_WITH_HOOKS)
-def test_every_agent_names_its_files_for_the_user_and_the_project(host: str) -> None:
+def test_every_agent_lists_settings_files_of_the_user_and_the_project(host: str) -> None:
     places = registry.load_hooks(host).list_settings_files("/home/dev", "/w/p")
     assert {place.scope for place in places} == {"user", "project"}
     for place in places:
@@ -315,14 +315,14 @@ def test_every_agent_names_its_files_for_the_user_and_the_project(host: str) -> 
         ("opencode", "XDG_CONFIG_HOME"),
     ],
 )
-def test_an_agent_that_lives_elsewhere_is_set_up_there(host: str, name: str) -> None:
+def test_settings_in_a_moved_folder_are_used(host: str, name: str) -> None:
     moved = {name: "/elsewhere"}
     for place in registry.load_hooks(host).list_settings_files("/home/dev", "/w/p", moved):
         assert place.path.startswith("/elsewhere/" if place.scope == "user" else "/w/p/")
 
 
 @pytest.mark.parametrize("name", JSON_SETTINGS)
-def test_a_file_with_windows_line_ends_keeps_to_them(name: str) -> None:
+def test_windows_line_ends_are_kept(name: str) -> None:
     text = '{\r\n  "a": 1\r\n}\r\n'
     setting = JSON_SETTINGS[name]
     installed = setting.install(text, COMMAND)

@@ -50,7 +50,7 @@ def test_slash_commands_go_through_the_same_parser(mem: Mem, tmp_path: Path) -> 
     assert "24 messages" in run_slash(mem, "/session show")
     assert "s-1" in run_slash(mem, "/session list")
     assert run_slash(mem, '/session rename s-1 "The move"') == "renamed s-1: The move"
-    assert run_slash(mem, "/session switch s-1").startswith("the current session is s-1")
+    assert run_slash(mem, "/session switch s-1").startswith("current session: s-1")
     assert run_slash(mem, "/session trim").startswith("trimmed s-1")
     assert json.loads(run_slash(mem, "/session trim --to 1 --json"))["changed"]
     path = tmp_path / "a b.html"
@@ -74,10 +74,10 @@ def test_slash_commands_about_memory_work_in_a_chat(mem: Mem) -> None:
     with pytest.raises(recollect.InvalidInput, match="needs a subcommand"):
         run_slash(mem, "/memory")
     for word in ("clear", "reset"):
-        assert "would be hidden: 1 memory" in run_slash(mem, f"/memory {word}")
+        assert "would hide 1 memory" in run_slash(mem, f"/memory {word}")
         assert "hidden: 1 memory" in run_slash(mem, f"/memory {word} --apply")
         assert run_slash(mem, "/memory list").startswith("no memories yet")
-        assert run_slash(mem, f"/memory {word} undo") == "back in use: 1"
+        assert run_slash(mem, f"/memory {word} undo") == "restored: 1"
         assert "Redis on port 6380" in run_slash(mem, "/memory list")
 
 
