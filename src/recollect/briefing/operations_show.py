@@ -61,7 +61,7 @@ def skill_md(txs: Sequence[Tx], name: str) -> str:
     return skills.to_skill_md(procedures_steps.parse_row(used[0])) if used else ""
 
 
-def document(address: addresses.Address, text: str) -> Document | None:
+def make_document(address: addresses.Address, text: str) -> Document | None:
     """The text as a document at its address; none when there is nothing in it."""
     if not text:
         return None
@@ -102,7 +102,7 @@ def show(context: Context, address: str) -> recall_steps_show.ShownRecord:
         text = context.read_both(memory_md)
     else:
         text = context.read_both(lambda txs: skill_md(txs, place.path.split("/")[1]))
-    document = document(place, text)
-    if document is None:
+    page = make_document(place, text)
+    if page is None:
         raise recall_operations.record_not_found(address)
-    return recall_steps_show.ShownRecord(document=document)
+    return recall_steps_show.ShownRecord(document=page)
