@@ -5,8 +5,8 @@ python -m bench learn writers    only these
 python -m bench --help           the names of all
 
 Others need data or other programs and are commands of their own: see `python -m bench.NAME`, with
-NAME one of capture, episodes, export_browser, history, imports, loop, mcp_conformance, recall, secrets,
-staleness, transcripts, windows.
+NAME one of capture, episodes, export_browser, history, imports, loop, mcp_conformance, recall,
+secrets, staleness, transcripts, windows.
 """
 
 from __future__ import annotations

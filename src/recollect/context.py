@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import NamedTuple
 
 from .config import Settings
 from .fast_typing import TYPE_CHECKING, Any, NamedTuple

@@ -357,7 +357,7 @@ def write_private(path: str, text: str) -> None:
         file.write(text)
 
 
-class PrivateFile:  # noqa: N801
+class PrivateFile:
     """A new file that only its owner can read; it takes its place when it is whole."""
 
     def __init__(self, path: str) -> None:

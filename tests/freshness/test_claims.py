@@ -164,7 +164,7 @@ def test_long_texts_are_read_in_linear_time(text: str) -> None:
 FILE = PinnedClaim("a.py", "", 0, "file", blob="b1")
 LINE = PinnedClaim("a.py", "", 3, "line", blob="b1", sign="s1")
 SYMBOL = PinnedClaim("a.py", "f", 0, "symbol", blob="b1", sign="s1")
-MENTION = PinnedClaim("a.md", "f", 0, "symbol", blob="b1", sign=MENTION)
+MENTIONED = PinnedClaim("a.md", "f", 0, "symbol", blob="b1", sign=MENTION)
 NEVER = PinnedClaim("../a.py", "", 0, "file")
 
 
@@ -187,9 +187,9 @@ NEVER = PinnedClaim("../a.py", "", 0, "file")
         (SYMBOL, Observation(True, "b2", "", "b.py"), "moved"),
         (SYMBOL, Observation(False, "", "", "b.py"), "moved"),
         (SYMBOL, Observation(False), "missing"),
-        (MENTION, Observation(True, "b2", MENTION), "fresh"),
-        (MENTION, Observation(True, "b2", "s2"), "changed"),
-        (MENTION, Observation(True, "b2", ""), "missing"),
+        (MENTIONED, Observation(True, "b2", MENTION), "fresh"),
+        (MENTIONED, Observation(True, "b2", "s2"), "changed"),
+        (MENTIONED, Observation(True, "b2", ""), "missing"),
         (NEVER, Observation(True, "b1"), "unverifiable"),
         (NEVER, Observation(False), "unverifiable"),
     ],

@@ -8,15 +8,8 @@ from typing import Any
 
 from recollect.providers.formats import from_wire
 from recollect.types.records import Message, ToolCall
-from recollect.window.summary import (
-    Fact,
-    Facts,
-    extract,
-    merge,
-    recent_calls,
-    render_checkpoint,
-    render_recovery,
-)
+from recollect.window.summary import recent_calls, render_checkpoint, render_recovery
+from recollect.window.thread_facts import Fact, Facts, extract_facts, merge_facts
 from tests.builders.sessions import number
 
 

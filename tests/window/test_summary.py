@@ -12,15 +12,20 @@ from recollect.providers.formats import from_wire
 from recollect.text.messages import SUMMARY_TAG, NumberedMessage
 from recollect.types.records import Message, ToolCall
 from recollect.window.limits import Budget
-from recollect.window.summary import (
+from recollect.window.summary import render_summary
+from recollect.window.thread_facts import (
+    CAPS,
+    Fact,
     Facts,
-    extract,
-    facts_body,
-    facts_from_body,
-    merge,
-    render_summary,
+    approves,
+    clip,
+    extract_facts,
+    facts_from_json,
+    facts_to_json,
+    merge_facts,
+    open_blockers,
+    todos,
 )
-from recollect.window.thread_facts import CAPS, Fact, approves, clip, open_blockers, todos
 from recollect.window.trim import WindowState, plan_trim
 from recollect.window.units import group_units
 from tests.builders.sessions import number, sessions
@@ -131,7 +136,9 @@ def test_the_sections_stand_in_their_order_and_only_when_not_empty() -> None:
             *ran("TodoWrite", "e", "ok", todos=[{"content": "Benchmark", "status": "in_progress"}]),
         ]
     )
-    facts = merge(extract(session), Facts(task=(Fact(1, 0, "", "Make the importer faster"),)))
+    facts = merge_facts(
+        extract_facts(session), Facts(task=(Fact(1, 0, "", "Make the importer faster"),))
+    )
     assert render_summary(facts, "s1") == (
         "<thread_summary>\n"
         "Current task: Make the importer faster\n\n"
@@ -167,7 +174,7 @@ def test_the_caps_hold() -> None:
         messages += ran("Bash", f"g{n}", f"[main {n:07x}] Commit {n}", command="git commit -m x")
         messages += ran("ask_user", f"q{n}", "b" * 2_000, question="a" * 2_000)
         messages.append(Message("assistant", f"Decision: use {n}"))
-    summary = render_summary(extract(number(messages)), "s1")
+    summary = render_summary(extract_facts(number(messages)), "s1")
     requests = section(summary, "Recent user requests")
     assert requests[0].startswith("[original] Request number 0 ")
     assert [line.split()[2] for line in requests[1:]] == [str(n) for n in range(53, 60)]
@@ -193,7 +200,7 @@ def test_the_last_five_exchanges_are_kept_with_up_to_a_thousand_characters_a_sid
             f"answer {n} " + "b" * 2_000,
             message=f"question {n} " + "a" * 2_000,
         )
-    lines = section(render_summary(extract(number(messages)), "s1"), "Active discussion")
+    lines = section(render_summary(extract_facts(number(messages)), "s1"), "Active discussion")
     assert len(lines) == 10
     assert lines[0].startswith("Agent asked: question 2")
     assert lines[-1].startswith("  User replied: answer 6")
@@ -225,13 +232,13 @@ def test_commits_that_were_made_stand_before_those_that_were_listed() -> None:
     messages += ran("Bash", "b", "[main bbb2222] Second", command="git commit -m Second")
     messages += ran("Bash", "c", log, command="git log --oneline")
     messages += ran("Bash", "d", "7654321 Oldest", command="git log --oneline -1 v1")
-    assert section(render_summary(extract(number(messages)), "s1"), "Git commits") == [
+    assert section(render_summary(extract_facts(number(messages)), "s1"), "Git commits") == [
         "bbb2222 Second",
         "aaa1111 First",
         "7654321 Oldest",
         "1234567 Older",
     ]
-    listed = extract(number(ran("Bash", "a", log, command="git log --oneline")))
+    listed = extract_facts(number(ran("Bash", "a", log, command="git log --oneline")))
     assert section(render_summary(listed, "s1"), "Git commits") == [
         "bbb2222 Second",
         "aaa1111 First",
@@ -271,7 +278,9 @@ def test_summaries_keep_chronological_order_over_five_trims() -> None:
 def test_the_original_is_the_very_first_request_and_survives_every_merge() -> None:
     facts = Facts()
     for n in range(30):
-        facts = merge(facts, extract([NumberedMessage(n * 2 + 1, Message("user", f"request {n}"))]))
+        facts = merge_facts(
+            facts, extract_facts([NumberedMessage(n * 2 + 1, Message("user", f"request {n}"))])
+        )
     assert section(render_summary(facts, "s1"), "Recent user requests")[0] == "[original] request 0"
 
 
@@ -288,12 +297,12 @@ def test_blockers_stay_open_until_they_are_resolved() -> None:
         )
     )
     assert open_blockers(facts) == ["the API key is missing"]
-    cleared = merge(
-        facts, extract([NumberedMessage(9, Message("assistant", "**Blockers:** none"))])
+    cleared = merge_facts(
+        facts, extract_facts([NumberedMessage(9, Message("assistant", "**Blockers:** none"))])
     )
     assert open_blockers(cleared) == []
-    again = merge(
-        cleared, extract([NumberedMessage(10, Message("assistant", "Blocker: CI is red"))])
+    again = merge_facts(
+        cleared, extract_facts([NumberedMessage(10, Message("assistant", "Blocker: CI is red"))])
     )
     assert open_blockers(again) == ["CI is red"]
 

@@ -96,7 +96,8 @@ def _json_line(value: object) -> str:
 
 def render_markdown(session: Session, messages: Iterable[Stored]) -> Iterator[str]:
     """A page to read: what was said as Markdown, what tools said in fences."""
-    yield f"# {_escape_tags(session_title(session))}\n\n{_escape_tags(' · '.join(session_facts(session)))}\n"
+    facts = " · ".join(session_facts(session))
+    yield f"# {_escape_tags(session_title(session))}\n\n{_escape_tags(facts)}\n"
     names: dict[str, str] = {}
     for stored in messages:
         message = stored.message

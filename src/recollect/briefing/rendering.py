@@ -152,7 +152,8 @@ def line(item: Item) -> str:
         return f"- [{item.address}] {item.kind}{mark}: {_plain(item.text)}{note}"
     note = f" ({display.quote_data(item.note)})" if item.note else ""
     since = f" on {item.date}" if item.date else ""
-    return f"> [{item.address}] {item.kind} by {item.label}{since}{mark}: {display.quote_data(item.text)}{note}"
+    quoted = display.quote_data(item.text)
+    return f"> [{item.address}] {item.kind} by {item.label}{since}{mark}: {quoted}{note}"
 
 
 def _plain(text: str) -> str:

@@ -6,8 +6,6 @@ address and fields, not in storage.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..fast_typing import NamedTuple
 from ..storage.database import Row, Tx, list_columns, list_parameters, load_json
 from ..types.records import FOREVER, Document, SafeText
@@ -49,7 +47,8 @@ def get_document(tx: Tx, address: str, hold: bool = False) -> Document | None:
 def insert_document(tx: Tx, row: DocumentRow) -> None:
     """Write an open revision."""
     tx.run(
-        f"INSERT INTO documents (space, {list_columns(_COLUMNS)}) VALUES (:space, {list_parameters(_COLUMNS)})",
+        f"INSERT INTO documents (space, {list_columns(_COLUMNS)}) "
+        f"VALUES (:space, {list_parameters(_COLUMNS)})",
         row._asdict(),
     )
 
@@ -165,7 +164,8 @@ _COLUMNS_EVENTS = EventRow._fields
 def append_event(tx: Tx, row: EventRow) -> None:
     """Write an event."""
     tx.run(
-        f"INSERT INTO events (space, {list_columns(_COLUMNS_EVENTS)}) VALUES (:space, {list_parameters(_COLUMNS_EVENTS)})",
+        f"INSERT INTO events (space, {list_columns(_COLUMNS_EVENTS)}) "
+        f"VALUES (:space, {list_parameters(_COLUMNS_EVENTS)})",
         row._asdict(),
     )
 
@@ -173,7 +173,8 @@ def append_event(tx: Tx, row: EventRow) -> None:
 def list_events(tx: Tx, subject: str, limit: int) -> list[EventRow]:
     """The last events about something, oldest first."""
     rows = tx.run(
-        f"SELECT {list_columns(_COLUMNS_EVENTS)} FROM events WHERE space = :space AND subject = :subject "
+        f"SELECT {list_columns(_COLUMNS_EVENTS)} FROM events "
+        "WHERE space = :space AND subject = :subject "
         "ORDER BY at DESC, id DESC LIMIT :limit",
         {"subject": subject, "limit": limit},
     )

@@ -183,7 +183,7 @@ def build(
     the user said nothing and nothing was done there is none.
     """
     placed = [NumberedMessage(*one) if type(one) is tuple else one for one in messages]
-    spans = task_spans(cast("list[Placed]", placed))
+    spans = task_spans(cast("list[PlacedMessage]", placed))
     found = (_episode(span, session, agent, cwd.rstrip("/")) for span in spans)
     return [episode for episode in found if episode.goal or episode.actions or episode.commit]
 

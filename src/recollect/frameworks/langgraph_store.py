@@ -42,7 +42,7 @@ from ..client import Recollect
 from .storage import FrameworkStorage, make_put
 
 if TYPE_CHECKING:
-    from .storage import Kept, Put
+    from .steps_folders import PutValue, StoredValue
 
 SHELF = "langgraph"
 _MINUTE = 60_000_000
@@ -189,7 +189,7 @@ def _texts_at(value: Any, path: str) -> list[str]:
     return get_text_at_path(value, path if path == "$" else tokenize_path(path))
 
 
-def _item_fields(kept: Kept) -> dict[str, Any]:
+def _item_fields(kept: StoredValue) -> dict[str, Any]:
     return {
         "namespace": kept.folder,
         "key": kept.key,

@@ -105,7 +105,7 @@ def open_working_tree(context: Context) -> ClaimTree:
     return WorkTree(context.top)
 
 
-def check_freshness(context: Context, ids: Sequence[str]) -> dict[str, Fresh]:
+def check_freshness(context: Context, ids: Sequence[str]) -> dict[str, Freshness]:
     """Which of these memories still hold, as far as they speak of the code."""
     return check_memories(
         context.project_space,
@@ -122,7 +122,7 @@ def _changed_files(context: Context, looks: Iterable[Look]) -> set[Look]:
     return stamps_io.find_changed(context.top, looks)
 
 
-def pin_claims(context: Context, text: str, citations: Sequence[Json]) -> list[Known]:
+def pin_claims(context: Context, text: str, citations: Sequence[Json]) -> list[PinnedClaim]:
     """What a text says of the code, with what the code looks like now."""
     found = find_claims(text, citations)
     return open_working_tree(context).pin(found) if found else []

@@ -302,8 +302,8 @@ def _search(memory: Recollect, page: DemoPage, agent: str) -> dict[str, Any]:
     trimmed = memory.sessions.trim(session.id)
     left = sum(last - first + 1 for first, last in trimmed.dropped)
     page.note(
-        f"recollect session trim: {display.format_count(left, 'message')} of {session.messages} left "
-        f"the window, {trimmed.before} → {trimmed.after} tokens. They are still found:"
+        f"recollect session trim: {display.format_count(left, 'message')} of {session.messages} "
+        f"left the window, {trimmed.before} → {trimmed.after} tokens. They are still found:"
     )
     gone = [
         hit

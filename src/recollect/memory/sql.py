@@ -24,7 +24,8 @@ from ..types.records import FOREVER, Json, Memory, SafeText
 _COLUMNS = Memory._fields
 _SELECT = f"SELECT {list_columns(_COLUMNS)} FROM memories WHERE space = :space"
 _INSERT = (
-    f"INSERT INTO memories (space, {list_columns(_COLUMNS)}) VALUES (:space, {list_parameters(_COLUMNS)}) "
+    f"INSERT INTO memories (space, {list_columns(_COLUMNS)}) "
+    f"VALUES (:space, {list_parameters(_COLUMNS)}) "
     "ON CONFLICT DO NOTHING RETURNING id"
 )
 ALL = 2**62

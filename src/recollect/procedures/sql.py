@@ -43,7 +43,8 @@ _SELECT = f"SELECT {list_columns(_COLUMNS)} FROM procedures WHERE space = :space
 def insert(tx: Tx, row: ProcedureRow) -> bool:
     """Write a version; false when the name has an open one."""
     done = tx.one(
-        f"INSERT INTO procedures (space, {list_columns(_COLUMNS)}) VALUES (:space, {list_parameters(_COLUMNS)}) "
+        f"INSERT INTO procedures (space, {list_columns(_COLUMNS)}) "
+        f"VALUES (:space, {list_parameters(_COLUMNS)}) "
         "ON CONFLICT DO NOTHING RETURNING id",
         row._asdict(),
     )

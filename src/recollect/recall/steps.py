@@ -16,11 +16,6 @@ from ..types.records import ROLES, Hit, Recalled
 from . import outdated, steps_hits
 from . import ranking as recall_ranking
 
-if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object  # a real one takes a third of a millisecond to make, in every process
-
 COMMON_SHARE = 0.1
 """A term held by more than this share of all entries says next to nothing about any."""
 

@@ -9,7 +9,6 @@ end of a validity interval. What is stored as JSON is plain lists and dicts here
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from ..fast_typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 

@@ -25,7 +25,7 @@ from ..text import messages as text_messages
 from ..text import tokens as text_tokens
 from ..types.records import Json, Message, Session, Stored
 from . import limits as window_limits
-from . import sql, steps_contexts, summary, trim
+from . import sql, steps_contexts, summary, thread_facts, trim
 from .thread_facts import facts_from_json, facts_to_json
 
 _SMALLEST_PORTION = 10_000
@@ -283,9 +283,11 @@ def _recovery(loaded: LoadedWindow, plan: trim.TrimPlan, trees: TreeLines) -> st
     )
 
 
-def _standing(loaded: LoadedWindow, plan: trim.TrimPlan) -> summary.Facts:
+def _standing(loaded: LoadedWindow, plan: trim.TrimPlan) -> thread_facts.Facts:
     """How things stand, by what left the window and by what is in it."""
-    facts = summary.merge(loaded.state.facts, summary.extract(loaded.messages))
+    facts = thread_facts.merge_facts(
+        loaded.state.facts, thread_facts.extract_facts(loaded.messages)
+    )
     return facts._replace(task=plan.state.facts.task)
 
 

@@ -99,7 +99,8 @@ def render_hit(hit: Hit) -> str:
     mark += f", newer: {hit.outdated_by}" if hit.outdated_by else ""
     against = hit.why.partition("contradicts ")[2]
     mark += f", contradicted by {against}" if against else ""
-    head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({origin}{display.format_time(hit.at)[:10]}{mark})"
+    day = display.format_time(hit.at)[:10]
+    head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({origin}{day}{mark})"
     lines = [line for line in display.escape_invisible(hit.text).splitlines() if line.strip()]
     lines += [f"beside, {said.role}: {display.format_line(said.text, 200)}" for said in hit.around]
     # Only who asks for them is told the signs, each with what it added.
@@ -190,14 +191,16 @@ def _session_line(session: Session) -> str:
 def _message_line(stored: Stored) -> str:
     message = stored.message
     calls = "".join(f" [{call.name}]" for call in message.calls)
-    return f"{stored.seq:>5}  {message.role}{calls}: {display.format_line(render_content(message), 300)}"
+    text = display.format_line(render_content(message), 300)
+    return f"{stored.seq:>5}  {message.role}{calls}: {text}"
 
 
 def _whole_message(stored: Stored) -> str:
     message = stored.message
     calls = "".join(f" [{call.name}]" for call in message.calls)
     said = display.escape_invisible(render_content(message)).replace("\n", "\n       ")
-    return f"{stored.seq:>5}  {message.role}{calls}, {display.format_time(message.at)[:16]}:\n       {said}"
+    time = display.format_time(message.at)[:16]
+    return f"{stored.seq:>5}  {message.role}{calls}, {time}:\n       {said}"
 
 
 def render_content(message: Any) -> str:

@@ -146,7 +146,8 @@ def _links(linked: Any) -> str:
     if not linked.reached:
         return "nothing is linked to it"
     return "\n".join(
-        f"{'  ' * one.depth}{one.relation} {one.id}  {display.format_line(linked.labels[one.id], 100)}"
+        f"{'  ' * one.depth}{one.relation} {one.id}  "
+        f"{display.format_line(linked.labels[one.id], 100)}"
         for one in linked.reached
     )
 
