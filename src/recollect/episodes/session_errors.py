@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..actions.call_results import CallAttempt
-from ..actions.command_forms import form_of, is_dangerous, is_lasting, is_quiet, outline
+from ..actions.command_forms import below, form_of, is_dangerous, is_lasting, is_quiet, outline
 from ..actions.command_output import TOOL_MISUSE, TRANSIENT, signatures
 from ..actions.shell_words import SimpleCommand, simple_commands
 from .observations import Observation, Remedy
@@ -142,14 +142,13 @@ def _place(script: str, cwd: str) -> str:
     target = first[1].text.rstrip("/") or "/"
     if target == cwd.rstrip("/"):
         return "."
-    target = target.removeprefix(f"{cwd.rstrip('/')}/")
+    target = below(target, cwd)
     return target if is_lasting(target) and not target.startswith("..") else ""
 
 
 def _edited(between: Sequence[CallAttempt], output: str, cwd: str) -> tuple[str, ...]:
     """Return the files that were edited, those that the output names first."""
-    root = f"{cwd.rstrip('/')}/"
-    paths = (path.removeprefix(root) for one in between for path in one.writes if not one.script)
+    paths = (below(path, cwd) for one in between for path in one.writes if not one.script)
     files = list(dict.fromkeys(path for path in paths if is_lasting(path)))
     named = [path for path in files if path.rpartition("/")[2] in output]
     return tuple((named or files)[-MOST_FILES:])
@@ -167,7 +166,7 @@ def _told(script: str, cwd: str) -> Iterator[str]:
     """Return the words of a line that may make a difference: no paths that do not last, no
     filters of its output."""
     piped = False
-    for command in simple_commands(script.replace(f"{cwd.rstrip('/')}/", "")):
+    for command in simple_commands(below(script, cwd)):
         if not piped and command.words[0].text not in _POLLS:
             for word in command.words:
                 for part in word.text.split():
