@@ -130,6 +130,10 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
     for number, (start, end) in enumerate(spans):
         if not _has_length(masked, start, end):
             continue
+        if standalone.means_what_was_before(masked[start:end]):
+            if number:
+                yield _remembered(text, spans[number - 1])
+            continue
         whole, end = end, start + standalone.statement_length(masked[start:end])
         own = start + standalone.lead_length(masked[start:end])
         before = spans[number - 1] if number else None
@@ -158,6 +162,23 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
             scope=standalone.scope_of(text[start:end]),
             personal=kind in ("preference", "fact") and standalone.is_personal(masked[start:end]),
         )
+
+
+def _remembered(text: str, span: Span) -> Captured:
+    """Return the sentence before "remember this"."""
+    from .statements import RULES
+
+    kind, priority = RULES["remember"]
+    words = text[slice(*span)]
+    return Captured(
+        kind=kind,
+        text=words,
+        priority=priority,
+        span=span,
+        rule="remember",
+        doubt="",
+        quote=words,
+    )
 
 
 def _has_length(masked: str, start: int, end: int) -> bool:

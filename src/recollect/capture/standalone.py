@@ -51,6 +51,11 @@ _SOURCES = {
     r"it|"
     r"these|those)\b|(?:that|this|it|they) (?:still |always |also )?(?:remains?|stays?|should|must|"
     r"belongs?|means)\b|(?:otherwise|instead),? )",
+    "remember": r"(?:(?:and|also|ok|okay|yes|please|so|great|btw)\b[, ]+)*(?:please "
+    r")?(?:remember|memori[sz]e|"
+    r"note|save|keep|(?:don'?t|do not) forget) (?:this|that|it|what i (?:just )?said)"
+    r"(?: down| in mind)?(?: for (?:next time|later|good|the future|future sessions|me))?"
+    r"(?:,? please)?[.! ]*",
     "path": r"(?:^|[\s(])(?:in|under|inside|within|for|of|to|on|at) (?:files? (?:in|under) |the )?"
     r"[`'\"]?(?P<path>(?:\./)?[\w.@-]+(?:/[\w.@*-]+)*/?)[`'\"]?(?P<noun> (?:folder|directory|"
     r"package|module)\b)?(?=[\s,.;:)]|$)",
@@ -127,6 +132,12 @@ def copula(pronoun: str) -> str:
 def follows(masked: str) -> bool:
     """Check whether a sentence only goes on with the statement before it."""
     return not masked.endswith("?") and _pattern("follows").match(masked) is not None
+
+
+def means_what_was_before(text: str) -> bool:
+    """Check whether a sentence only asks to remember what was said before it."""
+    plain = text.strip().replace("’", "'")
+    return len(plain) <= 100 and _pattern("remember").fullmatch(plain) is not None
 
 
 def scope_of(sentence: str) -> tuple[str, ...]:

@@ -137,8 +137,10 @@ _PASSING = (
 
 # Work on what lies before them: this change, this branch, what was just done or is broken.
 _TURN = (
-    r"\b(?:this|that|the|your) (?:pr|pull request|branch|commit|diff|change|comment|todo|task|phase|"
-    r"plan|session|review)\b|\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|updated|"
+    r"\b(?:this|that|the|your) (?:pr|pull request|branch|commit|diff|change|comment|todo|task|"
+    r"phase|"
+    r"plan|session|review)\b|\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|"
+    r"updated|"
     r"done|deleted|renamed)\b|\b(?:just|still|yet|tried|trying|broke\w*|fail\w*|crash\w*|missing|"
     r"wrong)\b|^(?:if|when|why|how|what|where)\b|\bwhat if\b|\b(?:can|could|would|will) you\b"
 )
