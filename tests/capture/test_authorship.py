@@ -13,7 +13,7 @@ from recollect.capture.authorship import MOST_TYPED
 from recollect.capture.sentences import capture
 from tests.builders import more_pastes
 from tests.builders.pastes import FORMS, pastes
-from tests.builders.typed_rules import TYPED
+from tests.builders.typed_rules import TYPED, in_context
 
 RULE = "Every pull request must be merged within an hour."
 
@@ -38,6 +38,17 @@ def test_no_order_in_a_paste_of_ten_other_forms_is_taken_for_the_users() -> None
     assert sum(bool(captured) for _, captured in found) > 300, "most of them state a rule"
     active = [paste for paste, captured in found if any(not one.doubt for one in captured)]
     assert active == []
+
+
+def test_at_most_two_of_a_hundred_typed_rules_are_lost() -> None:
+    messages = list(in_context())
+    kept = [
+        rule
+        for rule, text in messages
+        if any(rule in one.quote and not one.doubt for one in capture(text))
+    ]
+    assert len(messages) == 300
+    assert len(kept) >= 294
 
 
 @pytest.mark.parametrize("text", TYPED)

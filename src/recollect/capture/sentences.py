@@ -91,8 +91,7 @@ def untyped(message: Message) -> tuple[Span, ...]:
 
 def capture(text: str) -> list[Captured]:
     """Return the statements to learn from one typed message; at most three, in their order."""
-    # The other users of this module need none of these.
-    from .authorship import doubts
+    # The other users of this module need neither of these, and most messages not the second.
     from .statements import forms_in
 
     forms = forms_in(text)
@@ -103,6 +102,8 @@ def capture(text: str) -> list[Captured]:
     first = next(stated, None)
     if first is None or _written_for_readers(text, masked):
         return []
+    from .authorship import doubts
+
     troubles = [match.start() for match in _pattern("trouble").finditer(text)]
     doubt = doubts(text, masked)
     found: list[Captured] = []
