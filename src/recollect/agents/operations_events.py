@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 
+from ..briefing import command_rules, rendering
 from ..briefing import operations as briefing_operations
-from ..briefing import rendering
+from ..briefing import sql as briefing_sql
 from ..briefing import steps as briefing_steps
 from ..capture import operations as capture_operations
 from ..capture import sentences
@@ -129,7 +130,7 @@ def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
         given = event.tool_input if isinstance(event.tool_input, dict) else {}
         said = briefing_operations.brief_failure(context, session, event.tool, given, output)
     elif line := events.command_line(event):
-        if event.name != "before_tool":
+        if event.name != "before_tool" or not _is_watched(context, line):
             return steps_hooks.Answer()
         said = briefing_operations.brief_command(context, session, line)
     else:
@@ -144,6 +145,14 @@ def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
     if text and not steps_hooks.is_first(context.project_space, event, now):
         text = ""
     return steps_hooks.Answer(text, trouble=said.trouble)
+
+
+def _is_watched(context: Context, line: str) -> bool:
+    """Check whether there may be anything to say about a shell line. Asked before every command:
+    one value is read, and nothing else is loaded when the answer is no."""
+    space = context.project_space
+    watched = space.read(briefing_sql.get_watched) if space.present() else ""
+    return bool(watched) and bool(command_rules.find_watched(watched, line))
 
 
 def _inside(context: Context, name: str, cwd: str) -> str:

@@ -15,7 +15,7 @@ from functools import cache
 from ..fast_typing import NamedTuple
 from ..text.terms import query_terms, stem
 
-MOST_WORDS = 32
+MOST_WORDS = 24
 """So many words of a prompt are looked up; a longer prompt is pasted text for the most part."""
 
 SHORTEST_SENTENCE, LONGEST_SENTENCE = 20, 320

@@ -85,7 +85,8 @@ def _command_line(group: Sequence[KnownCommand]) -> str:
         often = "once" if one.sessions_succeeded <= 1 else f"in {one.sessions_succeeded}"
         unit = " sessions" if place == 0 and one.sessions_succeeded > 1 else ""
         instead = f", in place of {_listed(one.replaces[:2])}" if one.replaces else ""
-        parts.append(f"{named}{code(one.form)} {verb}{often}{unit}{when}{instead}")
+        place_of = f" in {code(one.folder)}" if one.folder else ""
+        parts.append(f"{named}{code(one.form)}{place_of} {verb}{often}{unit}{when}{instead}")
         purpose, date = one.purpose, last
     return "; ".join(parts)
 
