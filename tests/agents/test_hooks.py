@@ -92,11 +92,11 @@ def test_every_payload_is_recognised_and_placed(host: str, payload: dict[str, Js
     [
         (
             CLAUDE,
-            "session_start user_prompt other other stop tool_use other stop session_end "
+            "session_start user_prompt before_tool other stop tool_use other stop session_end "
             "session_start before_compact other session_start other session_end session_start "
             "user_prompt stop session_end",
         ),
-        (CODEX, "session_start user_prompt other tool_use stop session_end"),
+        (CODEX, "session_start user_prompt before_tool tool_use stop session_end"),
         (GEMINI, "session_start user_prompt tool_use before_compact stop session_end other"),
         (CURSOR, "session_start user_prompt tool_use before_compact stop session_end other"),
         (OPENCODE, " ".join(NAMES)),
@@ -187,7 +187,7 @@ def test_what_a_payload_says_beats_the_environment_it_runs_in() -> None:
 
 # Codex's output schemas, as published: event -> the keys that are allowed.
 CODEX_KEYS = {"continue", "stopReason", "suppressOutput", "systemMessage"}
-CODEX_SPECIFIC = {"SessionStart", "UserPromptSubmit", "PostToolUse"}
+CODEX_SPECIFIC = {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"}
 
 
 def test_where_nothing_can_be_shown_to_the_user_alone_the_model_is_told() -> None:
@@ -345,7 +345,7 @@ def test_the_way_of_a_hook_imports_nothing_that_costs() -> None:
         "before = set(sys.modules)\n"
         "from recollect.agents import registry as hosts\n"
         "payload = json.loads(sys.argv[1])\n"
-        "module = hosts.hooks(hosts.recognise(payload, {}))\n"
+        "module = hosts.load_hooks(hosts.detect_agent(payload, {}))\n"
         "module.reply(module.parse(payload, {}), 'context', '')\n"
         "print(*sorted(set(sys.modules) - before))\n"
     )

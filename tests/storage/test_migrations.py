@@ -220,6 +220,8 @@ def early(tmp_path: Path) -> dict[str, str]:
         "DROP TABLE facets",
         "DROP TABLE observations",
         "DROP TABLE findings",
+        "ALTER TABLE injections DROP COLUMN moment",
+        "ALTER TABLE injections DROP COLUMN outcome",
         "DROP TABLE words",
         "DROP TABLE unembedded",
         "DROP TABLE vectors",

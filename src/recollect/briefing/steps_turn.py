@@ -27,7 +27,7 @@ from . import matching, selection, sql, wording
 from .rendering import Item, LeftOut
 from .steps import Ask
 
-MOST_MATCHES = 30
+MOST_MATCHES = 60
 MOST_PASSAGES = 2
 MOST_MEMORIES = 4
 MOST_UNCONFIRMED = 1
@@ -64,7 +64,7 @@ def load_turn(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int
         known = tx.frequencies(looked_up)
         rule = partial(matching.matched, words=words, holding=known.holding, passages=known.entries)
         rare = [one for one in looked_up if matching.is_rare(known.holding[one], known.entries)]
-        if rare or ask.first:
+        if words.stems:
             memories += _memories(tx, rare, words, ask, own, rule)
         if rare:
             best = partial(
@@ -100,17 +100,23 @@ def _memories(
     own: Sequence[str],
     rule: partial[matching.Passage | None],
 ) -> Iterator[tuple[Memory, matching.Passage]]:
-    """Memories and skills that share a name or two rare words with the prompt; with the first
-    prompt of a session, also lessons that hold most of what it asks for."""
-    stems = [*rare, *words.stems] if ask.first else rare
+    """Memories that share a name or two rare words with the prompt; with the first prompt of a
+    session, also lessons that hold most of what it asks for."""
     filters = {"status": ("active",), "source": ("memory",), "label": _TRUSTED, "seen": own}
-    found = index_sql.find_candidates(tx, list(dict.fromkeys(stems)), MOST_MATCHES, filters)
+    stems = list(dict.fromkeys((*rare, *words.stems)))
+    found = index_sql.find_candidates(tx, stems, MOST_MATCHES, filters)
     held = memory_sql.get_many(tx, [match.ref for match in found])
+    stated = {
+        memory.id: matching.content_stems(memory.text)
+        for memory in held.values()
+        if memory.label == "user" and len(found) < MOST_MATCHES
+    }
+    own_words = matching.shared_by_statements(words, stated)
     for match in found:
         memory = held.get(match.ref)
         if memory is None or (memory.scope and memory.label != "user"):
             continue
-        passage = rule(memory.text)
+        passage = rule(memory.text) or own_words.get(memory.id)
         if passage is None and ask.first:
             passage = _task_match(match, words)
         if passage is not None:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 158
 MOST_FILES = 3
+LEAST_TOGETHER, MOST_TOGETHER = 3, 2
+"""Files changed together in so many sessions are named, at most so many of them: with two
+sessions and three files half of those named were not touched."""
 
 
 def command_lines(commands: Sequence[KnownCommand]) -> list[Item]:
@@ -162,10 +165,11 @@ def _after(remedy: Remedy, command: str) -> str:
 
 def place_lines(path: str, places: Sequence[KnownPlace]) -> list[Item]:
     """Return the files that were changed together with a file."""
-    named = list(dict.fromkeys(file for place in places for file in place.files if file != path))
+    often = [place for place in places if place.sessions >= LEAST_TOGETHER]
+    named = list(dict.fromkeys(file for place in often for file in place.files if file != path))
     if not named:
         return []
-    sessions = max(place.sessions for place in places)
+    sessions = max(place.sessions for place in often)
     return [
         Item(
             id=f"place:{path}",
@@ -176,8 +180,8 @@ def place_lines(path: str, places: Sequence[KnownPlace]) -> list[Item]:
             text=path,
             label="system",
             why=f"changed together in {sessions} sessions",
-            line=f"{code(path)} was changed together with {_listed(named[:MOST_FILES])}",
-            files=tuple(named[:MOST_FILES]),
+            line=f"{code(path)} was changed together with {_listed(named[:MOST_TOGETHER])}",
+            files=tuple(named[:MOST_TOGETHER]),
         )
     ]
 
