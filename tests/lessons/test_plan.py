@@ -12,7 +12,7 @@ from recollect.lessons.plan import plan, validate, vocabulary
 from recollect.lessons.plan_steps import Archive, Connect, Learn, Merge, Plan, Promote, Reinforce
 from recollect.lessons.wording import workflow_procedure
 from recollect.memory.lifecycle import mark_faded
-from recollect.procedures.skills import KnownError, from_skill_md, to_skill_md
+from recollect.procedures.skills import from_skill_md, to_skill_md
 from tests.builders.records import (
     DAY,
     EPISODE,

@@ -272,7 +272,7 @@ class _Taken:
         return self.take(rest[at:])
 
     def _take_arguments(self, name: str, rest: Sequence[Word]) -> bool:
-        closed = bool(purpose_of([name])) and name not in ("make",)
+        closed = purpose_of([name]) not in ("", "build", "run", "install")
         plain, at = 0, 0
         while at < len(rest) and len(self.key) < _MOST_WORDS:
             word, text = rest[at], rest[at].text

@@ -70,7 +70,7 @@ def programs_of(script: str) -> list[str]:
     found: dict[str, None] = {}
     piped = False
     for command in simple_commands(script):
-        name = " ".join(outline(command.words).split()[:2])
+        name = _program(command)
         if name and name.split()[0] not in _POLLS and not piped:
             found[name] = None
         piped = command.after in ("|", "|&")
@@ -85,13 +85,18 @@ def _resolved(tried: Sequence[CallAttempt], place: int, cwd: str) -> tuple[int, 
     for later in tried[place + 1 : place + 1 + AHEAD]:
         if later.state != "ok" or later.asked <= broken.answered:
             continue
-        if later.script and goal and goal in map(_name, simple_commands(later.script)):
+        if goal and any(_is_same(goal, _name(one)) for one in simple_commands(later.script)):
             if any(one.script and one.script.startswith(_STASHES) for one in between):
                 return None  # it passed without the changes
             remedy = _remedy(broken, later, between, cwd)
             return (later.at, remedy) if remedy else None
         between.append(later)
     return None
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Check whether two commands are the same, one of them perhaps with a word more."""
+    return one == other or f"{one} ".startswith(f"{other} ") or f"{other} ".startswith(f"{one} ")
 
 
 def _goal(script: str) -> str:
@@ -105,7 +110,13 @@ def _goal(script: str) -> str:
 def _name(command: SimpleCommand) -> str:
     """Return by what a command is recognised as the same one."""
     form = form_of(command.words)
-    return form.key if form else " ".join(outline(command.words).split()[:2])
+    return form.key if form else _program(command)
+
+
+def _program(command: SimpleCommand) -> str:
+    """Return program and subcommand of any command."""
+    words = (word for word in outline(command.words).split() if word[0] != "-")
+    return " ".join(list(words)[:2])
 
 
 def _remedy(

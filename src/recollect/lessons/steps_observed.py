@@ -49,7 +49,7 @@ def store(tx: Tx, session: str, rows: Sequence[sql.ObservationRow]) -> None:
     touched = sql.subjects_of(tx, session) | {(row.kind, row.subject) for row in rows}
     sql.replace_observations(tx, session, rows)
     for kind, subject in sorted(touched):
-        seen = sql.observations(tx, kind, subject, MOST_SESSIONS)
+        seen = _by_conversation(sql.observations(tx, kind, subject, MOST_SESSIONS))
         bodies = [json.loads(row.body) for row in seen]
         merged = findings.finding(kind, bodies, [row.at for row in seen])
         if merged is None:
@@ -58,6 +58,14 @@ def store(tx: Tx, session: str, rows: Sequence[sql.ObservationRow]) -> None:
         body = redaction.redact_json(merged.body).text
         name = redaction.redact(subject)
         sql.put_finding(tx, sql.FindingRow(kind, name, merged.sessions, merged.at, body))
+
+
+def _by_conversation(rows: Sequence[sql.ObservationRow]) -> list[sql.ObservationRow]:
+    """Return one row for each conversation: subagents and whoever started them are one."""
+    found: dict[str, sql.ObservationRow] = {}
+    for row in rows:
+        found.setdefault(".".join(row.session.split(".")[:2]), row)
+    return list(found.values())
 
 
 def store_scripts(tx: Tx, scripts: Sequence[str], now: int) -> None:
@@ -84,6 +92,11 @@ def propose_workflows(tx: Tx, now: int, new_id: Callable[[str], str]) -> list[st
 
 
 # ---------------------------------------------------------------- reading
+
+
+def count_findings(tx: Tx) -> dict[str, int]:
+    """Return how many findings there are of each kind: command, error, place, conclusion."""
+    return sql.count_findings(tx)
 
 
 def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
