@@ -132,7 +132,8 @@ def _message(path: str, mark: dict[str, Any]) -> str:
             for item in entries
             if isinstance(item, TranscriptEntry) and item.message.role == "user"
         )
-        return [text for text in users if text.strip()][mark["message"]]
+        typed: list[str] = [text for text in users if text.strip()]
+        return typed[int(mark["message"])]
     with open(path, encoding="utf-8", errors="replace") as file:
         row = json.loads(file.read().split("\n")[mark["line"]])
     body = row.get("payload") or row.get("data") or row.get("message")
