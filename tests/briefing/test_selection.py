@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -333,7 +334,7 @@ def random_store(random: Random) -> list[Candidate]:
     ]
 
 
-COUNTERS = [
+COUNTERS: list[Callable[[str], int]] = [
     count_tokens,
     len,
     lambda text: len(text.encode("utf-8", "replace")),

@@ -222,8 +222,10 @@ def with_freshness(
 
 def refs_of(item: Item) -> list[str]:
     """Return the names under which an item is logged: each command form on its own."""
-    if item.kind in ("command", "advice"):
+    if item.kind == "command":
         return [wording.command_ref(form) for form in item.forms]
+    if item.kind == "advice":
+        return [item.address, *map(wording.command_ref, item.forms[1:])]
     own = item.address if item.kind in _BY_ADDRESS else item.id
     named = [wording.command_ref(form) for form in item.forms]
     return [own, *named, *(f"file:{path}" for path in item.files)]

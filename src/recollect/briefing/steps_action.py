@@ -52,11 +52,7 @@ def before_command(
         return []
     since = window_steps_contexts.began(txs, session)
     given = sql.shown_at(txs[0], session, "command", since)
-    return [item for item in found if not given.intersection(_keys(item))]
-
-
-def _keys(item: Item) -> list[str]:
-    return [wording.command_ref(item.forms[0])] if item.forms else [item.id]
+    return [item for item in found if item.id not in given]
 
 
 def _rules_on(tx: Tx, ids: Sequence[str], line: str) -> list[Item]:

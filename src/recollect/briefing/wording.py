@@ -70,6 +70,11 @@ def command_ref(form: str) -> str:
     return f"command:{form}"
 
 
+def avoid_ref(form: str) -> str:
+    """Return the name under which a warning of a failing form is logged."""
+    return f"avoid:{form}"
+
+
 def _command_line(group: Sequence[KnownCommand]) -> str:
     """Word commands that stand on one line; a date or purpose that goes on is not repeated."""
     parts = []
@@ -107,8 +112,8 @@ def advice_line(advice: CommandAdvice) -> Item:
     worked = _times(advice.sessions_succeeded, advice.last, "worked since, ")
     worked = worked.replace("since, in ", "since in ").replace("since, once", "since once")
     return Item(
-        id=command_ref(advice.form),
-        address=command_ref(advice.form),
+        id=avoid_ref(advice.form),
+        address=avoid_ref(advice.form),
         layer="B",
         section="",
         kind="advice",
