@@ -154,8 +154,12 @@ def _lines(
             commands.append(one)
     lines = [*state_lines(project, ask.session, ask.host)]
     lines += wording.command_lines(commands)
-    concluded = lessons_steps_observed.conclusions(project, now=now)[:MOST_CONCLUSIONS]
-    lines += [wording.conclusion_line(one) for one in concluded]
+    concluded = lessons_steps_observed.conclusions(project, now=now)
+    lines += [
+        wording.conclusion_line(one)
+        for one in concluded[:MOST_CONCLUSIONS]
+        if not command_rules.is_dangerous(one.text)
+    ]
     return lines, left_out
 
 

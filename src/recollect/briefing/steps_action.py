@@ -45,7 +45,9 @@ def before_command(
     if not txs:
         return []
     advice = lessons_steps_observed.advice_for_command(txs[0], line, now=now)
-    found = [wording.advice_line(one) for one in advice]
+    found = [
+        wording.advice_line(one) for one in advice if not command_rules.is_dangerous(one.better)
+    ]
     ids = command_rules.rules_on(watched, line)
     found += [item for tx in txs for item in _rules_on(tx, ids, line)] if ids else []
     if not found:
@@ -130,4 +132,8 @@ def after_failure(
         return []
     shown = window_steps_contexts.shown_ids(txs, session)
     items = [wording.resolution_line(one) for one in known]
-    return [item for item in items if item.address not in shown][:2]
+    return [
+        item
+        for item in items
+        if item.address not in shown and not command_rules.is_dangerous(item.line)
+    ][:2]
