@@ -93,9 +93,9 @@ def _prompted(context: Context, event: Event, is_first: bool) -> steps_hooks.Ans
     if briefing_steps.why_silent(context.settings.mode, ask.query):
         return steps_hooks.Answer()
     briefing, trouble = briefing_operations.brief_start(context, ask)
-    said = briefing_operations.brief_turn(context, ask)
-    words = [str(briefing.stable) if briefing.begins else "", said.text]
-    return steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble or said.trouble)
+    spoken = briefing_operations.brief_turn(context, ask)
+    words = [str(briefing.stable) if briefing.begins else "", spoken.text]
+    return steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble or spoken.trouble)
 
 
 def _ask(event: Event) -> briefing_steps.Ask:
@@ -128,11 +128,11 @@ def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
     if event.name == "tool_use" and event.tool_failed:
         output = events.output_text(event)[:_LONGEST_OUTPUT]
         given = event.tool_input if isinstance(event.tool_input, dict) else {}
-        said = briefing_operations.brief_failure(context, session, event.tool, given, output)
+        spoken = briefing_operations.brief_failure(context, session, event.tool, given, output)
     elif line := events.command_line(event):
         if event.name != "before_tool" or not _is_watched(context, line):
             return steps_hooks.Answer()
-        said = briefing_operations.brief_command(context, session, line)
+        spoken = briefing_operations.brief_command(context, session, line)
     else:
         files = tuple(
             path for name in events.touched(event) if (path := _inside(context, name, event.cwd))
@@ -140,11 +140,11 @@ def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
         if not files:
             return steps_hooks.Answer()
         ask = _ask(event)._replace(session=session, files=files)
-        said = briefing_operations.brief_edit(context, ask)
-    text, now = said.text, context.clock()
+        spoken = briefing_operations.brief_edit(context, ask)
+    text, now = spoken.text, context.clock()
     if text and not steps_hooks.is_first(context.project_space, event, now):
         text = ""
-    return steps_hooks.Answer(text, trouble=said.trouble)
+    return steps_hooks.Answer(text, trouble=spoken.trouble)
 
 
 def _is_watched(context: Context, line: str) -> bool:

@@ -128,8 +128,8 @@ def _plan(
         for one in rest
         if (reason := reasons[one.item.address])
     )
-    told = [one for one in rest if reasons[one.item.address] == _NO_ROOM]
-    return BriefingPlan(tuple(one.item for one in chosen), missed, _words(told))
+    unfitting = [one for one in rest if reasons[one.item.address] == _NO_ROOM]
+    return BriefingPlan(tuple(one.item for one in chosen), missed, _words(unfitting))
 
 
 def _words(rest: Sequence[Wanted]) -> tuple[str, ...]:

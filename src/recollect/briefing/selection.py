@@ -116,13 +116,13 @@ class StartMaterial(NamedTuple):
 def plan_start(
     material: StartMaterial,
     budget: int = BUDGET,
-    said: matching.Instructions = matching.NOTHING,
+    instructions: matching.Instructions = matching.NOTHING,
     withhold: bool = False,
     count: TokenCounter = count_tokens,
 ) -> BriefingPlan:
     """Return the start block; `withhold` leaves stale memories out, else they are marked.
 
-    said: what the instruction files say that this agent loads
+    instructions: what the instruction files say that this agent loads
     """
     wanted = [
         Wanted(
@@ -136,7 +136,7 @@ def plan_start(
     left_out = list(material.left_out)
     for candidate in material.memories:
         memory = candidate.memory
-        reason = why_never(memory, said) or _why_not_now(candidate, withhold)
+        reason = why_never(memory, instructions) or _why_not_now(candidate, withhold)
         if reason:
             left_out.append(LeftOut(memory.id, memory.address, reason))
         else:
@@ -168,7 +168,7 @@ _SERVED: Mapping[str, tuple[int]] = {
 """In which order the sections are served when the budget runs out."""
 
 
-def why_never(memory: Memory, said: matching.Instructions = matching.NOTHING) -> str:
+def why_never(memory: Memory, instructions: matching.Instructions = matching.NOTHING) -> str:
     """Say why a memory is never shown by itself; empty when it may be."""
     if memory.status != "active":
         return f"it is {memory.status}"
@@ -178,7 +178,7 @@ def why_never(memory: Memory, said: matching.Instructions = matching.NOTHING) ->
         return f"it came from {memory.label}: only on explicit recall"
     if memory.label != "user" and command_rules.is_dangerous(memory.text):
         return "it names a command that only the user may suggest"
-    if place := said.where(memory.text):
+    if place := instructions.where(memory.text):
         return f"{place} says it already"
     return ""
 

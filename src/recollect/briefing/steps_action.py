@@ -77,7 +77,7 @@ def applies_to_files(txs: Sequence[Tx], session: str, files: Sequence[str]) -> b
 
 
 def for_files(
-    txs: Sequence[Tx], session: str, files: Sequence[str], said: matching.Instructions
+    txs: Sequence[Tx], session: str, files: Sequence[str], instructions: matching.Instructions
 ) -> list[Memory]:
     """Return the rules, pitfalls and decisions that apply to files, not shown in this context."""
     own = memory_steps_visible.find_memory_owners(txs, session)
@@ -92,7 +92,7 @@ def for_files(
     kept = [
         memory
         for memory in found.values()
-        if memory.id not in shown and not selection.why_never(memory, said)
+        if memory.id not in shown and not selection.why_never(memory, instructions)
     ]
     return sorted(
         kept, key=lambda one: (one.label != "user", _EDIT_RANK.get(one.kind, 9), one.text)

@@ -49,7 +49,9 @@ class LoadedTurn(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
 
 
-def load_turn(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int) -> LoadedTurn:
+def load_turn(
+    txs: Sequence[Tx], ask: Ask, instructions: matching.Instructions, now: int
+) -> LoadedTurn:
     """Return what fits a prompt and was not shown in this context before."""
     words = matching.words_of(ask.query)
     if words.is_empty or not txs:
@@ -73,7 +75,7 @@ def load_turn(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int
             lines += _messages(tx, rare, ask, best)
     skilled = [item for tx in txs for item in skills(tx, words)] if ask.first else []
     for memory, _ in list(memories):
-        reason = _why_not(memory, shown, said)
+        reason = _why_not(memory, shown, instructions)
         if reason:
             left_out.append(LeftOut(memory.id, memory.address, reason))
     barred = {one.id for one in left_out}
@@ -164,10 +166,10 @@ def _passage(match: IndexMatch, at: int, passage: matching.Passage) -> Item:
     )
 
 
-def _why_not(memory: Memory, shown: set[str], said: matching.Instructions) -> str:
+def _why_not(memory: Memory, shown: set[str], instructions: matching.Instructions) -> str:
     if memory.id in shown:
         return "shown in this context already"
-    return selection.why_never(memory, said)
+    return selection.why_never(memory, instructions)
 
 
 def _rested(
@@ -243,13 +245,13 @@ def items(
             continue
         item = selection.item_of(memory, "", state)._replace(why=passage.why)
         (rules if memory.label == "user" else rest).append(item)
-    said = [item.text for item in rules]
+    texts = [item.text for item in rules]
     for item in loaded.lines:
         if len(chosen) >= MOST_PASSAGES:
             left.append(LeftOut(item.id, item.address, f"{MOST_PASSAGES} others fit better"))
-        elif matching.is_alike(item.text, said):
+        elif matching.is_alike(item.text, texts):
             left.append(LeftOut(item.id, item.address, "another line says nearly the same"))
         else:
-            said.append(item.text)
+            texts.append(item.text)
             chosen.append(item)
     return [*rules, *chosen, *rest, *loaded.skills], left
