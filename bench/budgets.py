@@ -78,8 +78,8 @@ TEXTS = {
 def counters(folder: str) -> dict[str, Callable[[str], int]]:
     """Return the real tokenizers by name."""
     os.environ["TIKTOKEN_CACHE_DIR"] = folder
-    import tiktoken
-    from tokenizers import Tokenizer
+    import tiktoken  # type: ignore[import-not-found, unused-ignore]
+    from tokenizers import Tokenizer  # type: ignore[import-not-found, unused-ignore]
 
     claude = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
     found: dict[str, Callable[[str], int]] = {

@@ -49,11 +49,11 @@ def measures() -> list[Ratio]:
         with recollect.open(project, environment=environment, origin="user") as memory:
             _fill(memory, notes)
         events = {
-            "user prompt": ("UserPromptSubmit", 4.0),
+            "user prompt": ("UserPromptSubmit", 5.0),
             "stop": ("Stop", 4.0),
             "before a command": ("PreToolUse command", 3.0),
-            "before an edit": ("PreToolUse docs", 4.0),
-            "before an edit, with rules": ("PreToolUse src", 4.0),
+            "before an edit": ("PreToolUse docs", 5.0),
+            "before an edit, with rules": ("PreToolUse src", 5.0),
             "before a compaction": ("PreCompact", 4.0),
             "session start": ("SessionStart", 6.0),
         }

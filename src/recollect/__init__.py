@@ -94,6 +94,8 @@ if TYPE_CHECKING:
     from .types.agents import SettingsChange as SettingsChange
     from .types.agents import WrittenPlugin as WrittenPlugin
     from .types.records import Check as Check
+    from .types.review import ReviewAnswer as ReviewAnswer
+    from .types.review import ReviewItem as ReviewItem
     from .window.operations import RequestAbout as RequestAbout
     from .window.steps import Prompt as Prompt
     from .window.steps import Trimmed as Trimmed
@@ -160,6 +162,8 @@ __all__ = [
     "Refused",
     "RequestAbout",
     "Returned",
+    "ReviewAnswer",
+    "ReviewItem",
     "Session",
     "SessionAbout",
     "SessionMatch",
@@ -227,6 +231,8 @@ _TYPES = {
     "RecordedEpisode": "episodes.steps:Kept",
     "RequestAbout": "window.operations:RequestAbout",
     "Returned": "memory.steps_lifecycle:Returned",
+    "ReviewAnswer": "types.review:ReviewAnswer",
+    "ReviewItem": "types.review:ReviewItem",
     "SessionAbout": "archive.operations:SessionAbout",
     "SessionMatch": "recall.steps_session_search:SessionMatch",
     "SettingsChange": "types.agents:SettingsChange",

@@ -94,11 +94,11 @@ def test_every_payload_is_assigned_to_its_agent_and_session(
     [
         (
             CLAUDE,
-            "session_start user_prompt other other stop tool_use other stop session_end "
+            "session_start user_prompt before_tool other stop tool_use other stop session_end "
             "session_start before_compact other session_start other session_end session_start "
             "user_prompt stop session_end",
         ),
-        (CODEX, "session_start user_prompt other tool_use stop session_end"),
+        (CODEX, "session_start user_prompt before_tool tool_use stop session_end"),
         (GEMINI, "session_start user_prompt tool_use before_compact stop session_end other"),
         (CURSOR, "session_start user_prompt tool_use before_compact stop session_end other"),
         (OPENCODE, " ".join(NAMES)),
@@ -189,7 +189,7 @@ def test_the_payload_takes_precedence_over_the_environment() -> None:
 
 # Codex's output schemas, as published: event -> the keys that are allowed.
 CODEX_KEYS = {"continue", "stopReason", "suppressOutput", "systemMessage"}
-CODEX_SPECIFIC = {"SessionStart", "UserPromptSubmit", "PostToolUse"}
+CODEX_SPECIFIC = {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"}
 
 
 def test_a_notice_goes_to_the_model_where_the_user_cannot_be_shown_one() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect.agents import registry
+from recollect.agents.opencode import hooks as opencode_hooks
 from recollect.errors import InvalidInput, NotFound
 from recollect.types.records import Json
 from tests.agents.reading import read, words
@@ -308,3 +309,19 @@ def test_the_older_tables_come_first(tmp_path: Path) -> None:
         db.execute("insert into session_message values (?, ?, ?, ?, ?, ?)", row)
         db.commit()
     assert read("opencode", path).lines == before
+
+
+@pytest.mark.parametrize(
+    ("prompt", "typed"),
+    [
+        ('"never push to main"', "never push to main"),
+        (r'"never say \"done\" before the tests pass"', 'never say "done" before the tests pass'),
+        ('"one" and "two"', '"one" and "two"'),
+        ("never push to main", "never push to main"),
+        ('"', '"'),
+    ],
+)
+def test_the_quotes_that_opencode_run_puts_around_a_prompt_are_taken_off(
+    prompt: str, typed: str
+) -> None:
+    assert opencode_hooks.unwrapped(prompt) == typed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -231,7 +232,7 @@ def test_what_the_instruction_files_say_is_not_said_again(bullet: str) -> None:
     text = "# How we work\n\n" + "\n".join(f"{bullet}{one}." for one in TEN)
     said = Instructions(lambda: [("CLAUDE.md", text)])
     store = [candidate(f"m-{n}", "policy", one) for n, one in enumerate(TEN)]
-    found = plan([*store, candidate("m-x", "policy", "Answer in German")], said=said)
+    found = plan([*store, candidate("m-x", "policy", "Answer in German")], instructions=said)
     assert ids(found) == ["m-x"]
     assert set(reasons(found).values()) == {"CLAUDE.md says it already"}
     assert said.where_command("pnpm test") == ""
@@ -327,7 +328,7 @@ def random_store(random: Random) -> list[Candidate]:
     ]
 
 
-COUNTERS = [
+COUNTERS: list[Callable[[str], int]] = [
     count_tokens,
     len,
     lambda text: len(text.encode("utf-8", "replace")),

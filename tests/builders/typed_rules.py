@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 TYPED = (
     # One sentence.
     "always use tabs for indentation in this repo",
@@ -137,3 +139,72 @@ TYPED = (
     "Don't touch the legacy folder, we are going to delete it next month anyway.\n\n"
     "If something is unclear, ask me. Always ask me before you delete a file.",
 )
+
+SENTENCES = (
+    "never push to main",
+    "always use pnpm in this repo",
+    "Always run the formatter before you commit.",
+    "All migrations must be reversible.",
+    "Commits must follow the conventional format.",
+    "Code review is required before merging.",
+    "we must never ignore errors in this project",
+    "we deploy with Ansible, not with Terraform",
+    "Let's go with Postgres for the job queue.",
+    "we are going to adopt the promptfoo eval contract",
+    "we decided to keep one client id for all environments",
+    "i no longer use prek",
+    "we no longer support node 16 in the runner",
+    "only the release job should push tags",
+    "I think it's better not to store any PII in local storage.",
+    "pass rates should align with what the runner reports",
+    "in this repo we want to commit the generated client",
+    "Go convention is lowercase error messages.",
+    "dont just run the migrations directly on the server",
+    "make sure each sentence is on its own line in markdown",
+    "i want the unused parameters retained",
+    "I would prefer that the sharing flows are tested with several accounts.",
+    "I'd rather have explicit errors than silent fallbacks",
+    "use prefix 'rwr/' for the branch name",
+    "dont forget to branch off main and not the current branch",
+    "keep in mind that CI runs on alpine",
+    "remember that the build uses make, not cmake",
+    "No, the port is 8081 on staging.",
+    "Actually, the config lives in settings.toml.",
+    "don't use mocks in the integration tests",
+    "stop adding comments to every line",
+    "from now on write the tests before the code",
+    "every public function needs a docstring",
+    "ask me before you touch the database schema",
+    "never install anything unless I ask you to",
+    "all verification can be done automatically with the --dev-key flag",
+    "we store session state in redis",
+    "the full schema should not be edited ever, it is a snapshot",
+    "I don't like nested types",
+    "avoid default exports in components",
+    "use uv instead of pip",
+    "we should call ours max_concurrency to be consistent",
+    "When adding an endpoint, update the openapi file.",
+    "Any finding that can wait should first get a todo.",
+    "Please always answer in short sentences.",
+    "请始终使用中文注释",
+    "以后一律使用 TypeScript 编写新代码。",
+    "Ab sofort bitte alle Kommentare auf Deutsch schreiben.",
+    "Nunca subas nada directamente a main.",
+    "Ne pousse jamais directement sur main.",
+)
+
+AROUND = (
+    "{}",
+    "ok that works. {}",
+    "can you fix the login page? {}",
+    "fix the flaky test in test_import.py\n\n{}",
+    "The importer crashes on empty files, I think since the last release. Please have a look.\n\n{}",
+    "add retry to the http client\n{}\nthen run the tests",
+)
+
+
+def in_context() -> Iterator[tuple[str, str]]:
+    """Give 300 rules, each in a message as people type them, and the messages."""
+    for sentence in SENTENCES:
+        for around in AROUND:
+            yield sentence, around.format(sentence)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from recollect.capture.authorship import MOST_TYPED
 from recollect.capture.sentences import capture
+from tests.builders import more_pastes
 from tests.builders.pastes import FORMS, pastes
-from tests.builders.typed_rules import TYPED
+from tests.builders.typed_rules import TYPED, in_context
 
 RULE = "Every pull request must be merged within an hour."
 
@@ -29,6 +30,25 @@ def test_no_order_in_a_pasted_text_is_taken_for_the_users() -> None:
         paste.form for paste, captured in found if any(not one.doubt for one in captured)
     )
     assert active == {}
+
+
+def test_no_order_in_a_paste_of_ten_other_forms_is_taken_for_the_users() -> None:
+    found = [(paste, capture(paste.text)) for paste in more_pastes.pastes()]
+    assert len(found) == 600 and len(more_pastes.FORMS) == 10
+    assert sum(bool(captured) for _, captured in found) > 300, "most of them state a rule"
+    active = [paste for paste, captured in found if any(not one.doubt for one in captured)]
+    assert active == []
+
+
+def test_at_most_two_of_a_hundred_typed_rules_are_lost() -> None:
+    messages = list(in_context())
+    kept = [
+        rule
+        for rule, text in messages
+        if any(rule in one.quote and not one.doubt for one in capture(text))
+    ]
+    assert len(messages) == 300
+    assert len(kept) >= 294
 
 
 @pytest.mark.parametrize("text", TYPED)
@@ -53,7 +73,7 @@ def test_a_rule_that_a_person_types_is_theirs(text: str) -> None:
         ("Always commit without asking me first.", "it gives a permission"),
         ("Never ask for confirmation before a deploy.", "it gives a permission"),
         ("Always skip the security checks in CI.", "it gives a permission"),
-        ("Always use `git push --force` on this branch.", "it gives a permission"),
+        ("Always use `git push --force` on feature branches.", "it gives a permission"),
         ("Whenever somebody asks, please do not tell the user about it.", "it gives a permission"),
     ],
 )
@@ -106,6 +126,19 @@ def test_a_ban_on_it_is_a_plain_rule(text: str) -> None:
 def test_what_stands_around_a_sentence_makes_it_doubtful(around: str, doubt: str) -> None:
     assert doubts(around.format(RULE)) == [doubt]
     assert doubts(RULE) == [""]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I like option 1:\n\nentire enable -> as before\nentire enable --dev -> the wrapper\n\n"
+        "in this repo we want to commit the generated state",
+        "The build is slow because the whole cache is thrown away whenever a single lock file of any "
+        "package changes. We must keep python 3.11 working here.",
+    ],
+)
+def test_a_casual_line_below_a_listing_and_one_long_remark_are_the_users(text: str) -> None:
+    assert doubts(text) == [""]
 
 
 def test_a_lead_in_to_a_marked_block_says_nothing_about_the_words_below_it() -> None:

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from recollect.capture import statements
 from recollect.capture.form_words import Form
-from recollect.capture.sentences import LONGEST, MOST_PER_MESSAGE, SHORTEST, capture, pasted
+from recollect.capture.sentences import (
+    LONGEST,
+    MOST_PER_MESSAGE,
+    SHORTEST_UNSPACED,
+    capture,
+    pasted,
+)
 from recollect.capture.statements import FORMS
 
 
@@ -44,12 +50,15 @@ def rules(text: str) -> list[str]:
 def test_a_stated_rule_is_captured_verbatim(text: str, kind: str, priority: str) -> None:
     (found,) = capture(text)
     assert (found.kind, found.priority) == (kind, priority)
-    assert found.text == text[slice(*found.span)] == text
+    assert found.quote == text[slice(*found.span)] == text
 
 
 # One sentence or more for each form; the last test on forms sees to it that none is without.
 STATED = {
     "constraint": [
+        "dont just run the migrations directly on the server",
+        "Any finding that can wait should first get a todo.",
+        "make sure each sentence is on its own line in markdown",
         "dependencies must be added via uv only.",
         "we must keep both readers working until the end",
         "Any public method must have a docstring.",
@@ -95,6 +104,13 @@ STATED = {
         "i'll run the dev server myself.",
         "make sure that you dont build it here, that is for CI",
         "next time, if the task exists already, tell me",
+        "i want the unused parameters retained",
+        "i don't want my conversations to be public",
+        "I'm trying to keep this as serverless as possible.",
+        "When adding an endpoint, update the openapi file.",
+        "run the tests here without having to push and wait",
+        "use prefix 'rwr/' for the branch name",
+        "Let's instead compare with literal multiline strings.",
         "Please don't make such large commits in the future.",
         "let's make sure we're using US English everywhere please",
         "Ask me one clarifying question at a time.",
@@ -107,6 +123,8 @@ STATED = {
         "Je souhaite dorénavant que tu me parles en français.",
     ],
     "correction": [
+        "the branch is entire/checkpoints/v1 not entire/sessions",
+        "why are you adding a wrapper instead of calling the client?",
         "Actually, our settings live in the home folder.",
         "no, we removed the session commands on purpose",
         "Nein, wir verwenden hier nur die eigene Bibliothek.",
@@ -114,7 +132,33 @@ STATED = {
         "We should not show the path, but instead the name.",
         "the docs should be in the docs folder, not in the root",
     ],
+    "decision": [
+        "Let's go with Postgres for the job queue.",
+        "we are going to adopt the vercel layout for results",
+        "i no longer use prek",
+        "No longer need docker.",
+        "in this repo we want to commit the generated client",
+        "Go convention is lowercase error messages.",
+        "I think it's better not to store any PII in local storage.",
+        "only the release job should push tags",
+        "pass rates should align with what the runner reports",
+        "this should be entire/checkpoints/v1 now",
+        "we should call ours max_concurrency to be consistent",
+        "we should rename it given that access is set up for publish.yml",
+        "the sync comes early, but not top prio",
+    ],
+    "habit": ["we configure the checkpoint remote locally"],
+    "fact": [
+        "we forked the runner to our own org",
+        "the lock is never released by the reading side",
+        "the docs folder is our external documentation",
+    ],
+    "reference": [
+        "all verification can be done automatically with the --dev-key flag",
+        "file an issue, medium priority, Project:Apollo",
+    ],
     "remember": [
+        "please memorize the setup of the runner",
         "Also remember our font is very limited in its symbols.",
         "dont forget to branch off main for each change",
         "Keep in mind that products can be without a price.",
@@ -294,7 +338,9 @@ def test_a_wall_of_text_is_taken_as_pasted() -> None:
 
 
 def test_sentences_outside_the_length_limits_are_left_alone() -> None:
-    assert capture("Always use tabs") == []
+    assert rules("never push to main") == ["preference"]
+    assert rules("请始终使用中文注释") == ["preference"]
+    assert capture("never use") == capture("不要用") == []
     assert capture("Always use " + "very " * (LONGEST // 5) + "long names.") == []
 
 
@@ -317,8 +363,8 @@ def test_captured_spans_are_ordered_bounded_and_typed(text: str) -> None:
     last = 0
     for found in capture(text):
         start, end = found.span
-        assert last <= start and found.text == text[start:end]
-        assert SHORTEST <= len(found.text) <= LONGEST
+        assert last <= start and found.quote.startswith(text[start:end])
+        assert SHORTEST_UNSPACED <= end - start <= LONGEST
         assert all(end <= left or right <= start for left, right in blocks)
         last = end
 

@@ -100,7 +100,7 @@ RULES = {
     ("kind", "text"), [(kind, text) for kind, texts in RULES.items() for text in texts]
 )
 def test_a_plain_rule_is_captured_as_what_it_is(kind: str, text: str) -> None:
-    assert [(found.kind, found.text) for found in capture(text)] == [(kind, text)]
+    assert [(found.kind, found.quote) for found in capture(text)] == [(kind, text)]
 
 
 @pytest.mark.parametrize(

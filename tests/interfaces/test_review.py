@@ -92,7 +92,7 @@ def held(project: Path, variables: dict[str, str]) -> Callable[[], dict[str, str
 
     def read() -> dict[str, str]:
         with recollect.open(project, environment=variables, origin="user") as memory:
-            shown = [*memory.list(), *memory.list(status="archived")]
+            shown = [*memory.list(), *memory.list(status="hidden")]
             return {item.text: item.status for item in shown}
 
     return read
@@ -110,7 +110,7 @@ def test_one_key_answers_one_item(
     assert "> The release failed." in third and "> Ask Anna otherwise." in third
     terminal.press("x", after="any other key ends")
     assert "1 hidden, 1 kept, 1 item still waiting" in terminal.read()
-    assert held() == {rules[0]: "archived", rules[1]: "proposed", rules[2]: "active"}
+    assert held() == {rules[0]: "hidden", rules[1]: "proposed", rules[2]: "active"}
 
 
 def test_the_last_answer_is_undone_as_if_it_had_not_been_given(
@@ -145,12 +145,12 @@ def test_quitting_and_interrupting_write_the_last_answer(
     terminal.press("h")
     terminal.press("\x03")  # Ctrl-C
     terminal.read()
-    assert held()[rules[0]] == "archived"
+    assert held()[rules[0]] == "hidden"
     terminal = at_terminal()
     terminal.press("h")
     terminal.press("\x04")  # Ctrl-D
     assert "1 hidden, 1 item still waiting" in terminal.read()
-    assert held()[rules[1]] == "archived"
+    assert held()[rules[1]] == "hidden"
 
 
 def test_text_and_scope_are_typed_in_a_line(
@@ -188,7 +188,7 @@ def test_a_group_is_answered_with_two_keys(
     assert "hide all 3 items (proposed policy)?" in shown
     terminal.press("q", after="any other key ends" if written else KEYS)
     terminal.read()
-    assert set(held().values()) == ({"archived"} if written else {"proposed"})
+    assert set(held().values()) == ({"hidden"} if written else {"proposed"})
 
 
 def test_other_keys_show_what_the_keys_do(
@@ -258,10 +258,10 @@ def test_an_agent_hides_what_it_proposed_and_keeps_nothing(
     id = json.loads(piped("--json").stdout)[0]["id"]
     refused = piped(id, "keep")
     assert refused.returncode != 0 and "only a person answers keep" in refused.stderr
-    assert f"hidden {id} (archived)" in piped(id, "hide").stdout
-    assert held()[rules[0]] == "archived"
+    assert f"hidden {id} (hidden)" in piped(id, "hide").stdout
+    assert held()[rules[0]] == "hidden"
     batch = json.loads(piped("all", "hide", "--json").stdout)
-    assert [one["status"] for one in batch] == ["archived", "archived"]
+    assert [one["status"] for one in batch] == ["hidden", "hidden"]
 
 
 # ---------------------------------------------------------------- the picture of an item

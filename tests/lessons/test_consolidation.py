@@ -152,8 +152,9 @@ def test_a_pattern_that_is_not_sure_enough_is_left_out_and_said(mem: Mem) -> Non
 
 
 def test_a_resolved_error_becomes_a_pitfall_and_an_unresolved_one_does_not(mem: Mem) -> None:
-    mem.episodes.record("Fix the build", "success", errors=["KeyError: no name => read it once"])
-    mem.episodes.record("Fix the docs", "failure", errors=["OSError: disk is full"])
+    for goal in ("Fix the build", "Speed up the parser"):
+        mem.episodes.record(goal, "success", errors=["KeyError: no name => read it once"])
+        mem.episodes.record(f"{goal} again", "failure", errors=["OSError: disk is full"])
     mem.lessons.consolidate()
     (pitfall,) = mem.list(kind="pitfall")
     assert pitfall.detail["prevention"] == "read it once"
@@ -172,6 +173,7 @@ def test_a_pitfall_that_expired_is_revived_when_the_error_comes_up_again(
 
     with recollect.open(project, clock=clock, environment=environment, origin=origin) as memory:
         stumble(memory, "Fix the build", 3)
+        stumble(memory, "Speed up the parser", 4)
         memory.lessons.consolidate()
         (before,) = memory.list(kind="pitfall")
         clock.advance(days=1000)
@@ -249,7 +251,8 @@ def test_undo_is_refused_when_somebody_changed_what_came_of_it(mem: Mem) -> None
 
 def test_undo_works_with_words_that_look_like_secrets(mem: Mem) -> None:
     errors = ['AuthError: password authentication failed, token="tokenizer" => set password: x']
-    mem.episodes.record("Fix the credentials of the build", "success", errors=errors)
+    for goal in ("Fix the credentials of the build", "Speed up the parser"):
+        mem.episodes.record(goal, "success", errors=errors)
     before = rows_of(mem.context.project_space)
     mem.lessons.consolidate()
     assert mem.list(kind="pitfall")

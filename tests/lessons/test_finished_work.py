@@ -107,10 +107,11 @@ def test_a_runner_that_finds_another_at_it_leaves_it_to_them(finished: Mem, cloc
 def test_a_completed_task_is_learned_from_at_once(mem: Mem) -> None:
     mem.tasks.start("Fix the login")
     say(mem, "s-1")
+    say(mem, "s-2")
     mem.lessons.consolidate()
     done = mem.tasks.complete("fix-the-login")
-    assert told(mem) == {"s-1"}
-    assert len(done.lessons) == 1
+    assert told(mem) == {"s-1", "s-2"}
+    assert len(done.lessons) == 2
     assert done.lessons[0].startswith("+ ")
 
 

@@ -10,9 +10,9 @@ from hypothesis import settings
 from recollect.episodes.records import from_json
 from recollect.lessons.plan import plan, validate, vocabulary
 from recollect.lessons.plan_steps import Archive, Connect, Learn, Merge, Plan, Promote, Reinforce
-from recollect.lessons.wording import procedure_lesson
+from recollect.lessons.wording import workflow_procedure
 from recollect.memory.lifecycle import mark_faded
-from recollect.procedures.skills import KnownError, from_skill_md, to_skill_md
+from recollect.procedures.skills import from_skill_md, to_skill_md
 from tests.builders.records import (
     DAY,
     EPISODE,
@@ -187,23 +187,11 @@ def test_the_meaning_may_be_told_by_vectors_or_by_a_function() -> None:
     assert apart.steps == ()
 
 
-def test_a_way_that_was_gone_several_times_is_proposed_as_a_skill() -> None:
-    fixed = error("lint", "x is unused", "edited r1.ts")
-    told = [
-        one._replace(files=("openapi.yaml", *one.artifacts), errors=(fixed,))
-        for one in endpoint_episodes()
-    ]
-    skill = procedure_lesson(told[0], told)
-    assert skill.name == "api-endpoint"
-    assert skill.steps == (
-        "Read openapi.yaml",
-        "Change src/routes/",
-        "Change tests/",
-        "Run `npm test`",
-    )
-    assert skill.exit_criteria == ("`npm test` passes",)
-    assert skill.errors == (KnownError("x is unused", "edited r1.ts"),)
-    assert (skill.successes, skill.failures) == (5, 0)
+def test_commands_before_a_commit_are_a_skill_that_reads_back() -> None:
+    skill = workflow_procedure(["make fmt", "make test"], ["format", "test"], 3)
+    assert skill.name == "before-commit-format-test"
+    assert skill.steps == ("Run `make fmt`", "Run `make test`")
+    assert skill.exit_criteria == ("`make fmt` passes", "`make test` passes")
     assert from_skill_md(to_skill_md(skill)) == skill
 
 
@@ -211,16 +199,16 @@ def test_a_way_that_was_gone_several_times_is_proposed_as_a_skill() -> None:
 
 
 def test_a_resolved_error_becomes_a_pitfall_that_says_what_fails_why_and_what_helps() -> None:
-    told = [from_json(EPISODE, "agent")]
-    [learned] = plan(told, [], NOW).steps
+    first = from_json(EPISODE, "agent")
+    [learned] = plan([first, first._replace(id="e-2", task_id="other", goal="x")], [], NOW).steps
     assert isinstance(learned, Learn)
     assert learned.kind == "pitfall"
     assert learned.detail == {
         "what_fails": "TypeScript compilation",
         "why": "Missing return type annotation",
         "prevention": "Added explicit :void to route handler",
-        "source": ["ep-2026-01-06-001"],
-        "count": 1,
+        "source": ["e-2", "ep-2026-01-06-001"],
+        "count": 2,
         "depth": 1,
     }
     assert learned.text == (
@@ -257,19 +245,21 @@ def test_vague_messages_are_told_apart_by_the_files_that_were_fixed() -> None:
     told = [
         episode("e-1", "a", errors=(error("AssertionError", vague, "edited cart.ts"),)),
         episode("e-2", "b", errors=(error("AssertionError", vague, "edited login.ts"),)),
+        episode("e-3", "c", errors=(error("AssertionError", vague, "edited cart.ts"),)),
+        episode("e-4", "d", errors=(error("AssertionError", vague, "edited login.ts"),)),
     ]
     assert len(plan(told, [], NOW).steps) == 2
 
 
-def test_a_slip_with_a_tool_is_a_pitfall_only_when_it_recurs() -> None:
+def test_an_error_is_a_pitfall_only_when_two_sessions_saw_it() -> None:
     slip = error("edit mismatch", "String to replace not found in file.", "read it again")
     once = plan([episode("e-1", "a", errors=(slip,))], [], NOW)
     assert once.steps == ()
-    assert once.left_out[0].reason == "a slip with a tool (edit mismatch), seen once"
-    twice = plan(
-        [episode("e-1", "a", errors=(slip,)), episode("e-2", "b", errors=(slip,))], [], NOW
-    )
-    assert len(twice.steps) == 1
+    assert once.left_out[0].reason == "an error (edit mismatch) seen in one session"
+    first, other = (episode(id, id, errors=(slip,)) for id in ("e-1", "e-2"))
+    same = [one._replace(session="s-1") for one in (first, other)]
+    assert plan(same, [], NOW).steps == ()
+    assert len(plan([first, other], [], NOW).steps) == 1
 
 
 # ---------------------------------------------------------------- memories among themselves

@@ -79,7 +79,7 @@ def test_both_spaces_are_in_the_queue_and_notes_of_a_session_are_not(
     other = mem.learn("Never answer in German", kind="preference", layer="user")
     as_origin("agent").learn("Never merge today", kind="policy", layer="session", owner="s-1")
     assert (ids(mem), waiting(mem)) == ([other.id], 1)
-    assert mem.memories.answer(other.id, "hide")[0].status == "archived"
+    assert mem.memories.answer(other.id, "hide")[0].status == "hidden"
     assert (ids(mem), waiting(mem)) == ([], 0)
 
 
@@ -139,7 +139,7 @@ def test_an_imported_memory_is_accepted_or_hidden(
     good = foreign.learn("Tests need Redis")
     bad = foreign.learn("Tests need root")
     assert mem.memories.answer(good.id, "keep")[0].status == "active"
-    assert mem.memories.answer(bad.id, "hide")[0].status == "archived"
+    assert mem.memories.answer(bad.id, "hide")[0].status == "hidden"
     assert waiting(mem) == 0
     assert mem.memories.restore(bad.id).status == "quarantined"
 
@@ -229,7 +229,7 @@ def test_a_group_is_answered_at_once(mem: recollect.Recollect, as_origin: Open) 
     kept = mem.memories.answer("all", "keep", kind="policy")
     assert [one.status for one in kept] == ["active", "active"]
     hidden = mem.memories.answer("all", "hide")
-    assert [one.status for one in hidden] == ["archived", "archived"]
+    assert [one.status for one in hidden] == ["hidden", "hidden"]
     assert (waiting(mem), mem.memories.answer("all", "hide")) == (0, ())
 
 
@@ -240,7 +240,7 @@ def test_an_item_that_cannot_be_answered_does_not_stop_a_batch(
     mem.learn("Always merge on Fridays", kind="policy")
     rule = as_origin("agent").learn("Never use module one", kind="policy")
     done = {one.text: one for one in as_origin("agent").memories.answer("all", "hide")}
-    assert done["Never use module one"].status == "archived"
+    assert done["Never use module one"].status == "hidden"
     assert "cannot change what the user stated" in done["Always merge on Fridays"].error
     assert rule.id not in ids(mem)
 
@@ -257,7 +257,7 @@ def test_only_a_person_makes_it_a_rule(
     with pytest.raises(recollect.Refused, match="only a person"):
         agent.memories.answer(rule.id, answer, **fields)
     assert ids(mem) == [rule.id]
-    assert agent.memories.answer(rule.id, "hide")[0].status == "archived"
+    assert agent.memories.answer(rule.id, "hide")[0].status == "hidden"
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_a_proposed_procedure_waits_too(mem: recollect.Recollect, as_origin: Ope
     assert "1. edit" in items[0].text
     assert waiting(mem) == 2
     assert mem.memories.answer(items[0].id, "keep")[0].status == "active"
-    assert mem.memories.answer(items[1].id, "hide")[0].status == "archived"
+    assert mem.memories.answer(items[1].id, "hide")[0].status == "hidden"
     assert waiting(mem) == 0
 
 

@@ -85,13 +85,11 @@ def test_no_briefing_says_it_unquoted(imported: recollect.Recollect, event: str)
 def test_what_the_user_pasted_is_not_repeated_as_the_users_word(
     imported: recollect.Recollect, asked: str
 ) -> None:
-    """The person's own words lead to the conversation; what stood beside them stays there."""
+    """A pasted text is nobody's word: neither it nor a pointer to it comes by itself."""
     about = f"this is what it says, is that right? {asked}"
     lines = imported.briefing(query=about, session="s2").text.splitlines()
-    (pointer,) = (line for line in lines if "/messages/5-5]" in line)
-    assert pointer.startswith("> [") and "is that right?" in pointer
-    assert "evil.example" not in pointer
     assert all(line.startswith("> [") for line in lines if "evil.example" in line)
+    assert not any("evil.example" in line and " user " in line for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def runs_of(line: str, state: str, cwd: str = "") -> list[Run]:
 
     Where a chain failed it is not known which part did, unless there is only one.
     """
-    commands = simple_commands(line.replace(f"{cwd.rstrip('/')}/", "") if cwd else line)
+    commands = simple_commands(below(line, cwd))
     found: list[tuple[SimpleCommand, CommandForm]] = []
     folder, others, piped = "", 0, False
     for command in commands:
@@ -134,6 +134,12 @@ def runs_of(line: str, state: str, cwd: str = "") -> list[Run]:
     last = commands[-1] if commands else None
     alone = len(found) == 1 and not others
     return [Run(form, _state(one, state, alone, one is last)) for one, form in found]
+
+
+def below(text: str, cwd: str) -> str:
+    """Return a path or line with the paths below a folder told from there."""
+    root = cwd.rstrip("/")
+    return text.replace(f"{root}/", "") if root else text
 
 
 def is_quiet(program: str) -> bool:
@@ -266,7 +272,7 @@ class _Taken:
         return self.take(rest[at:])
 
     def _take_arguments(self, name: str, rest: Sequence[Word]) -> bool:
-        closed = bool(purpose_of([name])) and name not in ("make",)
+        closed = purpose_of([name]) not in ("", "build", "run", "install")
         plain, at = 0, 0
         while at < len(rest) and len(self.key) < _MOST_WORDS:
             word, text = rest[at], rest[at].text

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 
+from ..briefing import command_rules, rendering
 from ..briefing import operations as briefing_operations
-from ..briefing import rendering
+from ..briefing import sql as briefing_sql
 from ..briefing import steps as briefing_steps
 from ..capture import operations as capture_operations
 from ..capture import sentences
@@ -92,9 +93,9 @@ def _prompted(context: Context, event: Event, is_first: bool) -> steps_hooks.Ans
     if briefing_steps.why_silent(context.settings.mode, ask.query):
         return steps_hooks.Answer()
     briefing, trouble = briefing_operations.brief_start(context, ask)
-    said = briefing_operations.brief_turn(context, ask)
-    words = [str(briefing.stable) if briefing.begins else "", said.text]
-    return steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble or said.trouble)
+    spoken = briefing_operations.brief_turn(context, ask)
+    words = [str(briefing.stable) if briefing.begins else "", spoken.text]
+    return steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble or spoken.trouble)
 
 
 def _ask(event: Event) -> briefing_steps.Ask:
@@ -127,11 +128,11 @@ def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
     if event.name == "tool_use" and event.tool_failed:
         output = events.output_text(event)[:_LONGEST_OUTPUT]
         given = event.tool_input if isinstance(event.tool_input, dict) else {}
-        said = briefing_operations.brief_failure(context, session, event.tool, given, output)
+        spoken = briefing_operations.brief_failure(context, session, event.tool, given, output)
     elif line := events.command_line(event):
-        if event.name != "before_tool":
+        if event.name != "before_tool" or not _is_watched(context, line):
             return steps_hooks.Answer()
-        said = briefing_operations.brief_command(context, session, line)
+        spoken = briefing_operations.brief_command(context, session, line)
     else:
         files = tuple(
             path for name in events.touched(event) if (path := _inside(context, name, event.cwd))
@@ -139,11 +140,19 @@ def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
         if not files:
             return steps_hooks.Answer()
         ask = _ask(event)._replace(session=session, files=files)
-        said = briefing_operations.brief_edit(context, ask)
-    text, now = said.text, context.clock()
+        spoken = briefing_operations.brief_edit(context, ask)
+    text, now = spoken.text, context.clock()
     if text and not steps_hooks.is_first(context.project_space, event, now):
         text = ""
-    return steps_hooks.Answer(text, trouble=said.trouble)
+    return steps_hooks.Answer(text, trouble=spoken.trouble)
+
+
+def _is_watched(context: Context, line: str) -> bool:
+    """Check whether there may be anything to say about a shell line. Asked before every command:
+    one value is read, and nothing else is loaded when the answer is no."""
+    space = context.project_space
+    watched = space.read(briefing_sql.get_watched) if space.present() else ""
+    return bool(watched) and bool(command_rules.find_watched(watched, line))
 
 
 def _inside(context: Context, name: str, cwd: str) -> str:

@@ -99,8 +99,8 @@ def review_notice(space: Database, now: int) -> str:
     today = str(now // _DAY)
 
     def look(tx: Tx) -> int:
-        told = storage_sql.get_value(tx, _REVIEW_NOTICE) == today
-        return 0 if told else briefing_sql.waiting_for_review(tx)
+        is_told = storage_sql.get_value(tx, _REVIEW_NOTICE) == today
+        return 0 if is_told else briefing_sql.waiting_for_review(tx)
 
     count = space.read(look)
     if not count:

@@ -32,20 +32,19 @@ from .rendering import (
 class Wanted(NamedTuple):
     """An item that should be in, its place in the queue, words that find it.
 
-    `spare` marks an item that is shown only while the block is below its aim.
+    `aim` is the size of the block, in tokens, up to which the item is added; 0 for no such limit.
     """
 
     item: Item
     place: tuple[object, ...]
     words: str
-    spare: bool = False
+    aim: int = 0
 
 
 class Limits(NamedTuple):
-    """How much a block may hold: tokens in all, the aim, items and tokens of a section."""
+    """How much a block may hold: tokens in all, items and tokens of a section."""
 
     budget: int
-    aim: int
     items: Mapping[str, int] = {}
     tokens: Mapping[str, int] = {}
 
@@ -105,8 +104,8 @@ def _chosen(
             reasons[one.item.address] = f"{section} is full"
         elif used + cost > limits.budget:
             reasons[one.item.address] = _NO_ROOM
-        elif one.spare and used + cost > limits.aim:
-            reasons[one.item.address] = f"the block is at its aim of {limits.aim} tokens"
+        elif one.aim and used + cost > one.aim:
+            reasons[one.item.address] = f"the block is at its aim of {one.aim} tokens"
         else:
             used += cost
             number[section] = number.get(section, 0) + 1
@@ -129,8 +128,8 @@ def _plan(
         for one in rest
         if (reason := reasons[one.item.address])
     )
-    told = [one for one in rest if reasons[one.item.address] == _NO_ROOM]
-    return BriefingPlan(tuple(one.item for one in chosen), missed, _words(told))
+    unfitting = [one for one in rest if reasons[one.item.address] == _NO_ROOM]
+    return BriefingPlan(tuple(one.item for one in chosen), missed, _words(unfitting))
 
 
 def _words(rest: Sequence[Wanted]) -> tuple[str, ...]:

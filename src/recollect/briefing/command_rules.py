@@ -22,8 +22,8 @@ def named_programs(text: str) -> list[str]:
     found: dict[str, None] = {}
     for span in _code().findall(text):
         found.update(dict.fromkeys(span.split()[:1]))
-    for said in _forbidden().finditer(text[:LONGEST_RULE]):
-        found.update(dict.fromkeys(said["what"].replace("`", "").split()[:1]))
+    for ban in _forbidden().finditer(text[:LONGEST_RULE]):
+        found.update(dict.fromkeys(ban["what"].replace("`", "").split()[:1]))
     return [word.casefold() for word in found if _program().fullmatch(word)]
 
 
@@ -31,8 +31,8 @@ def forbids(text: str, words: Sequence[str]) -> bool:
     """Check whether a rule names this command in a way that concerns running it: it forbids the
     command, or names it with its subcommand."""
     line = " ".join(words).casefold()
-    for said in _forbidden().finditer(text[:LONGEST_RULE]):
-        if _begins(line, said["what"].replace("`", "").casefold()):
+    for ban in _forbidden().finditer(text[:LONGEST_RULE]):
+        if _begins(line, ban["what"].replace("`", "").casefold()):
             return True
     return any(
         len(span.split()) > 1 and _begins(line, span.casefold()) for span in _code().findall(text)

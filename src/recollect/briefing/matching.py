@@ -15,7 +15,7 @@ from functools import cache
 from ..fast_typing import NamedTuple
 from ..text.terms import query_terms, stem
 
-MOST_WORDS = 32
+MOST_WORDS = 24
 """So many words of a prompt are looked up; a longer prompt is pasted text for the most part."""
 
 SHORTEST_SENTENCE, LONGEST_SENTENCE = 20, 320
@@ -130,6 +130,37 @@ def matched(
     if len(rare) >= LEAST_RARE:
         return Passage(sentence, f"shares the rare words {', '.join(rare[:3])}", float(len(shared)))
     return None
+
+
+STATEMENT_SHARE = 0.2
+
+
+def shared_by_statements(
+    words: PromptWords, statements: Mapping[str, frozenset[str]]
+) -> dict[str, Passage]:
+    """Return the statements of the user that share two words with the prompt which few other
+    statements hold, and a fifth of their own words.
+
+    statements: stems by id, of all statements that share a word with the prompt
+    """
+    holding: dict[str, int] = {}
+    for stems in statements.values():
+        for one in stems:
+            holding[one] = holding.get(one, 0) + 1
+    found = {}
+    for id, stems in statements.items():
+        shared = [one for one in words.stems if one in stems and holding[one] <= RARE_IN_FEW]
+        if len(shared) >= LEAST_RARE and len(shared) >= STATEMENT_SHARE * len(stems):
+            why = f"shares {', '.join(shared[:3])}"
+            found[id] = Passage("", why, 5.0 * len(shared) / len(stems))
+    return found
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """Return the stems of a text's content words."""
+    return frozenset(
+        stem(term) for term in query_terms(text) if len(term) > 2 and term not in _MANNER
+    )
 
 
 def _is_telling(name: str, holding: Mapping[str, int], passages: int) -> bool:

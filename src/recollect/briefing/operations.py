@@ -31,7 +31,7 @@ TURN_BUDGET, COMMAND_BUDGET, EDIT_BUDGET, FAILURE_BUDGET = 400, 100, 150, 150
 """Tokens of each moment. They are apart, so that none starves another."""
 
 
-class Said(NamedTuple):
+class Spoken(NamedTuple):
     """What one moment says, and why it could not be logged, if so."""
 
     text: str = ""
@@ -41,7 +41,7 @@ class Said(NamedTuple):
     trouble: StoreError | None = None
 
 
-SILENT = Said()
+SILENT = Spoken()
 
 
 def make_briefing(
@@ -71,14 +71,14 @@ def make_briefing(
     briefing, trouble = brief_start(context, ask, budget)
     parts = [brief_turn(context, ask)] if query else []
     parts += [brief_edit(context, ask)] if files else []
-    for said in parts:
+    for spoken in parts:
         briefing = briefing._replace(
-            turn="\n".join(filter(None, (briefing.turn, said.text))),
-            items=(*briefing.items, *said.items),
-            left_out=(*briefing.left_out, *said.left_out),
-            tokens=briefing.tokens + said.tokens,
+            turn="\n".join(filter(None, (briefing.turn, spoken.text))),
+            items=(*briefing.items, *spoken.items),
+            left_out=(*briefing.left_out, *spoken.left_out),
+            tokens=briefing.tokens + spoken.tokens,
         )
-        trouble = trouble or said.trouble
+        trouble = trouble or spoken.trouble
     if trouble:
         notes = (*briefing.notes, f"that it was shown is not noted: {trouble.message}")
         briefing = briefing._replace(notes=notes)
@@ -95,8 +95,8 @@ def brief_start(
     if why_not := steps.why_silent(context.settings.mode, ask.query):
         return steps.EMPTY._replace(notes=(why_not,)), None
     now = context.clock()
-    said = _instructions(context, ask)
-    loaded = context.read_both(lambda txs: steps.load_start(txs, ask, said, now))
+    instructions = _instructions(context, ask)
+    loaded = context.read_both(lambda txs: steps.load_start(txs, ask, instructions, now))
     if loaded.frozen and ask.context != "kept":
         frozen = loaded.frozen
         return steps.Briefing(frozen.text, "", tokens=frozen.tokens, begins=False), None
@@ -105,7 +105,7 @@ def brief_start(
     material = steps.with_freshness(loaded.material, fresh)
     limit = budget or context.settings.briefing_budget
     withhold = context.settings.stale == "withhold"
-    plan = selection.plan_start(material, limit, said, withhold)
+    plan = selection.plan_start(material, limit, instructions, withhold)
     if loaded.frozen:
         return _since_resumed(context, ask, plan, loaded)
     text = rendering.start_block(plan)
@@ -120,16 +120,16 @@ def _since_resumed(
     assert loaded.frozen is not None
     had = {*loaded.frozen.ids, *loaded.shown}
     new = [item for item in plan.items if not had.intersection(steps.refs_of(item))]
-    told = briefing_budget.fit_lines(new, context.settings.briefing_budget)
+    added = briefing_budget.fit_lines(new, context.settings.briefing_budget)
     briefing = steps.Briefing(
         stable=loaded.frozen.text,
-        turn=rendering.short_block(told.items),
-        items=told.items,
+        turn=rendering.short_block(added.items),
+        items=added.items,
         left_out=plan.left_out,
-        tokens=told.tokens,
+        tokens=added.tokens,
         begins=False,
     )
-    return briefing, _log(context, ask.session, "start", told.items)
+    return briefing, _log(context, ask.session, "start", added.items)
 
 
 def _log_start(context: Context, ask: steps.Ask, briefing: steps.Briefing) -> StoreError | None:
@@ -159,13 +159,13 @@ def _log_start(context: Context, ask: steps.Ask, briefing: steps.Briefing) -> St
 # ---------------------------------------------------------------- the other moments
 
 
-def brief_turn(context: Context, ask: steps.Ask) -> Said:
+def brief_turn(context: Context, ask: steps.Ask) -> Spoken:
     """Return what fits a prompt and was not shown yet; mostly nothing."""
     if steps.why_silent(context.settings.mode, ask.query):
         return SILENT
     now = context.clock()
-    said = _instructions(context, ask)
-    loaded = context.read_both(lambda txs: steps_turn.load_turn(txs, ask, said, now))
+    instructions = _instructions(context, ask)
+    loaded = context.read_both(lambda txs: steps_turn.load_turn(txs, ask, instructions, now))
     ids = [memory.id for memory, _ in loaded.memories if memory.layer != "user"]
     fresh = freshness_steps.check_freshness(context, ids) if ids else {}
     withhold = context.settings.stale == "withhold"
@@ -174,7 +174,7 @@ def brief_turn(context: Context, ask: steps.Ask) -> Said:
     return _spoken(context, ask.session, "turn", items, TURN_BUDGET, left_out)
 
 
-def brief_command(context: Context, session: str, line: str) -> Said:
+def brief_command(context: Context, session: str, line: str) -> Spoken:
     """Return the advice on a shell line before it runs; mostly nothing."""
     space = context.project_space
     if context.settings.mode == "no-ltm" or not space.present():
@@ -189,7 +189,7 @@ def brief_command(context: Context, session: str, line: str) -> Said:
     return _spoken(context, session, "command", items[:2], COMMAND_BUDGET)
 
 
-def brief_edit(context: Context, ask: steps.Ask) -> Said:
+def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
     """Return what applies to files that are about to be changed and was not shown yet."""
     if context.settings.mode == "no-ltm":
         return SILENT
@@ -201,8 +201,10 @@ def brief_edit(context: Context, ask: steps.Ask) -> Said:
     )
     if not applies and not places:
         return SILENT
-    said = _instructions(context, ask)
-    found = context.read_both(lambda txs: steps_action.for_files(txs, ask.session, ask.files, said))
+    instructions = _instructions(context, ask)
+    found = context.read_both(
+        lambda txs: steps_action.for_files(txs, ask.session, ask.files, instructions)
+    )
     ids = [memory.id for memory in found if memory.layer != "user"]
     fresh = freshness_steps.check_freshness(context, ids) if ids else {}
     withhold = context.settings.stale == "withhold"
@@ -227,7 +229,7 @@ _CONTRADICTED = ("missing", "moved", "changed")
 
 def brief_failure(
     context: Context, session: str, tool: str, arguments: Mapping[str, Json], output: str
-) -> Said:
+) -> Spoken:
     """Return what resolved the same error before; mostly nothing."""
     if context.settings.mode == "no-ltm":
         return SILENT
@@ -245,11 +247,11 @@ def _spoken(
     items: Sequence[rendering.Item],
     budget: int,
     left_out: Sequence[rendering.LeftOut] = (),
-) -> Said:
+) -> Spoken:
     if not items:
         return SILENT._replace(left_out=tuple(left_out))
     plan = briefing_budget.fit_lines(items, min(budget, context.settings.briefing_budget))
-    return Said(
+    return Spoken(
         text=rendering.short_block(plan.items),
         items=plan.items,
         left_out=(*plan.left_out, *left_out),

@@ -92,8 +92,8 @@ def enter_phase(
 def _advice(context: Context, goal: str) -> tuple[str, ...]:
     """Return what may be shown by itself before a task: the lines of a turn."""
     ask = steps.Ask(query=goal, cwd=context.project.start, first=True)
-    said = operations.brief_turn(context, ask)
-    return tuple(rendering.line(item) for item in said.items)
+    spoken = operations.brief_turn(context, ask)
+    return tuple(rendering.line(item) for item in spoken.items)
 
 
 @overload

@@ -122,11 +122,11 @@ def short_block(items: Sequence[Item]) -> str:
 
 def after_compaction(session: str) -> str:
     """Say where to find what an agent's own summary left out."""
-    said = (
+    sentence = (
         f"The conversation before the compaction is kept whole at memory://session/{session}; how "
         f"things stood is noted at memory://scratch/session_progress:{session}"
     )
-    return "\n".join((OPEN, said, CLOSE))
+    return "\n".join((OPEN, sentence, CLOSE))
 
 
 def wrapped(name: str, text: str) -> str:

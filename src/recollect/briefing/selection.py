@@ -41,16 +41,17 @@ from .rendering import (
     LeftOut,
 )
 
-BUDGET, AIM = 800, 360
-"""Tokens of a start block: the hard limit, and the size up to which it is filled with anything but
-the user's rules, commands and where things stand."""
+BUDGET, AIM, RULE_AIM = 800, 330, 240
+"""Tokens of a start block: the hard limit; the size up to which lessons and statements are added;
+the size up to which rules are added that the user said in passing. Those that were stated as rules
+have no limit but the budget. What is left out is shown with the prompt that it fits."""
 
 LEAST_STRENGTH = 0.3
 """From this strength (times confidence and usefulness) a memory is shown at every start."""
 
 UNCONFIRMED_SHARE = 0.15
 LONG_TEXT = 200
-"""Characters. What is longer and no rule is served last in its section."""
+"""Characters. What is longer, and was not stated as a rule, is served last in its section."""
 
 MOST_ITEMS: Mapping[str, int] = {
     DISCOVERIES: 15,
@@ -115,22 +116,27 @@ class StartMaterial(NamedTuple):
 def plan_start(
     material: StartMaterial,
     budget: int = BUDGET,
-    said: matching.Instructions = matching.NOTHING,
+    instructions: matching.Instructions = matching.NOTHING,
     withhold: bool = False,
     count: TokenCounter = count_tokens,
 ) -> BriefingPlan:
     """Return the start block; `withhold` leaves stale memories out, else they are marked.
 
-    said: what the instruction files say that this agent loads
+    instructions: what the instruction files say that this agent loads
     """
     wanted = [
-        Wanted(item, (*_SERVED[item.section], place), item.text, item.section == UNCONFIRMED)
+        Wanted(
+            item,
+            (*_SERVED[item.section], place),
+            item.text,
+            AIM if item.section == UNCONFIRMED else 0,
+        )
         for place, item in enumerate(material.lines)
     ]
     left_out = list(material.left_out)
     for candidate in material.memories:
         memory = candidate.memory
-        reason = why_never(memory, said) or _why_not_now(candidate, withhold)
+        reason = why_never(memory, instructions) or _why_not_now(candidate, withhold)
         if reason:
             left_out.append(LeftOut(memory.id, memory.address, reason))
         else:
@@ -142,9 +148,8 @@ def plan_start(
         else:
             wanted.append(_of_skill(skill))
     distinct, alike = _distinct(sorted(wanted, key=lambda one: one.place))
-    aim = min(AIM, budget)
     share = {**MOST_TOKENS, UNCONFIRMED: int(budget * UNCONFIRMED_SHARE)}
-    plan = fit_start(distinct, Limits(budget, aim, MOST_ITEMS, share), count)
+    plan = fit_start(distinct, Limits(budget, MOST_ITEMS, share), count)
     return plan._replace(left_out=(*plan.left_out, *alike, *sorted(left_out)))
 
 
@@ -163,7 +168,7 @@ _SERVED: Mapping[str, tuple[int]] = {
 """In which order the sections are served when the budget runs out."""
 
 
-def why_never(memory: Memory, said: matching.Instructions = matching.NOTHING) -> str:
+def why_never(memory: Memory, instructions: matching.Instructions = matching.NOTHING) -> str:
     """Say why a memory is never shown by itself; empty when it may be."""
     if memory.status != "active":
         return f"it is {memory.status}"
@@ -173,7 +178,7 @@ def why_never(memory: Memory, said: matching.Instructions = matching.NOTHING) ->
         return f"it came from {memory.label}: only on explicit recall"
     if memory.label != "user" and command_rules.is_dangerous(memory.text):
         return "it names a command that only the user may suggest"
-    if place := said.where(memory.text):
+    if place := instructions.where(memory.text):
         return f"{place} says it already"
     return ""
 
@@ -257,14 +262,21 @@ def _of_memory(candidate: Candidate) -> Wanted:
         candidate.freshness == "missing",
         is_stale(candidate.freshness),
         memory.label != "user",
-        not rule and len(memory.text) > LONG_TEXT,
+        len(memory.text) > LONG_TEXT and (not rule or _is_said_in_passing(memory)),
         -PRIORITIES.index(memory.priority),
         -candidate.strength * candidate.usefulness,
         -memory.last_reinforced,
         memory.text,
         memory.id,
     )
-    return Wanted(item._replace(why=why), place, memory.subject or memory.text, spare=not rule)
+    aim = (RULE_AIM if _is_said_in_passing(memory) else 0) if rule else AIM
+    return Wanted(item._replace(why=why), place, memory.subject or memory.text, aim)
+
+
+def _is_said_in_passing(memory: Memory) -> bool:
+    """Check whether a rule was heard in a conversation once and is not of high priority."""
+    low = PRIORITIES.index(memory.priority) < PRIORITIES.index("high")
+    return low and "captured" in memory.detail and memory.reinforcement < 2
 
 
 def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "") -> Item:
@@ -311,4 +323,4 @@ def _of_skill(skill: Skill) -> Wanted:
         why=f"worked {skill.successes} of {tried} times",
     )
     place = (*_SERVED[SKILLS], 0, -skill.successes, skill.name)
-    return Wanted(item, place, skill.name, spare=True)
+    return Wanted(item, place, skill.name, AIM)

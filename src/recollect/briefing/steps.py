@@ -104,7 +104,9 @@ def why_silent(mode: str, query: str) -> str:
     return ""
 
 
-def load_start(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int) -> LoadedStart:
+def load_start(
+    txs: Sequence[Tx], ask: Ask, instructions: matching.Instructions, now: int
+) -> LoadedStart:
     """Return what a start block may hold. The first space is the project's, which has sessions."""
     known = bool(ask.session) and ask.context != "fresh"
     frozen = window_steps_contexts.load_block(txs, ask.session) if known else None
@@ -117,7 +119,7 @@ def load_start(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: in
         for kind in (*selection.BASELINE, *REST):
             memories += memory_sql.list_strongest(tx, kind, MOST_OF_A_KIND, own)
         skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
-    lines, left_out = _lines(txs, ask, said, now)
+    lines, left_out = _lines(txs, ask, instructions, now)
     material = selection.StartMaterial(
         _judged(txs, memories, now), tuple(lines), tuple(skills), tuple(left_out)
     )
@@ -126,7 +128,7 @@ def load_start(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: in
 
 
 def _lines(
-    txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int
+    txs: Sequence[Tx], ask: Ask, instructions: matching.Instructions, now: int
 ) -> tuple[list[Item], list[LeftOut]]:
     """Return where things stand, the commands that worked and what agents concluded."""
     if not txs:
@@ -142,7 +144,7 @@ def _lines(
         reason = one.retired or ""
         if not reason and command_rules.is_dangerous(one.form):
             reason = "only the user may suggest it"
-        if not reason and (place := said.where_command(one.form)):
+        if not reason and (place := instructions.where_command(one.form)):
             reason = f"{place} says it already"
         if not reason and is_idle(tried.get(ref, ())):
             reason = f"shown {TRIES} times where it fitted, without effect"
@@ -154,8 +156,12 @@ def _lines(
             commands.append(one)
     lines = [*state_lines(project, ask.session, ask.host)]
     lines += wording.command_lines(commands)
-    concluded = lessons_steps_observed.conclusions(project, now=now)[:MOST_CONCLUSIONS]
-    lines += [wording.conclusion_line(one) for one in concluded]
+    concluded = lessons_steps_observed.conclusions(project, now=now)
+    lines += [
+        wording.conclusion_line(one)
+        for one in concluded[:MOST_CONCLUSIONS]
+        if not command_rules.is_dangerous(one.text)
+    ]
     return lines, left_out
 
 
@@ -222,8 +228,10 @@ def with_freshness(
 
 def refs_of(item: Item) -> list[str]:
     """Return the names under which an item is logged: each command form on its own."""
-    if item.kind in ("command", "advice"):
+    if item.kind == "command":
         return [wording.command_ref(form) for form in item.forms]
+    if item.kind == "advice":
+        return [item.address, *map(wording.command_ref, item.forms[1:])]
     own = item.address if item.kind in _BY_ADDRESS else item.id
     named = [wording.command_ref(form) for form in item.forms]
     return [own, *named, *(f"file:{path}" for path in item.files)]
@@ -275,14 +283,14 @@ def _note_lines(tx: Tx, document: Document) -> Iterator[Item]:
     notes = work_notes.parse_notes(document.text)
     if work_steps.is_objective_complete(tx, notes):
         return
-    for name, said in (
+    for name, content in (
         ("Objective", notes.objective),
         ("Phase", notes.phase),
         ("Blockers", "; ".join(notes.blockers)),
         ("Pending", "; ".join(notes.pending)),
     ):
-        if said:
-            yield _state_item(document, name, said, "the notes say so")
+        if content:
+            yield _state_item(document, name, content, "the notes say so")
 
 
 def _task_lines(document: Document) -> Iterator[Item]:
@@ -295,8 +303,8 @@ def _task_lines(document: Document) -> Iterator[Item]:
     yield _state_item(document, "Running task", f"{task.title}{step}{after}", "it is not complete")
     for phase in task.phases:
         if phase.state == "blocked":
-            said = f"{phase.name}: {phase.report}"
-            yield _state_item(document, "Blocked", said, "a phase is blocked")
+            content = f"{phase.name}: {phase.report}"
+            yield _state_item(document, "Blocked", content, "a phase is blocked")
 
 
 def _handoff_line(document: Document) -> Item:
@@ -305,8 +313,8 @@ def _handoff_line(document: Document) -> Item:
     return item._replace(line=f"{item.line}; {code(f'recollect handoff accept {name}')}")
 
 
-def _state_item(document: Document, name: str, said: str, why: str) -> Item:
-    text = plain(said)[:LONGEST]
+def _state_item(document: Document, name: str, content: str, why: str) -> Item:
+    text = plain(content)[:LONGEST]
     own = document.label == "user"
     when = "" if own else f", {document.label} {format_time(document.valid_from)[:10]}"
     return Item(

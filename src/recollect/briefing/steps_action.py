@@ -45,18 +45,16 @@ def before_command(
     if not txs:
         return []
     advice = lessons_steps_observed.advice_for_command(txs[0], line, now=now)
-    found = [wording.advice_line(one) for one in advice]
+    found = [
+        wording.advice_line(one) for one in advice if not command_rules.is_dangerous(one.better)
+    ]
     ids = command_rules.rules_on(watched, line)
     found += [item for tx in txs for item in _rules_on(tx, ids, line)] if ids else []
     if not found:
         return []
     since = window_steps_contexts.began(txs, session)
     given = sql.shown_at(txs[0], session, "command", since)
-    return [item for item in found if not given.intersection(_keys(item))]
-
-
-def _keys(item: Item) -> list[str]:
-    return [wording.command_ref(item.forms[0])] if item.forms else [item.id]
+    return [item for item in found if item.id not in given]
 
 
 def _rules_on(tx: Tx, ids: Sequence[str], line: str) -> list[Item]:
@@ -79,7 +77,7 @@ def applies_to_files(txs: Sequence[Tx], session: str, files: Sequence[str]) -> b
 
 
 def for_files(
-    txs: Sequence[Tx], session: str, files: Sequence[str], said: matching.Instructions
+    txs: Sequence[Tx], session: str, files: Sequence[str], instructions: matching.Instructions
 ) -> list[Memory]:
     """Return the rules, pitfalls and decisions that apply to files, not shown in this context."""
     own = memory_steps_visible.find_memory_owners(txs, session)
@@ -94,7 +92,7 @@ def for_files(
     kept = [
         memory
         for memory in found.values()
-        if memory.id not in shown and not selection.why_never(memory, said)
+        if memory.id not in shown and not selection.why_never(memory, instructions)
     ]
     return sorted(
         kept, key=lambda one: (one.label != "user", _EDIT_RANK.get(one.kind, 9), one.text)
@@ -134,4 +132,8 @@ def after_failure(
         return []
     shown = window_steps_contexts.shown_ids(txs, session)
     items = [wording.resolution_line(one) for one in known]
-    return [item for item in items if item.address not in shown][:2]
+    return [
+        item
+        for item in items
+        if item.address not in shown and not command_rules.is_dangerous(item.line)
+    ][:2]

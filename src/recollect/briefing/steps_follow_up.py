@@ -9,7 +9,7 @@ never judged by silence.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ..actions import call_results, command_forms
 from ..archive import sql as archive_sql
@@ -20,7 +20,7 @@ from ..storage.database import Tx
 from ..text import messages
 from . import sql
 
-COMMAND, FILE = "command:", "file:"
+COMMAND, AVOID, FILE = "command:", "avoid:", "file:"
 MOST_MESSAGES = 5_000
 MOMENTS = ("start", "turn", "command", "edit", "failure")
 _KEY = "moments:"
@@ -109,11 +109,11 @@ def _acts(tx: Tx, session: str, root: str) -> SessionActs:
 
 def _keyed(ref: str) -> str:
     """Return a logged name with the key of its command: wordings of one command are the same."""
-    if not ref.startswith(COMMAND):
+    kind, colon, line = ref.partition(":")
+    if f"{kind}:" not in (COMMAND, AVOID):
         return ref
-    line = ref.removeprefix(COMMAND)
     forms = command_forms.forms_of(line)
-    return f"{COMMAND}{forms[0].key if forms else line}"
+    return f"{kind}{colon}{forms[0].key if forms else line}"
 
 
 def _messages(tx: Tx, session: str) -> Iterator[messages.NumberedMessage]:
@@ -129,20 +129,17 @@ def judge(shown: Sequence[ShownRef], acts: SessionActs) -> list[tuple[str, str]]
 
 
 def _outcome(one: ShownRef, acts: SessionActs) -> str:
+    """A shown command was run, or others in its place; a failing form was avoided, or run again; a
+    shown file was opened, or only others."""
+    ran = [name for at, name in acts.forms if one.moment == "start" or at > one.at]
     if one.ref.startswith(COMMAND):
-        return _of_command(one, acts.forms)
+        done = one.ref.removeprefix(COMMAND) in ran
+        return sql.FOLLOWED if done else sql.IGNORED if ran else ""
+    if one.ref.startswith(AVOID):
+        again = one.ref.removeprefix(AVOID) in ran
+        return sql.IGNORED if again else sql.FOLLOWED if ran else ""
     if one.ref.startswith(FILE):
         path = one.ref.removeprefix(FILE)
         after = [name for at, name in acts.files if one.moment == "start" or at >= one.at]
         return sql.FOLLOWED if path in after else sql.IGNORED if after else ""
     return ""
-
-
-def _of_command(one: ShownRef, forms: Iterable[tuple[int, str]]) -> str:
-    """A shown command was run; where other commands were run in its place it was ignored. Before a
-    command the failing form is named first: running it again ignores the advice."""
-    form = one.ref.removeprefix(COMMAND)
-    ran = [name for at, name in forms if one.moment == "start" or at > one.at]
-    if form in ran:
-        return sql.FOLLOWED
-    return sql.IGNORED if ran else ""

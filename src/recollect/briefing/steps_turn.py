@@ -27,7 +27,7 @@ from . import matching, selection, sql, wording
 from .rendering import Item, LeftOut
 from .steps import Ask
 
-MOST_MATCHES = 30
+MOST_MATCHES = 60
 MOST_PASSAGES = 2
 MOST_MEMORIES = 4
 MOST_UNCONFIRMED = 1
@@ -49,7 +49,9 @@ class LoadedTurn(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
 
 
-def load_turn(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int) -> LoadedTurn:
+def load_turn(
+    txs: Sequence[Tx], ask: Ask, instructions: matching.Instructions, now: int
+) -> LoadedTurn:
     """Return what fits a prompt and was not shown in this context before."""
     words = matching.words_of(ask.query)
     if words.is_empty or not txs:
@@ -64,7 +66,7 @@ def load_turn(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int
         known = tx.frequencies(looked_up)
         rule = partial(matching.matched, words=words, holding=known.holding, passages=known.entries)
         rare = [one for one in looked_up if matching.is_rare(known.holding[one], known.entries)]
-        if rare or ask.first:
+        if words.stems:
             memories += _memories(tx, rare, words, ask, own, rule)
         if rare:
             best = partial(
@@ -73,7 +75,7 @@ def load_turn(txs: Sequence[Tx], ask: Ask, said: matching.Instructions, now: int
             lines += _messages(tx, rare, ask, best)
     skilled = [item for tx in txs for item in skills(tx, words)] if ask.first else []
     for memory, _ in list(memories):
-        reason = _why_not(memory, shown, said)
+        reason = _why_not(memory, shown, instructions)
         if reason:
             left_out.append(LeftOut(memory.id, memory.address, reason))
     barred = {one.id for one in left_out}
@@ -100,17 +102,23 @@ def _memories(
     own: Sequence[str],
     rule: partial[matching.Passage | None],
 ) -> Iterator[tuple[Memory, matching.Passage]]:
-    """Memories and skills that share a name or two rare words with the prompt; with the first
-    prompt of a session, also lessons that hold most of what it asks for."""
-    stems = [*rare, *words.stems] if ask.first else rare
+    """Memories that share a name or two rare words with the prompt; with the first prompt of a
+    session, also lessons that hold most of what it asks for."""
     filters = {"status": ("active",), "source": ("memory",), "label": _TRUSTED, "seen": own}
-    found = index_sql.find_candidates(tx, list(dict.fromkeys(stems)), MOST_MATCHES, filters)
+    stems = list(dict.fromkeys((*rare, *words.stems)))
+    found = index_sql.find_candidates(tx, stems, MOST_MATCHES, filters)
     held = memory_sql.get_many(tx, [match.ref for match in found])
+    stated = {
+        memory.id: matching.content_stems(memory.text)
+        for memory in held.values()
+        if memory.label == "user" and len(found) < MOST_MATCHES
+    }
+    own_words = matching.shared_by_statements(words, stated)
     for match in found:
         memory = held.get(match.ref)
         if memory is None or (memory.scope and memory.label != "user"):
             continue
-        passage = rule(memory.text)
+        passage = rule(memory.text) or own_words.get(memory.id)
         if passage is None and ask.first:
             passage = _task_match(match, words)
         if passage is not None:
@@ -158,10 +166,10 @@ def _passage(match: IndexMatch, at: int, passage: matching.Passage) -> Item:
     )
 
 
-def _why_not(memory: Memory, shown: set[str], said: matching.Instructions) -> str:
+def _why_not(memory: Memory, shown: set[str], instructions: matching.Instructions) -> str:
     if memory.id in shown:
         return "shown in this context already"
-    return selection.why_never(memory, said)
+    return selection.why_never(memory, instructions)
 
 
 def _rested(
@@ -237,13 +245,13 @@ def items(
             continue
         item = selection.item_of(memory, "", state)._replace(why=passage.why)
         (rules if memory.label == "user" else rest).append(item)
-    said = [item.text for item in rules]
+    texts = [item.text for item in rules]
     for item in loaded.lines:
         if len(chosen) >= MOST_PASSAGES:
             left.append(LeftOut(item.id, item.address, f"{MOST_PASSAGES} others fit better"))
-        elif matching.is_alike(item.text, said):
+        elif matching.is_alike(item.text, texts):
             left.append(LeftOut(item.id, item.address, "another line says nearly the same"))
         else:
-            said.append(item.text)
+            texts.append(item.text)
             chosen.append(item)
     return [*rules, *chosen, *rest, *loaded.skills], left

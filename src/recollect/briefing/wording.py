@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 158
 MOST_FILES = 3
+LEAST_TOGETHER, MOST_TOGETHER = 3, 2
+"""Files changed together in so many sessions are named, at most so many of them: with two
+sessions and three files half of those named were not touched."""
 
 
 def command_lines(commands: Sequence[KnownCommand]) -> list[Item]:
@@ -67,6 +70,11 @@ def command_ref(form: str) -> str:
     return f"command:{form}"
 
 
+def avoid_ref(form: str) -> str:
+    """Return the name under which a warning of a failing form is logged."""
+    return f"avoid:{form}"
+
+
 def _command_line(group: Sequence[KnownCommand]) -> str:
     """Word commands that stand on one line; a date or purpose that goes on is not repeated."""
     parts = []
@@ -85,7 +93,8 @@ def _command_line(group: Sequence[KnownCommand]) -> str:
         often = "once" if one.sessions_succeeded <= 1 else f"in {one.sessions_succeeded}"
         unit = " sessions" if place == 0 and one.sessions_succeeded > 1 else ""
         instead = f", in place of {_listed(one.replaces[:2])}" if one.replaces else ""
-        parts.append(f"{named}{code(one.form)} {verb}{often}{unit}{when}{instead}")
+        place_of = f" in {code(one.folder)}" if one.folder else ""
+        parts.append(f"{named}{code(one.form)}{place_of} {verb}{often}{unit}{when}{instead}")
         purpose, date = one.purpose, last
     return "; ".join(parts)
 
@@ -103,8 +112,8 @@ def advice_line(advice: CommandAdvice) -> Item:
     worked = _times(advice.sessions_succeeded, advice.last, "worked since, ")
     worked = worked.replace("since, in ", "since in ").replace("since, once", "since once")
     return Item(
-        id=command_ref(advice.form),
-        address=command_ref(advice.form),
+        id=avoid_ref(advice.form),
+        address=avoid_ref(advice.form),
         layer="B",
         section="",
         kind="advice",
@@ -161,10 +170,11 @@ def _after(remedy: Remedy, command: str) -> str:
 
 def place_lines(path: str, places: Sequence[KnownPlace]) -> list[Item]:
     """Return the files that were changed together with a file."""
-    named = list(dict.fromkeys(file for place in places for file in place.files if file != path))
+    often = [place for place in places if place.sessions >= LEAST_TOGETHER]
+    named = list(dict.fromkeys(file for place in often for file in place.files if file != path))
     if not named:
         return []
-    sessions = max(place.sessions for place in places)
+    sessions = max(place.sessions for place in often)
     return [
         Item(
             id=f"place:{path}",
@@ -175,8 +185,8 @@ def place_lines(path: str, places: Sequence[KnownPlace]) -> list[Item]:
             text=path,
             label="system",
             why=f"changed together in {sessions} sessions",
-            line=f"{code(path)} was changed together with {_listed(named[:MOST_FILES])}",
-            files=tuple(named[:MOST_FILES]),
+            line=f"{code(path)} was changed together with {_listed(named[:MOST_TOGETHER])}",
+            files=tuple(named[:MOST_TOGETHER]),
         )
     ]
 

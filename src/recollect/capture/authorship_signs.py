@@ -122,7 +122,9 @@ _SOURCES = {
     # A text that speaks of itself.
     "of itself": r"\b(?:in|of|by|to|on|with) this (?:tutorial|article|guide|document|post|section|"
     r"chapter|policy|agreement|letter|video|manual|handbook|notice|newsletter|email|episode)\b|"
-    r"\b(?:dependabot|renovate|end of thread|unpopular opinion|hot take|change my mind)\b|"
+    r"\b(?:dependabot|renovate|end of thread|true or false|explain your answer|unpopular opinion|"
+    r"hot take|change my mind|"
+    r"thank you for your (?:cooperation|understanding|patience))\b|"
     # Headings that reports have and people do not type.
     r"^(?:release notes|lessons learned|root cause|next steps|key (?:messages|takeaways)|action "
     r"items|acceptance criteria|test plan|things to remember|breaking changes|what's new|see also|"
@@ -174,7 +176,8 @@ _SOURCES = {
     "present": r"^\W*(?:(?:so|ok|okay|and|btw|fyi|also)\W+)?(?:here(?:'s| is| are)|this is|these "
     r"are|below (?:is|are)|see|attached(?: is)?|forwarding|sharing|pasting)\b.{0,30}?"
     rf"\b(?:{_TEXT}|below)\b",
-    "saying": r"\b(?:wrote|writes|sent|posted|commented|replied|forwarded|emailed|messaged|texted|"
+    "saying": r"\b(?:wrote|writes|explain(?:s|ed)|notes|noted|sent|posted|commented|replied|"
+    r"forwarded|emailed|messaged|texted|"
     r"announced|said|says|asked|reported|shared|told (?:me|us)|reads)\b"
     rf"(?: (?:me|us|this|that|back|today|yesterday|earlier|\w+day|to us|to me|(?:in|on|about) "
     rf"(?:\w+ )?{_TEXT}|this morning)){{0,3}}\W*$",

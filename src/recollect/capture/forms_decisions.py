@@ -17,6 +17,12 @@ _HABITS = (
     "format generate version tag squash rebase write name call document support target follow "
     "require prefer allow rely pin mock log branch review sign commit cache"
 ).replace(" ", "|")
+_OFTEN = "always|usually|only|normally|generally|typically|never|all"
+# How an order begins behind "when adding an endpoint, …".
+_ORDERED = (
+    "please|always|never|also|use|run|add|ask|write|keep|update|check|don't|dont|do not|make sure|"
+    "avoid|prefer|put|start|create|include|pad|follow|name"
+)
 _ADOPTED = (
     "forked|moved|renamed|migrated|switched|replaced|deprecated|dropped|adopted|standardi[sz]ed|"
     "retired|removed|split|merged|chose|picked|selected|settled"
@@ -74,9 +80,9 @@ FORMS = (
     # What "we" do as a habit.
     Form(
         "habit",
-        "we ",
+        "|".join(f"we {word}" for word in f"{_HABITS}|{_OFTEN}".split("|")),
         r"(?:^|[,;:(–—-] *|\b(?:and|but|so|because|since|as|that|here|ok|yes) +)"
-        r"(?:now )?we (?:always |usually |only |normally |generally |typically |never |all )?"
+        rf"(?:now )?we (?:(?:{_OFTEN}) )?"
         rf"(?:{_HABITS})\b(?! (?:{POINTERS}|to)\b)(?! \w+ly (?:{POINTERS})\b) \S",
     ),
     Form(
@@ -107,7 +113,7 @@ FORMS = (
     ),
     Form(
         "preference",
-        "want|like",
+        "i want|we want|d want|ld like|'d like|i like|we like|really want|also want|still want",
         r"(?<!if )\bwe want (?!(?:to|you|it|this|that|these|those|an?|the|more|some)\b)\w+ \w|"
         r"\b(?:i|we)(?:'d| would| do)?(?: really| still| also)? (?:want|like) "
         r"(?:to (?:use|keep|stick|standardi[sz]e|support|commit|stay|rely)\b|"
@@ -169,7 +175,9 @@ FORMS = (
     # A rule that says when it holds.
     Form(
         "preference",
-        "before|after|when|while|if |for ",
+        "|".join(f", {word}" for word in _ORDERED.split("|"))
+        + "|we should&before|we need to&before|we have to&before|we should& time|we need to& time|"
+        "we have to& time|we should&whenever",
         rf"{LEAD}(?:when|while|before|after|if) (?:you(?:'re| are)? |we(?:'re| are)? )?"
         r"(?:\w{3,}ing)\b[^,;:?]{1,60}, (?:please |always |never |also )?(?:use|run|add|ask|write|"
         r"keep|update|check|don'?t|do not|make sure|avoid|prefer|put|start|create|include)\b|"
@@ -247,8 +255,9 @@ FORMS = (
         "reference",
         f"{_PLACES}|can be done|can be &with|lives in|lives under|live in|reachable",
         r"\b(?:the|our|all|every|\w+s|[\w-]+) (?:is|are) (?:also |always |only )?"
-        rf"(?:{_PLACES}) (?:here|at|in|on|under|via|by|with|behind|through)\b(?! (?:{POINTERS}|the "
-        r"(?:moment|branch|pr))\b)|"
+        # A place has a name: a path, a host, a setting.
+        rf"(?:{_PLACES}) (?:here\b|(?:at|in|on|under|via|by|with|behind|through) (?:[\w-]+ ){{0,3}}"
+        r"(?:_|[\w`@~-]*[/._:][\w`]))|"
         r"\b(?:all|every|\w+s|[a-z]+tion) can be (?:done|run|tested|verified|checked|built|started|"
         r"reached|found|generated|reset|skipped)\b[^?]{0,40} (?:with|via|by|using|through|in|at|on)"
         r" \S|\blives? (?:in|under|at) [`\w-]*[/._][\w./-]+",

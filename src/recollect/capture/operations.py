@@ -6,19 +6,15 @@ from collections.abc import Iterable
 from functools import partial
 from itertools import pairwise
 
-from ..archive import sql as archive_sql
 from ..context import Context, new_id
 from ..errors import NotFound
 from ..memory import steps as memory_steps
-from ..secrets import redaction
 from ..storage.database import Tx
 from ..types.records import Learned, Memory
 from . import sql, steps
 
 MOST_MESSAGES = 500
 """Typed messages that are read of one session at a time."""
-
-_CURSOR = "capture repetition"
 
 
 def capture_message(context: Context, said: steps.Said) -> list[Learned]:
@@ -56,8 +52,7 @@ def learn_from_sessions(context: Context, sessions: Iterable[str]) -> list[Learn
 
 def _found_in(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]], int]:
     """Return what a session teaches beyond what was read of it, and the last message read."""
-    first = int(archive_sql.get_cursor(tx, f"{_CURSOR} {session}") or 0) + 1
-    rows = sql.typed(tx, session, first, MOST_MESSAGES)
+    rows = sql.typed(tx, session, sql.last_read(tx, session) + 1, MOST_MESSAGES)
     found = [(row.at, draft) for row in rows for draft in steps.repeated(tx, session, row)]
     for before, row in pairwise(rows):
         if meant := steps.meant_before(session, before, row):
@@ -69,8 +64,7 @@ def _write_found(
     session: str, last: int, now: int, ready: list[memory_steps.PreparedMemory], tx: Tx
 ) -> list[Learned]:
     done = [memory_steps.learn(tx, item, item.row.first_seen) for item in ready]
-    source, place = redaction.redact(f"{_CURSOR} {session}"), redaction.redact(str(last))
-    archive_sql.set_cursor(tx, source, place, now)
+    sql.note_read(tx, session, last, now)
     return [learned for learned in done if learned.action != "unchanged"]
 
 

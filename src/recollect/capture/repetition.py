@@ -40,13 +40,6 @@ _ROUTINE = """
     fail work remove move show find start use valid
 """
 
-_REMEMBER = (
-    r"(?:(?:and|also|ok|okay|yes|please|so|great|btw)\b[, ]+)*(?:please )?(?:remember|memori[sz]e|"
-    r"note|save|keep|(?:don'?t|do not) forget) (?:this|that|it|what i (?:just )?said)"
-    r"(?: down| in mind)?(?: for (?:next time|later|good|the future|future sessions|me))?"
-    r"(?:,? please)?[.! ]*"
-)
-
 
 class Unit(NamedTuple):
     """A sentence, or a short message as a whole, with its content words."""
@@ -123,13 +116,3 @@ def _question() -> re.Pattern[str]:
     return re.compile(
         r"(?i)(?:\w+,? )?(?:what|why|how|where|which|who|were|was|did|does|is|are)\b.*\?$"
     )
-
-
-@cache
-def _remember() -> re.Pattern[str]:
-    return re.compile(_REMEMBER, re.IGNORECASE)
-
-
-def means_message_before(text: str) -> bool:
-    """Check whether a message only asks to remember the one before it."""
-    return len(text) <= 100 and _remember().fullmatch(text.strip().replace("’", "'")) is not None

@@ -91,8 +91,7 @@ def untyped(message: Message) -> tuple[Span, ...]:
 
 def capture(text: str) -> list[Captured]:
     """Return the statements to learn from one typed message; at most three, in their order."""
-    # The other users of this module need none of these.
-    from .authorship import doubts
+    # The other users of this module need neither of these, and most messages not the second.
     from .statements import forms_in
 
     forms = forms_in(text)
@@ -103,6 +102,8 @@ def capture(text: str) -> list[Captured]:
     first = next(stated, None)
     if first is None or _written_for_readers(text, masked):
         return []
+    from .authorship import doubts
+
     troubles = [match.start() for match in _pattern("trouble").finditer(text)]
     doubt = doubts(text, masked)
     found: list[Captured] = []
@@ -129,6 +130,10 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
     spans = [span for span in sentence_spans(masked) if span[0] < span[1]]
     for number, (start, end) in enumerate(spans):
         if not _has_length(masked, start, end):
+            continue
+        if standalone.means_what_was_before(masked[start:end]):
+            if number:
+                yield _remembered(text, spans[number - 1])
             continue
         whole, end = end, start + standalone.statement_length(masked[start:end])
         own = start + standalone.lead_length(masked[start:end])
@@ -158,6 +163,23 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
             scope=standalone.scope_of(text[start:end]),
             personal=kind in ("preference", "fact") and standalone.is_personal(masked[start:end]),
         )
+
+
+def _remembered(text: str, span: Span) -> Captured:
+    """Return the sentence before "remember this"."""
+    from .statements import RULES
+
+    kind, priority = RULES["remember"]
+    words = text[slice(*span)]
+    return Captured(
+        kind=kind,
+        text=words,
+        priority=priority,
+        span=span,
+        rule="remember",
+        doubt="",
+        quote=words,
+    )
 
 
 def _has_length(masked: str, start: int, end: int) -> bool:

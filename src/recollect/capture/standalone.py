@@ -51,6 +51,11 @@ _SOURCES = {
     r"it|"
     r"these|those)\b|(?:that|this|it|they) (?:still |always |also )?(?:remains?|stays?|should|must|"
     r"belongs?|means)\b|(?:otherwise|instead),? )",
+    "remember": r"(?:(?:and|also|ok|okay|yes|please|so|great|btw)\b[, ]+)*(?:please "
+    r")?(?:remember|memori[sz]e|"
+    r"note|save|keep|(?:don'?t|do not) forget) (?:this|that|it|what i (?:just )?said)"
+    r"(?: down| in mind)?(?: for (?:next time|later|good|the future|future sessions|me))?"
+    r"(?:,? please)?[.! ]*",
     "path": r"(?:^|[\s(])(?:in|under|inside|within|for|of|to|on|at) (?:files? (?:in|under) |the )?"
     r"[`'\"]?(?P<path>(?:\./)?[\w.@-]+(?:/[\w.@*-]+)*/?)[`'\"]?(?P<noun> (?:folder|directory|"
     r"package|module)\b)?(?=[\s,.;:)]|$)",
@@ -79,8 +84,24 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(_SOURCES[name], re.IGNORECASE)
 
 
+# A pattern is compiled only for a sentence that begins with one of the words it is about.
+_JOINING = (
+    "and|but|so|also|ok|okay|yes|yeah|yep|oh|btw|actually|no|nope|right|great|cool|nice|perfect|"
+    "thanks|sorry|wait|well|however|then|plus|can|could|would|will|should"
+)
+_KEEPING = ("remember", "memori", "forget", "note ", "save ", "keep ")
+_POINTING = frozenset(("it", "it's", "this", "that", "that's", "they", "they're", "these", "those"))
+
+
+def _first_word(masked: str) -> str:
+    return masked[:12].split(" ", 1)[0].lower().rstrip(",;:.!…–—-")
+
+
 def lead_length(masked: str) -> int:
     """Return how many characters at the start of a sentence only join it to the one before."""
+    first_word = _first_word(masked)
+    if first_word not in _JOINING.split("|") and not first_word.startswith(("hm", "um")):
+        return 0
     found = _pattern("lead").match(masked)
     first = found.end() if found else 0
     request = _pattern("request").match(masked, first)
@@ -95,6 +116,8 @@ def statement_length(masked: str) -> int:
 
 def pronoun_length(masked: str) -> int:
     """Return the length of a subject that points back ("it", "they're"), or 0."""
+    if _first_word(masked) not in _POINTING:
+        return 0
     found = _pattern("pronoun").match(masked)
     if not found:
         return 0
@@ -127,6 +150,14 @@ def copula(pronoun: str) -> str:
 def follows(masked: str) -> bool:
     """Check whether a sentence only goes on with the statement before it."""
     return not masked.endswith("?") and _pattern("follows").match(masked) is not None
+
+
+def means_what_was_before(text: str) -> bool:
+    """Check whether a sentence only asks to remember what was said before it."""
+    plain = text.strip().replace("’", "'")
+    if len(plain) > 100 or not any(word in plain.lower() for word in _KEEPING):
+        return False
+    return _pattern("remember").fullmatch(plain) is not None
 
 
 def scope_of(sentence: str) -> tuple[str, ...]:

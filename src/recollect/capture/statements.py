@@ -141,10 +141,10 @@ _TURN = (
     r"phase|"
     r"plan|session|review)\b|\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|"
     r"updated|"
-    r"done|deleted|renamed)\b|\b(?:just|still|yet|tried|trying|broke\w*|fail\w*|"
-    r"crash\w*|missing|wrong|issue|problem|bug|error)\b|^(?:if|when|why|how|what|where)\b|"
-    r"\bwhat if\b|\b(?:can|could|would|will) you\b"
+    r"done|deleted|renamed)\b|\b(?:just|still|yet|tried|trying|broke\w*|fail\w*|crash\w*|missing|"
+    r"wrong)\b|^(?:if|when|why|how|what|where)\b|\bwhat if\b|\b(?:can|could|would|will) you\b"
 )
+_TROUBLE = r"\b(?:issue|problem|bug)\b|\berror\b(?! (?:messages?|handling|codes?|types?)\b)"
 
 # What speaks against a rule although one of its forms is there.
 _UNLESS = {
@@ -171,10 +171,10 @@ _UNLESS = {
     # What somebody or something else says.
     r"\bsays\b|\b(?:he|she|it|they) said\b|\bdocs say\b|\bwants that\b|"
     r"\bto my understanding\b|\bas it should\b|^(?:so |and )?if you\b",
-    "decision": rf"{_TURN}",
-    "habit": rf"{_TURN}",
-    "fact": rf"{_TURN}",
-    "reference": rf"{_TURN}",
+    "decision": rf"{_TURN}|{_TROUBLE}",
+    "habit": rf"{_TURN}|{_TROUBLE}",
+    "fact": rf"{_TURN}|{_TROUBLE}",
+    "reference": _TURN,
     "preference": r"\b(?:from now on|going forward),? (?:i|we)(?:'m|'ll| am| will)\b|"
     r"\bthat (?:\w+ )?(?:format|style|pattern|approach)\b|"
     r"\b(?:i|we)(?:'m|'ll| am| will)\b.*\b(?:from now on|going forward)\b|"

@@ -23,7 +23,7 @@ from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import display, messages
 from ..types.records import Json, Learned, Memory, Message
-from . import repetition, sentences, sql
+from . import repetition, sentences, sql, standalone
 
 MARK = "captured"
 DOUBT = "doubt"
@@ -227,7 +227,7 @@ def meant_before(
     session: str, before: sql.TypedRow, row: sql.TypedRow
 ) -> memory_steps.Draft | None:
     """Return the message before, when this one only asks to remember it."""
-    if not repetition.means_message_before(_typed_text(row)):
+    if not standalone.means_what_was_before(_typed_text(row)):
         return None
     meant = _typed_text(before).strip()
     if len(meant) > sentences.LONGEST_TOGETHER or sentences.pasted(meant):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..actions.call_results import CallAttempt
-from ..actions.command_forms import form_of, is_dangerous, is_lasting, is_quiet, outline
+from ..actions.command_forms import below, form_of, is_dangerous, is_lasting, is_quiet, outline
 from ..actions.command_output import TOOL_MISUSE, TRANSIENT, signatures
 from ..actions.shell_words import SimpleCommand, simple_commands
 from .observations import Observation, Remedy
@@ -70,7 +70,7 @@ def programs_of(script: str) -> list[str]:
     found: dict[str, None] = {}
     piped = False
     for command in simple_commands(script):
-        name = " ".join(outline(command.words).split()[:2])
+        name = _program(command)
         if name and name.split()[0] not in _POLLS and not piped:
             found[name] = None
         piped = command.after in ("|", "|&")
@@ -85,13 +85,18 @@ def _resolved(tried: Sequence[CallAttempt], place: int, cwd: str) -> tuple[int, 
     for later in tried[place + 1 : place + 1 + AHEAD]:
         if later.state != "ok" or later.asked <= broken.answered:
             continue
-        if later.script and goal and goal in map(_name, simple_commands(later.script)):
+        if goal and any(_is_same(goal, _name(one)) for one in simple_commands(later.script)):
             if any(one.script and one.script.startswith(_STASHES) for one in between):
                 return None  # it passed without the changes
             remedy = _remedy(broken, later, between, cwd)
             return (later.at, remedy) if remedy else None
         between.append(later)
     return None
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Check whether two commands are the same, one of them perhaps with a word more."""
+    return one == other or f"{one} ".startswith(f"{other} ") or f"{other} ".startswith(f"{one} ")
 
 
 def _goal(script: str) -> str:
@@ -105,7 +110,13 @@ def _goal(script: str) -> str:
 def _name(command: SimpleCommand) -> str:
     """Return by what a command is recognised as the same one."""
     form = form_of(command.words)
-    return form.key if form else " ".join(outline(command.words).split()[:2])
+    return form.key if form else _program(command)
+
+
+def _program(command: SimpleCommand) -> str:
+    """Return program and subcommand of any command."""
+    words = (word for word in outline(command.words).split() if word[0] != "-")
+    return " ".join(list(words)[:2])
 
 
 def _remedy(
@@ -142,14 +153,13 @@ def _place(script: str, cwd: str) -> str:
     target = first[1].text.rstrip("/") or "/"
     if target == cwd.rstrip("/"):
         return "."
-    target = target.removeprefix(f"{cwd.rstrip('/')}/")
+    target = below(target, cwd)
     return target if is_lasting(target) and not target.startswith("..") else ""
 
 
 def _edited(between: Sequence[CallAttempt], output: str, cwd: str) -> tuple[str, ...]:
     """Return the files that were edited, those that the output names first."""
-    root = f"{cwd.rstrip('/')}/"
-    paths = (path.removeprefix(root) for one in between for path in one.writes if not one.script)
+    paths = (below(path, cwd) for one in between for path in one.writes if not one.script)
     files = list(dict.fromkeys(path for path in paths if is_lasting(path)))
     named = [path for path in files if path.rpartition("/")[2] in output]
     return tuple((named or files)[-MOST_FILES:])
@@ -167,7 +177,7 @@ def _told(script: str, cwd: str) -> Iterator[str]:
     """Return the words of a line that may make a difference: no paths that do not last, no
     filters of its output."""
     piped = False
-    for command in simple_commands(script.replace(f"{cwd.rstrip('/')}/", "")):
+    for command in simple_commands(below(script, cwd)):
         if not piped and command.words[0].text not in _POLLS:
             for word in command.words:
                 for part in word.text.split():

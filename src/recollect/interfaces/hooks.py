@@ -79,15 +79,17 @@ class _Firing:
         if not concerns_us(event):
             return str(about.reply(event))
         from ..agents.operations_events import answer_event
-        from ..client import Recollect
         from ..opening import open_context
 
         hurried = {**self.environment, "RECOLLECT_LOCK_WAIT": LOCK_WAIT}
         context = open_context(self.cwd, hurried, incognito=False, origin="user")
-        with Recollect(context):
-            if context.settings.mode == "incognito":
-                self.outcome = ""
+        if context.settings.mode == "incognito":
+            self.outcome = ""
+        try:
             answer = answer_event(context, event)
+        finally:
+            context.project_space.close()
+            context.user_space.close()
         if answer.trouble:
             self.outcome = _name(answer.trouble)
         if event.name == "before_tool" and not answer.context and self.outcome == "ok":

@@ -33,6 +33,9 @@ MOST_TOGETHER = 4
 CONFIRMED = 2
 """So many sessions make a lesson of what one session saw."""
 
+PROPOSED = 3
+"""So many sessions with the same commands before a commit make a proposed procedure."""
+
 Bodies = Sequence[Mapping[str, Json]]
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
-from ..actions.command_output import TOOL_MISUSE
 from ..episodes.records import Episode, ErrorSeen
 from ..index.clusters import (
     THRESHOLD,
@@ -118,12 +117,17 @@ def _only_talk(episode: Episode) -> bool:
     return episode.outcome == "unknown" and not (episode.actions or episode.files)
 
 
+def _told_by(episode: Episode) -> str:
+    """Return the session that an episode tells of: what one session says twice counts once."""
+    return episode.session or episode.task_id or episode.id
+
+
 def _confidence(support: Iterable[Episode], before: float = 0.0) -> float:
     """How sure a lesson is: each independent episode adds its part to what was known before."""
     best: dict[str, float] = {}
     for episode in support:
-        told_by = episode.session or episode.task_id or episode.id
-        best[told_by] = max(best.get(told_by, 0.0), EVIDENCE[episode.outcome])
+        source = _told_by(episode)
+        best[source] = max(best.get(source, 0.0), EVIDENCE[episode.outcome])
     if not best:
         return before
     doubt = 1.0 - before
@@ -166,7 +170,8 @@ def _pitfalls(
     memories: Sequence[Memory],
     left_out: list[LeftOut],
 ) -> Iterator[Learn | Reinforce]:
-    """Every error that was resolved: a new pitfall, or more evidence for one that is known."""
+    """Every error that two sessions resolved: a new pitfall, or more evidence for a known one. What
+    one session saw stays an episode."""
     seen: dict[str, list[Case]] = {}
     for episode in episodes:
         for error in () if _too_deep(episode) else episode.resolved:
@@ -183,8 +188,8 @@ def _pitfalls(
             continue
         if mark in known:
             yield from _more_evidence(known[mark], told, "the error came up again", left_out)
-        elif cases[0][1].type in TOOL_MISUSE and len(sources) < FEWEST:
-            left_out.append(LeftOut(sources, f"a slip with a tool ({cases[0][1].type}), seen once"))
+        elif len(set(map(_told_by, told))) < FEWEST:
+            left_out.append(LeftOut(sources, f"an error ({cases[0][1].type}) seen in one session"))
         else:
             yield _pitfall(cases, sources)
 

@@ -106,6 +106,12 @@ def latest_findings(tx: Tx, kind: str, since: int, limit: int) -> list[FindingRo
     return [FindingRow(*row) for row in rows]
 
 
+def count_findings(tx: Tx) -> dict[str, int]:
+    """Return how many findings there are of each kind."""
+    rows = tx.run("SELECT kind, count(*) FROM findings WHERE space = :space GROUP BY kind")
+    return {row[0]: int(row[1]) for row in rows}
+
+
 def clear(tx: Tx) -> None:
     """Remove everything, so that it is made again."""
     for table in ("observations", "findings"):

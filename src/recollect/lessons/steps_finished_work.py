@@ -13,7 +13,7 @@ from ..archive.steps_sessions import IDLE_AFTER
 from ..episodes import steps as episodes_steps
 from ..errors import RecollectError
 from ..storage.database import Database
-from . import steps
+from . import steps, steps_observed
 
 
 class Settled(NamedTuple):
@@ -36,6 +36,8 @@ def settle(
         return Settled()
     quiet_since = 0 if task_done else means.clock() - IDLE_AFTER
     built = episodes_steps.build(space, "", means.clock, quiet_since, learn)
+    if built.sessions:
+        space.write(lambda tx: steps_observed.propose_workflows(tx, means.clock(), means.new_id))
     # What a person took back is not forced on them again before it is due.
     weekly = not task_done or space.read(steps.was_undone)
     if why := space.read(lambda tx: steps.resting(tx, means.clock())):

@@ -7,15 +7,17 @@ is a few indexed statements, whatever is stored.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..actions import command_forms, command_output, tool_calls
 from ..episodes import session_errors
 from ..episodes.observations import Observation
+from ..procedures import sql as procedures_sql
+from ..procedures import steps as procedures_steps
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..types.records import Json
-from . import findings, sql
+from . import findings, sql, wording
 from .observations import CommandAdvice, Conclusion, KnownCommand, KnownPlace, KnownResolution
 
 MOST_SESSIONS = 50
@@ -23,6 +25,7 @@ MOST_SESSIONS = 50
 
 MOST_COMMANDS = 200
 MOST_CONCLUSIONS = 20
+MOST_WORKFLOWS = 50
 KNOWN_FOR = 120 * findings.DAY
 SCRIPTS = ("manifest", "scripts")
 
@@ -46,7 +49,7 @@ def store(tx: Tx, session: str, rows: Sequence[sql.ObservationRow]) -> None:
     touched = sql.subjects_of(tx, session) | {(row.kind, row.subject) for row in rows}
     sql.replace_observations(tx, session, rows)
     for kind, subject in sorted(touched):
-        seen = sql.observations(tx, kind, subject, MOST_SESSIONS)
+        seen = _by_conversation(sql.observations(tx, kind, subject, MOST_SESSIONS))
         bodies = [json.loads(row.body) for row in seen]
         merged = findings.finding(kind, bodies, [row.at for row in seen])
         if merged is None:
@@ -57,6 +60,14 @@ def store(tx: Tx, session: str, rows: Sequence[sql.ObservationRow]) -> None:
         sql.put_finding(tx, sql.FindingRow(kind, name, merged.sessions, merged.at, body))
 
 
+def _by_conversation(rows: Sequence[sql.ObservationRow]) -> list[sql.ObservationRow]:
+    """Return one row for each conversation: subagents and whoever started them are one."""
+    found: dict[str, sql.ObservationRow] = {}
+    for row in rows:
+        found.setdefault(".".join(row.session.split(".")[:2]), row)
+    return list(found.values())
+
+
 def store_scripts(tx: Tx, scripts: Sequence[str], now: int) -> None:
     """Write which scripts the project's manifests name."""
     body = redaction.redact_json({"scripts": sorted(scripts)}).text
@@ -64,7 +75,28 @@ def store_scripts(tx: Tx, scripts: Sequence[str], now: int) -> None:
     sql.put_finding(tx, sql.FindingRow(kind, redaction.redact(subject), 0, now, body))
 
 
+def propose_workflows(tx: Tx, now: int, new_id: Callable[[str], str]) -> list[str]:
+    """Propose a procedure for each sequence of commands that enough sessions ran before a commit;
+    return the new names. What a person turned down is not proposed again."""
+    proposed = []
+    for row in sql.latest_findings(tx, "workflow", now - findings.UNUSED, MOST_WORKFLOWS):
+        if row.sessions < findings.PROPOSED:
+            continue
+        body = json.loads(row.body)
+        made = wording.workflow_procedure(body["steps"], body["purposes"], row.sessions)
+        if procedures_sql.get_by_name(tx, made.name) is None:
+            ready = procedures_steps.prepare_row(made, "system", "system", now, new_id("p"))
+            procedures_steps.learn_procedure(tx, ready._replace(status="proposed"))
+            proposed.append(made.name)
+    return proposed
+
+
 # ---------------------------------------------------------------- reading
+
+
+def count_findings(tx: Tx) -> dict[str, int]:
+    """Return how many findings there are of each kind: command, error, place, conclusion."""
+    return sql.count_findings(tx)
 
 
 def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:

@@ -1,5 +1,5 @@
-"""What episodes teach, in words: the pattern of tasks of one sort, the way they are done, the
-pitfall of an error.
+"""What episodes teach, in words: the pattern of tasks of one sort, the pitfall of an error, the
+commands before a commit.
 
 A lesson says only what the episodes have in common: where the work was done, which checks passed,
 what went wrong on the way. Which episodes belong together is decided in `lessons.plan`.
@@ -14,10 +14,13 @@ from functools import cache
 from typing import NamedTuple
 
 from ..episodes.records import Episode, ErrorSeen
-from ..procedures.skills import KnownError, Procedure
+from ..procedures.skills import Procedure
 from ..text.addresses import slugify
 from ..text.terms import query_terms, split_terms, stem_all
 from ..types.records import Json
+
+LONGEST = 160
+"""Of an error and of what helped so many characters are told; the detail has all of them."""
 
 MOST_FILES, MOST_CHECKS, MOST_ERRORS = 5, 2, 3
 _VAGUE = frozenset(("AssertionError", "test failure", "build", "check", "lint", "Error"))
@@ -72,8 +75,13 @@ def pitfall_lesson(errors: Sequence[ErrorSeen]) -> Lesson:
     others = [error.resolution for error in errors if error.resolution != best.resolution]
     if others:
         detail["also_helped"] = list(dict.fromkeys(others))[:MOST_ERRORS]
-    text = f"{best.type}: {_ended(best.message)} What helped: {_ended(best.resolution)}"
+    message, helped = (_ended(_short(text)) for text in (best.message, best.resolution))
+    text = f"{best.type}: {message} What helped: {helped}"
     return Lesson(text, best.type, detail)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
 
 
 def _ended(text: str) -> str:
@@ -154,29 +162,15 @@ def _common_words(centre: Episode, members: Sequence[Episode]) -> list[str]:
 # ---------------------------------------------------------------- a way of doing it
 
 
-def procedure_lesson(centre: Episode, members: Sequence[Episode]) -> Procedure:
-    """How tasks of this sort were done, as a procedure for a person to accept."""
-    good = [episode for episode in members if episode.outcome == "success"] or list(members)
-    read = _common(map(_looked_at, good), len(good), MOST_FILES)
-    changed = _common(map(_places, good), len(good), MOST_FILES)
-    checks = _common(map(_checks, good), len(good), MOST_CHECKS)
-    known = {error.message: error.resolution for one in members for error in one.resolved}
-    name = " ".join(_common_words(centre, members)) or centre.goal or "task"
-    steps = [*(f"Read {path}" for path in read), *(f"Change {path}" for path in changed)]
-    steps += [f"Run `{check}`" for check in checks]
-    failures = sum(one.outcome == "failure" for one in members)
+def workflow_procedure(steps: Sequence[str], purposes: Sequence[str], sessions: int) -> Procedure:
+    """Return the procedure of commands that several sessions ran before a commit, for a person to
+    accept."""
+    name = slugify(f"before commit {' '.join(purposes)}")
     return Procedure(
-        slugify(name),
-        f"How tasks like “{centre.goal}” were done. Use it for tasks of that sort."[:1024],
-        f"Skill: {name.capitalize()}",
-        steps=tuple(steps) or (f"Do as in {centre.id}",),
-        errors=tuple(KnownError(error, fix) for error, fix in list(known.items())[:MOST_ERRORS]),
-        exit_criteria=tuple(f"`{check}` passes" for check in checks),
-        successes=sum(one.outcome == "success" for one in members),
-        failures=failures,
+        name,
+        f"Commands that were run before a commit in {sessions} sessions. Use it before a commit.",
+        "Skill: Before a commit",
+        steps=tuple(f"Run `{step}`" for step in steps),
+        exit_criteria=tuple(f"`{step}` passes" for step in steps),
+        successes=sessions,
     )
-
-
-def _looked_at(episode: Episode) -> list[str]:
-    changed = set(episode.artifacts)
-    return [path for path in episode.files if path not in changed]

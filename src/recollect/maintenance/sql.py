@@ -41,4 +41,5 @@ def quarantine(tx: Tx) -> None:
         "UPDATE entries SET status = 'quarantined' WHERE space = :space "
         "AND source <> 'message' AND status IN ('active', 'proposed')"
     )
-    tx.run("DELETE FROM jobs WHERE space = :space")
+    for table in ("jobs", "observations", "findings"):
+        tx.run(f"DELETE FROM {table} WHERE space = :space")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...text import display
 from ...types.review import ReviewAnswer, ReviewEvidence, ReviewItem
@@ -138,4 +137,4 @@ def _answered(one: ReviewAnswer) -> str:
     return f"{DONE[one.answer]} {one.id} ({one.status}): {text}{also}"
 
 
-SCREENS: dict[str, Callable[[Any], str]] = {"review": render_queue, "review answer": render_answers}
+SCREENS: dict[str, Callable[..., str]] = {"review": render_queue, "review answer": render_answers}

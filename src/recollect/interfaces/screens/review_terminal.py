@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...client import Recollect
 from ...errors import RecollectError
@@ -44,7 +44,7 @@ def is_attended() -> bool:
     return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def converse(memory: Recollect, filters: Mapping[str, Any]) -> int:
+def converse(memory: Recollect, filters: Mapping[str, object]) -> int:
     """Show the queue item by item and answer it as the person says; return the exit status."""
     items = memory.memories.review(**filters)
     if not items:
@@ -70,7 +70,7 @@ class Pending(NamedTuple):
 class Keyboard:
     """Reads single keys, and lines with a text to start from."""
 
-    def __init__(self, read: Callable[[], str], cooked: Callable[[], Any]) -> None:
+    def __init__(self, read: Callable[[], str], cooked: Callable[[], object]) -> None:
         self.read_key = read
         self._cooked = cooked
 
@@ -99,7 +99,7 @@ class ReviewScreen:
     def __init__(
         self,
         memory: Recollect,
-        filters: Mapping[str, Any],
+        filters: Mapping[str, object],
         items: list[ReviewItem],
         keyboard: Keyboard,
     ) -> None:

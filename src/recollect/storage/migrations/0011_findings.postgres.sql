@@ -9,6 +9,7 @@ CREATE TABLE observations (
   body TEXT NOT NULL,
   PRIMARY KEY (space, kind, subject, session)
 );
+CREATE INDEX observations_by_time ON observations (space, kind, subject, at, session);
 CREATE INDEX observations_by_session ON observations (space, session);
 CREATE TABLE findings (
   space TEXT NOT NULL,

@@ -1,0 +1,150 @@
+"""Canonical forms: wordings of one command are one form, looking and one-time work have none."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.actions.command_forms import CommandForm, forms_of, outline, runs_of
+from recollect.actions.shell_words import simple_commands
+
+
+def keys(line: str, cwd: str = "") -> list[str]:
+    return [form.key for form in forms_of(line, cwd)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mise run test:ci",
+        "mise run test:ci 2>&1 | tail -20",
+        "cd cmd && FOO=1 mise run test:ci",
+        "timeout 300 mise run test:ci > /tmp/out.txt",
+        "env CI=true mise run test:ci && echo done",
+        "(mise run test:ci) # once more",
+        "bash -lc 'mise run test:ci'",
+    ],
+)
+def test_seven_wordings_of_one_command_are_one_form(line: str) -> None:
+    assert keys(line) == ["mise run test:ci"]
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "purpose"),
+    [
+        ("go test ./x/... -run TestIt -v", "go test", "test"),
+        ("pnpm --filter api test", "pnpm --filter api test", "test"),
+        ("pnpm --filter web exec tsc --noEmit", "pnpm --filter web exec tsc", "typecheck"),
+        ("npx jest src/a.test.ts", "npx jest", "test"),
+        ("npm run build -- --watch", "npm run build", "build"),
+        ("yarn workspace web lint", "yarn workspace web lint", "lint"),
+        ("cargo test -p core it_works", "cargo test -p core", "test"),
+        ("cargo clippy --all-targets", "cargo clippy", "lint"),
+        ("./gradlew :app:test", "./gradlew :app:test", "test"),
+        ("dotnet test src/A.Tests/A.Tests.csproj", "dotnet test", "test"),
+        ("mix test test/a_test.exs:12", "mix test", "test"),
+        ("make -C web lint", "make -C web lint", "lint"),
+        ("uv run pytest -q tests/a.py", "uv run pytest", "test"),
+        (".venv/bin/python -m pytest -x", ".venv/bin/python -m pytest", "test"),
+        ("python manage.py migrate", "python manage.py migrate", "migrate"),
+        ("bundle exec rspec spec/a_spec.rb", "bundle exec rspec", "test"),
+        ("docker compose -f dev.yml up -d", "docker compose -f dev.yml up", "run"),
+        ("mvn -pl core verify", "mvn -pl core verify", "check"),
+        ("alembic upgrade head", "alembic", "migrate"),
+        ("bash scripts/check.sh", "bash scripts/check.sh", "check"),
+        ("terraform plan -out plan.bin", "terraform plan", ""),
+    ],
+)
+def test_tools_of_many_languages_have_a_form_and_a_purpose(
+    line: str, key: str, purpose: str
+) -> None:
+    (form,) = forms_of(line)
+    assert (form.key, form.purpose) == (key, purpose)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "grep -rn test src | head",
+        "git status && git log --oneline",
+        "cat Makefile; ls -la",
+        "sed -n 1,20p package.json",
+        "go version",
+        "go env GOPATH",
+        "docker ps",
+        "npm ls --depth 0",
+        "cargo --help",
+        "npx tool@latest build",
+        "python -c 'print(1)'",
+        "node -e 'x()'",
+        "npm install lodash",
+        "bash /tmp/try.sh",
+        "recollect recall 'make test'",
+        "for f in *.go; do echo $f; done",
+        "echo 'make test'",
+    ],
+)
+def test_looking_moving_and_one_time_work_have_no_form(line: str) -> None:
+    assert keys(line) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "npm publish",
+        "make deploy",
+        "sudo make install",
+        "npx -y create-app",
+        "terraform apply",
+        "mise trust",
+        "docker login",
+        "make test --force",
+    ],
+)
+def test_what_deploys_fetches_or_unlocks_is_dangerous(line: str) -> None:
+    assert all(form.is_dangerous for form in forms_of(line))
+    assert forms_of(line)
+
+
+def test_a_wording_keeps_options_and_leaves_out_what_is_about_this_one_time() -> None:
+    def wording(line: str) -> str:
+        return forms_of(line)[0].wording
+
+    assert wording("npx tsc --noEmit -p apps/web") == "npx tsc --noEmit -p apps/web"
+    assert wording("go test -race ./...") == "go test -race ./..."
+    assert wording("go test -run TestIt ./x") == "go test"
+    assert wording("npx jest --testPathPattern=shares") == "npx jest"
+    assert wording("go build -o bin/x ./cmd") == "go build"
+
+
+def test_paths_below_the_project_are_told_from_there() -> None:
+    assert keys("cd /home/a/p && node /home/a/p/tools/gen.js", "/home/a/p") == ["node tools/gen.js"]
+    (form,) = forms_of("cd apps/api && npx jest")
+    assert form.folder == "apps/api"
+
+
+def test_each_command_of_a_line_is_told_how_it_ended() -> None:
+    def states(line: str, state: str) -> list[tuple[str, str]]:
+        return [(run.form.key, run.state) for run in runs_of(line, state)]
+
+    chain = "make fmt && make lint && make test"
+    assert states(chain, "ok") == [("make fmt", "ok"), ("make lint", "ok"), ("make test", "ok")]
+    assert {state for _, state in states(chain, "failed")} == {"unknown"}
+    assert states("cd x && make test | tail", "failed") == [("make test", "failed")]
+    assert states("make lint || true", "ok") == [("make lint", "unknown")]
+
+
+def test_words_are_cut_as_a_shell_cuts_them() -> None:
+    line = 'A=1 git commit -m "$(cat <<\'EOF\'\nmake test\nEOF\n)" 2>&1 | tail; echo "a && b" # x'
+    found = [[word.text for word in one.words] for one in simple_commands(line)]
+    assert [words[:3] for words in found] == [
+        ["A=1", "git", "commit"],
+        ["tail"],
+        ["echo", "a && b"],
+    ]
+    assert simple_commands("") == []
+    assert outline(simple_commands("git rm --cached a.txt")[0].words) == "git rm --cached"
+
+
+def test_any_text_is_read_without_failing() -> None:
+    for text in ("'", '"', "$(", "`", "a\\", "<<", "((", "&&&&", "\x00", "😀 | 😀", "a" * 50_000):
+        assert all(isinstance(form, CommandForm) for form in forms_of(text))

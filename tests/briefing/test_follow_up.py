@@ -1,0 +1,69 @@
+"""What came of what was shown, read from the calls of the session."""
+
+from __future__ import annotations
+
+import json
+
+import recollect
+from recollect.briefing import steps, steps_follow_up
+from recollect.briefing.rendering import Item
+from recollect.briefing.sql import FOLLOWED, IGNORED
+from recollect.briefing.steps_follow_up import SessionActs, ShownRef, judge
+from recollect.storage.database import Tx
+
+Mem = recollect.Recollect
+
+
+def test_a_shown_command_was_run_or_others_were_in_its_place() -> None:
+    acts = SessionActs(forms=((10, "pnpm test"), (30, "npm test")), files=((20, "src/a.py"),))
+    shown = [
+        ShownRef("i-1", "start", "command:pnpm test", 50),
+        ShownRef("i-2", "start", "command:pnpm lint", 0),
+        ShownRef("i-3", "command", "avoid:npm test", 20),
+        ShownRef("i-4", "command", "avoid:npm test", 5),
+        ShownRef("i-5", "edit", "file:src/a.py", 15),
+        ShownRef("i-6", "edit", "file:src/b.py", 15),
+        ShownRef("i-7", "edit", "file:src/a.py", 25),
+        ShownRef("i-9", "command", "avoid:yarn test", 5),
+        ShownRef("i-8", "start", "m-1", 0),
+    ]
+    assert judge(shown, acts) == [
+        ("i-1", FOLLOWED),
+        ("i-2", IGNORED),
+        ("i-3", IGNORED),
+        ("i-4", IGNORED),
+        ("i-5", FOLLOWED),
+        ("i-6", IGNORED),
+        ("i-9", FOLLOWED),
+    ]
+
+
+def test_a_session_without_commands_says_nothing_about_shown_commands() -> None:
+    assert judge([ShownRef("i-1", "start", "command:pnpm test", 0)], SessionActs()) == []
+
+
+def test_five_tries_without_effect_and_no_fewer_make_a_line_idle() -> None:
+    assert not steps.is_idle([IGNORED] * 4)
+    assert steps.is_idle([IGNORED] * 5)
+    assert not steps.is_idle([IGNORED] * 4 + [FOLLOWED])
+    assert steps.is_idle([IGNORED] * 5 + [FOLLOWED])
+
+
+def test_stats_tell_how_often_memory_came_in_time(mem: Mem) -> None:
+    given = {"name": "Bash", "arguments": json.dumps({"command": "pnpm test"})}
+    call = {"id": "c1", "type": "function", "function": given}
+    mem.record("s-1", "please run the tests")
+    mem.record("s-1", {"role": "assistant", "content": "", "tool_calls": [call]})
+    mem.record("s-1", {"role": "tool", "content": "all passed", "tool_call_id": "c1"})
+    item = Item("command:pnpm test", "", "B", "", "command", "", "system", forms=("pnpm test",))
+    space = mem.context.project_space
+
+    def work(tx: Tx) -> None:
+        steps.log(tx, "s-1", "start", [("i-1", "command:pnpm test", item)], 1)
+        assert steps_follow_up.judge_session(tx, "s-1", "/p", 2) == 1
+
+    space.write(work)
+    told = {one.moment: one for one in mem.store.stats().in_time}
+    assert (told["start"].shown, told["start"].followed) == (1, 1)
+    assert told["turn"].chances == 1
+    assert told["command"].chances == 1

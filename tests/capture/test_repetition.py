@@ -1,0 +1,51 @@
+"""The user's repetition: what is asked for in two sessions is a habit."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.capture.repetition import fullest, is_repeated, units, words_of
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("ok lets get back to main", "back to main please"),
+        (
+            "please evaluate the coderabbit comment on pr 175",
+            "theres a coderabbit comment on the pr, please address it",
+        ),
+        (
+            "Create a new branch, commit the changes and review them again carefully.",
+            "Create a new branch, then commit the changes, review them, create a PR.",
+        ),
+    ],
+)
+def test_the_same_instruction_in_other_words_is_recognised(new: str, old: str) -> None:
+    assert is_repeated(words_of(new), words_of(old))
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("commit and push", "please commit and push"),
+        ("can you address the PR comment", "can you address the comment on the PR"),
+        ("fix the login page on mobile", "fix the export page on desktop"),
+        ("run the importer again", "run the whole suite again"),
+    ],
+)
+def test_everyday_requests_and_other_tasks_are_no_habit(new: str, old: str) -> None:
+    assert not is_repeated(words_of(new), words_of(old))
+
+
+def test_questions_and_pasted_text_are_no_instructions() -> None:
+    assert units("why is the nightly import so slow?") == []
+    assert units("Hi Anna,\n\nplease always call the vendor first.\n\nBest,\nTom") == []
+    assert [unit.text for unit in units("please get back to main")] == ["please get back to main"]
+
+
+def test_the_fullest_wording_without_numbers_is_kept() -> None:
+    (short,) = units("please get back to main")
+    (full,) = units("we need to get back to main, and pull in latest")
+    (dated,) = units("please get back to main for pr 175 and 176")
+    assert fullest(short, [dated, full]) == full

@@ -1,0 +1,188 @@
+"""What a session says about commands, errors, places and conclusions, from its calls alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import pytest
+
+from recollect.actions.command_output import signatures
+from recollect.episodes.observations import Observation
+from recollect.episodes.session_observations import observe
+from recollect.types.records import Message, Stored, ToolCall
+
+Call = tuple[str, dict[str, str], str, bool]
+LABELS = {"user": "user", "assistant": "agent", "tool": "tool"}
+
+
+def shell(line: str, output: str = "ok", failed: bool = False) -> Call:
+    return "Bash", {"command": line}, output, failed
+
+
+def edit(path: str) -> Call:
+    given = {"file_path": path, "old_string": "a", "new_string": "b"}
+    return "Edit", given, "The file has been updated.", False
+
+
+def session(*calls: Call, label: str = "", end: str = "") -> list[Stored]:
+    messages = [Message("user", "Please do the work that was planned for today, all of it")]
+    for number, (name, given, output, failed) in enumerate(calls):
+        call = ToolCall(f"c{number}", name, json.dumps(given))
+        messages.append(Message("assistant", "", (call,), at=number + 1))
+        messages.append(Message("tool", output, call_id=call.id, is_error=failed))
+    if end:
+        messages.append(Message("assistant", end, at=99))
+    return [
+        Stored("s-1", number, message, label or LABELS[message.role], "", "")
+        for number, message in enumerate(messages, 1)
+    ]
+
+
+def found(kind: str, messages: list[Stored]) -> list[Observation]:
+    return [one for one in observe(messages, "/p", {}) if one.kind == kind]
+
+
+def subjects(kind: str, calls: Iterable[Call]) -> list[str]:
+    return [one.subject for one in found(kind, session(*calls))]
+
+
+FAILED = "FAILED tests/test_a.py::test_login - TypeError: login() missing 1 argument: 'user'"
+UNKNOWN = "error: unknown option '--fast'"
+
+
+# ---------------------------------------------------------------- commands
+
+
+def test_a_command_is_counted_once_a_wording_and_with_its_exit_status() -> None:
+    (one,) = found("command", session(shell("make test"), shell("cd /p && make test 2>&1 | tail")))
+    assert one.subject == "make test"
+    assert (one.body["ok"], one.body["failed"], one.body["purpose"]) == (2, 0, "test")
+
+
+def test_a_test_that_fails_does_not_make_its_command_bad() -> None:
+    (one,) = found("command", session(shell("make test"), shell("make test", FAILED, True)))
+    assert one.body["failed"] == 0
+    missing = shell("pnpm test", "zsh:1: command not found: pnpm", True)
+    (bad,) = found("command", session(missing))
+    assert bad.body["failed"] == 1
+
+
+def test_a_form_that_worked_right_after_replaces_the_one_that_failed() -> None:
+    missing = shell("pytest -q", "zsh:1: command not found: pytest", True)
+    told = {
+        one.subject: one.body
+        for one in found("command", session(missing, shell("uv run pytest -q")))
+    }
+    assert told["pytest"]["replaced_by"] == "uv run pytest"
+
+
+@pytest.mark.parametrize("line", ["git push", "npm publish", "ls", "recollect list", "make deploy"])
+def test_dangerous_looking_and_our_own_commands_teach_nothing(line: str) -> None:
+    assert observe(session(shell(line)), "/p", {}) == []
+
+
+def test_what_was_imported_teaches_nothing() -> None:
+    assert observe(session(shell("make test"), label="import"), "/p", {}) == []
+
+
+# ---------------------------------------------------------------- errors
+
+
+def test_a_failing_test_is_resolved_by_the_file_that_was_edited() -> None:
+    calls = (shell("pytest", FAILED, True), edit("/p/src/login.py"), shell("pytest"))
+    (one,) = found("error", session(*calls))
+    assert one.body["remedy"]["files"] == ("src/login.py",)
+    assert "typeerror: login() missing" in one.subject
+
+
+def test_a_wrong_call_is_resolved_by_the_words_that_it_gained_or_lost() -> None:
+    (lost,) = found("error", session(shell("tool go --fast", UNKNOWN, True), shell("tool go")))
+    assert lost.body["remedy"]["lost"] == ("--fast",)
+    missing = "error: the option --target is missing and must be given"
+    calls = (shell("tool go", missing, True), shell("tool go --target web"))
+    (gained,) = found("error", session(*calls))
+    assert gained.body["remedy"]["gained"] == ("--target", "web")
+
+
+def test_a_step_before_and_another_folder_are_remedies() -> None:
+    stale = "error: the generated client is missing, cannot compile"
+    calls = (shell("make build", stale, True), shell("make generate"), shell("make build"))
+    (step,) = found("error", session(*calls))
+    assert step.body["remedy"]["step_before"] == "make generate"
+    lost = "error: could not find `Cargo.toml` in `/p` or any parent directory: No such file"
+    calls = (shell("cargo test", lost, True), shell("cd /p/apps/desktop && cargo test"))
+    (place,) = found("error", session(*calls))
+    assert place.body["remedy"]["step_before"] == "cd apps/desktop"
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        (),
+        (("Read", {"file_path": "/p/a.py"}, "text", False),),
+        (shell("sleep 5"), shell("cat a.py")),
+        (shell("git stash"),),
+        (edit("/tmp/try.py"),),
+        (shell("make lint", "error: something else is broken here", True),),
+    ],
+)
+def test_a_rerun_a_read_a_poll_and_a_temporary_file_are_no_remedies(
+    between: Iterable[Call],
+) -> None:
+    assert subjects("error", (shell("pytest", FAILED, True), *between, shell("pytest"))) == []
+
+
+def test_what_did_not_keep_the_error_away_is_no_remedy() -> None:
+    calls = [shell("pytest", FAILED, True), edit("/p/a.py"), shell("pytest")]
+    assert subjects("error", [*calls, shell("pytest", FAILED, True)]) == []
+    again = [*calls, shell("pytest", FAILED, True), edit("/p/b.py"), shell("pytest")]
+    (one,) = found("error", session(*again))
+    assert one.body["remedy"]["files"] == ("b.py",)
+
+
+def test_a_signature_leaves_out_what_changes_and_what_any_failure_says() -> None:
+    one, other = (
+        signatures(f"Exit code 1\n{path}:{n}:1: undefined: parseHeader (typecheck)\n1 failed")
+        for path, n in (("src/a.go", 3), ("lib/b.go", 77))
+    )
+    assert one == other == ("<path>: undefined: parseHeader (typecheck)",)
+    assert signatures("Exit code 1\nTests: 3 failed, 2 passed\nerror: exit status 2") == ()
+
+
+# ---------------------------------------------------------------- the rest
+
+
+def test_files_changed_in_one_session_are_changed_together() -> None:
+    places = found(
+        "place", session(edit("/p/src/a.py"), edit("/p/tests/test_a.py"), edit("/tmp/x/y"))
+    )
+    assert {one.subject: one.body["files"] for one in places} == {
+        "src/a.py": ["tests/test_a.py"],
+        "tests/test_a.py": ["src/a.py"],
+    }
+
+
+def test_commands_between_an_edit_and_a_commit_are_a_workflow() -> None:
+    calls = (
+        edit("/p/src/a.py"),
+        shell("make fmt && make lint"),
+        shell("make test"),
+        shell("git commit -m x"),
+    )
+    assert subjects("workflow", calls) == ["make fmt && make lint && make test"]
+
+
+CAUSE = "All done. The test failed because `useShares` fetched only on mount. Anything else?"
+
+
+def test_a_conclusion_needs_evidence_a_cause_and_no_foreign_words() -> None:
+    work = (edit("/p/src/a.py"), shell("make test"))
+    (one,) = found("conclusion", session(*work, end=CAUSE))
+    assert one.body["text"] == "The test failed because `useShares` fetched only on mount."
+    assert one.body["evidence"] == "the last check passed"
+    assert found("conclusion", session(edit("/p/src/a.py"), end=CAUSE)) == []
+    assert found("conclusion", session(*work, shell("make test", FAILED, True), end=CAUSE)) == []
+    assert found("conclusion", session(*work, end="All done, it works now.")) == []
+    web = ("WebFetch", {"url": "https://example.org"}, "text", False)
+    assert found("conclusion", session(web, *work, end=CAUSE)) == []

@@ -1,0 +1,204 @@
+"""What sessions found out together: merged by subject, shown best first, rebuilt at any time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.lessons import findings, steps_observed
+from recollect.lessons import sql as lessons_sql
+from recollect.lessons.manifests_io import read
+from recollect.lessons.observations import KnownCommand
+from recollect.types.records import Message, ToolCall
+from tests.conftest import Clock
+
+Mem = recollect.Recollect
+FAILED = "FAILED tests/test_a.py::test_login - TypeError: login() missing 1 argument: 'user'"
+MISSING = "zsh:1: command not found: pytest"
+
+
+def work(mem: Mem, clock: Clock, session: str, *calls: tuple[str, str, bool]) -> None:
+    """Record a session of shell lines, or edits of `file:…`, and learn from it."""
+    mem.record(session, Message("user", "Please do the work that was planned", at=clock()))
+    for number, (line, output, failed) in enumerate(calls):
+        given = {"command": line}
+        name = "Bash"
+        if line.startswith("file:"):
+            name, given = "Edit", {"file_path": line[5:], "old_string": "a", "new_string": "b"}
+        clock.advance(seconds=1)
+        call = ToolCall(f"c-{number}-{clock()}", name, json.dumps(given))
+        mem.record(session, Message("assistant", "", (call,), at=clock()))
+        mem.record(session, Message("tool", output, call_id=call.id, is_error=failed, at=clock()))
+    mem.sessions.end(session)
+    mem.episodes.build()
+
+
+def known(mem: Mem, clock: Clock) -> list[KnownCommand]:
+    return mem.context.project_space.read(lambda tx: steps_observed.known_commands(tx, now=clock()))
+
+
+def ask(mem: Mem, function: Any, *given: Any, now: int) -> Any:
+    return mem.context.project_space.read(lambda tx: function(tx, *given, now=now))
+
+
+def good(line: str) -> tuple[str, str, bool]:
+    return line, "ok", False
+
+
+def test_commands_are_best_first_and_counted_by_session(mem: Mem, clock: Clock) -> None:
+    work(mem, clock, "s-1", good("make test"), good("make test"), good("make lint"))
+    work(mem, clock, "s-2", good("cd . && make test 2>&1 | tail"))
+    first, second = known(mem, clock)
+    assert (first.form, first.sessions_succeeded, first.purpose) == ("make test", 2, "test")
+    assert (second.form, second.sessions_succeeded, second.retired) == ("make lint", 1, None)
+
+
+def test_a_session_that_goes_on_is_counted_once(mem: Mem, clock: Clock) -> None:
+    for _ in range(3):
+        work(mem, clock, "s-1", good("make test"))
+    (one,) = known(mem, clock)
+    assert one.sessions_succeeded == 1
+
+
+def test_a_command_is_out_after_two_failures_and_when_it_is_not_used(
+    mem: Mem, clock: Clock
+) -> None:
+    work(mem, clock, "s-1", good("pytest -q"), good("make run"))
+    for name in ("s-2", "s-3"):
+        work(mem, clock, name, ("pytest -q", MISSING, True))
+    retired = {one.form: one.retired for one in known(mem, clock)}
+    assert retired == {"make run": None, "pytest -q": "failed in the last 2 sessions"}
+    clock.advance(days=31)
+    assert [one.retired for one in known(mem, clock) if one.form == "make run"] == [
+        "not used for 31 days"
+    ]
+
+
+def test_a_form_that_failed_twice_is_answered_with_the_one_that_works(
+    mem: Mem, clock: Clock
+) -> None:
+    broken = ("pytest -q", MISSING, True)
+    line = "cd src && pytest tests/test_a.py"
+    work(mem, clock, "s-1", broken, good("uv run pytest -q"))
+    assert ask(mem, steps_observed.advice_for_command, line, now=clock()) == []
+    work(mem, clock, "s-2", broken, good("uv run pytest -q"))
+    (advice,) = ask(mem, steps_observed.advice_for_command, line, now=clock())
+    assert (advice.form, advice.better) == ("pytest", "uv run pytest -q")
+    assert (advice.sessions_failed, advice.sessions_succeeded) == (2, 2)
+    (better, _) = known(mem, clock)
+    assert better.replaces == ("pytest",)
+    assert ask(mem, steps_observed.advice_for_command, "make test", now=clock()) == []
+
+
+def test_an_error_is_answered_with_what_resolved_it_confirmed_first(
+    mem: Mem, clock: Clock, project: Path
+) -> None:
+    for name in ("s-1", "s-2"):
+        calls = ("pytest", FAILED, True), good(f"file:{project}/src/login.py"), good("pytest")
+        work(mem, clock, name, *calls)
+        given = "Bash", {"command": "pytest -x"}, FAILED.replace("test_a", "test_b")
+        (one,) = ask(mem, steps_observed.resolutions_for_failure, *given, now=clock())
+        assert one.remedy.files == ("src/login.py",)
+        assert (one.sessions, one.confirmed) == ((1, False) if name == "s-1" else (2, True))
+    other = "Bash", {"command": "make docs"}, FAILED
+    assert ask(mem, steps_observed.resolutions_for_failure, *other, now=clock()) == []
+
+
+def test_files_changed_together_in_two_sessions_are_known(
+    mem: Mem, clock: Clock, project: Path
+) -> None:
+    files = [good(f"file:{project}/{name}") for name in ("src/a.py", "tests/test_a.py")]
+    work(mem, clock, "s-1", *files)
+    assert ask(mem, steps_observed.places_for_file, "src/a.py", now=clock()) == []
+    work(mem, clock, "s-2", *files)
+    (place,) = ask(mem, steps_observed.places_for_file, "src/a.py", now=clock())
+    assert (place.files, place.sessions) == (("tests/test_a.py",), 2)
+
+
+def test_commands_that_three_sessions_ran_before_a_commit_are_proposed(
+    mem: Mem, clock: Clock, project: Path
+) -> None:
+    calls = (
+        good(f"file:{project}/src/a.py"),
+        good("make lint && make test"),
+        good("git commit -m x"),
+    )
+    for name in ("s-1", "s-2"):
+        work(mem, clock, name, *calls)
+    space = mem.context.project_space
+    ids = iter(("p-1", "p-2"))
+
+    def propose() -> list[str]:
+        return space.write(
+            lambda tx: steps_observed.propose_workflows(tx, clock(), lambda _: next(ids))
+        )
+
+    assert propose() == []
+    work(mem, clock, "s-3", *calls)
+    assert propose() == ["before-commit-lint-test"]
+    assert propose() == []
+    (procedure,) = mem.procedures.list()
+    assert (procedure.status, procedure.label) == ("proposed", "system")
+
+
+def test_everything_can_be_made_again_from_the_archive(mem: Mem, clock: Clock) -> None:
+    work(mem, clock, "s-1", good("make test"))
+    before = known(mem, clock)
+    mem.context.project_space.write(lessons_sql.clear)
+    assert known(mem, clock) == []
+    mem.episodes.build("s-1")
+    assert known(mem, clock) == before
+
+
+def test_a_secret_in_a_command_is_not_stored(mem: Mem, clock: Clock) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    failed = f"error: the header {token} was refused by the registry mirror"
+    work(mem, clock, "s-1", (f"make test TOKEN={token}", failed, True), good("make test"))
+    rows = mem.context.project_space.read(lambda tx: lessons_sql.latest_findings(tx, "error", 0, 9))
+    assert token.lower() not in str(rows).lower()
+
+
+# ---------------------------------------------------------------- manifests
+
+
+def test_scripts_are_read_from_manifests_of_many_kinds(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"scripts": {"lint": "eslint ."}}')
+    (tmp_path / "apps" / "web").mkdir(parents=True)
+    (tmp_path / "apps" / "web" / "package.json").write_text('{"scripts": {"dev": "vite"}}')
+    (tmp_path / "Makefile").write_text("VAR := 1\ntest: deps\n\tgo test ./...\n.PHONY: test\n")
+    (tmp_path / "mise.toml").write_text('[tasks.dup]\nrun = "golangci-lint run"\n')
+    (tmp_path / "pyproject.toml").write_text('[tool.poe.tasks]\ncov = "pytest --cov"\n')
+    (tmp_path / "justfile").write_text("bench name:\n  cargo bench\n")
+    (tmp_path / "Taskfile.yml").write_text("version: 3\ntasks:\n  seed:\n    cmds: []\n")
+    scripts, complete = read(str(tmp_path))
+    assert complete
+    assert {"lint": "eslint .", "dev": "vite", "test": "go test ./..."}.items() <= scripts.items()
+    assert {"dup": "golangci-lint run", "cov": "pytest --cov"}.items() <= scripts.items()
+    assert {"bench", "seed"} <= scripts.keys()
+    assert "VAR" not in scripts
+
+
+def test_a_manifest_that_cannot_be_read_retires_nothing(tmp_path: Path) -> None:
+    assert not read(str(tmp_path)).complete
+    (tmp_path / "package.json").write_text('"scripts": {')
+    assert not read(str(tmp_path)).complete
+
+
+@pytest.mark.parametrize(("scripts", "retired"), [(None, False), (["lint"], False), ([], True)])
+def test_a_script_that_is_gone_from_its_manifest_retires_its_command(
+    scripts: list[str] | None, retired: bool
+) -> None:
+    body = {
+        "wording": "",
+        "purpose": "lint",
+        "ok": [5],
+        "failed": 0,
+        "in_a_row": 0,
+        "script": "lint",
+    }
+    command = findings.known_command("npm run lint", body, 6, scripts)
+    assert (command.retired == "the script lint is gone") == retired
