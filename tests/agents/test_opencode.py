@@ -324,4 +324,4 @@ def test_the_older_tables_come_first(tmp_path: Path) -> None:
 def test_the_quotes_that_opencode_run_puts_around_a_prompt_are_taken_off(
     prompt: str, typed: str
 ) -> None:
-    assert opencode_hooks.unwrapped(prompt) == typed
+    assert opencode_hooks.unwrap_prompt(prompt) == typed

@@ -111,8 +111,8 @@ def test_a_step_before_and_another_folder_are_remedies() -> None:
     (step,) = found("error", session(*calls))
     assert step.body["remedy"]["step_before"] == "make generate"
     lost = "error: could not find `Cargo.toml` in `/p` or any parent directory: No such file"
-    calls = (shell("cargo test", lost, True), shell("cd /p/apps/desktop && cargo test"))
-    (place,) = found("error", session(*calls))
+    elsewhere = shell("cd /p/apps/desktop && cargo test")
+    (place,) = found("error", session(shell("cargo test", lost, True), elsewhere))
     assert place.body["remedy"]["step_before"] == "cd apps/desktop"
 
 

@@ -150,6 +150,8 @@ def _run(words: list[str], as_json: bool) -> int:
 
 def _review(given: commands.Arguments) -> bool:
     """Run the review at a terminal; return False when no person is there to answer."""
+    from typing import cast
+
     from .origin import identify_caller
     from .screens import review_terminal
 
@@ -160,10 +162,10 @@ def _review(given: commands.Arguments) -> bool:
     from ..opening import open_context
 
     context = open_context(given.project, dict(os.environ), given.incognito, by.origin)
-    names = ("id", "kind", "from_", "reason", "limit")
+    names = review_terminal.ReviewFilters.__annotations__
     chosen = {name: given.values[name] for name in names if name in given.values}
     with Recollect(context) as memory:
-        review_terminal.converse(memory, chosen)
+        review_terminal.converse(memory, cast("review_terminal.ReviewFilters", chosen))
     return True
 
 

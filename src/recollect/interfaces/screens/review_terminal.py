@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple, TypedDict
 
 from ...client import Recollect
 from ...errors import RecollectError
@@ -39,12 +39,22 @@ _HELP = {
 }
 
 
+class ReviewFilters(TypedDict, total=False):
+    """The filters of `review`."""
+
+    id: str
+    kind: str
+    from_: str
+    reason: str
+    limit: int
+
+
 def is_attended() -> bool:
     """Check whether a person can see an item and press a key."""
     return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def converse(memory: Recollect, filters: Mapping[str, object]) -> int:
+def converse(memory: Recollect, filters: ReviewFilters) -> int:
     """Show the queue item by item and answer it as the person says; return the exit status."""
     items = memory.memories.review(**filters)
     if not items:
@@ -70,7 +80,9 @@ class Pending(NamedTuple):
 class Keyboard:
     """Reads single keys, and lines with a text to start from."""
 
-    def __init__(self, read: Callable[[], str], cooked: Callable[[], object]) -> None:
+    def __init__(
+        self, read: Callable[[], str], cooked: Callable[[], AbstractContextManager[None]]
+    ) -> None:
         self.read_key = read
         self._cooked = cooked
 
@@ -99,7 +111,7 @@ class ReviewScreen:
     def __init__(
         self,
         memory: Recollect,
-        filters: Mapping[str, object],
+        filters: ReviewFilters,
         items: list[ReviewItem],
         keyboard: Keyboard,
     ) -> None:
