@@ -50,7 +50,8 @@ def put(tx: Tx, row: EpisodeRow) -> None:
     """Write an episode; one with the same id is replaced."""
     sets = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
     tx.run(
-        f"INSERT INTO episodes (space, {list_columns(_COLUMNS)}) VALUES (:space, {list_parameters(_COLUMNS)}) "
+        f"INSERT INTO episodes (space, {list_columns(_COLUMNS)}) "
+        f"VALUES (:space, {list_parameters(_COLUMNS)}) "
         f"ON CONFLICT (space, id) DO UPDATE SET {sets}",
         row._asdict(),
     )
