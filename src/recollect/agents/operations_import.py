@@ -26,7 +26,7 @@ from ..secrets import redaction
 from ..storage.database import Database, Tx
 from ..types.agents import Imported, ImportedTranscript
 from ..types.records import Json, Learned, Link, SafeText
-from . import registry
+from . import registry, steps_statements
 from .transcripts.reader_io import (
     CursorMark,
     SessionDetails,
@@ -304,12 +304,12 @@ class _TranscriptImport:
         keep_personal = None if self._is_foreign else self._how.keep_personal
         found = capture_steps.prepare(said, self._how.new_id, keep_personal is not None)
         if self._is_foreign:
-            return list(map(_quarantined, found))
+            return list(map(steps_statements.quarantine, found))
         own = [item for item in found if capture_steps.is_personal(item)]
         if own and keep_personal:
             self.count(_SaveCounts(0, 0, tuple(keep_personal(own, said.at))))
             found = [item for item in found if item not in own]
-        return [_asked_from(one, self._how.clock()) for one in found]
+        return [steps_statements.ask_from(one, self._how.clock()) for one in found]
 
     def _mark(self, mark: CursorMark) -> None:
         position = redaction.redact_json(mark.cursor).text
@@ -378,24 +378,6 @@ class _TranscriptImport:
         return archive_steps.append(tx, new, prepared, max(times))[1]
 
 
-def _asked_from(statement: memory_steps.PreparedMemory, now: int) -> memory_steps.PreparedMemory:
-    """Return a statement that waits for a person from now on: however old the conversation is, its
-    time to be reviewed begins when it is imported."""
-    if statement.row.status != "proposed":
-        return statement
-    row = statement.row._replace(first_seen=now, last_reinforced=now, last_confirmed=now)
-    return statement._replace(row=row)
-
-
-def _quarantined(statement: memory_steps.PreparedMemory) -> memory_steps.PreparedMemory:
-    """Return a statement of a file that anybody could have written: for a person to accept, in this
-    project only. Found in the agent's own folder later, it is another statement."""
-    row = statement.row._replace(
-        origin="import", label="import", status="quarantined", layer="project", owner=""
-    )
-    return statement._replace(row=row, key=f"{statement.key}:import")
-
-
 def _session_columns(found: SessionDetails) -> dict[str, SafeText]:
     columns = ("name", "cwd", "branch", "agent")
     values = {column: getattr(found, column) for column in columns}
@@ -418,15 +400,3 @@ def _link_parent(tx: Tx, session: str, parent: str, now: int) -> None:
 def mark_ended(tx: Tx, session: str) -> None:
     """Mark a session as ended; a new message makes it active again."""
     archive_sql.update_details(tx, session, {"status": redaction.redact("ended")})
-
-
-def combine_results(done: Sequence[ImportedTranscript], passed: Mapping[str, str]) -> Imported:
-    """Return the result of reading several transcripts."""
-    return Imported(
-        messages=sum(item.messages for item in done),
-        known=sum(item.known for item in done),
-        sessions=len({session for item in done for session in item.sessions}),
-        transcripts=tuple(done),
-        passed_over=passed,
-        captured=tuple(learned for item in done for learned in item.captured),
-    )

@@ -179,7 +179,15 @@ def _combine(done: Sequence[_ImportedProject], passed: Mapping[str, str]) -> age
     transcripts = [item for one in done for item in one.transcripts]
     sums = [sum(values) for values in zip(*(one.results for one in done), strict=True)]
     results = agents.ImportResults(*sums) if sums else agents.ImportResults()
-    return operations_import.combine_results(transcripts, passed)._replace(results=results)
+    return agents.Imported(
+        messages=sum(item.messages for item in transcripts),
+        known=sum(item.known for item in transcripts),
+        sessions=len({session for item in transcripts for session in item.sessions}),
+        transcripts=tuple(transcripts),
+        passed_over=passed,
+        captured=tuple(learned for item in transcripts for learned in item.captured),
+        results=results,
+    )
 
 
 # ---------------------------------------------------------------- which transcripts
