@@ -133,7 +133,7 @@ def runs_of(line: str, state: str, cwd: str = "") -> list[Run]:
         piped = command.after in ("|", "|&")
     last = commands[-1] if commands else None
     alone = len(found) == 1 and not others
-    return [Run(form, _state(one, state, alone, one is last)) for one, form in found]
+    return [Run(form, _state(one, form, state, _Blame(alone, one is last))) for one, form in found]
 
 
 def below(text: str, cwd: str) -> str:
@@ -147,10 +147,21 @@ def is_quiet(program: str) -> bool:
     return program in _set_of(_QUIET)
 
 
-def _state(command: SimpleCommand, state: str, alone: bool, is_last: bool) -> str:
+class _Blame(NamedTuple):
+    """Whether a command is the only one of its line, and whether it is the last."""
+
+    alone: bool
+    is_last: bool
+
+
+def _state(command: SimpleCommand, form: CommandForm, state: str, blame: _Blame) -> str:
+    in_background = state == "running" or (state == "ok" and command.after == "&")
+    if in_background:
+        # A server that goes on was started.
+        return "ok" if form.purpose == "run" else "unknown"
     if state == "ok":
-        return "unknown" if command.after in ("||", "&") else "ok"
-    blamed = alone or (is_last and command.after == ";")
+        return "unknown" if command.after == "||" else "ok"
+    blamed = blame.alone or (blame.is_last and command.after == ";")
     return "failed" if state == "failed" and blamed else "unknown"
 
 
@@ -294,7 +305,7 @@ class _Taken:
             elif closed:
                 if _purpose(text) and plain:
                     self._add(text)
-                else:
+                elif text.islower() and "_" not in text:
                     self.wording.append(text)
             elif self.key[-1] in _set_of(_NESTS) and self.key[-1] != "workspace":
                 return self.take([word, *rest[at:]])

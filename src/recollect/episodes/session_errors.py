@@ -23,6 +23,9 @@ _ABOUT_THE_CALL = frozenset(
     ("usage", "command not found", "permission denied", "unsupported version")
 )
 _WRONG_PLACE = _ABOUT_THE_CALL | {"not found", "missing module"}
+_NO_LESSON = frozenset((*TRANSIENT, *TOOL_MISUSE, "merge conflict"))
+"""Types of errors that pass by themselves, or whose resolution fits no other time."""
+
 _POLLS = frozenset(("sleep", "wait", "watch", "echo", "printf", "true", "cd", "export", "set"))
 _CHECKS = frozenset(("test", "lint", "typecheck", "check", "build"))
 _GIT_CHANGES = frozenset(
@@ -58,9 +61,7 @@ def errors_of_session(tried: Sequence[CallAttempt], cwd: str) -> list[Observatio
 def _signatures(attempt: CallAttempt) -> tuple[str, ...]:
     if attempt.state != "failed" or not attempt.script or attempt.trouble is None:
         return ()
-    if attempt.trouble.type in (*TRANSIENT, *TOOL_MISUSE) or _REMOTE.intersection(
-        attempt.script.split()
-    ):
+    if attempt.trouble.type in _NO_LESSON or _REMOTE.intersection(attempt.script.split()):
         return ()
     return signatures(attempt.output)
 
