@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ..actions.call_results import CallAttempt
-from ..actions.command_forms import CommandForm, Run, purpose_of, runs_of
+from ..actions.command_forms import CommandForm, Run, runs_of
+from ..actions.command_words import purpose_of
 from ..types.records import Json
 from .observations import Observation
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..actions.call_results import CallAttempt
-from ..actions.command_forms import below, form_of, is_dangerous, is_lasting, is_quiet, outline
+from ..actions.command_forms import below, form_of, outline
 from ..actions.command_output import TOOL_MISUSE, TRANSIENT, signatures
+from ..actions.command_words import is_dangerous, is_lasting, is_quiet
 from ..actions.shell_words import SimpleCommand, simple_commands
 from .observations import Observation, Remedy
 
