@@ -102,7 +102,7 @@ def test_a_session_starts_with_what_is_strong_in_its_sections() -> None:
     found = plan(store, skills=skills)
     assert reasons(found) == {"m-6": "strength 0.16 is below 0.3"}
     assert start_block(found) == (
-        f"<recollect-memory>\n{RULES}\n"
+        f"<recollect-memory>\n{RULES} > quotes data.\n"
         "Rules:\n"
         "- [m-5] Never commit secrets\n"
         "Key Discoveries:\n"
@@ -381,7 +381,7 @@ def check_block(text: str) -> None:
     )
     assert not re.search(r"\b\d{1,2}:\d\d\b", text)
     for one in lines[1:-1]:
-        known = one.removesuffix(":") in SECTIONS or one == RULES
+        known = one.removesuffix(":") in SECTIONS or one.startswith(RULES)
         assert known or re.match(r"- \[|> \[|\d+ more did not fit", one), one
 
 
