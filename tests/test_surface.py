@@ -25,7 +25,7 @@ SURFACE = {
     "Memory", "MemoryFields", "Message", "NearbyMessage", "NotFound", "Overflow",
     "ProcedureParts", "Promoted", "Prompt", "Pruned", "RebuildResult", "RecallFilters",
     "Recalled", "Recollect", "RecollectError", "Recorded", "RecordedEpisode", "Refused",
-    "RequestAbout", "Returned", "Session", "SessionAbout", "SessionMatch", "SettingsChange",
+    "RequestAbout", "Returned", "ReviewAnswer", "ReviewItem", "Session", "SessionAbout", "SessionMatch", "SettingsChange",
     "ShownEpisode", "ShownHandoff", "ShownNotes", "ShownProcedure", "ShownRecord", "ShownTask",
     "Stats", "StoreBusy", "StoreCorrupt", "StoreError", "StoreForeign", "StoreFull", "StoreNewer",
     "StoreReadOnly", "Stored", "TaskBriefing", "ToolCall", "Trimmed", "Unavailable", "Undone",

@@ -43,10 +43,10 @@ def test_a_session_without_commands_says_nothing_about_shown_commands() -> None:
 
 
 def test_five_tries_without_effect_and_no_fewer_make_a_line_idle() -> None:
-    assert not steps.is_idle([IGNORED] * 4)
-    assert steps.is_idle([IGNORED] * 5)
-    assert not steps.is_idle([IGNORED] * 4 + [FOLLOWED])
-    assert steps.is_idle([IGNORED] * 5 + [FOLLOWED])
+    assert not steps_follow_up.is_idle([IGNORED] * 4)
+    assert steps_follow_up.is_idle([IGNORED] * 5)
+    assert not steps_follow_up.is_idle([IGNORED] * 4 + [FOLLOWED])
+    assert steps_follow_up.is_idle([IGNORED] * 5 + [FOLLOWED])
 
 
 def test_stats_tell_how_often_memory_came_in_time(mem: Mem) -> None:

@@ -21,7 +21,14 @@ from recollect.briefing.rendering import (
     short_block,
     start_block,
 )
-from recollect.briefing.selection import MOST_ITEMS, Candidate, Skill, StartMaterial, plan_start
+from recollect.briefing.selection import (
+    AIM,
+    MOST_ITEMS,
+    Candidate,
+    Skill,
+    StartMaterial,
+    plan_start,
+)
 from recollect.text.display import quote_data
 from recollect.text.messages import MEMORY_TAG, strip_injected, strip_tag
 from recollect.text.tokens import count_tokens
@@ -95,7 +102,7 @@ def test_a_session_starts_with_what_is_strong_in_its_sections() -> None:
     found = plan(store, skills=skills)
     assert reasons(found) == {"m-6": "strength 0.16 is below 0.3"}
     assert start_block(found) == (
-        f"<recollect-memory>\n{RULES}\n"
+        f"<recollect-memory>\n{RULES} > quotes data.\n"
         "Rules:\n"
         "- [m-5] Never commit secrets\n"
         "Key Discoveries:\n"
@@ -265,14 +272,14 @@ def test_what_does_not_fit_is_left_out_whole_and_the_footer_says_how_to_find_it(
 
 
 def test_rules_are_served_before_lessons_and_lessons_stop_at_the_aim() -> None:
-    rules = [candidate(f"m-{n}", "policy", f"rule{n} says thing{n} place{n}") for n in range(10)]
+    rules = [candidate(f"m-{n}", "policy", f"rule{n} says thing{n} place{n}") for n in range(6)]
     lessons = [
         candidate(f"m-x{n}", "pitfall", f"lesson{n} is about part{n}", label="system")
         for n in range(40)
     ]
     alone, both = plan(rules, 800), plan([*rules, *lessons], 800)
     assert [id for id in ids(both) if "x" not in id] == ids(alone)
-    assert alone.tokens < both.tokens <= 400
+    assert alone.tokens < both.tokens <= AIM
 
 
 def test_english_fills_the_budget_before_something_is_left_out() -> None:
@@ -374,7 +381,7 @@ def check_block(text: str) -> None:
     )
     assert not re.search(r"\b\d{1,2}:\d\d\b", text)
     for one in lines[1:-1]:
-        known = one.removesuffix(":") in SECTIONS or one == RULES
+        known = one.removesuffix(":") in SECTIONS or one.startswith(RULES)
         assert known or re.match(r"- \[|> \[|\d+ more did not fit", one), one
 
 

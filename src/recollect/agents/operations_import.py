@@ -24,7 +24,7 @@ from ..links import sql as links_sql
 from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Database, Tx
-from ..types.agents import Imported, ImportedTranscript
+from ..types.agents import ImportedTranscript
 from ..types.records import Json, Learned, Link, SafeText
 from . import registry, steps_statements
 from .transcripts.reader_io import (

@@ -17,6 +17,7 @@ from .rendering import (
     LONGEST_WORD,
     MOST_WORDS,
     OPEN,
+    QUOTES,
     RULES,
     BriefingPlan,
     Item,
@@ -93,7 +94,7 @@ def _chosen(
     reasons: dict[str, str] = {}
     number: dict[str, int] = {}
     spent: dict[str, int] = {}
-    used = sum(_cost(text, count) for text in (OPEN, RULES, CLOSE))
+    used = sum(_cost(text, count) for text in (OPEN, RULES + QUOTES, CLOSE))
     for one in wanted:
         section = one.item.section
         own = _cost(line(one.item), count)

@@ -10,6 +10,8 @@ from ..storage.database import Tx, batches
 from ..types.records import SafeText
 
 FOLLOWED, IGNORED = "followed", "ignored"
+USED = "used"
+"""The moment of a row that says: a command was run although it was not shown any more."""
 
 
 class ShownRow(NamedTuple):
@@ -66,7 +68,8 @@ def outcomes(tx: Tx, refs: Sequence[str], moment: str) -> dict[str, list[str]]:
     for names, params in batches("ref", refs):
         rows = tx.run(
             "SELECT ref, outcome FROM injections "
-            f"WHERE space = :space AND ref IN ({names}) AND moment = :moment AND outcome <> '' "
+            f"WHERE space = :space AND ref IN ({names}) AND moment IN (:moment, 'used') "
+            "AND outcome <> '' "
             "ORDER BY at DESC, id",
             {**params, "moment": moment},
         )
@@ -96,7 +99,7 @@ def counts(tx: Tx) -> list[Counted]:
     rows = tx.run(
         "SELECT moment, count(*), sum(CASE WHEN outcome = 'followed' THEN 1 ELSE 0 END), "
         "sum(CASE WHEN outcome = 'ignored' THEN 1 ELSE 0 END) FROM injections "
-        "WHERE space = :space AND moment <> '' GROUP BY moment ORDER BY moment"
+        "WHERE space = :space AND moment NOT IN ('', 'used') GROUP BY moment ORDER BY moment"
     )
     return [Counted(row[0], int(row[1]), int(row[2] or 0), int(row[3] or 0)) for row in rows]
 

@@ -21,16 +21,17 @@ from ..storage.database import Tx
 from ..text.display import format_time, quote_data
 from ..types.records import Document, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import command_rules, matching, selection, sql, wording
-from .rendering import STATE, Item, LeftOut, code, plain
+from . import command_rules, matching, selection, sql, steps_follow_up, wording
+from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain
 
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
 MOST_OF_A_KIND = 60
 MOST_SKILLS = 10
 MOST_COMMANDS = 8
+HEADING = 10
+"""Tokens kept for the heading of a section."""
+
 MOST_CONCLUSIONS = 3
-TRIES = 5
-"""What was shown so often where it fitted, without effect, leaves the start block."""
 
 
 class Fresh(Protocol):
@@ -146,8 +147,8 @@ def _lines(
             reason = "only the user may suggest it"
         if not reason and (place := instructions.where_command(one.form)):
             reason = f"{place} says it already"
-        if not reason and is_idle(tried.get(ref, ())):
-            reason = f"shown {TRIES} times where it fitted, without effect"
+        if not reason and steps_follow_up.is_idle(tried.get(ref, ())):
+            reason = f"shown {steps_follow_up.TRIES} times where it fitted, without effect"
         if not reason and len(commands) >= MOST_COMMANDS:
             reason = f"{MOST_COMMANDS} others worked more often or later"
         if reason:
@@ -155,7 +156,14 @@ def _lines(
         else:
             commands.append(one)
     lines = [*state_lines(project, ask.session, ask.host)]
-    lines += wording.command_lines(commands)
+    shown = wording.command_lines(commands, selection.MOST_TOKENS[COMMANDS] - HEADING)
+    lines += shown
+    inside = {form for item in shown for form in item.forms}
+    left_out += [
+        LeftOut(one.form, wording.command_ref(one.form), f"{COMMANDS} is full")
+        for one in commands
+        if one.form not in inside
+    ]
     concluded = lessons_steps_observed.conclusions(project, now=now)
     lines += [
         wording.conclusion_line(one)
@@ -163,11 +171,6 @@ def _lines(
         if not command_rules.is_dangerous(one.text)
     ]
     return lines, left_out
-
-
-def is_idle(outcomes: Sequence[str]) -> bool:
-    """Check whether the latest tries, newest first, had no effect."""
-    return len(outcomes) >= TRIES and sql.FOLLOWED not in outcomes[:TRIES]
 
 
 def _judged(
@@ -193,7 +196,7 @@ def _judged(
                 memory,
                 lifecycle.compute_strength(memory, now),
                 usefulness=factor,
-                is_idle=is_idle(tried.get(memory.id, ())),
+                is_idle=steps_follow_up.is_idle(tried.get(memory.id, ())),
             )
         )
     return tuple(found)

@@ -22,6 +22,9 @@ from . import sql
 
 COMMAND, AVOID, FILE = "command:", "avoid:", "file:"
 MOST_MESSAGES = 5_000
+TRIES = 5
+"""What was shown so often where it fitted, without effect, leaves the start block."""
+
 MOMENTS = ("start", "turn", "command", "edit", "failure")
 _KEY = "moments:"
 
@@ -33,6 +36,8 @@ class SessionActs(NamedTuple):
     forms: tuple[tuple[int, str], ...] = ()
     files: tuple[tuple[int, str], ...] = ()
     chances: tuple[tuple[str, int], ...] = ()
+    lines: tuple[str, ...] = ()
+    """The commands as they are shown."""
 
 
 class ShownRef(NamedTuple):
@@ -66,9 +71,28 @@ def judge_session(tx: Tx, session: str, root: str, now: int) -> int:
     outcomes = judge(shown, acts)
     if outcomes:
         sql.judge(tx, outcomes)
+    _bring_back(tx, session, acts, now)
     chances = redaction.redact_json(dict(acts.chances)).text
     storage_sql.set_value(tx, f"{_KEY}{session}", chances, now)
     return len(outcomes)
+
+
+def _bring_back(tx: Tx, session: str, acts: SessionActs, now: int) -> None:
+    """Let commands into the start block again that left it without effect and were run now."""
+    refs = list(dict.fromkeys(f"{COMMAND}{line}" for line in acts.lines))
+    tried = sql.outcomes(tx, refs, "start") if refs else {}
+    rows = [
+        sql.ShownRow(f"i-{session}-{place}-{now}", session, now, "B", ref, 0, sql.USED)
+        for place, ref in enumerate(refs)
+        if is_idle(tried.get(ref, ()))
+    ]
+    sql.add(tx, rows, now)
+    sql.judge(tx, [(row.id, sql.FOLLOWED) for row in rows])
+
+
+def is_idle(outcomes: Sequence[str]) -> bool:
+    """Check whether the latest tries, newest first, had no effect."""
+    return len(outcomes) >= TRIES and sql.FOLLOWED not in outcomes[:TRIES]
 
 
 def in_time(tx: Tx) -> tuple[InTime, ...]:
@@ -90,6 +114,7 @@ def _acts(tx: Tx, session: str, root: str) -> SessionActs:
     placed = list(_messages(tx, session))
     forms: list[tuple[int, str]] = []
     files: list[tuple[int, str]] = []
+    lines: list[str] = []
     count = dict.fromkeys(MOMENTS, 0)
     count["start"] = 1
     count["turn"] = sum(one.message.role == "user" and bool(one.message.content) for one in placed)
@@ -97,14 +122,16 @@ def _acts(tx: Tx, session: str, root: str) -> SessionActs:
     for attempt in call_results.list_attempts(placed):
         if attempt.script:
             count["command"] += 1
-            forms += [(attempt.at, one.key) for one in command_forms.forms_of(attempt.script)]
+            found = command_forms.forms_of(attempt.script)
+            forms += [(attempt.at, one.key) for one in found]
+            lines += [line for one in found for line in (one.key, one.wording)]
         new = set(attempt.writes) - edited
         count["edit"] += bool(new)
         edited |= new
         count["failure"] += attempt.state == "failed"
         named = (*attempt.reads, *attempt.writes)
         files += [(attempt.at, path.removeprefix(f"{root}/")) for path in named]
-    return SessionActs(tuple(forms), tuple(files), tuple(count.items()))
+    return SessionActs(tuple(forms), tuple(files), tuple(count.items()), tuple(lines))
 
 
 def _keyed(ref: str) -> str:

@@ -238,6 +238,8 @@ def items(
             reason = "an agent's claim that nothing confirms: only on explicit recall"
         elif memory.label == "agent" and any(one.label == "agent" for one in rest):
             reason = "one claim of an agent is enough"
+        elif matching.is_alike(memory.text, [item.text for item in rules]):
+            reason = "another line says nearly the same"
         elif len(rules) + len(rest) >= MOST_MEMORIES:
             reason = f"{MOST_MEMORIES} others fit better"
         if reason:

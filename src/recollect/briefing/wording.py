@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 
 from ..fast_typing import TYPE_CHECKING
 from ..text import display
+from ..text.tokens import count_tokens
 from .rendering import COMMANDS, UNCONFIRMED, Item, code
 
 if TYPE_CHECKING:
@@ -33,9 +34,18 @@ LEAST_TOGETHER, MOST_TOGETHER = 3, 2
 sessions and three files half of those named were not touched."""
 
 
-def command_lines(commands: Sequence[KnownCommand]) -> list[Item]:
-    """Return the commands that worked, best first, those of one purpose side by side and several
-    to a line."""
+def command_lines(commands: Sequence[KnownCommand], budget: int = 0) -> list[Item]:
+    """Return the commands that worked, those of one purpose side by side and several to a line; as
+    many of the best as fit into a budget of tokens."""
+    while budget and commands:
+        lines = _command_items(commands)
+        if sum(count_tokens(f"- {item.line}\n") for item in lines) <= budget:
+            return lines
+        commands = commands[:-1]
+    return _command_items(commands)
+
+
+def _command_items(commands: Sequence[KnownCommand]) -> list[Item]:
     purposes = list(dict.fromkeys(one.purpose for one in commands))
     ordered = sorted(commands, key=lambda one: purposes.index(one.purpose))
     lines: list[list[KnownCommand]] = []
