@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect.agents import registry
-from recollect.agents.opencode import hooks as opencode_hooks
+from recollect.agents.opencode import hooks
 from recollect.errors import InvalidInput, NotFound
 from recollect.types.records import Json
 from tests.agents.reading import read, words
@@ -324,4 +324,4 @@ def test_the_older_tables_come_first(tmp_path: Path) -> None:
 def test_the_quotes_that_opencode_run_puts_around_a_prompt_are_taken_off(
     prompt: str, typed: str
 ) -> None:
-    assert opencode_hooks.unwrap_prompt(prompt) == typed
+    assert hooks.unwrap_prompt(prompt) == typed

@@ -16,7 +16,7 @@ from ..recall import operations as recall_operations
 from ..types import agents
 from ..window import operations as window_operations
 from ..window import steps as window_steps
-from . import operations_import, operations_transcripts, registry, steps_hooks
+from . import operations_transcripts, registry, steps_hooks, steps_import
 from .settings import plan_io
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
     if request.checkpoint and request.session:
         _checkpoint(context, request.session)
     if request.ended and request.session:
-        context.project_space.write(lambda tx: operations_import.mark_ended(tx, request.session))
+        context.project_space.write(lambda tx: steps_import.mark_ended(tx, request.session))
         briefing_operations_task.follow_up(context, request.session)
 
 

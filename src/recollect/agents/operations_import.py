@@ -20,13 +20,12 @@ from ..capture import steps as capture_steps
 from ..context import Progress as Progress
 from ..errors import InvalidInput, NotFound, Unavailable
 from ..index import sql as index_sql
-from ..links import sql as links_sql
 from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Database, Tx
 from ..types.agents import ImportedTranscript
-from ..types.records import Json, Learned, Link, SafeText
-from . import registry, steps_statements
+from ..types.records import Json, Learned, SafeText
+from . import registry, steps_import
 from .transcripts.reader_io import (
     CursorMark,
     SessionDetails,
@@ -304,12 +303,12 @@ class _TranscriptImport:
         keep_personal = None if self._is_foreign else self._how.keep_personal
         found = capture_steps.prepare(said, self._how.new_id, keep_personal is not None)
         if self._is_foreign:
-            return list(map(steps_statements.quarantine, found))
+            return list(map(steps_import.quarantine, found))
         own = [item for item in found if capture_steps.is_personal(item)]
         if own and keep_personal:
             self.count(_SaveCounts(0, 0, tuple(keep_personal(own, said.at))))
             found = [item for item in found if item not in own]
-        return [steps_statements.ask_from(one, self._how.clock()) for one in found]
+        return [steps_import.ask_from(one, self._how.clock()) for one in found]
 
     def _mark(self, mark: CursorMark) -> None:
         position = redaction.redact_json(mark.cursor).text
@@ -358,9 +357,9 @@ class _TranscriptImport:
                 if one.statements:
                     captured += capture_steps.keep(tx, one.statements, one.prepared.at)
         for session, found in self._new_details.items():
-            archive_sql.update_details(tx, session, _session_columns(found))
+            archive_sql.update_details(tx, session, steps_import.session_columns(found))
             if found.parent and found.parent != session:
-                _link_parent(tx, session, found.parent, now)
+                steps_import.link_parent(tx, session, found.parent, now)
         if last and self._next is not None:
             archive_sql.set_cursor(tx, self._source, self._next, now)
         return _SaveCounts(count, len(pending) - count, tuple(captured))
@@ -369,34 +368,15 @@ class _TranscriptImport:
         self, tx: Tx, session: str, prepared: list[archive_steps.PreparedMessage]
     ) -> list[archive_steps.IndexItem]:
         found = self._details.get(session, SessionDetails(session))
-        about = {"agent": self.transcript.host, "cwd": "", "branch": "", **_session_columns(found)}
+        about = {
+            "agent": self.transcript.host,
+            "cwd": "",
+            "branch": "",
+            **steps_import.session_columns(found),
+        }
         about.pop("name", "")
         origin = "import" if prepared[0].origin == "import" else "agent"
         new = archive_steps.build_session(session, found.name, **about, origin=origin)
         times = [item.at for item in prepared]
         archive_sql.create(tx, new, min(times))
         return archive_steps.append(tx, new, prepared, max(times))[1]
-
-
-def _session_columns(found: SessionDetails) -> dict[str, SafeText]:
-    columns = ("name", "cwd", "branch", "agent")
-    values = {column: getattr(found, column) for column in columns}
-    return {column: redaction.redact(value) for column, value in values.items() if value}
-
-
-def _link_parent(tx: Tx, session: str, parent: str, now: int) -> None:
-    """Link a subagent's or a fork's session to the one it was started from."""
-    link = Link(
-        source=f"session/{session}",
-        relation="derived_from",
-        target=f"session/{parent}",
-        reason="",
-        origin="system",
-        at=now,
-    )
-    links_sql.put(tx, link, redaction.redact("came from this conversation"), now)
-
-
-def mark_ended(tx: Tx, session: str) -> None:
-    """Mark a session as ended; a new message makes it active again."""
-    archive_sql.update_details(tx, session, {"status": redaction.redact("ended")})
