@@ -417,7 +417,7 @@ def test_a_store_that_can_only_be_read_is_read(reachable: Path, log: bool) -> No
     project, folder = reachable / "project", reachable / "project" / ".recollect"
     project.mkdir()
     environment = {"RECOLLECT_HOME": str(reachable / "home")}
-    with recollect.open(project, environment=environment) as memory:
+    with recollect.open(project, environment=environment, origin="user") as memory:
         memory.learn("the gearbox needs oil")
         memory.record("s", "hello there")
         memory.recall("gearbox")  # modules that nobody may read are loaded by now

@@ -431,7 +431,7 @@ def test_an_import_without_new_messages_says_so(run: Run, project: Path) -> None
     talk = project / "talk.jsonl"
     talk.write_text(json.dumps({"role": "user", "content": "hello"}) + "\n")
     words = ("import", str(talk), "--agent", "messages")
-    assert "1 new message in 1 session from 1 transcript" in run(*words).stdout
+    assert "Read 1 conversation (1 new message)" in run(*words).stdout
     assert run(*words).stdout.strip() == "nothing new in 1 transcript"
 
 

@@ -226,7 +226,8 @@ def test_records_are_resources_that_can_be_listed_and_read(memory: recollect.Rec
         learned.address,
         "memory://session/s-1",
     ]
-    for text in texts[:3]:
+    assert "empty" in texts[0]  # statements of agents are not shown by themselves
+    for text in texts[1:3]:
         assert "The build uses make." in text
     assert "Why does the build fail?" in texts[3]
     assert "Why does the build fail?" in part.contents[0].text

@@ -40,6 +40,10 @@ ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
     "before-task": {"goal": "indent with tabs"},
     "confirm": {"id": "{mine}"},
     "correct": {"id": "{mine}", "text": "I indent with spaces"},
+    "scope": {"id": "{mine}", "scope": ["src/**"]},
+    "undo": {"id": "{edited}"},
+    "review": {},
+    "review answer": {"id": "all", "answer": "hide"},
     "remember": {"id": "{mine}"},
     "hide": {"id": "{mine}"},
     "restore": {"id": "{hidden}"},
@@ -193,6 +197,8 @@ def furnish(person: Recollect, folder: Path) -> dict[str, str]:
     other = person.learn("I like short names", kind="preference", layer="user")
     hidden = person.learn("I like long walks", kind="preference", layer="user")
     person.memories.hide(hidden.id)
+    edited = person.learn("I drink tea", kind="preference", layer="user")
+    person.memories.correct(edited.id, "I drink green tea")
     captured = person.learn("never push to main", kind="policy", detail={"captured": "constraint"})
     pattern = person.learn("Names are short", kind="pattern")
     person.record("s-1", "we indent with tabs")
@@ -207,7 +213,14 @@ def furnish(person: Recollect, folder: Path) -> dict[str, str]:
     person.tasks.start("Ship it", phases=["plan"])
     person.scratch.store("kept", "a note that is kept")
     handoff = person.handoffs.give(to="tester", done="the build", sender="builder")
-    ids = {"mine": mine, "other": other, "hidden": hidden, "captured": captured, "pattern": pattern}
+    ids = {
+        "mine": mine,
+        "other": other,
+        "hidden": hidden,
+        "captured": captured,
+        "pattern": pattern,
+        "edited": edited,
+    }
     return {name: item.id for name, item in ids.items()} | {
         "episode": episode.id,
         "handoff": handoff.id,

@@ -97,7 +97,7 @@ def show(context: Context, address: str) -> recall_steps_show.ShownRecord:
     memory_operations.write_recalls(context)
     place = recall_steps_show.parse_address(address)
     if not place.path:
-        text = operations.make_briefing(context).text
+        text = operations.make_briefing(context).text or "The start block is empty.\n"
     elif place.path == "MEMORY.md":
         text = context.read_both(memory_md)
     else:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from ...types.agents import Initialised
+from ...types.agents import Imported, Initialised
 from .results import render_table
 
 if TYPE_CHECKING:
-    from ...types.agents import Imported, SettingsChange, WrittenPlugin
+    from ...types.agents import SettingsChange, WrittenPlugin
     from ...types.records import Memory
 
 _MOST_LISTED = 20
