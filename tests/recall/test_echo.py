@@ -229,6 +229,16 @@ def test_a_rebuild_leaves_the_same_out(mem: Mem, tmp_path: Path) -> None:
     assert mem.recall("continuity redis") and mem.recall("redis")[0].kind == "fact"
 
 
+LATER = (
+    *(f"DROP TABLE {{}}{name}" for name in ("facets", "memory_revisions", "memory_aliases")),
+    *(f"DROP TABLE {{}}{name}" for name in ("observations", "findings")),
+    "ALTER TABLE {}memories DROP COLUMN change",
+    "ALTER TABLE {}injections DROP COLUMN moment",
+    "ALTER TABLE {}injections DROP COLUMN outcome",
+)
+"""Takes back what migrations after the sixth made."""
+
+
 @pytest.fixture
 def earlier(
     project: Path, tmp_path: Path, clock: Clock, environment: dict[str, str]
@@ -257,11 +267,13 @@ def earlier(
         mem.context.project_space.write(index_all)
     if url := environment.get("RECOLLECT_DATABASE"):
         with psycopg.connect(url, autocommit=True) as server:
-            server.execute("DROP TABLE recollect.facets")
+            for statement in LATER:
+                server.execute(statement.format("recollect."))
             server.execute("DELETE FROM recollect.migrations WHERE version > 6")
     else:
         connection = apsw.Connection(path)
-        connection.execute("DROP TABLE facets; PRAGMA user_version = 6").fetchall()
+        for statement in (*LATER, "PRAGMA user_version = 6"):
+            connection.execute(statement.format("")).fetchall()
         connection.close()
     return environment
 
