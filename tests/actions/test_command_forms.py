@@ -112,6 +112,8 @@ def test_a_wording_keeps_options_and_leaves_out_what_is_about_this_one_time() ->
     assert wording("npx tsc --noEmit -p apps/web") == "npx tsc --noEmit -p apps/web"
     assert wording("go test -race ./...") == "go test -race ./..."
     assert wording("go test -run TestIt ./x") == "go test"
+    assert wording("ruff check src tests") == "ruff check src tests"
+    assert wording("cargo test name_of_it") == "cargo test"
     assert wording("npx jest --testPathPattern=shares") == "npx jest"
     assert wording("go build -o bin/x ./cmd") == "go build"
 
@@ -131,6 +133,9 @@ def test_each_command_of_a_line_is_told_how_it_ended() -> None:
     assert {state for _, state in states(chain, "failed")} == {"unknown"}
     assert states("cd x && make test | tail", "failed") == [("make test", "failed")]
     assert states("make lint || true", "ok") == [("make lint", "unknown")]
+    assert states("npm run dev &", "ok") == states("npm run dev", "running")
+    assert states("npm run dev", "running") == [("npm run dev", "ok")]
+    assert states("make test", "running") == [("make test", "unknown")]
 
 
 def test_words_are_cut_as_a_shell_cuts_them() -> None:

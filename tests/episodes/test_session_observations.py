@@ -77,6 +77,12 @@ def test_a_form_that_worked_right_after_replaces_the_one_that_failed() -> None:
     assert told["pytest"]["replaced_by"] == "uv run pytest"
 
 
+def test_another_command_of_the_same_program_replaces_nothing() -> None:
+    broken = shell("go test ./...", "zsh:1: command not found: go", True)
+    told = found("command", session(broken, shell("go clean -testcache")))
+    assert all("replaced_by" not in one.body for one in told)
+
+
 @pytest.mark.parametrize("line", ["git push", "npm publish", "ls", "recollect list", "make deploy"])
 def test_dangerous_looking_and_our_own_commands_teach_nothing(line: str) -> None:
     assert observe(session(shell(line)), "/p", {}) == []
@@ -111,8 +117,8 @@ def test_a_step_before_and_another_folder_are_remedies() -> None:
     (step,) = found("error", session(*calls))
     assert step.body["remedy"]["step_before"] == "make generate"
     lost = "error: could not find `Cargo.toml` in `/p` or any parent directory: No such file"
-    calls = (shell("cargo test", lost, True), shell("cd /p/apps/desktop && cargo test"))
-    (place,) = found("error", session(*calls))
+    there = shell("cd /p/apps/desktop && cargo test")
+    (place,) = found("error", session(shell("cargo test", lost, True), there))
     assert place.body["remedy"]["step_before"] == "cd apps/desktop"
 
 

@@ -42,7 +42,7 @@ def test_each_command_says_what_it_did(say: Say, project: Path) -> None:
     assert "(unknown)" in say("episode", "replay", first)
     assert "  TypeError: no len()" in say("learnings")
     assert "nothing was changed" in say("consolidate", "--dry-run")
-    assert "+ pitfall" in say("consolidate")
+    assert "+ pattern" in say("consolidate")
     assert "took back" in say("consolidate", "undo")
     steps = ("--step", "Read the spec", "--step", "Write it")
     assert "proposed" in say("procedure", "learn", "add-endpoint", "Add an endpoint", *steps)

@@ -9,32 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
 
 from ..fast_typing import NamedTuple
+from .command_words import (
+    TEMPORARY,
+    is_dangerous_word,
+    is_lasting,
+    is_looking,
+    is_name,
+    is_quiet,
+    narrowing_options,
+    purpose_of,
+    purpose_of_part,
+    word_set,
+)
 from .shell_words import SimpleCommand, Word, simple_commands
 
 _WRAPPERS = (
     "sudo doas time nohup command exec env nice ionice timeout gtimeout stdbuf xvfb-run"
     " caffeinate corepack setsid unbuffer rtk"
-)
-_QUIET = (
-    # they look
-    "ag awk basename bat cat cmp column comm cut date df diff dig dirname du egrep exa fd fgrep"
-    " file find fold fx git gh glab grep head hexdump host hostname id jq less ll locate ls lsof"
-    " man md5 md5sum more nl nslookup od pgrep ping printenv ps pwd readlink realpath rev rg sed"
-    " sha1sum sha256sum shasum sort stat strings tac tail top tr tree type uname uniq uptime wc"
-    " whereis which who whoami xxd yq test [ [["
-    # they keep the shell and its files
-    " . : alias break builtin cd chmod chown clear continue cp declare dirs echo eval exit export"
-    " false fg hash history jobs kill killall let ln local mkdir mkfifo mktemp mv pkill popd"
-    " printf pushd read return rm rmdir seq set shift shopt sleep source sync tar tee touch trap"
-    " true tput ulimit umask unalias unset unzip wait xargs yes zip gzip gunzip truncate"
-    # they talk to other machines or to people
-    " aws az code curl cursor emacs ftp gcloud gpg nano nc open osascript pbcopy pbpaste rsync scp"
-    " security sftp ssh ssh-add ssh-keygen telnet vi vim wget xdg-open"
-    # agents, and ourselves
-    " aider claude codex copilot gemini opencode recollect"
 )
 _INTERPRETERS = "python python3 python2 py node ruby perl php bash sh zsh tsx ts-node Rscript lua"
 _RUNNERS = "npx bunx pnpx uvx"
@@ -43,44 +36,8 @@ _SELECTS = (
     "--filter -F --workspace -w --prefix -C --cwd --dir --project -p --package -pl -f --file"
     " -tags --tags --manifest-path --config -c --features --env --profile"
 )
-_LOOKS = (
-    "ls list show info version env doc docs help status logs log ps inspect get describe view tree"
-    " why outdated search which where diff history tasks images explain print whoami doctor freeze"
-    " metadata config events top stats"
-)
 _INSTALLS = "install i add get remove uninstall rm update upgrade ci"
 _ASKS = "--help -h --version -V -v?"
-_DANGEROUS = (
-    "push publish deploy deployment release upload destroy delete drop reset purge prune wipe"
-    " login logout auth token tokens secret secrets credential credentials password passwd trust"
-    " apply promote rollback sudo doas dlx uvx --force --no-verify --privileged -y --yes"
-)
-_DANGEROUS_STARTS = ("--dangerously", "--allow-", "--unsafe", "--no-check", "--insecure")
-
-_PURPOSES = {
-    "test": "test tests spec specs e2e unit integration coverage jest playwright cypress mocha"
-    " tox nox",
-    "lint": "lint vet clippy rubocop flake8 biome ruff credo linter",
-    "format": "fmt format prettier black formatter",
-    "typecheck": "typecheck tsc mypy pyright types",
-    "check": "check verify validate ci precommit pre-commit",
-    "build": "build compile bundle assemble make webpack",
-    "migrate": "migrate migration migrations alembic",
-    "generate": "generate gen codegen",
-    "install": "install setup bootstrap deps tidy restore",
-    "run": "run dev start serve up watch preview server",
-}
-_ENDINGS = (
-    ("test", ("test", "tests", "spec", "unit")),
-    ("lint", ("lint",)),
-    ("format", ("fmt", "format")),
-    ("typecheck", ("typecheck",)),
-    ("check", ("check",)),
-    ("build", ("build",)),
-    ("migrate", ("migrate",)),
-    ("generate", ("gen",)),
-)
-_TEMPORARY = ("/tmp", "/private", "/var/", "/dev/", "$TMP", "${TMP")
 _MOST_WORDS = 8
 
 
@@ -100,11 +57,6 @@ class Run(NamedTuple):
 
     form: CommandForm
     state: str
-
-
-@cache
-def _set_of(words: str) -> frozenset[str]:
-    return frozenset(words.split())
 
 
 def forms_of(line: str, cwd: str = "") -> list[CommandForm]:
@@ -133,7 +85,7 @@ def runs_of(line: str, state: str, cwd: str = "") -> list[Run]:
         piped = command.after in ("|", "|&")
     last = commands[-1] if commands else None
     alone = len(found) == 1 and not others
-    return [Run(form, _state(one, state, alone, one is last)) for one, form in found]
+    return [Run(form, _state(one, form, state, _Blame(alone, one is last))) for one, form in found]
 
 
 def below(text: str, cwd: str) -> str:
@@ -142,15 +94,21 @@ def below(text: str, cwd: str) -> str:
     return text.replace(f"{root}/", "") if root else text
 
 
-def is_quiet(program: str) -> bool:
-    """Check whether a program only looks, moves files or talks to a remote: it teaches nothing."""
-    return program in _set_of(_QUIET)
+class _Blame(NamedTuple):
+    """Whether a command is the only one of its line, and whether it is the last."""
+
+    alone: bool
+    is_last: bool
 
 
-def _state(command: SimpleCommand, state: str, alone: bool, is_last: bool) -> str:
+def _state(command: SimpleCommand, form: CommandForm, state: str, blame: _Blame) -> str:
+    in_background = state == "running" or (state == "ok" and command.after == "&")
+    if in_background:
+        # A server that goes on was started.
+        return "ok" if form.purpose == "run" else "unknown"
     if state == "ok":
-        return "unknown" if command.after in ("||", "&") else "ok"
-    blamed = alone or (is_last and command.after == ";")
+        return "unknown" if command.after == "||" else "ok"
+    blamed = blame.alone or (blame.is_last and command.after == ";")
     return "failed" if state == "failed" and blamed else "unknown"
 
 
@@ -172,12 +130,12 @@ def _folder(words: Sequence[str], before: str) -> str:
 def form_of(words: Sequence[Word]) -> CommandForm | None:
     """Return the canonical form of a simple command; None when it teaches nothing."""
     left, forced = _unwrapped(words)
-    if not left or not left[0].literal or any(word.text in _set_of(_ASKS) for word in left[1:4]):
+    if not left or not left[0].literal or any(word.text in word_set(_ASKS) for word in left[1:4]):
         return None
     program = left[0].text
     name = program.rpartition("/")[2]
     if program.startswith(("/", "~")):
-        if program.startswith(_TEMPORARY):
+        if program.startswith(TEMPORARY):
             return None
         left = [Word(name, True), *left[1:]]
     if is_quiet(name) or not re.match(r"[\w.@]", name):
@@ -185,13 +143,13 @@ def form_of(words: Sequence[Word]) -> CommandForm | None:
     taken = _Taken()
     if not taken.take(left):
         return None
-    if name not in _set_of(_RUNNERS) and any(
-        word in _set_of(_LOOKS) for word in taken.key[1:3] if word not in taken.values
+    if name not in word_set(_RUNNERS) and any(
+        is_looking(word) for word in taken.key[1:3] if word not in taken.values
     ):
         return None
     words_said = [word for word in taken.key if word not in taken.values]
-    telling = [w for w in words_said[:-1] if w not in _set_of(_NESTS)] + words_said[-1:]
-    dangerous = forced or any(map(_is_dangerous, (*words_said, *taken.wording)))
+    telling = [w for w in words_said[:-1] if w not in word_set(_NESTS)] + words_said[-1:]
+    dangerous = forced or any(map(is_dangerous_word, (*words_said, *taken.wording)))
     key = " ".join(taken.key)
     return CommandForm(key, " ".join(taken.wording), purpose_of(telling), dangerous)
 
@@ -201,22 +159,13 @@ def _unwrapped(words: Sequence[Word]) -> tuple[list[Word], bool]:
     at, forced = 0, False
     while at < len(words):
         text = words[at].text
-        wraps = text in _set_of(_WRAPPERS)
+        wraps = text in word_set(_WRAPPERS)
         forced = forced or text in ("sudo", "doas")
         option = at > 0 and (text.startswith("-") or bool(re.fullmatch(r"\d+[smhd]?", text)))
         if not (wraps or option or re.match(r"[A-Za-z_]\w*\+?=", text)):
             break
         at += 1
     return list(words[at:]), forced
-
-
-def _is_dangerous(word: str) -> bool:
-    return (
-        word in _set_of(_DANGEROUS)
-        or word.startswith(_DANGEROUS_STARTS)
-        or bool(re.search(r"@(?:latest|\d)", word))
-        or (word[:1] != "-" and not _set_of(_DANGEROUS).isdisjoint(re.split(r"[:_./-]", word)))
-    )
 
 
 class _Taken:
@@ -232,9 +181,9 @@ class _Taken:
         program = words[0].text
         self._add(program)
         name, rest = program.rpartition("/")[2], words[1:]
-        if name in _set_of(_INTERPRETERS):
+        if name in word_set(_INTERPRETERS):
             return self._take_script(rest)
-        if name in _set_of(_RUNNERS):
+        if name in word_set(_RUNNERS):
             return self._take_nested(rest)
         return self._take_arguments(name, rest)
 
@@ -267,7 +216,7 @@ class _Taken:
         while at < len(rest) and rest[at].text.startswith("-"):
             self.wording.append(rest[at].text)
             at += 2 if rest[at].text in ("-p", "--package") else 1
-        if at == len(rest) or not rest[at].literal or not _is_name(rest[at].text):
+        if at == len(rest) or not rest[at].literal or not is_name(rest[at].text):
             return False
         return self.take(rest[at:])
 
@@ -284,7 +233,7 @@ class _Taken:
                 at += self._take_option(text, following, closed)
             elif not word.literal or not is_lasting(text):
                 break
-            elif not _is_name(text):
+            elif not is_name(text):
                 if text in (".", "./...") or (self.key[-1] == "run" and plain):
                     self.wording.append(text)
                     if text not in (".", "./..."):
@@ -292,24 +241,24 @@ class _Taken:
                         break
                 closed = True
             elif closed:
-                if _purpose(text) and plain:
+                if purpose_of_part(text) and plain:
                     self._add(text)
-                else:
+                elif text.islower() and "_" not in text:
                     self.wording.append(text)
-            elif self.key[-1] in _set_of(_NESTS) and self.key[-1] != "workspace":
+            elif self.key[-1] in word_set(_NESTS) and self.key[-1] != "workspace":
                 return self.take([word, *rest[at:]])
             else:
                 self._add(text)
                 plain += 1
-                if text in _set_of(_INSTALLS):
+                if text in word_set(_INSTALLS):
                     return not any(w.text[:1] != "-" for w in rest[at:])
-                closed = plain > 1 or (bool(purpose_of([text])) and text not in _set_of(_NESTS))
+                closed = plain > 1 or (bool(purpose_of([text])) and text not in word_set(_NESTS))
         return True
 
     def _take_option(self, text: str, following: Word | None, closed: bool) -> int:
         """Take an option; return how many further words it used up."""
         name, given, value = text.partition("=")
-        if name in _set_of(_SELECTS):
+        if name in word_set(_SELECTS):
             chosen = value if given else following.text if following else ""
             if not chosen or not is_lasting(chosen) or chosen.startswith("-"):
                 return 0
@@ -317,58 +266,18 @@ class _Taken:
             self.values.add(chosen)
             return 0 if given else 1
         if given:
-            if re.fullmatch(r"[\w.,:-]{1,30}", value) and not _narrows().search(name):
+            if re.fullmatch(r"[\w.,:-]{1,30}", value) and not narrowing_options().search(name):
                 self.wording.append(text)
             return 0
         if name in ("-o", "--output", "--out"):
             return 1
         takes_value = closed and following is not None and not following.text.startswith("-")
         if takes_value and following is not None and following.literal:
-            takes_value = _is_name(following.text) or following.text.isdigit()
+            takes_value = is_name(following.text) or following.text.isdigit()
         if takes_value:
             return 1
         self.wording.append(text)
         return 0
-
-
-@cache
-def _narrows() -> re.Pattern[str]:
-    """Options that pick what this one run is about."""
-    return re.compile(r"(?i)pattern|filter|grep|name|match|only|run|path|tests?$|^-[kt]$")
-
-
-def _is_name(text: str) -> bool:
-    """Check whether a word is a name rather than a path, a pattern or a number."""
-    return bool(re.fullmatch(r":?@?[A-Za-z][\w:+-]*(?:/[\w-]+)?", text)) and (
-        "/" not in text or text.startswith("@")
-    )
-
-
-def is_lasting(text: str) -> bool:
-    """Check whether a word means the same in the next session: no temporary or absolute path."""
-    return not (
-        text.startswith(("/", "~")) or any(mark in text for mark in (*_TEMPORARY, "$", "*"))
-    )
-
-
-def purpose_of(words: Sequence[str]) -> str:
-    """Return what the words of a command say that it is for; the last one that says it counts."""
-    for word in reversed(words):
-        for part in (word, *re.split(r"[:_./@-]+", word)):
-            if found := _purpose(part.lower()):
-                return found
-    return ""
-
-
-@cache
-def _purpose(part: str) -> str:
-    for purpose, words in _PURPOSES.items():
-        if part in _set_of(words):
-            return purpose
-    for purpose, endings in _ENDINGS:
-        if len(part) > 4 and part.endswith(endings):
-            return purpose
-    return ""
 
 
 # ---------------------------------------------------------------- any command
@@ -380,7 +289,7 @@ def outline(words: Sequence[Word]) -> str:
     left, _ = _unwrapped(words)
     kept: list[str] = []
     for place, word in enumerate(left):
-        if not word.literal or (place and not _is_name(word.text) and word.text[:1] != "-"):
+        if not word.literal or (place and not is_name(word.text) and word.text[:1] != "-"):
             break
         text = word.text.rpartition("/")[2] if not place else word.text
         if text.startswith("-") and len(text) == 2 and text[1] in "mFe":
@@ -389,9 +298,3 @@ def outline(words: Sequence[Word]) -> str:
             break
         kept.append(text)
     return " ".join(kept)
-
-
-def is_dangerous(words: Sequence[str]) -> bool:
-    """Check whether a command may be told only in the user's own words."""
-    programs = {"curl", "wget", "ssh", "scp", "rsync", "chmod", "chown", "sudo", "doas", "gpg"}
-    return not programs.isdisjoint(words) or any(map(_is_dangerous, words))

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..actions.call_results import CallAttempt
-from ..actions.command_forms import below, form_of, is_dangerous, is_lasting, is_quiet, outline
+from ..actions.command_forms import below, form_of, outline
 from ..actions.command_output import TOOL_MISUSE, TRANSIENT, signatures
+from ..actions.command_words import is_dangerous, is_lasting, is_quiet
 from ..actions.shell_words import SimpleCommand, simple_commands
 from .observations import Observation, Remedy
 
@@ -23,6 +24,9 @@ _ABOUT_THE_CALL = frozenset(
     ("usage", "command not found", "permission denied", "unsupported version")
 )
 _WRONG_PLACE = _ABOUT_THE_CALL | {"not found", "missing module"}
+_NO_LESSON = frozenset((*TRANSIENT, *TOOL_MISUSE, "merge conflict"))
+"""Types of errors that pass by themselves, or whose resolution fits no other time."""
+
 _POLLS = frozenset(("sleep", "wait", "watch", "echo", "printf", "true", "cd", "export", "set"))
 _CHECKS = frozenset(("test", "lint", "typecheck", "check", "build"))
 _GIT_CHANGES = frozenset(
@@ -58,9 +62,7 @@ def errors_of_session(tried: Sequence[CallAttempt], cwd: str) -> list[Observatio
 def _signatures(attempt: CallAttempt) -> tuple[str, ...]:
     if attempt.state != "failed" or not attempt.script or attempt.trouble is None:
         return ()
-    if attempt.trouble.type in (*TRANSIENT, *TOOL_MISUSE) or _REMOTE.intersection(
-        attempt.script.split()
-    ):
+    if attempt.trouble.type in _NO_LESSON or _REMOTE.intersection(attempt.script.split()):
         return ()
     return signatures(attempt.output)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..actions.call_results import CallAttempt, list_attempts
-from ..actions.command_forms import below, is_lasting, runs_of
+from ..actions.command_forms import below, runs_of
+from ..actions.command_words import is_lasting
 from ..actions.echo import is_own_call
 from ..types.records import Stored
 from .observations import Observation

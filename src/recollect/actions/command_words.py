@@ -1,0 +1,135 @@
+"""Words of shell commands: what a word says about the command that it stands in.
+
+Programs that teach nothing are known by name; what the others are for is told by their words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+_QUIET = (
+    # they look
+    "ag awk basename bat cat cmp column comm cut date df diff dig dirname du egrep exa fd fgrep"
+    " file find fold fx git gh glab grep head hexdump host hostname id jq less ll locate ls lsof"
+    " man md5 md5sum more nl nslookup od pgrep ping printenv ps pwd readlink realpath rev rg sed"
+    " sha1sum sha256sum shasum sort stat strings tac tail top tr tree type uname uniq uptime wc"
+    " whereis which who whoami xxd yq test [ [["
+    # they keep the shell and its files
+    " . : alias break builtin cd chmod chown clear continue cp declare dirs echo eval exit export"
+    " false fg hash history jobs kill killall let ln local mkdir mkfifo mktemp mv pkill popd"
+    " printf pushd read return rm rmdir seq set shift shopt sleep source sync tar tee touch trap"
+    " true tput ulimit umask unalias unset unzip wait xargs yes zip gzip gunzip truncate"
+    # they talk to other machines or to people
+    " aws az code curl cursor emacs ftp gcloud gpg nano nc open osascript pbcopy pbpaste rsync scp"
+    " security sftp ssh ssh-add ssh-keygen telnet vi vim wget xdg-open"
+    # agents, and ourselves
+    " aider claude codex copilot gemini opencode recollect"
+)
+_LOOKS = (
+    "ls list show info version env doc docs help status logs log ps inspect get describe view tree"
+    " why outdated search which where diff history tasks images explain print whoami doctor freeze"
+    " metadata config events top stats"
+)
+_DANGEROUS = (
+    "push publish deploy deployment release upload destroy delete drop reset purge prune wipe"
+    " login logout auth token tokens secret secrets credential credentials password passwd trust"
+    " apply promote rollback sudo doas dlx uvx --force --no-verify --privileged -y --yes"
+)
+_DANGEROUS_STARTS = ("--dangerously", "--allow-", "--unsafe", "--no-check", "--insecure")
+_PURPOSES = {
+    "test": "test tests spec specs e2e unit integration coverage jest playwright cypress mocha"
+    " tox nox",
+    "lint": "lint vet clippy rubocop flake8 biome ruff credo linter",
+    "format": "fmt format prettier black formatter",
+    "typecheck": "typecheck tsc mypy pyright types",
+    "check": "check verify validate ci precommit pre-commit",
+    "build": "build compile bundle assemble make webpack",
+    "migrate": "migrate migration migrations alembic",
+    "generate": "generate gen codegen",
+    "install": "install setup bootstrap deps tidy restore",
+    "run": "run dev start serve up watch preview server",
+}
+_ENDINGS = (
+    ("test", ("test", "tests", "spec", "unit")),
+    ("lint", ("lint",)),
+    ("format", ("fmt", "format")),
+    ("typecheck", ("typecheck",)),
+    ("check", ("check",)),
+    ("build", ("build",)),
+    ("migrate", ("migrate",)),
+    ("generate", ("gen",)),
+)
+TEMPORARY = ("/tmp", "/private", "/var/", "/dev/", "$TMP", "${TMP")
+
+
+@cache
+def word_set(words: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
+    return frozenset(words.split())
+
+
+def is_quiet(program: str) -> bool:
+    """Check whether a program only looks, moves files or talks to a remote: it teaches nothing."""
+    return program in word_set(_QUIET)
+
+
+def is_looking(word: str) -> bool:
+    """Check whether a subcommand only looks: `docker ps`, `go env`."""
+    return word in word_set(_LOOKS)
+
+
+def purpose_of(words: Sequence[str]) -> str:
+    """Return what the words of a command say that it is for; the last one that says it counts."""
+    for word in reversed(words):
+        for part in (word, *re.split(r"[:_./@-]+", word)):
+            if found := purpose_of_part(part.lower()):
+                return found
+    return ""
+
+
+@cache
+def purpose_of_part(part: str) -> str:
+    """Return what one part of a word says that a command is for."""
+    for purpose, words in _PURPOSES.items():
+        if part in word_set(words):
+            return purpose
+    for purpose, endings in _ENDINGS:
+        if len(part) > 4 and part.endswith(endings):
+            return purpose
+    return ""
+
+
+def is_dangerous(words: Sequence[str]) -> bool:
+    """Check whether a command may be told only in the user's own words."""
+    programs = {"curl", "wget", "ssh", "scp", "rsync", "chmod", "chown", "sudo", "doas", "gpg"}
+    return not programs.isdisjoint(words) or any(map(is_dangerous_word, words))
+
+
+def is_dangerous_word(word: str) -> bool:
+    """Check whether a word fetches code, unlocks, pushes, deploys or destroys."""
+    return (
+        word in word_set(_DANGEROUS)
+        or word.startswith(_DANGEROUS_STARTS)
+        or bool(re.search(r"@(?:latest|\d)", word))
+        or (word[:1] != "-" and not word_set(_DANGEROUS).isdisjoint(re.split(r"[:_./-]", word)))
+    )
+
+
+def is_lasting(text: str) -> bool:
+    """Check whether a word means the same in the next session: no temporary or absolute path."""
+    return not (text.startswith(("/", "~")) or any(mark in text for mark in (*TEMPORARY, "$", "*")))
+
+
+def is_name(text: str) -> bool:
+    """Check whether a word is a name rather than a path, a pattern or a number."""
+    return bool(re.fullmatch(r":?@?[A-Za-z][\w:+-]*(?:/[\w-]+)?", text)) and (
+        "/" not in text or text.startswith("@")
+    )
+
+
+@cache
+def narrowing_options() -> re.Pattern[str]:
+    """Options that pick what this one run is about."""
+    return re.compile(r"(?i)pattern|filter|grep|name|match|only|run|path|tests?$|^-[kt]$")
