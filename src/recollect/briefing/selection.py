@@ -41,7 +41,7 @@ from .rendering import (
     LeftOut,
 )
 
-BUDGET, AIM, RULE_AIM = 800, 290, 222
+BUDGET, AIM, RULE_AIM = 800, 300, 235
 """Tokens of a start block: the hard limit; the size up to which lessons and statements are added;
 the size up to which rules are added that the user said in passing. Those that were stated as rules
 have no limit but the budget. What is left out is shown with the prompt that it fits."""
@@ -265,9 +265,7 @@ def _of_memory(candidate: Candidate) -> Wanted:
         memory.label != "user",
         len(memory.text) > LONG_TEXT and (not rule or _is_said_in_passing(memory)),
         -PRIORITIES.index(memory.priority),
-        # Among equals the shorter comes first: more statements fit.
-        -round(candidate.strength * candidate.usefulness, 1),
-        len(memory.text) if aim else 0,
+        -candidate.strength * candidate.usefulness,
         -memory.last_reinforced,
         memory.text,
         memory.id,

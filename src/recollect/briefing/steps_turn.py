@@ -28,7 +28,7 @@ from .rendering import Item, LeftOut
 from .steps import Ask
 
 MOST_MATCHES = 60
-MOST_PASSAGES = 2
+MOST_PASSAGES = 1
 MOST_MEMORIES = 2
 MOST_UNCONFIRMED = 1
 LONGEST_TYPED = 4_000
