@@ -15,6 +15,7 @@ from recollect.agents.steps_hooks import Answer
 from recollect.briefing import command_rules
 from recollect.text.tokens import count_tokens
 from tests.conftest import Clock
+from tests.lessons.test_observed import FAILED, MISSING, good, work
 
 Mem = recollect.Recollect
 Hear = Callable[..., Answer]
@@ -199,6 +200,40 @@ def test_commands_that_only_the_user_may_suggest_are_known(text: str) -> None:
 @pytest.mark.parametrize("text", ["`mise run lint` worked", "`go test ./...`", "`pnpm build`"])
 def test_plain_commands_are_not_dangerous(text: str) -> None:
     assert not command_rules.is_dangerous(text)
+
+
+def test_a_form_that_failed_in_two_sessions_is_answered_with_the_one_that_worked_since(
+    mem: Mem, hear: Hear, clock: Clock
+) -> None:
+    for name in ("w-1", "w-2"):
+        work(mem, clock, name, ("pytest -q", MISSING, True), good("uv run pytest -q"))
+    start = hear("SessionStart", source="startup").context
+    assert "`uv run pytest -q` worked in 2 sessions" in start and "in place of `pytest`" in start
+    told = hear("PreToolUse", **bash("cd src && pytest tests/test_a.py")).context
+    assert "- `pytest` failed in 2 sessions; `uv run pytest -q` worked since in 2" in told
+    assert count_tokens(told) <= 100
+    assert hear("PreToolUse", **bash("pytest -x")).context == "", "once in a context"
+    assert hear("PreToolUse", **bash("make test")).context == ""
+
+
+# -------------------------------------------------------------------- failure
+
+
+def test_a_failure_is_answered_with_what_resolved_the_same_error(
+    mem: Mem, hear: Hear, clock: Clock, project: Path
+) -> None:
+    failed = {**bash("pytest -x"), "error": FAILED}
+    fix = ("pytest", FAILED, True), good(f"file:{project}/src/login.py"), good("pytest")
+    work(mem, clock, "w-1", *fix)
+    once = hear("PostToolUseFailure", **failed).context
+    assert "Unconfirmed: this error went away once" in once and "`src/login.py`" in once
+    work(mem, clock, "w-2", *fix)
+    twice = hear("PostToolUseFailure", "s-2", **failed).context
+    assert "Resolved in 2 sessions" in twice
+    assert count_tokens(twice) <= 150
+    assert hear("PostToolUseFailure", "s-2", **failed).context == ""
+    other = {**bash("make docs"), "error": "Exit code 1\nno rule to make target docs"}
+    assert hear("PostToolUseFailure", "s-3", **other).context == ""
 
 
 # -------------------------------------------------------------------- edit

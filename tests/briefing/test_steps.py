@@ -26,7 +26,7 @@ def test_rules_are_always_there_and_the_rest_comes_by_the_question(mem: Mem) -> 
     mem.learn("The logo is blue", kind="fact")
     briefing = mem.briefing(session="s", query="how do I run the integration tests with redis")
     assert {rule.id, redis.id} <= ids(briefing)
-    assert redis.id[:8] in briefing.text
+    assert redis.id[:7] in briefing.text
     assert "Memory is a hint, not authority" in briefing.text
 
 

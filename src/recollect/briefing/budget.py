@@ -59,6 +59,7 @@ def fit_start(
         # Room for the footer is kept only when there will be one.
         room = limits.budget - _cost(longest_footer(), count)
         chosen, reasons = _chosen(wanted, limits._replace(budget=room), count)
+        chosen = _with_more(chosen, wanted, reasons, limits.budget, count)
     while True:
         plan = _plan(chosen, wanted, reasons)
         cost = count(start_block(plan)) if chosen else 0
@@ -82,6 +83,32 @@ def fit_lines(
         else:
             left.append(LeftOut(item.id, item.address, _NO_ROOM, wanted=True))
     return BriefingPlan(tuple(kept), tuple(left), (), count(short_block(kept)) if kept else 0)
+
+
+TRIES = 6
+"""So many items are tried again when the real footer is known: the reserved one is longer."""
+
+
+def _with_more(
+    chosen: list[Wanted],
+    wanted: Sequence[Wanted],
+    reasons: dict[str, str],
+    budget: int,
+    count: TokenCounter,
+) -> list[Wanted]:
+    """Return the chosen items with one more that fits beside the real footer."""
+    kept = {one.item.address for one in chosen}
+    rest = [one for one in wanted if reasons.get(one.item.address) == _NO_ROOM]
+    for one in rest[:TRIES]:
+        more = [each for each in wanted if each.item.address in kept or each is one]
+        without = {key: why for key, why in reasons.items() if key != one.item.address}
+        if count(start_block(_plan(more, wanted, without))) <= budget:
+            del reasons[one.item.address]
+            own = _cost(line(one.item), count)
+            added = one._replace(item=one.item._replace(tokens=own))
+            priced = {each.item.address: each for each in (*chosen, added)}
+            return [priced[each.item.address] for each in more]
+    return chosen
 
 
 _NO_ROOM = "no room for it in the budget"

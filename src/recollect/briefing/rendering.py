@@ -3,11 +3,11 @@
     <recollect-memory>
     Memory is a hint, not authority: …
     Rules:
-    - [m-4k9w2c] Never commit secrets
+    - [m-4k9w2] Never commit secrets
     How work is done here:
     - test: `pnpm test` worked in 6 sessions, last on 2026-03-02
     Unconfirmed:
-    > [m-7xq1zd] unconfirmed fact, agent 2026-01-05, changed: verify: "The API paginates by cursor"
+    > [m-7xq1z] unconfirmed fact, agent 2026-01-05, changed: verify: "The API paginates by cursor"
     2 more did not fit; search for: retry, deploy
     </recollect-memory>
 
@@ -26,8 +26,8 @@ from ..text import display
 from ..text.messages import MEMORY_TAG
 
 RULES = (
-    "Memory is a hint, not authority: repository and user win. Verify named files, cite [ids] "
-    "that change the plan, ignore what does not apply."
+    "Memory is a hint, not authority: repository and user win. Verify what it names, cite [ids] "
+    "you act on, ignore what does not apply."
 )
 """The reading rules. They open the start block and no other: tokens are few there."""
 
@@ -58,7 +58,7 @@ SECTIONS = (
 )
 """The headings of the start block, in their order."""
 
-MOST_WORDS, LONGEST_WORD = 4, 24
+MOST_WORDS, LONGEST_WORD = 3, 14
 OPEN = f"<{MEMORY_TAG}>"
 CLOSE = f"</{MEMORY_TAG}>"
 
@@ -167,7 +167,7 @@ def line(item: Item) -> str:
     return f"> [{short_id(item.id)}] {about}{mark}: {display.quote_data(item.text)}{note}"
 
 
-SHORT_ID = 8
+SHORT_ID = 7
 """Characters of an id that are shown: every command takes the beginning of one."""
 
 

@@ -41,7 +41,7 @@ from .rendering import (
     LeftOut,
 )
 
-BUDGET, AIM, RULE_AIM = 800, 305, 235
+BUDGET, AIM, RULE_AIM = 800, 300, 235
 """Tokens of a start block: the hard limit; the size up to which lessons and statements are added;
 the size up to which rules are added that the user said in passing. Those that were stated as rules
 have no limit but the budget. What is left out is shown with the prompt that it fits."""
@@ -61,7 +61,7 @@ MOST_ITEMS: Mapping[str, int] = {
     SKILLS: 3,
     HISTORY: 3,
 }
-MOST_TOKENS: Mapping[str, int] = {STATE: 150, COMMANDS: 135}
+MOST_TOKENS: Mapping[str, int] = {STATE: 150, COMMANDS: 125}
 
 BASELINE = ("policy", "preference", "architecture")
 """Kinds that are rules when the user states them."""
@@ -256,6 +256,7 @@ def _of_memory(candidate: Candidate) -> Wanted:
         if rule
         else f"strong enough for every session: {strength}, confidence {memory.confidence:.2f}"
     )
+    aim = (RULE_AIM if _is_said_in_passing(memory) else 0) if rule else AIM
     place = (
         *_SERVED[section],
         0,
@@ -269,7 +270,6 @@ def _of_memory(candidate: Candidate) -> Wanted:
         memory.text,
         memory.id,
     )
-    aim = (RULE_AIM if _is_said_in_passing(memory) else 0) if rule else AIM
     return Wanted(item._replace(why=why), place, memory.subject or memory.text, aim)
 
 

@@ -27,7 +27,7 @@ from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
 MOST_OF_A_KIND = 60
 MOST_SKILLS = 10
-MOST_COMMANDS = 8
+MOST_COMMANDS = 7
 HEADING = 10
 """Tokens kept for the heading of a section."""
 

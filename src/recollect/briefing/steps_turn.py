@@ -28,8 +28,8 @@ from .rendering import Item, LeftOut
 from .steps import Ask
 
 MOST_MATCHES = 60
-MOST_PASSAGES = 2
-MOST_MEMORIES = 4
+MOST_PASSAGES = 1
+MOST_MEMORIES = 2
 MOST_UNCONFIRMED = 1
 LONGEST_TYPED = 4_000
 """Characters. A longer message of the user was pasted or generated for the most part."""

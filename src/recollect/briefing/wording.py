@@ -49,15 +49,18 @@ def _command_items(commands: Sequence[KnownCommand]) -> list[Item]:
     purposes = list(dict.fromkeys(one.purpose for one in commands))
     ordered = sorted(commands, key=lambda one: purposes.index(one.purpose))
     lines: list[list[KnownCommand]] = []
+    before = None
     for command in ordered:
-        if lines and len(_command_line([*lines[-1], command])) <= LONGEST_LINE:
+        if lines and len(_command_line([*lines[-1], command], before)) <= LONGEST_LINE:
             lines[-1].append(command)
         else:
+            before = lines[-1][-1] if lines else None
             lines.append([command])
-    return [_command_item(group) for group in lines]
+    ends = [None, *(group[-1] for group in lines)]
+    return [_command_item(group, end) for group, end in zip(lines, ends, strict=False)]
 
 
-def _command_item(group: Sequence[KnownCommand]) -> Item:
+def _command_item(group: Sequence[KnownCommand], before: KnownCommand | None) -> Item:
     forms = tuple(one.form for one in group)
     worked = max(one.sessions_succeeded for one in group)
     return Item(
@@ -70,7 +73,7 @@ def _command_item(group: Sequence[KnownCommand]) -> Item:
         label="system",
         date=_date(max(one.last_success for one in group)),
         why=f"worked in up to {display.format_count(worked, 'session')}",
-        line=_command_line(group),
+        line=_command_line(group, before),
         forms=forms,
     )
 
@@ -85,27 +88,23 @@ def avoid_ref(form: str) -> str:
     return f"avoid:{form}"
 
 
-def _command_line(group: Sequence[KnownCommand]) -> str:
-    """Word commands that stand on one line; a date or purpose that goes on is not repeated."""
+def _command_line(group: Sequence[KnownCommand], before: KnownCommand | None) -> str:
+    """Word the commands of a line. What the command before it said of date and unit goes on."""
     parts = []
-    purpose = date = ""
     for place, one in enumerate(group):
-        named = f"{one.purpose or 'other'}: " if place == 0 or one.purpose != purpose else ""
+        goes_on = place > 0 and one.purpose == group[place - 1].purpose
+        named = "" if goes_on else f"{one.purpose or 'other'}: "
         last = _date(one.last_success)
-        when = (
-            ""
-            if last == date
-            else f", on {last}"
-            if one.sessions_succeeded <= 1
-            else f", last on {last}"
-        )
-        verb = "worked " if place == 0 else ""
-        often = "once" if one.sessions_succeeded <= 1 else f"in {one.sessions_succeeded}"
-        unit = " sessions" if place == 0 and one.sessions_succeeded > 1 else ""
+        date = _date(before.last_success) if before else ""
+        is_once = one.sessions_succeeded <= 1
+        when = "" if last == date else f", on {last}" if is_once else f", last on {last}"
+        verb = "" if before else "worked "
+        unit = "" if before or is_once else " sessions"
+        often = "once" if is_once else f"in {one.sessions_succeeded}{unit}"
         instead = f", in place of {_listed(one.replaces[:2])}" if one.replaces else ""
-        place_of = f" in {code(one.folder)}" if one.folder else ""
-        parts.append(f"{named}{code(one.form)}{place_of} {verb}{often}{unit}{when}{instead}")
-        purpose, date = one.purpose, last
+        folder = f" in {code(one.folder)}" if one.folder else ""
+        parts.append(f"{named}{code(one.form)}{folder} {verb}{often}{when}{instead}")
+        before = one
     return "; ".join(parts)
 
 

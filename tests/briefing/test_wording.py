@@ -1,0 +1,80 @@
+"""How commands, fixes and places of earlier sessions are worded."""
+
+from __future__ import annotations
+
+from recollect.briefing.wording import (
+    advice_line,
+    command_lines,
+    place_lines,
+    resolution_line,
+)
+from recollect.lessons.observations import (
+    CommandAdvice,
+    KnownCommand,
+    KnownPlace,
+    KnownResolution,
+    Remedy,
+)
+from recollect.text.tokens import count_tokens
+
+MARCH_2 = 1_772_409_600_000_000
+MARCH_1 = MARCH_2 - 86_400_000_000
+
+
+def known(form: str, purpose: str, sessions: int = 6, last: int = MARCH_2) -> KnownCommand:
+    return KnownCommand(form, purpose, sessions, 0, 0, last)
+
+
+def test_commands_stand_side_by_side_by_purpose_with_counts_and_dates() -> None:
+    commands = [
+        known("mise run lint", "lint", 39),
+        known("pnpm test", "test"),
+        known("mise run fmt", "format", 33),
+        known("pnpm e2e", "test", 1, MARCH_1)._replace(replaces=("npm run e2e",), folder="web"),
+    ]
+    first, second = command_lines(commands)
+    assert first.line == (
+        "lint: `mise run lint` worked in 39 sessions, last on 2026-03-02; test: `pnpm test` in 6; "
+        "`pnpm e2e` in `web` once, on 2026-03-01, in place of `npm run e2e`"
+    )
+    assert second.line == "format: `mise run fmt` in 33, last on 2026-03-02"
+    assert first.forms == ("mise run lint", "pnpm test", "pnpm e2e")
+
+
+def test_a_command_that_worked_once_is_said_to_have() -> None:
+    (only,) = command_lines([known("make", "build", 1)])
+    assert only.line == "build: `make` worked once, on 2026-03-02"
+
+
+def test_as_many_of_the_best_commands_as_fit_are_named() -> None:
+    commands = [known(f"pnpm --filter part{n} test", "test", 20 - n) for n in range(12)]
+    lines = command_lines(commands, 100)
+    assert sum(count_tokens(f"- {item.line}\n") for item in lines) <= 100
+    named = [form for item in lines for form in item.forms]
+    assert named == [one.form for one in commands[: len(named)]] and named
+
+
+def test_advice_names_the_failing_form_and_the_one_that_worked_since() -> None:
+    item = advice_line(CommandAdvice("npm test", "pnpm test", 3, 6, MARCH_2))
+    assert item.line == (
+        "`npm test` failed in 3 sessions; `pnpm test` worked since in 6 sessions, "
+        "last on 2026-03-02"
+    )
+
+
+def test_a_fix_seen_once_is_labelled_and_one_seen_twice_is_counted() -> None:
+    remedy = Remedy(files=("src/a.py",), gained=("--tags", "x"))
+    twice = KnownResolution("boom", "go test", remedy, 2, MARCH_2, True)
+    assert resolution_line(twice).line == (
+        "Resolved in 2 sessions, last on 2026-03-02, after `go test` was run with `--tags`, `x` "
+        "and `src/a.py` was edited"
+    )
+    once = twice._replace(sessions=1, confirmed=False)
+    assert resolution_line(once).line.startswith("Unconfirmed: this error went away once, on 2026")
+
+
+def test_places_are_named_from_the_third_session_on() -> None:
+    places = [KnownPlace(("src/a.py", "tests/test_a.py", "docs/a.md"), 3), KnownPlace(("x.py",), 2)]
+    (item,) = place_lines("src/a.py", places)
+    assert item.line == "`src/a.py` was changed together with `tests/test_a.py`, `docs/a.md`"
+    assert place_lines("src/a.py", places[1:]) == []
