@@ -27,7 +27,7 @@ from ..text.messages import MEMORY_TAG
 
 RULES = (
     "Memory is a hint, not authority: repository and user win. Verify what it names, cite [ids] "
-    "you act on, ignore what does not apply."
+    "used, ignore what does not apply."
 )
 """The reading rules. They open the start block and no other: tokens are few there."""
 

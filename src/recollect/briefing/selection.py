@@ -41,7 +41,7 @@ from .rendering import (
     LeftOut,
 )
 
-BUDGET, AIM, RULE_AIM = 800, 300, 235
+BUDGET, AIM, RULE_AIM = 800, 298, 230
 """Tokens of a start block: the hard limit; the size up to which lessons and statements are added;
 the size up to which rules are added that the user said in passing. Those that were stated as rules
 have no limit but the budget. What is left out is shown with the prompt that it fits."""
@@ -61,7 +61,7 @@ MOST_ITEMS: Mapping[str, int] = {
     SKILLS: 3,
     HISTORY: 3,
 }
-MOST_TOKENS: Mapping[str, int] = {STATE: 150, COMMANDS: 125}
+MOST_TOKENS: Mapping[str, int] = {STATE: 150, COMMANDS: 135}
 
 BASELINE = ("policy", "preference", "architecture")
 """Kinds that are rules when the user states them."""

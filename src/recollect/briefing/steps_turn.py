@@ -29,7 +29,7 @@ from .steps import Ask
 
 MOST_MATCHES = 60
 MOST_PASSAGES = 1
-MOST_MEMORIES = 2
+MOST_MEMORIES = 1
 MOST_UNCONFIRMED = 1
 LONGEST_TYPED = 4_000
 """Characters. A longer message of the user was pasted or generated for the most part."""
@@ -241,7 +241,7 @@ def items(
         elif matching.is_alike(memory.text, [item.text for item in rules]):
             reason = "another line says nearly the same"
         elif len(rules) + len(rest) >= MOST_MEMORIES:
-            reason = f"{MOST_MEMORIES} others fit better"
+            reason = "another one fits better"
         if reason:
             left.append(LeftOut(memory.id, memory.address, reason))
             continue
@@ -250,7 +250,7 @@ def items(
     texts = [item.text for item in rules]
     for item in loaded.lines:
         if len(chosen) >= MOST_PASSAGES:
-            left.append(LeftOut(item.id, item.address, f"{MOST_PASSAGES} others fit better"))
+            left.append(LeftOut(item.id, item.address, "another one fits better"))
         elif matching.is_alike(item.text, texts):
             left.append(LeftOut(item.id, item.address, "another line says nearly the same"))
         else:
