@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import uvicorn
+from starlette.types import Receive, Scope, Send
 
 import recollect
 from recollect.interfaces import http, mcp
@@ -79,7 +80,7 @@ def served(folder: str) -> Iterator[str]:
         memory.learn("Integration tests need Redis on port 6380")
         inner = http.make_application(mcp.make_server(memory), TOKEN)
 
-        async def with_token(scope: http.Scope, receive: Any, send: Any) -> None:
+        async def with_token(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] == "http":
                 token = (b"authorization", b"Bearer " + TOKEN.encode())
                 scope = {**scope, "headers": [*scope["headers"], token]}

@@ -104,8 +104,11 @@ def test_ci_runs_the_readme_command() -> None:
 
 
 def test_nobody_is_told_to_install_the_other_package_of_this_name() -> None:
-    """On PyPI `recollect` is another project: only the source has this one."""
+    """On PyPI `recollect` is another project: this distribution is `recollect-memory`."""
     told = [*PAGES, *sorted((ROOT / "src").rglob("*.py"))]
-    wrong = re.compile(r"\b(?:pipx?|uv)\b[^\n`&]*\b(?:install|add)\b[^\n`&]*\brecollect\b")
+    wrong = re.compile(
+        r"\b(?:pipx?|uv)\b[^\n`&]*\b(?:install|add)\b[^\n`&]*\brecollect\b(?!-memory)"
+    )
     assert [path.name for path in told if wrong.search(path.read_text(encoding="utf-8"))] == []
     assert wrong.search("pip install -U recollect") and wrong.search("pip install 'recollect[x]'")
+    assert not wrong.search("pip install recollect-memory")

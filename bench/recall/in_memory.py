@@ -70,7 +70,9 @@ class InMemory(Retriever):
             for number, cosine in self._by_meaning(vector):
                 if number not in cosines:
                     candidates.append(self._candidate(number, searched, cosine))
-        candidates = [candidate for candidate in candidates if ranking.is_near(candidate)]
+        candidates = [
+            one for one in candidates if any(one.counts) or one.cosine >= ranking.LEAST_MEANING
+        ]
         found = ranking.lift_newest(
             asking, candidates, ranking.score_candidates(asking, candidates)
         )

@@ -7,12 +7,14 @@
         for hit in mem.recall("how do I run the integration tests"):
             print(hit.address, hit.text)
 
-`open()` is the only place that picks an engine and reads the settings.
+This module is the whole public API: `open()`, the errors, and every type that an operation takes or
+returns. Types are loaded when they are first used, so that importing the package stays cheap.
 """
 
 from __future__ import annotations
 
 import os as _os
+import sys as _sys
 from collections.abc import Callable as _Callable
 
 from . import lazy  # noqa: F401 - it makes all others load when they are used
@@ -33,13 +35,16 @@ from .errors import (
     StoreReadOnly,
     Unavailable,
 )
-from .fast_typing import TYPE_CHECKING, Any
+from .fast_typing import TYPE_CHECKING
 from .types.records import (
     Document,
     Hit,
+    Json,
     Learned,
+    Link,
     Memory,
     Message,
+    NearbyMessage,
     Recalled,
     Recorded,
     Session,
@@ -49,25 +54,127 @@ from .types.records import (
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .client import Recollect
+    from .archive.operations import SessionAbout as SessionAbout
+    from .archive.steps_files import ExportedSession as ExportedSession
+    from .archive.steps_files import ImportedFile as ImportedFile
+    from .archive.steps_sessions import VerifiedArchive as VerifiedArchive
+    from .briefing.operations_task import TaskBriefing as TaskBriefing
+    from .briefing.steps import Briefing as Briefing
+    from .client import Recollect as Recollect
+    from .episodes.aging import Day as LearningDay
+    from .episodes.steps import Built as BuiltEpisodes
+    from .episodes.steps import Kept as RecordedEpisode
+    from .episodes.steps import Replay as EpisodeReplay
+    from .episodes.steps import Shown as ShownEpisode
+    from .lessons.operations import EpisodeFields as EpisodeFields
+    from .lessons.steps import Consolidated as Consolidated
+    from .lessons.steps import Undone as Undone
+    from .maintenance.steps import Adopted as Adopted
+    from .maintenance.steps import BackedUp as BackedUp
+    from .maintenance.steps import Diagnosis as Diagnosis
+    from .maintenance.steps import RebuildResult as RebuildResult
+    from .maintenance.steps import Stats as Stats
+    from .memory.operations import MemoryFields as MemoryFields
+    from .memory.steps_lifecycle import Cleared as Cleared
+    from .memory.steps_lifecycle import Judged as Judged
+    from .memory.steps_lifecycle import Pruned as Pruned
+    from .memory.steps_lifecycle import Returned as Returned
+    from .memory.steps_verify import ClaimReport as ClaimReport
+    from .procedures.operations import ProcedureParts as ProcedureParts
+    from .procedures.steps import ExportedSkill as ExportedSkill
+    from .procedures.steps import ShownProcedure as ShownProcedure
+    from .recall.operations import RecallFilters as RecallFilters
+    from .recall.steps_evaluation import Evaluation as Evaluation
+    from .recall.steps_links import Linked as Linked
+    from .recall.steps_session_search import SessionMatch as SessionMatch
+    from .recall.steps_show import ShownRecord as ShownRecord
+    from .types.agents import Imported as Imported
+    from .types.agents import ImportedTranscript as ImportedTranscript
+    from .types.agents import Initialised as Initialised
+    from .types.agents import SettingsChange as SettingsChange
+    from .types.agents import WrittenPlugin as WrittenPlugin
+    from .types.records import Check as Check
+    from .types.review import ReviewAnswer as ReviewAnswer
+    from .types.review import ReviewItem as ReviewItem
+    from .window.operations import RequestAbout as RequestAbout
+    from .window.steps import Prompt as Prompt
+    from .window.steps import Trimmed as Trimmed
+    from .work.audit import Audit as Audit
+    from .work.operations import Continuity as Continuity
+    from .work.operations import Happened as EventResult
+    from .work.operations_tasks import HandoffParts as HandoffParts
+    from .work.steps import ShownHandoff as ShownHandoff
+    from .work.steps import ShownNotes as ShownNotes
+    from .work.steps_tasks import Promoted as Promoted
+    from .work.steps_tasks import ShownTask as ShownTask
 
 __all__ = [
+    "Adopted",
+    "Audit",
+    "BackedUp",
+    "Briefing",
+    "BuiltEpisodes",
+    "Check",
+    "ClaimReport",
+    "Cleared",
     "ConfigError",
     "Conflict",
+    "Consolidated",
+    "Continuity",
+    "Diagnosis",
     "Document",
+    "EpisodeFields",
+    "EpisodeReplay",
+    "Evaluation",
+    "EventResult",
+    "ExportedSession",
+    "ExportedSkill",
+    "HandoffParts",
     "Hit",
+    "Imported",
+    "ImportedFile",
+    "ImportedTranscript",
+    "Initialised",
     "InvalidInput",
+    "Json",
+    "Judged",
     "Learned",
+    "LearningDay",
+    "Link",
+    "Linked",
     "Memory",
+    "MemoryFields",
     "Message",
+    "NearbyMessage",
     "NotFound",
     "Overflow",
+    "ProcedureParts",
+    "Promoted",
+    "Prompt",
+    "Pruned",
+    "RebuildResult",
+    "RecallFilters",
     "Recalled",
     "Recollect",
     "RecollectError",
     "Recorded",
+    "RecordedEpisode",
     "Refused",
+    "RequestAbout",
+    "Returned",
+    "ReviewAnswer",
+    "ReviewItem",
     "Session",
+    "SessionAbout",
+    "SessionMatch",
+    "SettingsChange",
+    "ShownEpisode",
+    "ShownHandoff",
+    "ShownNotes",
+    "ShownProcedure",
+    "ShownRecord",
+    "ShownTask",
+    "Stats",
     "StoreBusy",
     "StoreCorrupt",
     "StoreError",
@@ -76,11 +183,73 @@ __all__ = [
     "StoreNewer",
     "StoreReadOnly",
     "Stored",
+    "TaskBriefing",
     "ToolCall",
+    "Trimmed",
     "Unavailable",
+    "Undone",
+    "VerifiedArchive",
+    "WrittenPlugin",
     "__version__",
     "open",
 ]
+
+_TYPES = {
+    "Adopted": "maintenance.steps:Adopted",
+    "Audit": "work.audit:Audit",
+    "BackedUp": "maintenance.steps:BackedUp",
+    "Briefing": "briefing.steps:Briefing",
+    "BuiltEpisodes": "episodes.steps:Built",
+    "Check": "types.records:Check",
+    "ClaimReport": "memory.steps_verify:ClaimReport",
+    "Cleared": "memory.steps_lifecycle:Cleared",
+    "Consolidated": "lessons.steps:Consolidated",
+    "Continuity": "work.operations:Continuity",
+    "Diagnosis": "maintenance.steps:Diagnosis",
+    "EpisodeFields": "lessons.operations:EpisodeFields",
+    "EpisodeReplay": "episodes.steps:Replay",
+    "Evaluation": "recall.steps_evaluation:Evaluation",
+    "EventResult": "work.operations:Happened",
+    "ExportedSession": "archive.steps_files:ExportedSession",
+    "ExportedSkill": "procedures.steps:ExportedSkill",
+    "HandoffParts": "work.operations_tasks:HandoffParts",
+    "Imported": "types.agents:Imported",
+    "ImportedFile": "archive.steps_files:ImportedFile",
+    "ImportedTranscript": "types.agents:ImportedTranscript",
+    "Initialised": "types.agents:Initialised",
+    "Judged": "memory.steps_lifecycle:Judged",
+    "LearningDay": "episodes.aging:Day",
+    "Linked": "recall.steps_links:Linked",
+    "MemoryFields": "memory.operations:MemoryFields",
+    "ProcedureParts": "procedures.operations:ProcedureParts",
+    "Promoted": "work.steps_tasks:Promoted",
+    "Prompt": "window.steps:Prompt",
+    "Pruned": "memory.steps_lifecycle:Pruned",
+    "RebuildResult": "maintenance.steps:RebuildResult",
+    "RecallFilters": "recall.operations:RecallFilters",
+    "Recollect": "client:Recollect",
+    "RecordedEpisode": "episodes.steps:Kept",
+    "RequestAbout": "window.operations:RequestAbout",
+    "Returned": "memory.steps_lifecycle:Returned",
+    "ReviewAnswer": "types.review:ReviewAnswer",
+    "ReviewItem": "types.review:ReviewItem",
+    "SessionAbout": "archive.operations:SessionAbout",
+    "SessionMatch": "recall.steps_session_search:SessionMatch",
+    "SettingsChange": "types.agents:SettingsChange",
+    "ShownEpisode": "episodes.steps:Shown",
+    "ShownHandoff": "work.steps:ShownHandoff",
+    "ShownNotes": "work.steps:ShownNotes",
+    "ShownProcedure": "procedures.steps:ShownProcedure",
+    "ShownRecord": "recall.steps_show:ShownRecord",
+    "ShownTask": "work.steps_tasks:ShownTask",
+    "Stats": "maintenance.steps:Stats",
+    "TaskBriefing": "briefing.operations_task:TaskBriefing",
+    "Trimmed": "window.steps:Trimmed",
+    "Undone": "lessons.steps:Undone",
+    "VerifiedArchive": "archive.steps_sessions:VerifiedArchive",
+    "WrittenPlugin": "types.agents:WrittenPlugin",
+}
+"""Module and name of each type that is loaded on first use."""
 
 
 def open(
@@ -95,9 +264,9 @@ def open(
 
     path: a directory of the project; else RECOLLECT_PROJECT, else the current directory
     incognito: keep everything in memory; nothing is read from or written to disk
-    origin: who speaks through this object: agent, or user when a person types the calls
-    clock: microseconds since 1970; the real time by default
-    environment: variables to use in place of the process's own
+    origin: the caller: agent, or user when a person types the calls
+    clock: returns microseconds since 1970; the real time by default
+    environment: variables to use instead of those of the process
     """
     from .opening import open_memory
 
@@ -106,10 +275,18 @@ def open(
     return open_memory(place, variables, incognito, origin, clock)
 
 
-def __getattr__(name: str) -> Any:
-    """`recollect.Recollect`, loaded when it is asked for: importing the nouns stays cheap."""
-    if name == "Recollect":
-        from .client import Recollect
+if not TYPE_CHECKING:
 
-        return Recollect
-    raise AttributeError(f"module 'recollect' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """Load a public type on first use."""
+        if name not in _TYPES:
+            raise AttributeError(f"module 'recollect' has no attribute {name!r}")
+        module, _, attribute = _TYPES[name].partition(":")
+        full = f"{__name__}.{module}"
+        __import__(full)
+        value = getattr(_sys.modules[full], attribute)
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted(__all__)

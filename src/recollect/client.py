@@ -1,8 +1,8 @@
-"""Recollect: a project's memory together with the user's, as one object.
+"""The client: a project's memory together with the user's, as one object.
 
 The everyday verbs are on the object (`mem.learn(…)`), everything else is in groups
-(`mem.sessions.export(…)`). Both come from the table of operations; `client.pyi` shows editors and
-type checkers what there is.
+(`mem.sessions.export(…)`). Both come from the table of operations; `client.pyi` is for editors and
+type checkers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ALIASES = {"search": "recall"}
 
 
 class Recollect:
-    """A project's memory. Made by `recollect.open()`."""
+    """A project's memory, returned by `recollect.open()`."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -38,17 +38,17 @@ class Recollect:
 
     @property
     def project(self) -> Project:
-        """The project that this memory belongs to."""
+        """The project of this memory."""
         return self.context.project
 
     @property
     def settings(self) -> Settings:
-        """The settings in force."""
+        """The effective settings."""
         return self.context.settings
 
     @property
     def counter(self) -> Callable[[str], int] | None:
-        """An exact tokenizer to count prompts with, in place of the estimate."""
+        """An exact tokenizer for prompts, in place of the estimate."""
         return self.context.counter
 
     @counter.setter
@@ -57,7 +57,7 @@ class Recollect:
 
     @property
     def progress(self) -> Callable[[Any], object] | None:
-        """Is called with the progress of long work."""
+        """A function that is called with the progress of long work."""
         return self.context.progress
 
     @progress.setter
@@ -66,7 +66,7 @@ class Recollect:
 
     def close(self) -> None:
         """Release this thread's connections; the next operation opens them again."""
-        if self.context.recalls:  # most hooks recall nothing, and need not load it
+        if self.context.recalls:  # most hooks recall nothing: skip the import
             from .memory.operations import write_recalls
 
             write_recalls(self.context)

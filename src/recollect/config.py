@@ -1,8 +1,8 @@
-"""Settings: one frozen object, read once, from defaults, the project, the user, the environment.
+"""Settings: one frozen object, from defaults, the project, the user and the environment.
 
-Later wins, and what comes with a repository can only reduce: it may switch Recollect off and
-lower a limit, never name a database. A file that cannot be understood is an error that names
-file, line and key; it never quietly means the defaults.
+The later source wins, except that a repository can only reduce: it may switch Recollect off and
+lower a limit, never name a database. An invalid file is an error that names file, line and key; it
+never silently falls back to the defaults.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LARGEST_NUMBER = 1_000_000_000
 
 
 class Setting(NamedTuple):
-    """One setting: `project` says what a repository may do with it (`lower`, `off`, or `no`)."""
+    """One setting. `project` is what a repository may do with it: `lower`, `off` or `no`."""
 
     name: str
     default: Any
@@ -75,7 +75,7 @@ _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
 class Settings(NamedTuple):
-    """The settings in force."""
+    """The effective settings."""
 
     enabled: bool = True
     mode: str = "normal"
@@ -97,7 +97,7 @@ class Settings(NamedTuple):
 def load_settings(
     project_root: str, user_directory: str, environment: Mapping[str, str]
 ) -> Settings:
-    """The settings for a project, as this user on this machine sees them."""
+    """Return the effective settings of a project for this user on this machine."""
     values: dict[str, Any] = {}
     project_file = os.path.join(project_root, PROJECT_FILE)
     for name, value, line in _read(project_file):
@@ -114,7 +114,7 @@ def load_settings(
 
 
 def _read(path: str) -> list[tuple[str, Any, int]]:
-    """Name, value and line of every setting in a file; tables give `table_key`."""
+    """Return name, value and line of every setting in a file; a table's keys are `table_key`."""
     try:
         about = os.stat(path)
         if not stat.S_ISREG(about.st_mode) or about.st_size > _LARGEST_FILE:
@@ -150,7 +150,7 @@ def _flat(tree: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
 
 
 def _line_of(text: str, name: str) -> int:
-    """The line that sets a key (or the key's last part, inside a table); 0 when not found."""
+    """Return the number of the line that sets a key or, in a table, its last part; else 0."""
     for number, line in enumerate(text.splitlines(), start=1):
         key = line.split("=", 1)[0].strip().strip('"').replace(".", "_")
         if key and "=" in line and (key == name or name.endswith(f"_{key}")):
@@ -181,7 +181,7 @@ def _in_range(setting: Setting, value: Any, where: str) -> Any:
         )
     if isinstance(value, (int, float)) and value < 0:
         raise ConfigError(f"must not be negative: {value!r}", where=where)
-    # Said this way round, so that what is not a number at all (nan) fails too.
+    # Written this way round so that nan fails too.
     if isinstance(value, (int, float)) and not value <= _LARGEST_NUMBER:
         raise ConfigError(f"must be a number up to {_LARGEST_NUMBER}: {value!r}", where=where)
     return value
@@ -192,7 +192,7 @@ _RANK = {"normal": 0, "no-ltm": 1, "incognito": 2}
 
 
 def _reduced(setting: Setting, value: Any, path: str, line: int) -> Any:
-    """What a repository may say: less than the default, and nothing about places or keys."""
+    """Return a repository's value: at most the default, and never a place or a key."""
     where = f"{path}, line {line}, key {setting.name}"
     if setting.project == "no":
         raise ConfigError(
@@ -209,7 +209,7 @@ def _reduced(setting: Setting, value: Any, path: str, line: int) -> Any:
 
 
 def _from_text(setting: Setting, text: str) -> Any:
-    """The value of an environment variable."""
+    """Parse the value of an environment variable."""
     where = setting.variable
     kind = type(setting.default)
     if kind is bool:

@@ -1,4 +1,4 @@
-"""What every operation needs: the two spaces, the settings, the clock, ids, and the origin.
+"""The context of an operation: spaces, settings, clock, ids and origin.
 
 An operation is a function whose first parameter is a `Context`. Nothing here knows a capability.
 """
@@ -23,13 +23,13 @@ _ALPHABET = b"0123456789abcdefghjkmnpqrstvwxyz" * 8
 
 
 def new_id(prefix: str) -> str:
-    """Return a fresh id of 60 random bits that can be read out and typed."""
+    """Return a new id of 60 random bits that can be read aloud and typed."""
     return f"{prefix}-{os.urandom(12).translate(_ALPHABET).decode()}"
 
 
 class Progress(NamedTuple):
-    """How far long work has come: units done of a total, and how many messages were new; `number`
-    is which of how many (`of`) parts this is."""
+    """Progress of long work: units done of a total, and the number of new messages. `number` is the
+    current part, `of` the number of parts."""
 
     path: str
     done: int
@@ -42,7 +42,7 @@ class Progress(NamedTuple):
 class Context:
     """An opened memory: its project, spaces, settings, clock and origin.
 
-    `origin` is set by the code that opens the memory, never by what is written.
+    The code that opens the memory sets `origin`; what is written never does.
     """
 
     def __init__(
@@ -59,29 +59,29 @@ class Context:
         self.clock = clock
         self.origin = origin
         self.environment: Mapping[str, str] = {}
-        """The variables to find agents and folders by."""
+        """Environment variables, to find agents and folders."""
         self.open_other: Any = None
         """Opens the memory of another directory; set by `opening`."""
         self.make_embedder: Callable[[Settings], Embedder | None] = lambda settings: None
         self.progress: Callable[[Any], object] | None = None
-        """Is called with the progress of long work."""
+        """Called with the progress of long work."""
         self.counter: Callable[[str], int] | None = None
-        """An exact tokenizer, if there is one; prompts are then counted with it."""
+        """An exact tokenizer for prompts; None means the estimate."""
         self.sent: dict[str, SentPrompt] = {}
-        """The last prompt that was prepared for each session."""
+        """The last prepared prompt of each session."""
         self.recalls: dict[str, tuple[int, int]] = {}
-        """Recalls that are not written yet: count and time by memory id."""
+        """Recalls not written yet: count and time by memory id."""
         self._embedder: Embedder | None = None
         for space in spaces:
             space.on_upgrade = self._report_upgrade
 
     @cached_property
     def top(self) -> str:
-        """The top of the working tree that this memory was opened from."""
+        """Return the top of the working tree that this memory was opened from."""
         return os.path.realpath(worktree_root(self.project.start) or self.project.root)
 
     def embedder(self) -> Embedder | None:
-        """Return the embedder; None when search by meaning is switched off."""
+        """Return the embedder; None when search by meaning is off."""
         if self._embedder is None and self.settings.embedder != "off":
             self._embedder = self.make_embedder(self.settings)
         return self._embedder
@@ -91,24 +91,24 @@ class Context:
         return self.user_space if layer == "user" else self.project_space
 
     def writable(self, space: Database) -> Database:
-        """Return a space that this caller may change; only a person changes the user's."""
+        """Return a space for writing; raise Refused unless a person writes to the user's."""
         if space is self.user_space:
             check_layer("user", self.origin)
         return space
 
     def path_in_project(self, path: str) -> str:
-        """Return a path as scopes name it: relative to the top of the working tree."""
+        """Return a path relative to the top of the working tree, as scopes name it."""
         if not os.path.isabs(path):
             return path
         inside = os.path.relpath(os.path.realpath(path), self.top)
         return path if inside.startswith(os.pardir) else inside.replace(os.sep, "/")
 
     def present_spaces(self) -> list[Database]:
-        """Return the project's and the user's space, as far as they exist."""
+        """Return the existing ones of the project's and the user's space."""
         return [space for space in (self.project_space, self.user_space) if space.present()]
 
     def read_both(self, work: Callable[[tuple[Tx, ...]], Result]) -> Result:
-        """Read the project's and the user's space together, as far as they exist."""
+        """Read the existing ones of the project's and the user's space together."""
         project, user = self.project_space, self.user_space
         if not user.present():
             return project.read(lambda tx: work((tx,))) if project.present() else work(())
@@ -117,7 +117,7 @@ class Context:
         return project.read(lambda one: user.read(lambda other: work((one, other))))
 
     def progress_of(self, what: str, total: int) -> Callable[[int], object] | None:
-        """Return a function that reports more units of work done; None when nobody watches."""
+        """Return a function that reports finished units of work; None without a listener."""
         if self.progress is None:
             return None
         done, report = 0, self.progress
@@ -135,8 +135,8 @@ class Context:
 
 
 class PromptRequest(NamedTuple):
-    """What is sent beside the conversation, and what the model takes. `tools` is the text of
-    their definitions, or their tokens; `counter` counts exactly in place of the estimate."""
+    """The parts of a request beside the conversation, and the limits of the model. `tools` is the
+    text of the tool definitions, or their tokens; `counter` replaces the estimate."""
 
     context: int
     largest: int = 0
@@ -148,8 +148,8 @@ class PromptRequest(NamedTuple):
 
 
 class SentPrompt(NamedTuple):
-    """What is remembered of the last prompt until its answer comes: how long it was, and by our
-    count what the provider refused first."""
+    """The last prompt, until its answer arrives: its length, and our count of the tokens that the
+    provider refused."""
 
     request: PromptRequest
     chars: int

@@ -1,30 +1,30 @@
 """Every error that Recollect raises, in one tree.
 
     RecollectError            root: catch this one
-    ├── InvalidInput          what you passed cannot be understood or kept
+    ├── InvalidInput          an argument is invalid; nothing was changed
     ├── NotFound              no record at that id, address or key
-    ├── Conflict              somebody else changed it first, or it exists already
-    ├── Refused               a rule says no (trust, scope, a mode, a path outside its root)
+    ├── Conflict              the record changed meanwhile, or exists already
+    ├── Refused               a rule forbids it (trust, scope, a mode, a path outside its root)
     ├── ConfigError           a configuration file or variable is wrong
     ├── Overflow              a prompt cannot be made to fit
     ├── Unavailable           something optional is missing (driver, embedder, model, git)
-    └── StoreError            the store cannot do its work
-        ├── StoreBusy         others kept it locked for longer than the wait
+    └── StoreError            the store cannot be used
+        ├── StoreBusy         other processes held the lock for longer than the wait
         ├── StoreFull         no space left on the device
         ├── StoreReadOnly     the file or its directory cannot be written
         ├── StoreCorrupt      the file is damaged, or the archive's hash chain is broken
         ├── StoreForeign      the file is not a Recollect store
         └── StoreNewer        a newer Recollect wrote it
 
-Each error says what was wrong, where, and what to do about it. `EXIT_STATUS` is the one
-table from an error's code to the status of the command line.
+Each error says what was wrong, where, and what to do. `EXIT_STATUS` maps an error's code to the
+exit status of the command line.
 """
 
 from __future__ import annotations
 
 
 class RecollectError(Exception):
-    """Root of all errors: a message, the place it is about, and the way out."""
+    """Root of all errors: a message, the place it is about, and a hint."""
 
     code = "error"
 
@@ -40,7 +40,7 @@ class RecollectError(Exception):
         return f"{self.message}{place}{advice}"
 
     def as_json(self) -> dict[str, str]:
-        """The error as `--json` prints it."""
+        """Return the error as `--json` prints it."""
         return {
             "code": self.code,
             "message": self.message,
@@ -50,7 +50,7 @@ class RecollectError(Exception):
 
 
 class InvalidInput(RecollectError):
-    """What was passed cannot be understood or kept; nothing was changed."""
+    """An argument is invalid; nothing was changed."""
 
     code = "invalid_input"
 
@@ -62,19 +62,19 @@ class NotFound(RecollectError):
 
 
 class Conflict(RecollectError):
-    """Somebody else changed the record first, or it exists already."""
+    """The record changed meanwhile, or exists already."""
 
     code = "conflict"
 
 
 class Refused(RecollectError):
-    """A rule says no; the message names the rule."""
+    """A rule forbids it; the message names the rule."""
 
     code = "refused"
 
 
 class ConfigError(RecollectError):
-    """A configuration file or variable is wrong; it names file, line and key."""
+    """A configuration file or variable is wrong; the message names file, line and key."""
 
     code = "config"
 
@@ -92,13 +92,13 @@ class Unavailable(RecollectError):
 
 
 class StoreError(RecollectError):
-    """The store cannot do its work."""
+    """The store cannot be used."""
 
     code = "store"
 
 
 class StoreBusy(StoreError):
-    """Others kept the store locked for longer than the wait."""
+    """Other processes held the lock for longer than the wait."""
 
     code = "store_busy"
 
@@ -122,7 +122,7 @@ class StoreCorrupt(StoreError):
 
 
 class StoreForeign(StoreError):
-    """The file in the store's place is not a Recollect store."""
+    """The file at the store's path is not a Recollect store."""
 
     code = "store_foreign"
 

@@ -1,10 +1,9 @@
-"""`NamedTuple`, made in a tenth of the time, and the names of `typing` that annotations need.
+"""A faster `NamedTuple`, and the names of `typing` that annotations need.
 
-A hook starts a process for every prompt. Importing `typing` takes it a tenth of its time, to say
-nothing that it would read. It makes some forty classes of named tuples, of which it uses a dozen:
-`typing` writes and compiles a constructor for each; here that is done when the first one is made.
-What is made is the same: a tuple with named fields, defaults and methods. Type checkers see what
-`typing` has. It does not know what any noun means.
+A hook starts a process for every prompt, and importing `typing` takes a tenth of its time. Of some
+forty named tuples it instantiates a dozen: `typing` compiles a constructor for each class, this
+module compiles it at the first instance. The result is the same: a tuple with named fields,
+defaults and methods. Type checkers see the real `typing`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import sys
 
 TYPE_CHECKING = False
-"""Type checkers know it by its name, wherever it comes from."""
+"""Type checkers know this name, wherever it is imported from."""
 
 if TYPE_CHECKING:
     from typing import Any as Any
@@ -22,26 +21,26 @@ if TYPE_CHECKING:
     from typing import Unpack as Unpack
 else:
     Any = Protocol = object
-    Unpack = tuple  # its argument can be asked for, and that is all it is asked
+    Unpack = tuple  # only `__args__` is read
 
     class TypedDict:
-        """Keys with their types, to be read from `__annotations__`."""
+        """Keys with their types; only `__annotations__` is read."""
 
         def __init_subclass__(cls, total: bool = True) -> None:
             super().__init_subclass__()
 
 
 if sys.version_info >= (3, 14):
-    # From 3.14 on annotations are a function, and no part of a class's body.
+    # From 3.14 on annotations are a function, and not part of the class body.
     from typing import NamedTuple as NamedTuple
 elif not TYPE_CHECKING:
     from _collections import _tuplegetter
 
     def _constructed(cls, /, *values, **named):
-        """Makes the first one, and the constructor of all others."""
+        """Compile the constructor at the first instance, and call it."""
         names = ", ".join(cls._fields)
         space = {"_new": tuple.__new__, "__builtins__": {}}
-        # As `collections.namedtuple` does; the names come from a class's body.
+        # As `collections.namedtuple` does; the names come from a class body.
         made = eval(f"lambda _cls, {names}: _new(_cls, ({names},))", space)  # noqa: S307
         made.__defaults__ = tuple(cls._field_defaults.values()) or None
         made.__name__, made.__qualname__ = "__new__", f"{cls.__name__}.__new__"
@@ -49,21 +48,21 @@ elif not TYPE_CHECKING:
         return made(cls, *values, **named)
 
     def _make(cls, values):
-        """A new one from a sequence or an iterator."""
+        """Make an instance from an iterable."""
         made = tuple.__new__(cls, values)
         if len(made) != len(cls._fields):
             raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
         return made
 
     def _replace(self, /, **changes):
-        """A new one with other values in some fields."""
+        """Return a copy with other values in some fields."""
         made = tuple.__new__(type(self), map(changes.pop, self._fields, self))
         if changes:
             raise ValueError(f"Got unexpected field names: {list(changes)!r}")
         return made
 
     def _asdict(self):
-        """The values by the names of their fields."""
+        """Return the values by field name."""
         return dict(zip(self._fields, self, strict=True))
 
     def _repr(self):
@@ -71,11 +70,11 @@ elif not TYPE_CHECKING:
         return f"{type(self).__name__}({told})"
 
     def _arguments(self):
-        """For copying and pickling."""
+        """Return the arguments for copying and pickling."""
         return tuple(self)
 
     class _Naming(type):
-        """Turns the body of a class into a tuple with names."""
+        """Turn a class body into a tuple with named fields."""
 
         def __new__(cls, name, bases, body):
             if not bases:
@@ -102,4 +101,4 @@ elif not TYPE_CHECKING:
             return type(name, (tuple,), space)
 
     class NamedTuple(metaclass=_Naming):
-        """The base of all nouns."""
+        """Base class of records."""

@@ -1,10 +1,10 @@
-"""Run the code of this package's modules when they are first used.
+"""Run the modules of this package at their first use.
 
-Every command and every hook starts a process and pays for each module that runs. With this finder
-installed, `from ..recall import ranking` only notes where the module is; its code runs when the
-first attribute is read. `from ..recall.ranking import rank` reads an attribute at once. So import
-modules, and import names only from modules that are needed in any case. Importing this module
-installs the finder; `recollect/__init__.py` imports it first.
+Every command and hook starts a process and pays for each module that runs. With this finder
+installed, `from ..recall import ranking` only finds the module; its code runs when an attribute is
+first read. `from ..recall.ranking import rank` reads one at once. So import modules, and names only
+from modules that are needed in any case. Importing this module installs the finder;
+`recollect/__init__.py` does it first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _IMPORT_ATTRIBUTES = {
     *("__cached__", "__class__", "__dict__", "__file__", "__loader__"),
     *("__name__", "__package__", "__path__", "__spec__"),
 }
-"""What the import system itself reads and writes: no reason to run a module."""
+"""Attributes of the import system itself: reading them does not run a module."""
 
 
 class _PendingModule(ModuleType):
@@ -37,7 +37,7 @@ class _PendingModule(ModuleType):
 
 
 class _PendingLoader:
-    """Loads a module when it is first used; other threads wait until it is complete."""
+    """Runs a module at its first use; other threads wait until it is complete."""
 
     def __init__(self, loader: SourceFileLoader) -> None:
         self._loader = loader
@@ -45,14 +45,14 @@ class _PendingLoader:
         self._running = False
 
     def __getattr__(self, name: str) -> object:
-        """Return what `python -m`, inspect and others ask a loader for."""
+        """Return an attribute of the real loader, for `python -m`, inspect and others."""
         return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _PendingModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Do nothing yet: `run` does it."""
+        """Do nothing: `run` executes the module."""
 
     def run(self, module: ModuleType) -> None:
         """Run the module's code, unless it has run or is running in this thread."""
@@ -71,7 +71,7 @@ class _PendingLoader:
 
 
 class _LazyFinder:
-    """Finds the modules of this package, and leaves running them for later."""
+    """Finds the modules of this package without running them."""
 
     @staticmethod
     def find_spec(

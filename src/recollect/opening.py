@@ -1,7 +1,6 @@
-"""Opening a memory: find the project, read the settings, pick the engine.
+"""Open a memory: find the project, read the settings, pick the engine.
 
-This is the only place that knows all of them. An engine is files, a server, or nothing but
-memory.
+The only module that knows all engines: files, a server, or memory alone.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def open_memory(
     origin: str,
     clock: Callable[[], int] | None,
 ) -> Recollect:
-    """The memory of the project that `path` belongs to, with every operation."""
+    """Open the memory of the project that `path` belongs to."""
     from .client import Recollect
 
     return Recollect(open_context(path, variables, incognito, origin, clock))
@@ -55,7 +54,7 @@ def open_context(
     clock: Callable[[], int] | None = None,
 ) -> Context:
     """Return the context of the project that `path` belongs to."""
-    if origin not in ORIGINS[1:]:  # nobody outside speaks for the system
+    if origin not in ORIGINS[1:]:  # callers cannot be the system
         raise InvalidInput(
             f"{origin!r} is not an origin", where="origin", hint=f"one of: {', '.join(ORIGINS[1:])}"
         )
@@ -93,7 +92,7 @@ def _embedder(settings: Settings) -> StaticEmbedder | HttpEmbedder | None:
 
 
 def _trusts(variables: Mapping[str, str]) -> bool:
-    """Whether everything on this machine is the caller's: a container, a build server."""
+    """Check RECOLLECT_TRUST: every file here is the caller's (a container, a build server)."""
     return variables.get("RECOLLECT_TRUST") == "1"
 
 
@@ -104,7 +103,7 @@ def _microseconds() -> int:
 def open_spaces(
     project: Project, stores: StoreRegistry, user: str, settings: Settings
 ) -> tuple[Database, Database]:
-    """The project's space and the user's."""
+    """Return the project's space and the user's."""
     if not settings.enabled:
         raise Refused(
             "Recollect is switched off here",
@@ -127,7 +126,7 @@ def _on_server(project: Project, user: str, settings: Settings) -> tuple[Databas
     from .storage.postgres import PostgresDatabase
 
     url, wait = settings.database, settings.lock_wait
-    # Not in the project's own directory: a repository could name somebody else's space.
+    # Not in the project's own directory: a repository could name the space of another project.
     shared = settings.space or _own_name(private_folder(user, project.root), "project")
     mine = _own_name(user, "user")
     return (
@@ -137,7 +136,7 @@ def _on_server(project: Project, user: str, settings: Settings) -> tuple[Databas
 
 
 def _own_name(folder: str, kind: str) -> str:
-    """The name of a space that nobody shares by accident: made once, kept in the folder."""
+    """Return the name of a space that is not shared: random, made once, kept in the folder."""
     path = os.path.join(folder, "space")
     if not os.path.exists(path):
         make_folder(folder)

@@ -1,9 +1,9 @@
-"""The table of operations: what Recollect can do, by the names people and programs use.
+"""The table of operations: each one's name, command and function.
 
-Each row is the name in Python (`sessions.export` is `mem.sessions.export(…)`), the words of the
+A row is the name in Python (`sessions.export` is `mem.sessions.export(…)`), the words of the
 command (`recollect session export`, `/session export`) and the function behind both. Commands,
-help, MCP tools, the client and the docs are projections of this table and of the functions'
-signatures; there is no second list.
+help, MCP tools, the client and the docs are derived from this table and the functions' signatures;
+there is no second list.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         "Start",
         (
             *_rows("maintenance.operations", ("agents.init", "init", "initialise")),
-            *_rows("agents.operations", ("import_transcripts", "import", "import_transcripts")),
+            *_rows(
+                "agents.operations_transcripts",
+                ("import_transcripts", "import", "import_transcripts"),
+            ),
             *_rows("maintenance.operations", ("store.doctor", "doctor", "doctor")),
         ),
     ),
@@ -40,11 +43,8 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         "Save and find",
         (
             *_rows("memory.operations", ("learn", "learn", "learn")),
-            *_rows(
-                "recall.operations",
-                ("recall", "recall", "recall"),
-                ("show", "show", "show"),
-            ),
+            *_rows("recall.operations", ("recall", "recall", "recall")),
+            *_rows("briefing.operations_show", ("show", "show", "show")),
             *_rows("memory.operations", ("list", "list", "list_memories")),
             *_rows(
                 "memory.operations",
@@ -55,17 +55,26 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
     ),
     (
         "Review",
-        _rows(
-            "memory.operations",
-            ("memories.confirm", "confirm", "confirm"),
-            ("memories.correct", "correct", "correct"),
-            ("memories.remember", "remember", "remember"),
-            ("memories.hide", "hide", "hide"),
-            ("memories.restore", "restore", "restore"),
-            ("memories.feedback", "feedback", "feedback"),
-            ("memories.prune", "prune", "prune"),
-            ("memories.clear", "clear", "clear_memories"),
-            ("memories.undo_clear", "clear undo", "undo_clear"),
+        (
+            *_rows(
+                "review.operations",
+                ("memories.review", "review", "review"),
+                ("memories.answer", "review answer", "answer_review"),
+            ),
+            *_rows(
+                "memory.operations",
+                ("memories.confirm", "confirm", "confirm"),
+                ("memories.correct", "correct", "correct"),
+                ("memories.scope", "scope", "scope"),
+                ("memories.undo", "undo", "undo"),
+                ("memories.remember", "remember", "remember"),
+                ("memories.hide", "hide", "hide"),
+                ("memories.restore", "restore", "restore"),
+                ("memories.feedback", "feedback", "feedback"),
+                ("memories.prune", "prune", "prune"),
+                ("memories.clear", "clear", "clear_memories"),
+                ("memories.undo_clear", "clear undo", "undo_clear"),
+            ),
         ),
     ),
     (
@@ -91,8 +100,8 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 "archive.operations",
                 ("record", "record", "record"),
                 ("sessions.list", "session list", "list_sessions"),
-                ("sessions.show", "session show", "show_session"),
             ),
+            *_rows("recall.operations", ("sessions.show", "session show", "show_session")),
             *_rows(
                 "window.operations",
                 ("sessions.recent", "session recent", "recent_messages"),
@@ -219,12 +228,12 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         ),
     ),
 )
-"""The operations under the headings of the help."""
+"""The operations, grouped under the headings of the help."""
 
 OPERATIONS: Mapping[str, Operation] = {
     operation.words: operation for _, rows in GROUPS for operation in rows
 }
-"""The operations by the words of their commands."""
+"""The operations by command."""
 
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS.values()}
 
@@ -234,12 +243,12 @@ SHORT_COMMANDS: Mapping[str, str] = {
     "retrieve": "scratch retrieve",
     "delete": "scratch delete",
 }
-"""Other words for commands, and commands that may be said without their group."""
+"""Aliases of commands, and commands that work without their group."""
 
 
 def load_function(operation: Operation) -> Callable[..., Any]:
-    """Return the function of an operation, loading its module."""
+    """Import the module of an operation and return the function."""
     module = f"{__package__}.{operation.module}"
-    __import__(module)  # `importlib` would cost a command half a millisecond
+    __import__(module)  # `importlib` costs half a millisecond
     function: Callable[..., Any] = getattr(sys.modules[module], operation.function)
     return function

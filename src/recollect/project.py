@@ -1,9 +1,9 @@
-"""Where things are: which project a directory belongs to, and where its files and the user's lie.
+"""Find the project of a directory, and the places on disk of its files and the user's.
 
-A project is its repository's git common directory, so that all worktrees share it, however
-they are linked; outside git it is the directory where `recollect init` was run, else the
-directory itself. A `.git` can be made to point at any repository: it is followed to those that
-know of the directory. Git is not started: a hook has no time for it.
+A project is a git common directory, so that all worktrees share it, however they are linked;
+outside git it is the directory where `recollect init` was run, else the directory itself. A `.git`
+file can point to any repository: it is followed only if that repository lists the directory. Git is
+not started: it is too slow for a hook.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ _LARGEST_CONFIG = 1024 * 1024
 
 
 class Project(NamedTuple):
-    """A project: its root, the directory it was reached from, and how it was recognised.
+    """A project: its root, the directory it was found from, and how it was recognised.
 
-    `doubt` says why it may be another user's trap; it is empty when all is well."""
+    `doubt` is the reason why it may be another user's trap; empty for a safe project.
+    """
 
     root: str
     start: str
@@ -45,7 +46,7 @@ class Project(NamedTuple):
 
 
 def find_project(path: str) -> Project:
-    """The project that a directory belongs to."""
+    """Return the project of a directory."""
     try:
         start = os.path.realpath(path)
     except ValueError:  # a null byte, or half of a surrogate pair
@@ -67,10 +68,10 @@ def find_project(path: str) -> Project:
 
 
 def _git_directory(directory: str) -> str:
-    """Where the `.git` in a directory leads; empty when there is none."""
+    """Return the target of the `.git` in a directory; empty without one."""
     entry = os.path.join(directory, ".git")
     if os.path.isdir(entry):
-        # A repository has HEAD; a stray empty .git directory is none.
+        # A repository has HEAD; a stray empty .git directory has not.
         return os.path.realpath(entry) if os.path.exists(os.path.join(entry, "HEAD")) else ""
     linked = _pointer(entry)
     return linked if linked and os.path.isdir(linked) else ""
@@ -81,7 +82,7 @@ def _repository(directory: str, git_directory: str, start: str) -> Project:
     common = os.path.realpath(os.path.join(git_directory, common))
     root = _root_of(common)
     if root == git_directory:
-        # Nothing in a bare or separate git directory says which directory it belongs to.
+        # A bare or separate git directory does not name its working tree.
         root = directory
     entry = os.path.join(directory, ".git")
     doubt = _not_mine(entry) or _not_mine(common) or _not_mine(os.path.join(root, FOLDER))
@@ -91,7 +92,7 @@ def _repository(directory: str, git_directory: str, start: str) -> Project:
 
 
 def _leads_back(directory: str, git_directory: str, common: str, root: str) -> bool:
-    """Whether a repository knows of the directory."""
+    """Check whether a repository lists the directory as its own."""
     if git_directory == common:
         return root == directory
     back = first_line(os.path.join(git_directory, "gitdir"))
@@ -103,16 +104,16 @@ def _leads_back(directory: str, git_directory: str, common: str, root: str) -> b
 
 
 def _not_mine(path: str) -> str:
-    """Says that a file belongs to another user; empty when it is the caller's own."""
+    """Return a sentence if a file belongs to another user; else an empty string."""
     try:
         mine = not hasattr(os, "geteuid") or os.lstat(path).st_uid == os.geteuid()
     except OSError:
-        return ""  # what cannot be reached cannot be used; whoever tries says so
+        return ""  # an unreachable file fails when it is used
     return "" if mine else f"{path} belongs to another user"
 
 
 def _root_of(common: str) -> str:
-    """The directory that holds the project's files: the main worktree where there is one."""
+    """Return the directory with the project's files: the main worktree, if there is one."""
     if os.path.basename(common) == ".git":
         return os.path.dirname(common)
     worktree = _configured_worktree(os.path.join(common, "config"))
@@ -122,8 +123,8 @@ def _root_of(common: str) -> str:
 
 
 def _configured_worktree(config: str) -> str:
-    """`core.worktree`, which git writes for submodules and separate git directories."""
-    if not os.path.isfile(config):  # a pipe in its place would be waited for
+    """Return `core.worktree`, which git writes for submodules and separate git directories."""
+    if not os.path.isfile(config):  # opening a pipe would block
         return ""
     try:
         with open(config, encoding="utf-8", errors="replace") as file:
@@ -140,7 +141,7 @@ def _configured_worktree(config: str) -> str:
 
 
 def _pointer(file_path: str) -> str:
-    """The directory that a `.git` file points to."""
+    """Return the directory that a `.git` file points to."""
     line = first_line(file_path)
     if not line.startswith("gitdir:"):
         return ""
@@ -148,7 +149,7 @@ def _pointer(file_path: str) -> str:
 
 
 def first_line(path: str) -> str:
-    """The first line of a small file; empty when there is none, or something else in its place."""
+    """Return the first line of a small file; empty if it is missing or not a regular file."""
     if not os.path.isfile(path):
         return ""
     try:
@@ -166,7 +167,7 @@ def _upwards(start: str) -> list[str]:
 
 
 def worktree_root(start: str) -> str:
-    """The top directory of the working tree at a path; empty outside git."""
+    """Return the top directory of the working tree at a path; empty outside git."""
     for directory in _upwards(os.path.realpath(start)):
         if os.path.exists(os.path.join(directory, ".git")):
             return directory
@@ -174,7 +175,7 @@ def worktree_root(start: str) -> str:
 
 
 def current_branch(start: str) -> str:
-    """The branch that is checked out at a path; empty when detached or outside git."""
+    """Return the branch checked out at a path; empty when detached or outside git."""
     for directory in _upwards(os.path.realpath(start)):
         entry = os.path.join(directory, ".git")
         git_directory = entry if os.path.isdir(entry) else _pointer(entry)
@@ -186,9 +187,10 @@ def current_branch(start: str) -> str:
 
 
 def user_directory(environment: Mapping[str, str]) -> str:
-    """The user space's directory: the platform's place for a person's data.
+    """Return the directory of the user space: the platform's place for a person's data.
 
-    A relative path would put a person's memory into whatever repository is the current one."""
+    A relative path is ignored: it would put a person's memory into the current repository.
+    """
     chosen = environment.get("RECOLLECT_HOME")
     if chosen:
         if not os.path.isabs(chosen):
@@ -225,7 +227,7 @@ def _home_of_account() -> str:
 
 
 def check_folder(path: str) -> None:
-    """Refuse a memory's directory that is a link."""
+    """Raise Refused if a memory's directory is a link."""
     if os.path.islink(path):
         raise Refused(
             "the memory's directory is a symbolic link: it could lead anywhere",
@@ -235,7 +237,7 @@ def check_folder(path: str) -> None:
 
 
 def make_folder(path: str) -> None:
-    """A private directory that git ignores by itself."""
+    """Make a private directory with its own .gitignore."""
     check_folder(path)
     _make_directories(path)
     if os.path.basename(path) == FOLDER:
@@ -246,7 +248,7 @@ def make_folder(path: str) -> None:
 
 
 def _make_directories(path: str) -> None:
-    """Like `os.makedirs`, which leaves those on the way open to others."""
+    """Make a directory with private parents; `os.makedirs` leaves parents readable by others."""
     if os.path.isdir(path):
         return
     _make_directories(os.path.dirname(path))
@@ -258,11 +260,12 @@ def _make_directories(path: str) -> None:
 
 
 class StoreRegistry:
-    """Which stores this user made or adopted: for each a file in the user's directory, named by
+    """The stores that this user made or adopted: one file each in the user's directory, named by
     the store's secret id and holding its path.
 
-    A store that came with a repository has an id that nobody here knows. One that was moved, or
-    put back from a backup, is known wherever it lies."""
+    A store that came with a repository has an unknown id. A store that was moved, or restored from
+    a backup, is known at any path.
+    """
 
     def __init__(self, user: str, trusting: bool) -> None:
         self._user = user
@@ -274,25 +277,25 @@ class StoreRegistry:
         make_folder(path)
 
     def knows(self, id: str, path: str) -> bool:
-        """Whether the store with this id is the user's own, as all in the user's directory are."""
+        """Check whether the store is the user's own; all in the user's directory are."""
         if self.trusting or os.path.dirname(path) == self._user:
             return True
         return len(id) == 32 and id.isalnum() and os.path.exists(os.path.join(self._folder, id))
 
     def note(self, id: str, path: str) -> None:
-        """Remember that the store with this id is the user's own."""
+        """Record that the store with this id is the user's own."""
         if self.trusting:
             return
         make_folder(self._user)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         write_private(os.path.join(self._folder, id), path + "\n")
-        # The store must not outlive a power cut that its mark does not.
+        # Sync: after a power cut, a store without its mark would be foreign.
         handle = os.open(self._folder, os.O_RDONLY)
         os.fsync(handle)
         os.close(handle)
 
     def had_one_at(self, path: str) -> bool:
-        """Whether a store of the user's own was at this path."""
+        """Check whether a store of the user's own was at this path."""
         try:
             ids = os.listdir(self._folder)
         except FileNotFoundError:
@@ -301,8 +304,8 @@ class StoreRegistry:
 
 
 def private_folder(user: str, root: str) -> str:
-    """The place in the user's directory for what belongs to a project but must not come with it.
-    No two projects have the same."""
+    """Return the folder in the user's directory for a project's private data. Each project has its
+    own."""
     name = root.replace("%", "%25")
     for sign in "/\\:":
         name = name.replace(sign, f"%{ord(sign):X}")
@@ -314,7 +317,7 @@ def private_folder(user: str, root: str) -> str:
 
 
 def mark_project(project: Project) -> None:
-    """Remember that `init` was run here, so that directories below belong to it."""
+    """Record that `init` was run here: directories below belong to the project."""
     make_folder(project.folder)
     write_private(
         os.path.join(project.folder, _INIT_MARK), "recollect init was run in this directory\n"
@@ -322,7 +325,7 @@ def mark_project(project: Project) -> None:
 
 
 def stores_below(project: Project) -> tuple[str, ...]:
-    """Stores in directories that belong to the project: made before it was one, used no more."""
+    """Return the unused stores of directories that became part of the project."""
     found: list[str] = []
     if project.how == "directory":
         return ()
@@ -340,7 +343,7 @@ def stores_below(project: Project) -> tuple[str, ...]:
 
 
 def write_once(path: str, text: str) -> None:
-    """Write a private file unless somebody else did; whoever comes first wins."""
+    """Write a private file unless it exists; the first writer wins."""
     partial = f"{path}.{os.urandom(4).hex()}.once"
     write_private(partial, text)
     try:
@@ -352,13 +355,13 @@ def write_once(path: str, text: str) -> None:
 
 
 def write_private(path: str, text: str) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
+    """Write a private file atomically."""
     with PrivateFile(path) as file:
         file.write(text)
 
 
 class PrivateFile:
-    """A new file that only its owner can read; it takes its place when it is whole."""
+    """Writes a private file, which replaces the target when it is complete."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -368,7 +371,7 @@ class PrivateFile:
         try:
             handle = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError as error:
-            error.filename = self._path  # nobody knows the other name
+            error.filename = self._path  # the temporary name means nothing to the user
             raise
         self._file = os.fdopen(handle, "w", encoding="utf-8", newline="\n")
         return self._file

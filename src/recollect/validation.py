@@ -1,8 +1,9 @@
-"""The door of the API: what a caller passed is checked against the method's own signature.
+"""Check the arguments of an operation against the function's own signature.
 
-Every operation passes here, so that none has to look itself. What a text or a number means is for
-the operation to decide; here one text is made a list where a list is wanted. It reads `__code__`
-and `__annotations__` rather than `inspect`, which would cost a hook more than all its other work.
+Every operation is called through `bind_operation`, so that none checks types itself. The meaning of
+a text or number is up to the operation; a single text becomes a list where a list is expected. It
+reads `__code__` and `__annotations__`, because importing `inspect` would cost a hook more than all
+its other work.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _WANTED = {
 
 
 def bind_operation(function: Any, context: Any) -> Any:
-    """Return an operation bound to a context, which checks its arguments when it is called."""
+    """Return an operation bound to a context; calling it checks the arguments."""
 
     @wraps(function)
     def bound(*values: Any, **named: Any) -> Any:
@@ -36,7 +37,7 @@ def bind_operation(function: Any, context: Any) -> Any:
 
 
 def _checked(function: Any, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """The values by name, or the error that says what is wrong with them."""
+    """Return the arguments by name; raise InvalidInput for an invalid one."""
     operation = function.__name__
     places, required, known = _signature(function)
     if len(values) > len(places):
@@ -80,7 +81,7 @@ def _unknown(operation: str, name: str, known: Mapping[str, Any]) -> InvalidInpu
 def _signature(
     function: Any,
 ) -> tuple[tuple[str, ...], tuple[str, ...], Mapping[str, tuple[str, ...]]]:
-    """The names taken by place, those that must be given, and what each may be."""
+    """Return the positional names, the required names, and the accepted types of each."""
     code = function.__code__
     places = code.co_varnames[1 : code.co_argcount]
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
@@ -104,14 +105,14 @@ def keyword_fields(function: Any) -> Any:
 
 
 def annotation_text(kind: Any) -> str:
-    """An annotation as its source says it, whether or not it was evaluated."""
+    """Return the source text of an annotation, evaluated or not."""
     if isinstance(kind, type) and not hasattr(kind, "__origin__"):
         return kind.__name__
     return str(getattr(kind, "__forward_arg__", kind)).replace("collections.abc.", "")
 
 
 def _kinds(annotation: str) -> tuple[str, ...]:
-    """The parts of a union: `str | Sequence[str]` are two."""
+    """Split a union: `str | Sequence[str]` has two types."""
     return tuple(part.strip() for part in annotation.split(" | "))
 
 

@@ -1,4 +1,4 @@
-"""The version, alone, so that reading it imports nothing."""
+"""The version, in a module of its own: reading it imports nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of readers share: writing small transcripts and reading them back."""
+"""Helpers of the reader tests: write small transcripts and read them back."""
 
 from __future__ import annotations
 

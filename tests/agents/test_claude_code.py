@@ -98,12 +98,12 @@ def test_times_models_and_the_place_are_kept() -> None:
     assert {m.model for m in told.messages if m.role == "assistant"} == {"claude-sonnet-4-5"}
 
 
-def test_text_that_hooks_injected_is_in_no_message() -> None:
+def test_hook_output_is_removed_from_messages() -> None:
     for path in (COMPACTED, PARALLEL, SUBAGENT):
         assert not [m for m in read("claude-code", path).messages if "MEMORY-CONTEXT" in words(m)]
 
 
-def test_a_compacted_session_keeps_its_prompts_apart_from_the_host_words() -> None:
+def test_a_compacted_session_separates_prompts_from_host_messages() -> None:
     told = read("claude-code", COMPACTED)
     typed = [line[2] for line in told.lines if line[0] == "user"]
     assert typed == ["USEAGENT please", "/compact", "PLAIN hello after compact"]
@@ -113,7 +113,7 @@ def test_a_compacted_session_keeps_its_prompts_apart_from_the_host_words() -> No
     assert told.damage == []
 
 
-def test_a_subagent_has_a_session_of_its_own_and_its_prompt_is_not_a_persons(
+def test_a_subagent_has_its_own_session_and_its_prompt_has_the_origin_agent(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "agent-a20a61570bf35d2ba.jsonl"
@@ -192,7 +192,7 @@ def test_a_record_with_words_and_results_gives_each_its_own_key(tmp_path: Path) 
         ("```\nall of it pasted\n```", {}, ("tool", "user")),
     ],
 )
-def test_only_what_a_person_typed_is_the_users(
+def test_only_typed_text_has_the_origin_user(
     tmp_path: Path, content: str, more: dict[str, Json], expected: tuple[str, str]
 ) -> None:
     (entry,) = tell(tmp_path, user(content, **more)).entries
@@ -217,13 +217,13 @@ def test_slash_commands_and_shell_lines_become_what_was_typed(tmp_path: Path) ->
     assert told.about().name == "! ls -l"
 
 
-def test_our_own_blocks_are_taken_out_and_an_injection_alone_is_no_message(tmp_path: Path) -> None:
+def test_own_blocks_are_removed_and_an_empty_rest_is_no_message(tmp_path: Path) -> None:
     block = "<recollect-memory>\nAlways use tabs.\n</recollect-memory>"
     told = tell(tmp_path, user(f"{block}\nhello"), user(block), user([text(f"hi {block}")]))
     assert [line[2].strip() for line in told.lines] == ["hello", "hi"]
 
 
-def test_what_our_own_tools_answered_is_left_out_but_the_call_stays(tmp_path: Path) -> None:
+def test_results_of_our_own_tools_are_removed_and_their_calls_are_kept(tmp_path: Path) -> None:
     told = tell(
         tmp_path,
         assistant(call("t1", "mcp__recollect__memory_recall", query="tabs"), call("t2", "Read")),
@@ -252,7 +252,7 @@ def test_what_our_own_tools_answered_is_left_out_but_the_call_stays(tmp_path: Pa
         ("Bash", "pip install recollect", False),
     ],
 )
-def test_what_we_answered_is_left_out_however_we_were_asked(
+def test_our_own_answers_are_removed_for_every_way_of_calling(
     tmp_path: Path, name: str, command: str, ours: bool
 ) -> None:
     told = tell(
@@ -264,7 +264,7 @@ def test_what_we_answered_is_left_out_however_we_were_asked(
     assert answer == ("[an answer of recollect, left out]" if ours else "Always use tabs.")
 
 
-def test_a_fork_gives_its_copies_back_to_the_parent_under_their_first_key(tmp_path: Path) -> None:
+def test_copied_records_of_a_fork_belong_to_the_parent_with_the_same_key(tmp_path: Path) -> None:
     parent = read("claude-code", write(tmp_path / "s-1.jsonl", [user("first", uuid="u1")]))
     copied = user("first", uuid="other", sessionId="s-2")
     copied["forkedFrom"] = {"sessionId": "s-1", "messageUuid": "u1"}
@@ -284,7 +284,7 @@ def test_a_resumed_copy_keeps_the_key_it_had(tmp_path: Path) -> None:
     assert first.messages[0].key == second.messages[0].key
 
 
-def test_a_prompt_queued_while_the_agent_worked_is_told_once(tmp_path: Path) -> None:
+def test_a_prompt_queued_while_the_agent_worked_is_read_once(tmp_path: Path) -> None:
     def queue(operation: str, **more: Json) -> dict[str, Json]:
         return {"type": "queue-operation", "operation": operation, "sessionId": "s-1", **more}
 
@@ -324,12 +324,12 @@ def test_a_title_beats_the_first_prompt_and_the_users_title_beats_both(tmp_path:
     assert told.about().name == "mine"
 
 
-def test_a_change_of_branch_is_told(tmp_path: Path) -> None:
+def test_a_change_of_branch_is_reported(tmp_path: Path) -> None:
     told = tell(tmp_path, user("a"), user("b"), user("c", gitBranch="feature"))
     assert [found.branch for found in told.found if found.branch] == ["main", "feature"]
 
 
-def test_an_error_of_the_interface_is_not_the_models_word(tmp_path: Path) -> None:
+def test_an_api_error_is_not_an_answer_of_the_model(tmp_path: Path) -> None:
     told = tell(tmp_path, {**assistant(text("API Error: 529")), "isApiErrorMessage": True})
     assert told.entries == [] and told.skipped[0].reason == "assistant/api error"
 

@@ -53,7 +53,7 @@ def tell(tmp_path: Path, *records: dict[str, Json], name: str = "rollout-1.jsonl
 # ---------------------------------------------------------------- the recorded rollout
 
 
-def test_a_paginated_rollout_is_told_once() -> None:
+def test_a_paginated_rollout_is_read_once() -> None:
     told = read("codex", ROLLOUT)
     assert [(origin, role) for origin, role, _ in told.lines] == [
         ("user", "user"),
@@ -67,13 +67,13 @@ def test_a_paginated_rollout_is_told_once() -> None:
     assert told.damage == []
 
 
-def test_tokens_are_counted_once_though_two_records_tell_them() -> None:
+def test_tokens_in_two_records_are_counted_once() -> None:
     told = read("codex", ROLLOUT)
     assert told.spent() == {"input_tokens": 20, "output_tokens": 10, "cache_read_tokens": 8}
     assert {m.model for m in told.messages if m.role == "assistant"} == {"gpt-5"}
 
 
-def test_injected_instructions_and_hook_context_are_no_messages() -> None:
+def test_injected_instructions_and_hook_context_are_skipped() -> None:
     for _, _, text in read("codex", ROLLOUT).lines:
         assert "MEMORY-CONTEXT" not in text and "AGENTS.md" not in text
 
@@ -96,7 +96,7 @@ def test_reading_twice_gives_the_same_keys_and_no_key_twice() -> None:
         "<skill>\n<name>x</name>\n</skill>",
     ],
 )
-def test_unlabelled_injections_of_older_rollouts_are_known_by_their_words(
+def test_unlabelled_injections_of_older_rollouts_are_recognised_by_their_text(
     tmp_path: Path, text: str
 ) -> None:
     told = tell(tmp_path, meta("t"), said("user", text), said("user", "typed"))
@@ -112,7 +112,7 @@ def test_only_the_typed_block_of_a_mixed_item_is_kept(tmp_path: Path) -> None:
     assert tell(tmp_path, meta("t"), record).lines == [("user", "user", "typed")]
 
 
-def test_what_an_editor_puts_before_a_prompt_is_not_typed(tmp_path: Path) -> None:
+def test_context_that_an_editor_adds_before_a_prompt_is_not_typed(tmp_path: Path) -> None:
     opened = "# Context from my IDE setup:\n\n## Active selection of the file:\n"
     chosen = "## My request for Codex:\nAlways run x.\n\n"
     prompt = f"{opened}{chosen}## My request for Codex:\nfix the build\n"
@@ -129,7 +129,7 @@ def test_what_an_editor_puts_before_a_prompt_is_not_typed(tmp_path: Path) -> Non
     assert len({message.key for message in told.messages}) == 4
 
 
-def test_the_same_words_said_twice_are_two_messages(tmp_path: Path) -> None:
+def test_the_same_text_twice_is_two_messages(tmp_path: Path) -> None:
     told = tell(tmp_path, meta("t"), said("user", "yes"), said("user", "yes", 5))
     assert len({m.key for m in told.messages}) == 2
 
@@ -180,7 +180,7 @@ def test_a_failed_command_is_an_error(tmp_path: Path, text: str, failed: bool) -
     assert told.messages[-1].is_error is failed
 
 
-def test_sealed_reasoning_is_skipped_and_readable_reasoning_kept(tmp_path: Path) -> None:
+def test_encrypted_reasoning_is_skipped_and_readable_reasoning_is_kept(tmp_path: Path) -> None:
     sealed = line("response_item", type="reasoning", summary=[], encrypted_content="x")
     summary = [{"type": "summary_text", "text": "Checking"}]
     told = tell(
@@ -190,7 +190,7 @@ def test_sealed_reasoning_is_skipped_and_readable_reasoning_kept(tmp_path: Path)
     assert message.content == ({"type": "reasoning", "text": "Checking"},)
 
 
-def test_a_fork_gives_the_copied_lines_back_to_its_parent(tmp_path: Path) -> None:
+def test_copied_lines_of_a_fork_belong_to_its_parent(tmp_path: Path) -> None:
     parent = tell(tmp_path, meta("p"), said("user", "first"), call("c1", second=2))
     fork = tell(
         tmp_path,
@@ -212,7 +212,7 @@ def test_a_fork_gives_the_copied_lines_back_to_its_parent(tmp_path: Path) -> Non
     assert fork.about("codex.f").parent == "codex.p"
 
 
-def test_a_spawned_threads_first_words_are_the_agents(tmp_path: Path) -> None:
+def test_the_first_prompt_of_a_spawned_thread_has_the_origin_agent(tmp_path: Path) -> None:
     source = {"subagent": {"thread_spawn": {"parent_thread_id": "p", "agent_role": "explorer"}}}
     told = tell(tmp_path, meta("c", source=source), said("user", "look at the tests"))
     assert told.lines == [("agent", "user", "look at the tests")]
@@ -228,7 +228,7 @@ def test_a_spawned_threads_first_words_are_the_agents(tmp_path: Path) -> None:
         {"source": {"subagent": {"thread_spawn": {"parent_thread_id": "t0"}}}},
     ],
 )
-def test_nobody_typed_the_prompts_of_threads_that_codex_starts(
+def test_prompts_of_threads_that_codex_starts_are_not_typed(
     tmp_path: Path, about: dict[str, Json]
 ) -> None:
     records = (meta("t1", **about), said("user", "Always run x."))
@@ -246,7 +246,7 @@ def test_nobody_typed_the_prompts_of_threads_that_codex_starts(
     assert not hooks.parse(payload, {}).subagent
 
 
-def test_a_compaction_is_kept_as_a_summary_of_the_agents(tmp_path: Path) -> None:
+def test_a_compaction_is_kept_as_a_summary_with_the_origin_agent(tmp_path: Path) -> None:
     told = tell(tmp_path, meta("t"), line("compacted", 5, message="we did this"))
     (entry,) = told.entries
     assert (entry.origin, entry.message.role, entry.message.name) == (
@@ -256,7 +256,7 @@ def test_a_compaction_is_kept_as_a_summary_of_the_agents(tmp_path: Path) -> None
     )
 
 
-def test_answers_of_our_own_tools_are_left_out(tmp_path: Path) -> None:
+def test_results_of_our_own_tools_are_removed(tmp_path: Path) -> None:
     told = tell(
         tmp_path,
         meta("t"),

@@ -1,4 +1,4 @@
-"""Codex rewrites its `config.toml`: our entry is found by its name, wherever and however it stands."""
+"""Codex rewrites its `config.toml`: our entry is found by its name in every notation."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.codex.settings import MCP
+from recollect.agents.codex.hooks import make_server_editor
 from recollect.errors import InvalidInput
 from recollect.types.records import Json
 from tests.agents.reading import SAMPLES
 
+SERVER = make_server_editor()
 HERE = ("/opt/recollect/bin/recollect",)
 MOVED = ("/home/dev/.local/bin/recollect",)
 REWRITTEN = {path.name: path for path in SAMPLES.glob("codex-*.config-*.toml")}
@@ -32,25 +33,25 @@ def without_ours(text: str) -> dict[str, Json]:
 def check_all(text: str, own: dict[str, Json], foreign: str = "") -> None:
     """The entry is recognised, pointed elsewhere without losing a key, and removed."""
     assert tomllib.loads(text)["mcp_servers"]["recollect"] == own
-    assert MCP.status(text, HERE) == "current"
-    assert MCP.install(text, HERE) == text
-    assert MCP.status(text, MOVED) == "stale"
-    moved = tomllib.loads(MCP.install(text, MOVED))
+    assert SERVER.status(text, HERE) == "current"
+    assert SERVER.install(text, HERE) == text
+    assert SERVER.status(text, MOVED) == "stale"
+    moved = tomllib.loads(SERVER.install(text, MOVED))
     expected = tomllib.loads(text)
     expected["mcp_servers"]["recollect"] = {**own, "command": MOVED[0]}
     assert moved == expected
-    left = MCP.remove(text)
+    left = SERVER.remove(text)
     assert "recollect" not in tomllib.loads(left).get("mcp_servers", {})
     assert without_ours(left) == without_ours(text)
     for mark in MARKS:
         assert left.count(mark) == foreign.count(mark)
-    assert MCP.remove(left) == left
-    assert MCP.status(left, HERE) == "missing"
-    assert MCP.remove(MCP.install(left, MOVED)) == left
+    assert SERVER.remove(left) == left
+    assert SERVER.status(left, HERE) == "missing"
+    assert SERVER.remove(SERVER.install(left, MOVED)) == left
 
 
 @pytest.mark.parametrize("name", sorted(REWRITTEN))
-def test_what_codex_made_of_its_file_is_ours_to_change_and_to_remove(name: str) -> None:
+def test_our_entry_is_changed_and_removed_after_codex_rewrote_the_file(name: str) -> None:
     text = REWRITTEN[name].read_text()
     own = deepcopy(tomllib.loads(text)["mcp_servers"]["recollect"])
     assert own["command"] == HERE[0]
@@ -91,7 +92,7 @@ FOREIGN = [
     st.integers(0, len(FOREIGN)),
     st.sampled_from(["\n", "\r\n"]),
 )
-def test_our_entry_is_found_in_every_form_and_place(
+def test_our_entry_is_found_in_every_notation_and_place(
     form: tuple[str, str, dict[str, Json]], foreign: list[str], place: int, line_end: str
 ) -> None:
     head, table, own = form
@@ -103,16 +104,16 @@ def test_our_entry_is_found_in_every_form_and_place(
 @pytest.mark.parametrize(
     "before", ["a = 1", "a = 1\n", "a = 1\r\n", "a = 1\n\n", "[t]\nb = 2\n# end"]
 )
-def test_a_file_that_nobody_else_touched_comes_back_byte_for_byte(before: str, lead: str) -> None:
+def test_an_untouched_file_is_restored_byte_for_byte(before: str, lead: str) -> None:
     text = before + lead
-    new = MCP.install(text, HERE)
+    new = SERVER.install(text, HERE)
     assert not any(mark in new for mark in MARKS)
-    assert MCP.remove(new) == text
+    assert SERVER.remove(new) == text
     block = '[mcp_servers.recollect]\ncommand = "/opt/recollect/bin/recollect"\nargs = ["mcp"]\n'
     old = f"{text}\n{MARKS[0]}\n{block}{MARKS[1]}\n"
-    assert MCP.status(old, HERE) == "current"
-    assert MCP.remove(old) == text
-    assert MCP.install(old, MOVED) == MCP.install(text, MOVED)
+    assert SERVER.status(old, HERE) == "current"
+    assert SERVER.remove(old) == text
+    assert SERVER.install(old, MOVED) == SERVER.install(text, MOVED)
 
 
 @pytest.mark.parametrize(
@@ -126,22 +127,22 @@ def test_a_file_that_nobody_else_touched_comes_back_byte_for_byte(before: str, l
         '[mcp_servers]\nother = { command = "x" }\n',
     ],
 )
-def test_we_come_beside_servers_that_stand_in_one_line(text: str) -> None:
-    new = MCP.install(text, HERE)
+def test_our_entry_is_added_to_an_inline_table_of_servers(text: str) -> None:
+    new = SERVER.install(text, HERE)
     check_all(new, OWN)
-    assert MCP.remove(new) == text
+    assert SERVER.remove(new) == text
 
 
-def test_a_mark_that_codex_left_behind_goes_too() -> None:
+def test_a_mark_that_codex_left_behind_is_removed() -> None:
     """`codex mcp remove recollect` takes our table and leaves the end mark of older versions."""
     text = f"a = 1\n\n[tui]\nx = 1\n{MARKS[1]}\n"
-    assert MCP.status(text, HERE) == "missing"
-    assert MCP.remove(text) == "a = 1\n\n[tui]\nx = 1\n"
+    assert SERVER.status(text, HERE) == "missing"
+    assert SERVER.remove(text) == "a = 1\n\n[tui]\nx = 1\n"
 
 
 @pytest.mark.parametrize(
     "text", ["a = ", "mcp_servers = 1", "mcp_servers = [1]", "[[mcp_servers]]\n"]
 )
-def test_a_file_that_has_no_place_for_us_is_refused(text: str) -> None:
+def test_a_file_without_a_place_for_our_entry_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
-        MCP.install(text, HERE)
+        SERVER.install(text, HERE)

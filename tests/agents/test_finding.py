@@ -1,4 +1,4 @@
-"""Transcripts are found on the machine, by project, and told apart by their looks."""
+"""Find transcripts by project, and detect the agent that wrote one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
-def test_claude_codes_folders_are_named_as_javascript_names_them(home: Path) -> None:
+def test_claude_code_folder_names_follow_javascript(home: Path) -> None:
     record = {"type": "user", "uuid": "u", "sessionId": "s", "cwd": "/w/é 🚀p"}
     write(home / ".claude" / "projects" / "-w-----p" / "e.jsonl", [record])
     write(home / ".claude" / "projects" / "mine" / "m.jsonl", [record])
@@ -71,7 +71,7 @@ def names(found: list[Transcript]) -> list[str]:
         ("opencode", ["opencode.db"], 1),
     ],
 )
-def test_a_projects_transcripts_are_found_and_no_others(
+def test_only_the_transcripts_of_a_project_are_found(
     home: Path, host: str, of_project: list[str], of_all: int
 ) -> None:
     find = registry.load_transcripts(host).discover
@@ -92,7 +92,7 @@ def test_transcripts_inside_the_project_are_found(tmp_path: Path) -> None:
         assert found.cwd == str(tmp_path)
 
 
-def test_agents_kept_elsewhere_are_found_there(home: Path) -> None:
+def test_agents_in_moved_folders_are_found(home: Path) -> None:
     env = {"CLAUDE_CONFIG_DIR": str(home / ".claude"), "CODEX_HOME": str(home / ".codex")}
     for host in ("claude-code", "codex"):
         assert registry.load_transcripts(host).discover("/nobody", ("/w/p",), env)
@@ -121,7 +121,7 @@ def test_agents_kept_elsewhere_are_found_there(home: Path) -> None:
         ("opencode.db", "", "opencode"),
     ],
 )
-def test_a_transcript_is_known_by_its_looks(
+def test_the_agent_of_a_transcript_is_detected(
     tmp_path: Path, name: str, text: str, host: str
 ) -> None:
     path = tmp_path / name

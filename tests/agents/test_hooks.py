@@ -1,4 +1,4 @@
-"""Hook payloads in, replies out, each in the form of the agent that asked."""
+"""Parse hook payloads and format replies for every agent."""
 
 from __future__ import annotations
 
@@ -79,7 +79,9 @@ def event(payload: dict[str, Json]) -> Event:
 
 
 @pytest.mark.parametrize(("host", "payload"), ALL)
-def test_every_payload_is_recognised_and_placed(host: str, payload: dict[str, Json]) -> None:
+def test_every_payload_is_assigned_to_its_agent_and_session(
+    host: str, payload: dict[str, Json]
+) -> None:
     parsed = event(payload)
     assert parsed.host == host
     assert parsed.name in NAMES
@@ -106,7 +108,7 @@ def test_events_have_one_name_for_all_agents(payloads: list[dict[str, Json]], na
     assert [event(payload).name for payload in payloads] == names.split()
 
 
-def test_what_an_event_carries_is_found_under_every_spelling() -> None:
+def test_event_fields_are_read_in_every_spelling() -> None:
     prompt = event(CLAUDE[1])
     assert (prompt.prompt, prompt.mode, prompt.typed) == ("USEAGENT please", "default", True)
     assert prompt.turn == "0cf28feb-d852-488d-9d63-f9112d63d3ab"
@@ -124,7 +126,7 @@ def test_what_an_event_carries_is_found_under_every_spelling() -> None:
     assert event(CURSOR[1]).turn == "t-1"
 
 
-def test_a_subagents_stop_brings_its_own_transcript_and_the_summariser_is_nobody() -> None:
+def test_a_subagents_stop_has_its_own_transcript_and_a_summarisers_is_ignored() -> None:
     stop = event(CLAUDE[4])
     assert stop.subagent == "a20a61570bf35d2ba"
     assert stop.transcript.endswith("subagents/agent-a20a61570bf35d2ba.jsonl")
@@ -138,7 +140,7 @@ def test_a_hook_and_the_transcript_agree_on_the_session() -> None:
     assert event(CODEX[0]).session == rollout.about().session
 
 
-def test_a_prompt_of_the_agents_own_clockwork_is_not_typed() -> None:
+def test_a_scheduled_prompt_is_not_typed() -> None:
     assert not event({**CLAUDE[1], "source": "loop_wakeup"}).typed
 
 
@@ -155,11 +157,11 @@ def test_a_prompt_of_the_agents_own_clockwork_is_not_typed() -> None:
         "<hook_context>one</hook_context>fix it<hook_context>two</hook_context>",
     ],
 )
-def test_a_prompt_of_gemini_is_what_was_typed_without_files_and_hooks(prompt: str) -> None:
+def test_a_gemini_prompt_is_the_typed_text_without_files_and_hook_output(prompt: str) -> None:
     assert event(gemini("BeforeAgent", prompt=prompt)).prompt == "fix it"
 
 
-def test_a_prompt_of_codex_is_what_was_typed_without_what_the_editor_shows() -> None:
+def test_a_codex_prompt_is_the_typed_text_without_editor_context() -> None:
     shown = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nhi"
     assert event({**CODEX[1], "prompt": shown}).prompt == "hi"
     for own in ("hi", "what is '## My request for Codex:'?"):
@@ -172,7 +174,7 @@ def test_vs_code_sends_claude_hooks_in_its_own_spelling() -> None:
     assert (parsed.host, parsed.name, parsed.prompt) == ("claude-code", "user_prompt", "hi")
 
 
-def test_what_a_payload_says_beats_the_environment_it_runs_in() -> None:
+def test_the_payload_takes_precedence_over_the_environment() -> None:
     inherited = {"CURSOR_VERSION": "1", "GEMINI_PROJECT_DIR": "/w", "CLAUDECODE": "1"}
     assert registry.detect_agent(CODEX[1], inherited) == "codex"
     assert registry.detect_agent(CLAUDE[1], inherited) == "claude-code"
@@ -190,7 +192,7 @@ CODEX_KEYS = {"continue", "stopReason", "suppressOutput", "systemMessage"}
 CODEX_SPECIFIC = {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"}
 
 
-def test_where_nothing_can_be_shown_to_the_user_alone_the_model_is_told() -> None:
+def test_a_notice_goes_to_the_model_where_the_user_cannot_be_shown_one() -> None:
     parsed = event(cursor("beforeSubmitPrompt", prompt="fix it"))
     reply = json.loads(registry.load_hooks("cursor").reply(parsed, CONTEXT, "1 memory kept"))
     told = '<recollect-memory block="notice">\n1 memory kept\n</recollect-memory>'
@@ -200,7 +202,7 @@ def test_where_nothing_can_be_shown_to_the_user_alone_the_model_is_told() -> Non
 @pytest.mark.parametrize(("host", "payload"), ALL)
 @pytest.mark.parametrize("context", ["", CONTEXT])
 @pytest.mark.parametrize("notice", ["", "1 memory kept"])
-def test_every_reply_is_what_its_agent_takes(
+def test_every_reply_has_the_format_of_its_agent(
     host: str, payload: dict[str, Json], context: str, notice: str
 ) -> None:
     parsed = event(payload)
@@ -252,7 +254,7 @@ def test_context_reaches_the_model_where_a_turn_begins(
 
 
 @pytest.mark.parametrize("payload", [CLAUDE[7], CODEX[4], CODEX[5], GEMINI[4]])
-def test_context_is_never_given_where_it_would_make_the_agent_go_on(
+def test_no_context_is_added_where_it_would_make_the_agent_continue(
     payload: dict[str, Json],
 ) -> None:
     parsed = event(payload)
@@ -281,7 +283,7 @@ def test_a_reply_is_never_too_long_and_its_block_stays_closed(
             assert kept.startswith("<recollect-memory>") and kept.endswith("</recollect-memory>")
 
 
-def test_before_a_compaction_plain_words_go_to_claude_code_and_to_nobody_else() -> None:
+def test_only_claude_code_gets_plain_text_before_a_compaction() -> None:
     asked = event(CLAUDE[10])
     assert (asked.name, asked.plain) == ("before_compact", True)
     assert (
@@ -337,7 +339,7 @@ def test_an_unknown_agent_is_refused_by_name() -> None:
         registry.load_hooks("emacs")
 
 
-def test_the_way_of_a_hook_imports_nothing_that_costs() -> None:
+def test_a_hook_imports_no_expensive_module() -> None:
     source = str(Path(registry.__file__).parent.parent.parent)
     script = (
         "import sys, json\n"

@@ -1,4 +1,4 @@
-"""Whatever stands in a transcript, reading it ends well: messages, notices, a mark."""
+"""Hostile transcripts: reading ends with messages, skipped records and a mark."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def bent(draw: st.DrawFn) -> str:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(bent() | st.sampled_from(LINES) | st.text(max_size=20), max_size=8))
 @pytest.mark.parametrize("host", READERS)
-def test_bent_records_are_read_or_named_and_read_the_same_again(
+def test_malformed_records_are_read_or_reported_the_same_way_each_time(
     host: str, lines: list[str]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -75,14 +75,14 @@ def test_bent_records_are_read_or_named_and_read_the_same_again(
 @settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=400))
 @pytest.mark.parametrize("host", [*READERS, "aider", "specstory"])
-def test_any_bytes_at_all_are_survived(host: str, raw: bytes) -> None:
+def test_arbitrary_bytes_cause_no_crash(host: str, raw: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.jsonl"
         path.write_bytes(raw)
         assert read(host, path).cursor
 
 
-def test_nesting_without_end_is_a_damaged_line(tmp_path: Path) -> None:
+def test_endless_nesting_is_reported_as_a_damaged_line(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text("[" * 200_000 + "\n" + '{"a":' * 200_000 + "\n")
     told = read("codex", path)
@@ -90,7 +90,7 @@ def test_nesting_without_end_is_a_damaged_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("id", [[], [{}], {"a": 1}, 5, None])
-def test_an_id_of_any_kind_is_survived(tmp_path: Path, id: Json) -> None:
+def test_an_id_of_any_type_causes_no_crash(tmp_path: Path, id: Json) -> None:
     gemini = tmp_path / "session-1.jsonl"
     told = [{"sessionId": "g"}, {"id": id, "type": "user", "content": "a"}, {"id": id}]
     gemini.write_text("".join(json.dumps(record) + "\n" for record in told))

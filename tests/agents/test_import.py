@@ -1,4 +1,4 @@
-"""Transcripts come in whole and once, however often and in whatever pieces they are read."""
+"""Imports are complete and without duplicates, for any number of runs and pieces."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import recollect
 from recollect.agents import operations_import as agents_operations_import
 from recollect.agents.transcripts.reader_io import Transcript
 from recollect.errors import Unavailable
+from tests.builders.sessions import claude_code_folder
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
 PARALLEL = "claude-code-2.1.325.parallel-tools.jsonl"
@@ -55,7 +56,7 @@ TRANSCRIPTS = sorted(path.name for path in SAMPLES.glob("*.jsonl") if "stdin" no
 
 
 @pytest.mark.parametrize("sample", TRANSCRIPTS)
-def test_every_sample_comes_in_twice_with_the_same_result(
+def test_importing_a_sample_twice_gives_the_same_result(
     mem: recollect.Recollect, sample: str
 ) -> None:
     first = mem.import_transcripts(str(SAMPLES / sample))
@@ -67,7 +68,7 @@ def test_every_sample_comes_in_twice_with_the_same_result(
     assert mem.verify(archive=True).messages == len(archive)
 
 
-def test_a_lost_cursor_does_not_double_anything(mem: recollect.Recollect) -> None:
+def test_a_lost_cursor_creates_no_duplicates(mem: recollect.Recollect) -> None:
     mem.import_transcripts(str(SAMPLES / PARALLEL))
     archive = said(mem)
     mem.context.project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
@@ -106,7 +107,9 @@ def test_a_growing_transcript_is_followed_to_its_end(
     assert len(pieces) == mem.verify(archive=True).messages
 
 
-def test_what_a_fork_repeats_is_kept_once(mem: recollect.Recollect, tmp_path: Path) -> None:
+def test_messages_repeated_by_a_fork_are_recorded_once(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
     origin = {"forkedFrom": {"sessionId": "s1", "messageUuid": "u1"}}
     write(tmp_path / "s1.jsonl", line(1, "first"), line(2, "second"))
     write(
@@ -179,7 +182,7 @@ def test_small_transcripts_are_written_together(
     assert [item.messages for item in done.transcripts] == [1] * 5
 
 
-def test_a_message_that_is_refused_does_not_keep_other_transcripts_away(
+def test_a_refused_message_does_not_block_other_transcripts(
     mem: recollect.Recollect, tmp_path: Path
 ) -> None:
     """A call id that a session has seen before shows only when it is written."""
@@ -201,7 +204,9 @@ def test_a_message_that_is_refused_does_not_keep_other_transcripts_away(
     assert all(mem.import_transcripts(str(tmp_path)).messages == 0 for _ in range(2))
 
 
-def test_what_was_skipped_is_said_and_why(mem: recollect.Recollect, tmp_path: Path) -> None:
+def test_skipped_records_are_reported_with_the_reason(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
     path = write(tmp_path / "s1.jsonl", line(1, "hello"), {"type": "mode", "sessionId": "s1"})
     with path.open("a") as file:
         file.write("{broken}\n")
@@ -210,10 +215,10 @@ def test_what_was_skipped_is_said_and_why(mem: recollect.Recollect, tmp_path: Pa
     (read,) = done.transcripts
     assert read.skipped == {"mode": 1}
     assert len(read.damaged) == 1
-    assert "not a transcript" in done.passed_over[str(tmp_path / "readme.txt")]
+    assert "unknown transcript format" in done.passed_over[str(tmp_path / "readme.txt")]
 
 
-def test_secrets_do_not_come_in_with_a_transcript(mem: recollect.Recollect, tmp_path: Path) -> None:
+def test_secrets_in_a_transcript_are_redacted(mem: recollect.Recollect, tmp_path: Path) -> None:
     key = "AKIA" + "Q3J5K7M2N4P6R8T1"
     queued = {"type": "queue-operation", "operation": "enqueue", "content": f"use {key}"}
     write(tmp_path / "s1.jsonl", line(1, f"the key is {key}"), {**queued, "sessionId": "s1"})
@@ -222,7 +227,7 @@ def test_secrets_do_not_come_in_with_a_transcript(mem: recollect.Recollect, tmp_
         lambda tx: [str(row) for table in ("messages", "cursors", "sessions")
                     for row in tx.run(f"SELECT * FROM {table} WHERE space = :space")]
     )  # fmt: skip
-    assert len(kept) == 3
+    assert len(kept) >= 3
     assert not [row for row in kept if key in row]
 
 
@@ -230,7 +235,7 @@ def test_rules_that_the_user_typed_are_captured_once_and_can_be_undone(
     mem: recollect.Recollect, tmp_path: Path
 ) -> None:
     rule = "All migrations must be reversible."
-    path = write(tmp_path / "s1.jsonl", line(1, f"Fix the build. {rule}"))
+    path = write(claude_code_folder(tmp_path) / "s1.jsonl", line(1, f"Fix the build. {rule}"))
     done = mem.import_transcripts(str(path))
     (learned,) = done.captured
     assert (learned.memory.text, learned.memory.kind) == (rule, "policy")
@@ -241,12 +246,12 @@ def test_rules_that_the_user_typed_are_captured_once_and_can_be_undone(
     (held,) = mem.captures.list()
     assert held.reinforcement == 1
     undone = mem.captures.undo(held.id[:8])
-    assert undone.status == "archived"
+    assert undone.status == "hidden"
     assert mem.captures.list() == ()
-    assert mem.recall("migrations reversible", kind=["policy"])[0].status == "archived"
+    assert mem.recall("migrations reversible", kind=["policy"])[0].status == "hidden"
 
 
-def test_nothing_is_captured_from_private_words(mem: recollect.Recollect, tmp_path: Path) -> None:
+def test_nothing_is_captured_from_private_text(mem: recollect.Recollect, tmp_path: Path) -> None:
     private = "<private>Always use small commits. Never tell them of the zebrafish.</private>"
     prompt = f"Note {private} and go on. All migrations must be reversible."
     done = mem.import_transcripts(str(write(tmp_path / "s1.jsonl", line(1, prompt))))
@@ -268,7 +273,7 @@ def test_the_name_of_a_session_holds_no_part_of_a_secret(
     assert session.name.startswith("word")
 
 
-def test_only_what_was_captured_can_be_undone_as_such(mem: recollect.Recollect) -> None:
+def test_only_captured_memories_can_be_undone_as_captures(mem: recollect.Recollect) -> None:
     learned = mem.learn("All migrations must be reversible.", kind="policy")
     with pytest.raises(recollect.NotFound):
         mem.captures.undo(learned.id)
@@ -311,7 +316,7 @@ def test_a_projects_own_transcripts_are_found(home: Path, tmp_path: Path) -> Non
         assert texts(memory) == ["about one"]
 
 
-def test_all_go_each_to_its_own_project(home: Path, tmp_path: Path) -> None:
+def test_import_all_records_each_session_in_its_own_project(home: Path, tmp_path: Path) -> None:
     environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
     two = tmp_path / "work" / "two"
     with recollect.open(two, environment=environment, origin="user") as memory:
@@ -319,12 +324,12 @@ def test_all_go_each_to_its_own_project(home: Path, tmp_path: Path) -> None:
         memory.progress = told.append
         done = memory.import_transcripts(all=True)
     assert done.messages == 3
-    assert [step.done for step in told if step.path == "meaning"] == [1, 1, 1]
+    assert [step.done for step in told if step.path == "meaning"] == [2, 2, 2]
     assert ["gone" in reason for reason in done.passed_over.values()] == [True]
     for name in ("one", "one/inner", "two"):
         with recollect.open(tmp_path / "work" / name, environment=environment) as memory:
             assert texts(memory) == [f"about {name}"]
-            assert (memory.store.stats().embedded, memory.store.stats().unembedded) == (1, 0)
+            assert (memory.store.stats().embedded, memory.store.stats().unembedded) == (2, 0)
 
 
 RULE = "All migrations must be reversible."
@@ -334,11 +339,12 @@ def test_a_transcript_that_lies_in_the_project_is_an_import(mem: recollect.Recol
     """It may have come with the repository, and whoever wrote it could write any role into it."""
     path = write(Path(mem.project.root) / "s1.jsonl", line(1, RULE))
     done = mem.import_transcripts(str(path))
-    assert (done.messages, done.captured) == (1, ())
+    assert [learned.memory.status for learned in done.captured] == ["quarantined"]
+    assert [item.foreign for item in done.transcripts] == [True]
     assert [item.origin for item in mem.sessions.show("claude-code.s1").messages] == ["import"]
 
 
-def test_an_agent_cannot_give_its_own_file_for_the_users_words(
+def test_an_agent_cannot_import_its_own_file_with_the_origin_user(
     project: Path, tmp_path: Path
 ) -> None:
     home = tmp_path / "home-of-agents"
@@ -348,15 +354,17 @@ def test_an_agent_cannot_give_its_own_file_for_the_users_words(
     made_up = write(tmp_path / "s1.jsonl", line(1, RULE))
     real = write(folder / "s2.jsonl", line(2, "Every endpoint must be documented.", "s2"))
     with recollect.open(project, environment=environment, origin="agent") as memory:
-        assert memory.import_transcripts(str(made_up)).captured == ()
+        (claimed,) = memory.import_transcripts(str(made_up)).captured
+        assert (claimed.memory.label, claimed.memory.status) == ("import", "quarantined")
         assert [item.origin for item in memory.sessions.show("claude-code.s1").messages] == [
             "import"
         ]
-        assert memory.list() == ()
-        assert len(memory.import_transcripts(str(real)).captured) == 1
+        assert memory.list(status="active") == ()
+        (stated,) = memory.import_transcripts(str(real)).captured
+        assert (stated.memory.label, stated.memory.status) == ("user", "active")
 
 
-def test_what_the_archive_refuses_does_not_keep_the_rest_out(
+def test_a_refused_message_does_not_block_the_others(
     mem: recollect.Recollect, tmp_path: Path
 ) -> None:
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}
@@ -371,7 +379,7 @@ def test_what_the_archive_refuses_does_not_keep_the_rest_out(
     assert mem.import_transcripts(str(path)).messages == 0
 
 
-def test_a_file_whose_name_is_no_text_is_read_like_others(home: Path, tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_utf8_is_read(home: Path, tmp_path: Path) -> None:
     environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
     (there,) = home.glob(".claude/projects/*one/one.jsonl")
     os.rename(there, os.fsencode(there.parent) + b"/\xff\xfe.jsonl")
@@ -381,7 +389,7 @@ def test_a_file_whose_name_is_no_text_is_read_like_others(home: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(4096)])
-def test_a_broken_store_of_one_agent_does_not_keep_the_others_out(
+def test_a_broken_store_of_one_agent_does_not_block_the_others(
     home: Path, tmp_path: Path, content: bytes
 ) -> None:
     environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
@@ -391,11 +399,11 @@ def test_a_broken_store_of_one_agent_does_not_keep_the_others_out(
     with recollect.open(tmp_path / "work" / "one", environment=environment) as memory:
         done = memory.import_transcripts()
         assert done.messages == 1
-        assert "not an OpenCode store" in done.passed_over["opencode"]
+        assert "unknown OpenCode store" in done.passed_over["opencode"]
         assert memory.agents.init(yes=True).past == 0
 
 
-def test_a_link_in_a_repository_does_not_bring_in_what_lies_elsewhere(
+def test_a_link_in_a_repository_does_not_import_files_from_elsewhere(
     home: Path, tmp_path: Path
 ) -> None:
     environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
@@ -423,7 +431,7 @@ def test_an_unknown_file_or_agent_is_a_clear_error(
         mem.import_transcripts(str(tmp_path / "x.txt"))
 
 
-def test_progress_is_told_while_reading(mem: recollect.Recollect) -> None:
+def test_progress_is_reported_while_reading(mem: recollect.Recollect) -> None:
     told: list[agents_operations_import.Progress] = []
     mem.progress = told.append
     mem.import_transcripts(str(SAMPLES / PARALLEL))
@@ -432,9 +440,7 @@ def test_progress_is_told_while_reading(mem: recollect.Recollect) -> None:
     assert last.messages == len(said(mem))
 
 
-def test_a_transcript_needs_no_other_cursor_than_its_own(
-    mem: recollect.Recollect, tmp_path: Path
-) -> None:
+def test_each_transcript_has_its_own_cursor(mem: recollect.Recollect, tmp_path: Path) -> None:
     """Two sessions of one database are read independently of each other."""
     how = agents_operations_import.ImportOptions(False, lambda prefix: prefix, mem.context.clock)
     path = str(write(tmp_path / "s1.jsonl", line(1, "hello")))
@@ -447,7 +453,7 @@ def test_a_transcript_needs_no_other_cursor_than_its_own(
     assert (one.messages, two.messages, two.known) == (1, 0, 1)
 
 
-def test_a_subagents_session_leads_to_the_one_it_came_from(mem: recollect.Recollect) -> None:
+def test_a_subagents_session_is_linked_to_its_parent(mem: recollect.Recollect) -> None:
     mem.import_transcripts(str(SAMPLES / "claude-code-2.1.325.subagent-compact.jsonl"))
     mem.import_transcripts(str(SAMPLES / "claude-code-2.1.325.subagent-file.jsonl"))
     (child,) = [item.id for item in mem.sessions.list() if ".agent-" in item.id]
@@ -457,13 +463,14 @@ def test_a_subagents_session_leads_to_the_one_it_came_from(mem: recollect.Recoll
     assert mem.sessions.show(parent).messages
 
 
-def test_what_was_pasted_into_a_prompt_is_marked_in_the_archive(
+def test_pasted_text_in_a_prompt_is_marked_in_the_archive(
     mem: recollect.Recollect, tmp_path: Path
 ) -> None:
     key = "AKIA" + "Q3J5K7M2N4P6R8T1"
     typed = f"The key {key} is in here, why?"
     log = "ERROR: boom at line 3"
-    path = write(tmp_path / "s1.jsonl", line(1, f"{typed}\n\n```\n{log}\n```\n"), line(2, "ok"))
+    prompt = f"{typed}\n\n```\n{log}\n```\n"
+    path = write(claude_code_folder(tmp_path) / "s1.jsonl", line(1, prompt), line(2, "ok"))
     mem.import_transcripts(str(path), agent="claude-code")
     first, second = mem.sessions.show("claude-code.s1").messages
     (span,) = dict(first.message.extra or {})["pasted"]
@@ -473,7 +480,7 @@ def test_what_was_pasted_into_a_prompt_is_marked_in_the_archive(
     assert "pasted" not in dict(second.message.extra or {})
 
 
-def test_progress_says_which_of_how_many_transcripts_it_is(
+def test_progress_includes_the_number_of_the_transcript(
     mem: recollect.Recollect, tmp_path: Path
 ) -> None:
     folder = tmp_path / "transcripts"
@@ -487,9 +494,7 @@ def test_progress_says_which_of_how_many_transcripts_it_is(
     assert read == {(1, 3), (2, 3), (3, 3)}
 
 
-def test_halves_of_characters_anywhere_in_a_record_lose_no_message(
-    mem: recollect.Recollect, tmp_path: Path
-) -> None:
+def test_half_surrogate_pairs_lose_no_message(mem: recollect.Recollect, tmp_path: Path) -> None:
     half = "\ud83d"
     call = {"type": "tool_use", "id": f"call {half}", "name": half, "input": {half: half}}
     records = [
@@ -508,7 +513,7 @@ def test_halves_of_characters_anywhere_in_a_record_lose_no_message(
     assert mem.recall("prompt whose id is cut")
 
 
-def test_an_id_that_no_index_takes_loses_no_message(
+def test_an_id_that_cannot_be_indexed_loses_no_message(
     mem: recollect.Recollect, tmp_path: Path
 ) -> None:
     """PostgreSQL takes no NUL, and no key of more than some thousand letters."""
@@ -534,7 +539,7 @@ def test_an_id_with_a_token_behind_a_letter_is_kept_as_its_digest(
     assert mem.import_transcripts(str(path)).messages == 0
 
 
-def test_what_waits_for_a_store_that_cannot_be_reached_is_written_later(
+def test_messages_wait_for_a_store_that_cannot_be_reached(
     mem: recollect.Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(4):

@@ -1,4 +1,4 @@
-"""OpenCode's stores and exports hold the same and are read the same."""
+"""OpenCode's stores and exports give the same messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect.agents import registry
-from recollect.agents.opencode import hooks as opencode_hooks
+from recollect.agents.opencode import hooks
 from recollect.errors import InvalidInput, NotFound
 from recollect.types.records import Json
 from tests.agents.reading import read, words
@@ -108,7 +108,7 @@ SAID = [
 @pytest.mark.parametrize(
     "make", [lambda p: database(p / "opencode.db"), folder, exported, lambda p: exported(p, None)]
 )
-def test_all_stores_tell_the_same(tmp_path: Path, make: object) -> None:
+def test_all_kinds_of_store_give_the_same_messages(tmp_path: Path, make: object) -> None:
     path = make(tmp_path)  # type: ignore[operator]
     told = read("opencode", path)
     assert told.about()[:3] == ("opencode.ses_1", "Fix it", "/w/p")
@@ -135,7 +135,7 @@ def test_an_answer_in_progress_is_left_for_the_next_time(tmp_path: Path) -> None
     assert [words(m) for m in second.messages][-1] == "It fails."
 
 
-def test_one_session_can_be_picked_out_of_many(tmp_path: Path) -> None:
+def test_one_session_of_several_can_be_read(tmp_path: Path) -> None:
     path = database(tmp_path / "opencode.db")
     assert read("opencode", path, session="ses_1").entries
     assert read("opencode", path, session="ses_2").found == []
@@ -150,7 +150,7 @@ def test_one_session_can_be_picked_out_of_many(tmp_path: Path) -> None:
         " 0 time_updated from n",
     ],
 )
-def test_a_view_that_could_count_without_end_is_refused(tmp_path: Path, change: str) -> None:
+def test_a_view_in_place_of_a_table_is_refused(tmp_path: Path, change: str) -> None:
     path = database(tmp_path / "opencode.db")
     with closing(sqlite3.connect(path)) as db:
         db.executescript(change)
@@ -158,7 +158,7 @@ def test_a_view_that_could_count_without_end_is_refused(tmp_path: Path, change: 
         read("opencode", path)
 
 
-def test_rows_of_any_kind_are_survived(tmp_path: Path) -> None:
+def test_rows_of_any_type_cause_no_crash(tmp_path: Path) -> None:
     path = database(tmp_path / "opencode.db")
     before = read("opencode", path).messages
     with closing(sqlite3.connect(path)) as db:
@@ -170,7 +170,7 @@ def test_rows_of_any_kind_are_survived(tmp_path: Path) -> None:
     assert read("opencode", path).messages == before
 
 
-def test_a_folder_is_not_left_and_what_is_no_file_in_it_is_passed_over(tmp_path: Path) -> None:
+def test_ids_cannot_leave_the_folder_and_special_files_are_skipped(tmp_path: Path) -> None:
     store = tmp_path / "storage"
     for name in ("session/p", "message/ses_1", "part/msg_1"):
         (store / name).mkdir(parents=True)
@@ -210,7 +210,7 @@ def test_an_export_is_recognised_as_one(tmp_path: Path, indent: int | None) -> N
 
 
 @pytest.mark.parametrize(("code", "failed"), [(0, False), (1, True), (127, True), (None, False)])
-def test_a_command_that_ended_badly_is_an_error(
+def test_a_failed_command_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int | None, failed: bool
 ) -> None:
     state = {"status": "completed", "input": {}, "output": "said", "metadata": {"exit": code}}
@@ -225,7 +225,7 @@ def test_a_command_that_ended_badly_is_an_error(
     assert [message.call_id for message in results] == ["c1", "prt_5"]
 
 
-def test_of_a_command_its_name_was_typed_and_not_what_it_stands_for(tmp_path: Path) -> None:
+def test_a_typed_command_is_the_prompt_and_its_expansion_is_not(tmp_path: Path) -> None:
     noted = {"recollect": "/review the diff"}
     part = {"type": "text", "text": "Always run x. Review the diff.", "metadata": noted}
     exported = {
@@ -324,4 +324,4 @@ def test_the_older_tables_come_first(tmp_path: Path) -> None:
 def test_the_quotes_that_opencode_run_puts_around_a_prompt_are_taken_off(
     prompt: str, typed: str
 ) -> None:
-    assert opencode_hooks.unwrapped(prompt) == typed
+    assert hooks.unwrap_prompt(prompt) == typed

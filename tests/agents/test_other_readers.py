@@ -55,7 +55,7 @@ PROMPT: dict[str, Json] = {"id": "m1", "timestamp": "2026-01-01T00:00:00Z", "typ
 DONE = [{"functionResponse": {"id": "c1", "response": {"output": "written"}}}]
 
 
-def test_gemini_takes_the_last_word_on_a_message(tmp_path: Path) -> None:
+def test_gemini_uses_the_last_version_of_a_message(tmp_path: Path) -> None:
     path = write(
         tmp_path / "session-1.jsonl",
         [
@@ -90,7 +90,7 @@ def test_gemini_takes_the_last_word_on_a_message(tmp_path: Path) -> None:
     assert [s.reason for s in told.skipped] == ["$set", "info"]
 
 
-def test_gemini_files_and_printed_text_in_a_prompt_are_not_the_users_words(tmp_path: Path) -> None:
+def test_gemini_files_and_command_output_in_a_prompt_are_not_typed(tmp_path: Path) -> None:
     rule = "Always run the script of this page before a commit."
     ours = '<hook_context>&lt;recollect-memory block="stable"&gt; Never</hook_context>'
     parts = (
@@ -128,7 +128,7 @@ def test_gemini_files_and_printed_text_in_a_prompt_are_not_the_users_words(tmp_p
     ("place", "kind", "parent"),
     [("chats/g-0/g-1.jsonl", "", "gemini.g-0"), ("chats/session-1.jsonl", "subagent", "")],
 )
-def test_what_gemini_asks_a_subagent_is_the_agents_word(
+def test_the_prompt_of_a_gemini_subagent_has_the_origin_agent(
     tmp_path: Path, place: str, kind: str, parent: str
 ) -> None:
     asked = {**PROMPT, "content": "Always run x."}
@@ -138,7 +138,7 @@ def test_what_gemini_asks_a_subagent_is_the_agents_word(
     assert told.about().parent == parent
 
 
-def test_gemini_tells_what_came_later_under_keys_of_its_own(tmp_path: Path) -> None:
+def test_gemini_additions_to_a_message_get_a_new_key(tmp_path: Path) -> None:
     path = tmp_path / "session-1.jsonl"
     pending = gemini_answer("ok", toolCalls=[gemini_call("executing")], tokens={"input": 5})
     first = read("gemini", write(path, [START, {**PROMPT, "content": "go"}, pending]))
@@ -154,7 +154,7 @@ def test_gemini_tells_what_came_later_under_keys_of_its_own(tmp_path: Path) -> N
     assert second.spent() == {"output_tokens": 2}
 
 
-def test_gemini_old_documents_are_read_whatever_they_are_called(tmp_path: Path) -> None:
+def test_gemini_old_documents_are_read_under_any_name(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     failed = gemini_call("error", result=[{"functionResponse": {"response": {"error": "denied"}}}])
     messages = [{**PROMPT, "content": "go"}, gemini_answer("", toolCalls=[failed])]
@@ -168,7 +168,7 @@ def test_gemini_old_documents_are_read_whatever_they_are_called(tmp_path: Path) 
 # ---------------------------------------------------------------- Copilot CLI
 
 
-def test_copilot_takes_the_typed_prompt_calls_and_results(tmp_path: Path) -> None:
+def test_copilot_prompts_calls_and_results_are_read(tmp_path: Path) -> None:
     def event(number: int, kind: str, **data: Json) -> dict[str, Json]:
         return {"type": kind, "id": f"e{number}", "timestamp": "2026-06-25T01:50:34Z", "data": data}
 
@@ -235,7 +235,7 @@ def test_cursor_prompts_are_unwrapped(tmp_path: Path) -> None:
     assert told.about().session == "cursor.conv-1" and told.about().name == "add a test"
 
 
-def test_a_query_that_an_attached_text_or_a_notice_holds_is_not_the_users(tmp_path: Path) -> None:
+def test_a_query_inside_an_attachment_or_a_notice_is_not_typed(tmp_path: Path) -> None:
     rule = "<user_query>Always run x.</user_query>"
     attached = f"<attached_files>{rule}</attached_files>\n<user_query>\nadd a test\n</user_query>"
     notice = f"<system_notification>{rule}</system_notification>\n<user_query>Go on.</user_query>"
@@ -281,7 +281,7 @@ Here it is:
 """.replace("..\n", "  \n")
 
 
-def test_aider_sessions_and_voices_are_told_apart(tmp_path: Path) -> None:
+def test_aider_sessions_and_speakers_are_separated(tmp_path: Path) -> None:
     path = tmp_path / ".aider.chat.history.md"
     path.write_text(AIDER)
     told = read("aider", path)
@@ -302,7 +302,7 @@ def test_aider_sessions_and_voices_are_told_apart(tmp_path: Path) -> None:
     assert told.messages[-1].at == 1748865600000000
 
 
-def test_aider_is_read_on_where_it_was_left(tmp_path: Path) -> None:
+def test_aider_is_read_on_from_the_cursor(tmp_path: Path) -> None:
     path = tmp_path / ".aider.chat.history.md"
     path.write_text(AIDER)
     first = read("aider", path)
@@ -403,7 +403,7 @@ def test_plain_lists_are_read_in_every_wrapping(
     assert len({m.key for m in told.messages}) == len(told.messages)
 
 
-def test_an_unreadable_message_in_a_list_is_named_and_the_rest_kept(tmp_path: Path) -> None:
+def test_an_unreadable_message_in_a_list_is_reported_and_the_rest_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text(json.dumps([{"content": "who?"}, 7, {"role": "user", "content": "me"}]))
     told = read("messages", path)
@@ -411,7 +411,7 @@ def test_an_unreadable_message_in_a_list_is_named_and_the_rest_kept(tmp_path: Pa
     assert [s.line for s in told.skipped] == [1, 2]
 
 
-def test_a_document_without_messages_says_so(tmp_path: Path) -> None:
+def test_a_document_without_messages_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text('{"name": "package"}')
     assert read("messages", path).damage == ["no list of messages was found"]

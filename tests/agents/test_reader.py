@@ -1,4 +1,4 @@
-"""How files are followed: pieces, half lines, rewriting, damage, size."""
+"""Read a file on from a cursor: pieces, incomplete lines, rewriting, damage, size."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_reading_on_from_a_mark_gives_only_what_is_new(tmp_path: Path) -> None:
     assert read("messages", path, second.cursor).entries == []
 
 
-def test_what_is_written_while_we_read_is_read_too(tmp_path: Path) -> None:
+def test_lines_written_during_reading_are_read(tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", map(spoken, range(3)))
     told = []
     for item in message_lists.read(str(path)):
@@ -52,7 +52,7 @@ def test_what_is_written_while_we_read_is_read_too(tmp_path: Path) -> None:
 
 @settings(deadline=None)
 @given(st.integers(0, 400), st.integers(0, 400))
-def test_a_file_read_in_pieces_tells_what_it_tells_at_once(one: int, two: int) -> None:
+def test_a_file_read_in_pieces_gives_the_same_items(one: int, two: int) -> None:
     """Cut anywhere, also inside a line or a letter: nothing is lost and nothing is doubled."""
     whole = b"".join(
         json.dumps({"role": "user", "content": f"né {n}"}, ensure_ascii=False).encode() + b"\n"
@@ -95,7 +95,7 @@ def test_a_half_written_last_line_is_left_for_the_next_time(tmp_path: Path) -> N
     assert [words(m) for m in read("messages", path, first.cursor).messages] == ["message 2"]
 
 
-def test_a_whole_last_line_without_its_end_is_read_once(tmp_path: Path) -> None:
+def test_a_complete_last_line_without_a_line_break_is_read_once(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text(json.dumps(spoken(1)))
     first = read("messages", path)
@@ -117,7 +117,7 @@ def test_a_rewritten_file_is_read_again_from_its_start(
     assert "rewritten" in again.skipped[0].reason
 
 
-def test_damaged_lines_are_named_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_damaged_lines_are_reported_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     good = json.dumps(spoken(1)).encode()
     path.write_bytes(
@@ -129,7 +129,7 @@ def test_damaged_lines_are_named_and_the_rest_is_read(tmp_path: Path) -> None:
     assert [s.line for s in told.skipped if not s.expected] == [1, 3, 5]
 
 
-def test_bytes_that_are_no_text_and_halves_of_an_emoji_do_not_lose_a_message(
+def test_invalid_utf8_and_half_surrogate_pairs_lose_no_message(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "log.jsonl"
@@ -168,7 +168,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     assert peak < path.stat().st_size / 4
 
 
-def test_marks_on_the_way_are_places_to_go_on_from(tmp_path: Path) -> None:
+def test_reading_can_continue_from_every_mark(tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", map(spoken, range(5_000)))
     items = list(message_lists.read(str(path)))
     place = next(n for n, item in enumerate(items) if isinstance(item, CursorMark))
@@ -182,7 +182,7 @@ def test_marks_on_the_way_are_places_to_go_on_from(tmp_path: Path) -> None:
     assert rest == [item for item in items[place + 1 :] if not isinstance(item, CursorMark)]
 
 
-def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_are_different_errors(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         read("codex", tmp_path / "none.jsonl")
     with pytest.raises(Unavailable):
@@ -196,7 +196,7 @@ def test_a_document_that_is_not_json_is_refused(tmp_path: Path) -> None:
         read("messages", path)
 
 
-def test_a_compressed_rollout_without_the_library_says_what_to_install(
+def test_a_compressed_rollout_without_the_library_names_the_package_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("compression", "zstandard"):
@@ -235,7 +235,9 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return inside
 
 
-def test_a_compressed_rollout_is_unpacked_and_read(tmp_path: Path, unpacked: list[bytes]) -> None:
+def test_a_compressed_rollout_is_decompressed_and_read(
+    tmp_path: Path, unpacked: list[bytes]
+) -> None:
     unpacked.append((SAMPLES / "codex-0.166.0.rollout.jsonl").read_bytes())
     path = tmp_path / "rollout-1.jsonl.zst"
     path.write_bytes(b"packed")
@@ -249,32 +251,32 @@ def test_a_damaged_or_endless_compressed_file_is_refused(
 ) -> None:
     path = tmp_path / "rollout-1.jsonl.zst"
     path.write_bytes(b"packed")
-    with pytest.raises(InvalidInput, match="cannot be unpacked: unknown frame"):
+    with pytest.raises(InvalidInput, match="cannot be decompressed: unknown frame"):
         read("codex", path)
     monkeypatch.setattr(reader_io, "LARGEST_UNPACKED", 3 << 20)
     unpacked.append(bytes(4 << 20))
-    with pytest.raises(InvalidInput, match="when it is unpacked"):
+    with pytest.raises(InvalidInput, match="when decompressed"):
         read("codex", path)
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.zst", "t.md", "t.json"])
 def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
-    with pytest.raises(Unavailable, match="not a file"):
+    with pytest.raises(Unavailable, match="not a regular file"):
         read("codex", tmp_path / name)
     assert list(read_head(str(tmp_path / name))) == []
     if not name.endswith("zst"):
-        with pytest.raises(Unavailable, match="not a file"):
+        with pytest.raises(Unavailable, match="not a regular file"):
             detect_transcript(str(tmp_path / name))
 
 
 def test_a_device_in_place_of_a_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").symlink_to("/dev/zero")
-    with pytest.raises(Unavailable, match="not a file"):
+    with pytest.raises(Unavailable, match="not a regular file"):
         read("claude-code", tmp_path / "t.jsonl")
 
 
-def test_a_long_first_record_is_looked_at_whole(tmp_path: Path) -> None:
+def test_a_long_first_record_is_read_whole(tmp_path: Path) -> None:
     record = {"message": "x" * 1_000_000, "cwd": "/w"}
     path = write(tmp_path / "t.jsonl", [record, {"cwd": "/later"}])
     assert list(read_head(str(path))) == [record]
@@ -296,5 +298,5 @@ def test_a_long_first_record_is_looked_at_whole(tmp_path: Path) -> None:
         ([], 0),
     ],
 )
-def test_times_of_all_spellings_become_microseconds(value: object, seconds: float) -> None:
+def test_all_time_formats_become_microseconds(value: object, seconds: float) -> None:
     assert parse_time(value) == round(seconds * 1_000_000)

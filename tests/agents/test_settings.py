@@ -1,4 +1,4 @@
-"""Settings files: ours goes in and out, everything else stays byte for byte."""
+"""Add and remove our entries in settings files; everything else stays byte for byte."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.agents import registry
-from recollect.agents.claude_code import settings as claude_code_settings
-from recollect.agents.codex import settings as codex_settings
-from recollect.agents.cursor import settings as cursor_settings
-from recollect.agents.gemini import settings as gemini_settings
-from recollect.agents.opencode import settings as opencode_settings
+from recollect.agents.claude_code import hooks
+from recollect.agents.codex import hooks as codex_hooks
+from recollect.agents.cursor import hooks as cursor_hooks
+from recollect.agents.gemini import hooks as gemini_hooks
+from recollect.agents.opencode import hooks as opencode_hooks
 from recollect.agents.settings import json_edit
 from recollect.agents.settings.entries import SettingsEditor, is_own_command, render_hook_command
 from recollect.errors import InvalidInput, Refused
@@ -22,14 +22,16 @@ from recollect.types.records import Json
 
 COMMAND = ("/opt/my tools/recollect",)
 MODULE = ("/usr/bin/python3", "-m", "recollect")
+CLAUDE_HOOKS = hooks.make_hook_editor()
+CODEX_SERVER = codex_hooks.make_server_editor()
 JSON_SETTINGS = {
-    "claude hooks": claude_code_settings.HOOKS,
-    "claude mcp": claude_code_settings.MCP,
-    "codex hooks": codex_settings.HOOKS,
-    "gemini": gemini_settings.SETTINGS,
-    "cursor hooks": cursor_settings.HOOKS,
-    "cursor mcp": cursor_settings.MCP,
-    "opencode mcp": opencode_settings.MCP,
+    "claude hooks": CLAUDE_HOOKS,
+    "claude mcp": hooks.make_server_editor(),
+    "codex hooks": codex_hooks.make_hook_editor(),
+    "gemini": gemini_hooks.make_editor(),
+    "cursor hooks": cursor_hooks.make_hook_editor(),
+    "cursor mcp": cursor_hooks.make_server_editor(),
+    "opencode mcp": opencode_hooks.make_server_editor(),
 }
 
 leaves = (
@@ -114,7 +116,7 @@ def test_installing_and_removing_gives_the_same_bytes_back(
 
 
 @pytest.mark.parametrize("name", sorted(JSON_SETTINGS))
-def test_a_file_that_we_made_goes_away_with_us(name: str) -> None:
+def test_a_file_that_we_created_is_removed_with_our_entries(name: str) -> None:
     setting = JSON_SETTINGS[name]
     made = setting.install("", COMMAND)
     assert json.loads(made)
@@ -124,12 +126,38 @@ def test_a_file_that_we_made_goes_away_with_us(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(JSON_SETTINGS))
-def test_a_file_that_the_agent_laid_out_anew_is_still_cleaned(name: str) -> None:
+def test_our_entries_are_removed_from_a_file_that_the_agent_reformatted(name: str) -> None:
     setting = JSON_SETTINGS[name]
     installed = setting.install('{"theme": "dark"}', COMMAND)
     rewritten = json.dumps(json.loads(installed), indent=2)
     assert setting.status(rewritten, COMMAND) == "current"
     assert json.loads(setting.remove(rewritten)) == {"theme": "dark"}
+
+
+FOREIGN_HOOK = {"hooks": {"Other": [{"hooks": [{"type": "command", "command": "lint"}]}]}}
+FOREIGN_SERVERS = {"mcpServers": {"s": {"command": "s"}}, "mcp": {"s": {"command": ["s"]}}}
+
+
+@pytest.mark.parametrize("name", sorted(JSON_SETTINGS))
+@pytest.mark.parametrize("indent", [2, "\t"])
+@pytest.mark.parametrize("others", [{}, FOREIGN_HOOK, FOREIGN_SERVERS])
+def test_no_emptied_object_or_list_of_ours_is_left_behind(
+    name: str, indent: int | str, others: dict[str, Json]
+) -> None:
+    """What we created for our entries is removed with them, also after the agent rewrote the file."""
+    editor = JSON_SETTINGS[name]
+    before = {"theme": "dark", **others}
+    installed = editor.install(json.dumps(before), COMMAND)
+    assert json.loads(editor.remove(installed)) == before
+    rewritten = json.dumps(json.loads(installed), indent=indent)
+    left = editor.remove(rewritten)
+    assert json.loads(left) == before
+    assert "{}" not in left and "[]" not in left
+
+
+def test_an_empty_object_that_was_there_before_stays() -> None:
+    for text in ('{"hooks": {}}', '{"hooks": {"Stop": []}, "theme": "dark"}'):
+        assert CLAUDE_HOOKS.remove(CLAUDE_HOOKS.install(text, COMMAND)) == text
 
 
 @pytest.mark.parametrize("name", sorted(JSON_SETTINGS))
@@ -144,30 +172,30 @@ def test_a_file_that_cannot_be_read_is_refused(name: str, text: str) -> None:
         setting.remove(text)
 
 
-def test_a_mistake_is_named_with_its_line() -> None:
+def test_a_syntax_error_has_its_line() -> None:
     with pytest.raises(InvalidInput) as caught:
-        claude_code_settings.HOOKS.install('{\n  "a": 1\n  "b": 2\n}', COMMAND)
+        CLAUDE_HOOKS.install('{\n  "a": 1\n  "b": 2\n}', COMMAND)
     assert caught.value.where == "line 3, column 3"
 
 
 @pytest.mark.parametrize("text", ["[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}'])
-def test_a_file_of_another_shape_is_refused(text: str) -> None:
+def test_a_file_with_another_structure_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
-        claude_code_settings.HOOKS.install(text, COMMAND)
+        CLAUDE_HOOKS.install(text, COMMAND)
 
 
-def test_groups_of_no_known_shape_are_left_as_they_are() -> None:
+def test_unknown_groups_are_not_changed() -> None:
     odd = '[null, 5, {"hooks": null}, {"hooks": 5}, {"hooks": [null, {"command": 7}]}, {}]'
     text = f'{{"hooks": {{"Stop": {odd}}}}}'
-    written = claude_code_settings.HOOKS.install(text, COMMAND)
-    assert claude_code_settings.HOOKS.status(written, COMMAND) == "current"
-    assert claude_code_settings.HOOKS.remove(written) == text
+    written = CLAUDE_HOOKS.install(text, COMMAND)
+    assert CLAUDE_HOOKS.status(written, COMMAND) == "current"
+    assert CLAUDE_HOOKS.remove(written) == text
 
 
 @pytest.mark.parametrize(
     "history", ['[{"n": 1}, {"n": 2}]', "[1, /* two */ 2,]", '"a"', "{}", "[" * 120 + "]" * 120]
 )
-def test_what_nobody_looks_into_is_read_as_a_whole_and_the_same(history: str) -> None:
+def test_opaque_members_are_parsed_with_the_same_result(history: str) -> None:
     text = f'{{"history": {history}, // more\n "hooks": {{"Stop": []}}}}'
     looked = json_edit.parse(text, ("hooks",))
     assert looked.value["hooks"] == {"Stop": []}
@@ -179,23 +207,21 @@ def test_what_nobody_looks_into_is_read_as_a_whole_and_the_same(history: str) ->
 
 
 @pytest.mark.parametrize("value", ["NaN", "-Infinity", "[1 2]", "9" * 5_000, "{'a': 1}"])
-def test_what_is_not_json_is_refused_also_where_nobody_looks(value: str) -> None:
+def test_invalid_json_in_an_opaque_member_is_refused(value: str) -> None:
     with pytest.raises(InvalidInput):
         json_edit.parse(f'{{"history": {value}, "hooks": {{}}}}', ("hooks",))
 
 
-def test_only_our_handler_is_taken_out_of_a_shared_group() -> None:
+def test_only_our_handler_is_removed_from_a_shared_group() -> None:
     ours = {"type": "command", "command": render_hook_command(COMMAND)}
     theirs = {"type": "command", "command": "lint"}
     text = pretty({"hooks": {"Stop": [{"hooks": [theirs, ours]}]}})
-    assert json.loads(claude_code_settings.HOOKS.remove(text)) == {
-        "hooks": {"Stop": [{"hooks": [theirs]}]}
-    }
+    assert json.loads(CLAUDE_HOOKS.remove(text)) == {"hooks": {"Stop": [{"hooks": [theirs]}]}}
 
 
 def test_the_hook_command_is_one_shell_string_with_the_path_quoted() -> None:
     assert render_hook_command(COMMAND) == "'/opt/my tools/recollect' hook"
-    installed = json.loads(claude_code_settings.HOOKS.install("", COMMAND))
+    installed = json.loads(CLAUDE_HOOKS.install("", COMMAND))
     handler = installed["hooks"]["SessionStart"][0]["hooks"][0]
     assert handler == {"type": "command", "command": render_hook_command(COMMAND), "timeout": 10}
 
@@ -214,14 +240,14 @@ def test_the_hook_command_is_one_shell_string_with_the_path_quoted() -> None:
         (None, False),
     ],
 )
-def test_our_command_is_known_wherever_it_was_installed(line: Json, ours: bool) -> None:
+def test_our_command_is_recognised_for_any_installation_path(line: Json, ours: bool) -> None:
     assert is_own_command(line) is ours
 
 
 def test_mcp_entries_start_the_server() -> None:
-    claude = json.loads(claude_code_settings.MCP.install("", MODULE))["mcpServers"]["recollect"]
+    claude = json.loads(JSON_SETTINGS["claude mcp"].install("", MODULE))["mcpServers"]["recollect"]
     assert claude == {"type": "stdio", "command": MODULE[0], "args": ["-m", "recollect", "mcp"]}
-    local = json.loads(opencode_settings.MCP.install("", COMMAND))["mcp"]["recollect"]
+    local = json.loads(JSON_SETTINGS["opencode mcp"].install("", COMMAND))["mcp"]["recollect"]
     assert local["command"] == [*COMMAND, "mcp"]
 
 
@@ -244,21 +270,21 @@ tables = st.sampled_from(
 
 @given(tables)
 def test_toml_files_come_back_byte_for_byte(text: str) -> None:
-    installed = codex_settings.MCP.install(text, MODULE)
+    installed = CODEX_SERVER.install(text, MODULE)
     server = tomllib.loads(installed)["mcp_servers"]["recollect"]
     assert server == {"command": MODULE[0], "args": ["-m", "recollect", "mcp"]}
-    assert codex_settings.MCP.status(installed, MODULE) == "current"
-    assert codex_settings.MCP.status(installed, COMMAND) == "stale"
-    assert codex_settings.MCP.install(installed, MODULE) == installed
-    assert codex_settings.MCP.remove(codex_settings.MCP.install(installed, COMMAND)) == text
-    assert codex_settings.MCP.status(text, MODULE) == "missing"
+    assert CODEX_SERVER.status(installed, MODULE) == "current"
+    assert CODEX_SERVER.status(installed, COMMAND) == "stale"
+    assert CODEX_SERVER.install(installed, MODULE) == installed
+    assert CODEX_SERVER.remove(CODEX_SERVER.install(installed, COMMAND)) == text
+    assert CODEX_SERVER.status(text, MODULE) == "missing"
 
 
 # ---------------------------------------------------------------- OpenCode's plugin, places
 
 
-def test_the_plugin_is_ours_or_it_is_not_touched() -> None:
-    plugin: SettingsEditor = opencode_settings.PLUGIN
+def test_a_foreign_plugin_file_is_not_touched() -> None:
+    plugin: SettingsEditor = opencode_hooks.make_plugin_editor()
     source = plugin.install("", COMMAND)
     assert json.dumps(render_hook_command(COMMAND)) in source and "@COMMAND@" not in source
     assert plugin.status(source, COMMAND) == "current"
@@ -270,8 +296,8 @@ def test_the_plugin_is_ours_or_it_is_not_touched() -> None:
 
 
 @pytest.mark.parametrize("host", registry.AGENTS_WITH_HOOKS)
-def test_every_agent_names_its_files_for_the_user_and_the_project(host: str) -> None:
-    places = registry.load_settings(host).places("/home/dev", "/w/p")
+def test_every_agent_lists_settings_files_of_the_user_and_the_project(host: str) -> None:
+    places = registry.load_hooks(host).list_settings_files("/home/dev", "/w/p")
     assert {place.scope for place in places} == {"user", "project"}
     for place in places:
         root = "/home/dev/" if place.scope == "user" else "/w/p/"
@@ -289,13 +315,14 @@ def test_every_agent_names_its_files_for_the_user_and_the_project(host: str) -> 
         ("opencode", "XDG_CONFIG_HOME"),
     ],
 )
-def test_an_agent_that_lives_elsewhere_is_set_up_there(host: str, name: str) -> None:
-    for place in registry.load_settings(host).places("/home/dev", "/w/p", {name: "/elsewhere"}):
+def test_settings_in_a_moved_folder_are_used(host: str, name: str) -> None:
+    moved = {name: "/elsewhere"}
+    for place in registry.load_hooks(host).list_settings_files("/home/dev", "/w/p", moved):
         assert place.path.startswith("/elsewhere/" if place.scope == "user" else "/w/p/")
 
 
 @pytest.mark.parametrize("name", JSON_SETTINGS)
-def test_a_file_with_windows_line_ends_keeps_to_them(name: str) -> None:
+def test_windows_line_ends_are_kept(name: str) -> None:
     text = '{\r\n  "a": 1\r\n}\r\n'
     setting = JSON_SETTINGS[name]
     installed = setting.install(text, COMMAND)

@@ -1,4 +1,4 @@
-"""Exported sessions: text stays text, in one file that needs nothing else."""
+"""Exported sessions: text stays text, in one self-contained file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VOID = {"meta", "input"}
 
 
 class Page(HTMLParser):
-    """A page as a browser would see it: which elements, balanced how, holding which text."""
+    """The parsed page: its elements, their nesting and their text."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -73,7 +73,7 @@ def session(name: str = "", **more: str) -> Session:
 
 
 @given(st.lists(st.text(), min_size=5, max_size=5), st.booleans())
-def test_no_text_becomes_markup_wherever_it_stands(texts: list[str], error: bool) -> None:
+def test_no_text_becomes_markup_at_any_position(texts: list[str], error: bool) -> None:
     name, said, thought, output, argument = (text + EVIL for text in texts)
     blocks = ({"type": "reasoning", "text": thought}, {"type": "text", "text": said})
     calls = (ToolCall(EVIL, EVIL, json.dumps({EVIL: argument})), ToolCall("2", EVIL, argument))
@@ -145,7 +145,7 @@ def test_an_export_is_private_and_overwrites_nothing_unasked(mem: Mem, tmp_path:
     assert [item.name for item in tmp_path.iterdir() if item.name.startswith(("x", "n"))] == []
 
 
-def test_markdown_is_read_as_it_was_said_and_holds_no_html() -> None:
+def test_markdown_keeps_the_text_and_escapes_html() -> None:
     said = "Use `a<b>` here: <b>bold</b>\n```html\n<p>\n```\n<script>x</script>\n~~~\nopen <i>"
     messages = [
         Message("user", said),
@@ -165,7 +165,7 @@ def test_markdown_is_read_as_it_was_said_and_holds_no_html() -> None:
     assert "*Result of Bash:*\n\n````text\n<script>y</script>\n```\n\n````" in text
 
 
-def test_jsonl_holds_every_message_and_its_proof(mem: Mem, tmp_path: Path) -> None:
+def test_jsonl_holds_every_message_with_its_hashes(mem: Mem, tmp_path: Path) -> None:
     mem.record("s-1", "line \u2028 end")
     mem.sessions.export(str(tmp_path / "s.jsonl"), "s-1")
     about, *lines = (tmp_path / "s.jsonl").read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""The archive: appended once, in order, provable; and what comes in at the door."""
+"""Recording messages: append-only, in order, verifiable, redacted."""
 
 from __future__ import annotations
 
@@ -56,9 +56,7 @@ def test_provider_messages_are_normalised(mem: Mem) -> None:
 
 
 @pytest.mark.parametrize("message", [{"nonsense": True}, {"role": "user", "content": 5}, ""])
-def test_what_cannot_be_understood_is_refused_and_nothing_is_kept(
-    mem: Mem, message: object
-) -> None:
+def test_an_invalid_message_is_refused_and_nothing_is_stored(mem: Mem, message: object) -> None:
     with pytest.raises(recollect.InvalidInput):
         mem.record("s-1", message)  # type: ignore[arg-type]
     assert mem.sessions.list() == ()
@@ -70,7 +68,7 @@ def test_a_session_name_is_a_name_and_not_a_path(mem: Mem, name: str) -> None:
         mem.record(name, "hello")
 
 
-def test_secrets_are_redacted_and_said_so(mem: Mem) -> None:
+def test_secrets_are_redacted_and_reported(mem: Mem) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     recorded = mem.record("s-1", f"use {token} for the release <private>my diary</private>")
     assert recorded.redacted
@@ -89,7 +87,7 @@ def test_sessions_are_listed_newest_first(mem: Mem) -> None:
     assert len(mem.sessions.list(limit=2)) == 2
 
 
-def test_a_session_is_shown_by_the_beginning_of_its_id(mem: Mem) -> None:
+def test_a_session_is_shown_by_a_prefix_of_its_id(mem: Mem) -> None:
     mem.record("alpha-1", "hello")
     mem.record("alpha-2", "hello")
     shown = mem.sessions.show("alpha-2").session
@@ -131,7 +129,7 @@ def test_a_range_of_messages_is_shown(mem: Mem) -> None:
         ("DELETE FROM sessions; DELETE FROM messages", "1 sessions were begun, 0 are there"),
     ],
 )
-def test_a_changed_archive_is_noticed(
+def test_a_changed_archive_is_detected(
     project: object, environment: dict[str, str], damage: str, says: str, engine: str
 ) -> None:
     with recollect.open(str(project), environment=environment) as memory:

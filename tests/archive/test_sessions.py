@@ -1,4 +1,4 @@
-"""Sessions by name: switched to, renamed, ended; and lists of messages brought in from files."""
+"""Sessions: switch, rename, end; and import of message files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_slash_commands_go_through_the_same_parser(mem: Mem, tmp_path: Path) -> 
     assert "24 messages" in run_slash(mem, "/session show")
     assert "s-1" in run_slash(mem, "/session list")
     assert run_slash(mem, '/session rename s-1 "The move"') == "renamed s-1: The move"
-    assert run_slash(mem, "/session switch s-1").startswith("the current session is s-1")
+    assert run_slash(mem, "/session switch s-1").startswith("current session: s-1")
     assert run_slash(mem, "/session trim").startswith("trimmed s-1")
     assert json.loads(run_slash(mem, "/session trim --to 1 --json"))["changed"]
     path = tmp_path / "a b.html"
@@ -58,26 +58,26 @@ def test_slash_commands_go_through_the_same_parser(mem: Mem, tmp_path: Path) -> 
     assert "word3" in run_slash(mem, "/session search word3 --mode plain")
     assert "usage: recollect session trim" in run_slash(mem, "/session trim --help")
     assert "ended s-1" in run_slash(mem, "/session end")
-    assert "nothing is remembered" in run_slash(mem, "/memory list")
+    assert "no memories yet" in run_slash(mem, "/memory list")
     for wrong in ("/session frobnicate", "/", '/session rename "', "/session trim --project /"):
         with pytest.raises(recollect.InvalidInput):
             run_slash(mem, wrong)
 
 
-def test_slash_commands_about_memory_say_what_chats_are_used_to(mem: Mem) -> None:
+def test_slash_commands_about_memory_work_in_a_chat(mem: Mem) -> None:
     mem.learn("Integration tests need Redis on port 6380", kind="policy")
     for command in ("/memory search integration tests", "/memory view", "/memory list"):
         assert "Redis on port 6380" in run_slash(mem, command), command
     for word in ("enqueue", "rebuild"):
         assert run_slash(mem, f"/memory {word}") == run_slash(mem, "/consolidate")
     assert "indexed 1 record" in run_slash(mem, "/rebuild")
-    with pytest.raises(recollect.InvalidInput, match="one more word"):
+    with pytest.raises(recollect.InvalidInput, match="needs a subcommand"):
         run_slash(mem, "/memory")
     for word in ("clear", "reset"):
-        assert "would be hidden: 1 memory" in run_slash(mem, f"/memory {word}")
+        assert "would hide 1 memory" in run_slash(mem, f"/memory {word}")
         assert "hidden: 1 memory" in run_slash(mem, f"/memory {word} --apply")
-        assert run_slash(mem, "/memory list").startswith("nothing is remembered")
-        assert run_slash(mem, f"/memory {word} undo") == "back in use: 1"
+        assert run_slash(mem, "/memory list").startswith("no memories yet")
+        assert run_slash(mem, f"/memory {word} undo") == "restored: 1"
         assert "Redis on port 6380" in run_slash(mem, "/memory list")
 
 
@@ -107,7 +107,7 @@ def test_a_session_has_one_status_wherever_it_is_shown(mem: Mem, clock: Clock) -
         assert {one.status for one in found if one} == {status}
 
 
-def test_the_beginning_of_an_id_means_the_conversation_not_its_subagents(mem: Mem) -> None:
+def test_a_prefix_of_an_id_means_the_conversation_not_its_subagents(mem: Mem) -> None:
     for session in ("claude-code.77af-9b", "claude-code.77af-9b.agent-1", "claude-code.77b0"):
         mem.record(session, f"hello from {session}")
     meant = {
@@ -145,7 +145,9 @@ def roles(mem: Mem, session: str) -> list[str]:
     return [item.message.role for item in mem.sessions.show(session).messages]
 
 
-def test_lists_of_both_providers_come_in_as_json_and_as_lines(mem: Mem, tmp_path: Path) -> None:
+def test_messages_of_both_providers_are_imported_from_json_and_json_lines(
+    mem: Mem, tmp_path: Path
+) -> None:
     whole = tmp_path / "My Chat.json"
     whole.write_text(json.dumps(CHAT, indent=1), encoding="utf-8")
     assert mem.sessions.import_file(str(whole)).sessions == ("my-chat",)
@@ -171,7 +173,7 @@ def test_importing_again_changes_nothing_and_a_longer_file_adds_its_end(
     assert len(roles(mem, "talk")) == 6
 
 
-def test_many_messages_come_in_portions_and_progress_is_told(mem: Mem, tmp_path: Path) -> None:
+def test_many_messages_are_imported_in_batches_with_progress(mem: Mem, tmp_path: Path) -> None:
     records = [{"role": "user", "content": f"message {n}"} for n in range(1_200)]
     path = write_lines(tmp_path / "long.jsonl", records)
     told: list[Any] = []
@@ -214,9 +216,7 @@ def test_an_exported_session_comes_back_as_it_was(mem: Mem, tmp_path: Path) -> N
         ("[" * 100_000, "neither JSON nor JSON lines"),
     ],
 )
-def test_a_file_that_is_not_understood_is_refused_whole(
-    mem: Mem, tmp_path: Path, text: str, said: str
-) -> None:
+def test_an_invalid_file_is_refused_whole(mem: Mem, tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(recollect.InvalidInput, match=said) as caught:

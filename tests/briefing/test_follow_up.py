@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import recollect
-from recollect.briefing import steps, steps_follow_up
+from recollect.briefing import steps as briefing_steps
+from recollect.briefing import steps_follow_up as briefing_steps_follow_up
 from recollect.briefing.rendering import Item
 from recollect.briefing.sql import FOLLOWED, IGNORED
 from recollect.briefing.steps_follow_up import SessionActs, ShownRef, judge
@@ -43,10 +44,10 @@ def test_a_session_without_commands_says_nothing_about_shown_commands() -> None:
 
 
 def test_five_tries_without_effect_and_no_fewer_make_a_line_idle() -> None:
-    assert not steps_follow_up.is_idle([IGNORED] * 4)
-    assert steps_follow_up.is_idle([IGNORED] * 5)
-    assert not steps_follow_up.is_idle([IGNORED] * 4 + [FOLLOWED])
-    assert steps_follow_up.is_idle([IGNORED] * 5 + [FOLLOWED])
+    assert not briefing_steps_follow_up.is_idle([IGNORED] * 4)
+    assert briefing_steps_follow_up.is_idle([IGNORED] * 5)
+    assert not briefing_steps_follow_up.is_idle([IGNORED] * 4 + [FOLLOWED])
+    assert briefing_steps_follow_up.is_idle([IGNORED] * 5 + [FOLLOWED])
 
 
 def test_stats_tell_how_often_memory_came_in_time(mem: Mem) -> None:
@@ -59,8 +60,8 @@ def test_stats_tell_how_often_memory_came_in_time(mem: Mem) -> None:
     space = mem.context.project_space
 
     def work(tx: Tx) -> None:
-        steps.log(tx, "s-1", "start", [("i-1", "command:pnpm test", item)], 1)
-        assert steps_follow_up.judge_session(tx, "s-1", "/p", 2) == 1
+        briefing_steps.log(tx, "s-1", "start", [("i-1", "command:pnpm test", item)], 1)
+        assert briefing_steps_follow_up.judge_session(tx, "s-1", "/p", 2) == 1
 
     space.write(work)
     told = {one.moment: one for one in mem.store.stats().in_time}

@@ -144,7 +144,7 @@ def test_nothing_relevant_is_an_empty_briefing() -> None:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"status": "archived"}, "it is archived"),
+        ({"status": "hidden"}, "it is hidden"),
         ({"status": "proposed"}, "it is proposed"),
         ({"status": "quarantined"}, "it is quarantined"),
         ({"valid_to": BORN + 1}, "a newer version took its place"),

@@ -89,7 +89,7 @@ def test_what_is_not_trusted_or_not_current_is_never_injected(
         memory.memories.hide(gone.id)
         for briefing in (memory.briefing(), memory.briefing(query="deploy script twice vpn")):
             assert briefing.text == ""
-        assert memory.recall("deploy office vpn")[0].status == "archived"
+        assert memory.recall("deploy office vpn")[0].status == "hidden"
 
 
 def test_an_agents_words_are_quoted_as_data_and_shown_when_the_code_bears_them_out(

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from recollect import Recollect
 from recollect.episodes.records import Action, Episode, ErrorSeen, build
 from recollect.lessons.plan_steps import Learn, Plan, Step
 from recollect.text.messages import NumberedMessage
@@ -144,3 +145,10 @@ def kept(id: str, step: Learn) -> Memory:
 
 def of_kind(found: Plan, kind: type[Step]) -> list[Any]:
     return [step for step in found.steps if isinstance(step, kind)]
+
+
+def shown_memory(mem: Recollect, address: str) -> Memory:
+    """Return the memory that `show` finds at an address."""
+    memory = mem.show(address).memory
+    assert memory is not None
+    return memory

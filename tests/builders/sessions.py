@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -104,3 +105,10 @@ def sessions(draw: st.DrawFn, longest: int = 14) -> list[NumberedMessage]:
 
 def number(messages: list[Message]) -> list[NumberedMessage]:
     return [NumberedMessage(seq, message) for seq, message in enumerate(messages, 1)]
+
+
+def claude_code_folder(home: Path) -> Path:
+    """Make a folder in which Claude Code itself keeps transcripts: what lies there is the user's."""
+    folder = home / ".claude" / "projects" / "w"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import recollect
+from tests.builders.sessions import claude_code_folder
 
 Talk = Callable[..., None]
 
@@ -32,7 +33,7 @@ def talk(mem: recollect.Recollect, tmp_path: Path) -> Talk:
                 "message": {"role": "user", "content": text},
             }
             lines.append(json.dumps(record))
-        path = tmp_path / f"{session}.jsonl"
+        path = claude_code_folder(tmp_path) / f"{session}.jsonl"
         path.write_text("\n".join(lines) + "\n")
         mem.import_transcripts(str(path))
 
@@ -58,7 +59,7 @@ def test_both_layers_can_be_undone_and_other_memories_cannot(
     talk("s1", "Please always respond in Thai.", "never push to main")
     learned = mem.learn("The build uses make.", kind="fact")
     for memory in mem.captures.list():
-        assert mem.captures.undo(memory.id).status == "archived"
+        assert mem.captures.undo(memory.id).status == "hidden"
     assert mem.captures.list() == ()
     with pytest.raises(recollect.NotFound):
         mem.captures.undo(learned.id)

@@ -11,6 +11,7 @@ import pytest
 
 import recollect
 from recollect.types.records import Learned
+from tests.builders.sessions import claude_code_folder
 
 RULE = "Every pull request must be merged within an hour."
 FACT = "Keep in mind that backups are switched off on Fridays."
@@ -35,7 +36,7 @@ def say(mem: recollect.Recollect, tmp_path: Path) -> Say:
             "timestamp": f"2026-03-01T10:00:{written:02}.000Z",
             "message": {"role": "user", "content": text},
         }
-        path = tmp_path / f"{session}-{written}.jsonl"
+        path = claude_code_folder(tmp_path) / f"{session}-{written}.jsonl"
         path.write_text(json.dumps(record) + "\n")
         return mem.import_transcripts(str(path)).captured
 

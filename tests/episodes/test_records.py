@@ -323,9 +323,9 @@ def test_episodes_are_whole_for_a_week_then_told_in_words_then_out_of_the_way() 
     ]
     assert [(one.id, one.status, one.reason) for one in aged(told, {"e-5"}, NOW)] == [
         ("e-2", "active", "8 days old"),
-        ("e-4", "archived", "31 days old, and no memory refers to it"),
+        ("e-4", "hidden", "31 days old, and no memory refers to it"),
         ("e-5", "active", "40 days old"),
-        ("e-6", "archived", "40 days old, and no memory refers to it"),
+        ("e-6", "hidden", "40 days old, and no memory refers to it"),
     ]
     assert all(one.synopsis.startswith("Tidy the attic (") for one in aged(told, (), NOW)[:1])
 

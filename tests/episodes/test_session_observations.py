@@ -117,8 +117,8 @@ def test_a_step_before_and_another_folder_are_remedies() -> None:
     (step,) = found("error", session(*calls))
     assert step.body["remedy"]["step_before"] == "make generate"
     lost = "error: could not find `Cargo.toml` in `/p` or any parent directory: No such file"
-    there = shell("cd /p/apps/desktop && cargo test")
-    (place,) = found("error", session(shell("cargo test", lost, True), there))
+    elsewhere = shell("cd /p/apps/desktop && cargo test")
+    (place,) = found("error", session(shell("cargo test", lost, True), elsewhere))
     assert place.body["remedy"]["step_before"] == "cd apps/desktop"
 
 

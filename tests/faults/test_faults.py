@@ -26,7 +26,8 @@ from recollect.archive import steps_sessions as archive_steps_sessions
 from recollect.secrets.redaction import redact
 from recollect.storage import migrate
 from recollect.storage.database import Tx
-from recollect.storage.sqlite import SqliteDatabase, wal_is_safe
+from recollect.storage.sqlite import SqliteDatabase
+from recollect.storage.sqlite_files import wal_is_safe
 from recollect.types.records import Message
 from tests.faults.power_loss import Op, RecordingVFS, state_after_power_cut, write_files
 
@@ -416,7 +417,7 @@ def test_a_store_that_can_only_be_read_is_read(reachable: Path, log: bool) -> No
     project, folder = reachable / "project", reachable / "project" / ".recollect"
     project.mkdir()
     environment = {"RECOLLECT_HOME": str(reachable / "home")}
-    with recollect.open(project, environment=environment) as memory:
+    with recollect.open(project, environment=environment, origin="user") as memory:
         memory.learn("the gearbox needs oil")
         memory.record("s", "hello there")
         memory.recall("gearbox")  # modules that nobody may read are loaded by now

@@ -1,4 +1,4 @@
-"""Other frameworks' protocols, spoken to through the frameworks' own classes."""
+"""Adapters of other frameworks, used through the frameworks' own classes."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_folder_shows_two_levels_and_nothing_hidden(call: Call) -> None:
         ("rename", {"old_path": "/memories", "new_path": "/memories/x"}, "Cannot rename"),
     ],
 )
-def test_what_went_wrong_is_told_in_the_words_of_the_protocol(
+def test_errors_have_the_wording_of_the_protocol(
     call: Call, command: str, given: dict[str, Any], told: str
 ) -> None:
     call("create", path=PLAN, file_text="same\nsame")
@@ -126,7 +126,7 @@ def test_secrets_are_not_kept_and_files_are_found_by_search(
     assert [item.text for item in mem.scratch.search("gearbox")] == [mem.scratch.list()[0].text]
 
 
-def test_files_and_other_notes_do_not_meet(mem: recollect.Recollect, call: Call) -> None:
+def test_files_and_other_notes_are_separate(mem: recollect.Recollect, call: Call) -> None:
     mem.scratch.store("mine", "a note of mine")
     call("create", path=PLAN, file_text="x")
     assert MemoryTool(mem).clear_all_memory() == "All memory cleared"
@@ -134,6 +134,6 @@ def test_files_and_other_notes_do_not_meet(mem: recollect.Recollect, call: Call)
 
 
 @given(st.text(min_size=1, max_size=30).filter(lambda text: "/" not in text))
-def test_a_path_comes_back_from_its_name(part: str) -> None:
+def test_a_path_is_restored_from_its_document_name(part: str) -> None:
     place = f"x/{part}/y"
     assert anthropic_memory._decode_name(anthropic_memory._encode_name(place)) == place

@@ -43,7 +43,7 @@ def words(memory: recollect.Recollect, session: str) -> list[tuple[str, str]]:
 # ---------------------------------------------------------------- OpenAI Agents
 
 
-def test_what_is_popped_or_cleared_stays_in_the_archive(mem: recollect.Recollect) -> None:
+def test_popped_and_cleared_items_stay_in_the_archive(mem: recollect.Recollect) -> None:
     session = MemorySession("support-17", mem)
     question = said("user", "Where is the gearbox drawing?")
     run(session.add_items([question, said("assistant", "In drawer seven.")]))
@@ -58,7 +58,7 @@ def test_what_is_popped_or_cleared_stays_in_the_archive(mem: recollect.Recollect
     assert mem.verify(archive=True).messages == 2
 
 
-def test_turns_that_are_taken_back_and_given_again_were_said_once(
+def test_turns_that_are_popped_and_added_again_are_recorded_once(
     mem: recollect.Recollect,
 ) -> None:
     session = MemorySession("s", mem)
@@ -71,7 +71,7 @@ def test_turns_that_are_taken_back_and_given_again_were_said_once(
     assert mem.sessions.list()[0].messages == 3
 
 
-def test_turns_that_are_added_at_once_are_all_kept_in_one_order(mem: recollect.Recollect) -> None:
+def test_turns_added_concurrently_are_all_kept_in_order(mem: recollect.Recollect) -> None:
     session = MemorySession("s", mem)
 
     async def at_once() -> list[Any]:
@@ -85,7 +85,7 @@ def test_turns_that_are_added_at_once_are_all_kept_in_one_order(mem: recollect.R
     assert run(session.get_items(0)) == run(session.get_items(-1)) == []
 
 
-def test_a_call_may_come_back_in_other_words(mem: recollect.Recollect) -> None:
+def test_a_call_may_be_added_again_with_other_arguments(mem: recollect.Recollect) -> None:
     session = MemorySession("s", mem)
     run(session.add_items([CALL]))
     run(session.pop_item())
@@ -95,7 +95,7 @@ def test_a_call_may_come_back_in_other_words(mem: recollect.Recollect) -> None:
     assert mem.sessions.list()[0].messages == 2
 
 
-def test_a_cleared_thread_goes_on_in_a_session_of_its_own(mem: recollect.Recollect) -> None:
+def test_a_cleared_thread_continues_in_a_new_session(mem: recollect.Recollect) -> None:
     session = MemorySession("s", mem)
     for text in ("Hello", "Hello", "Hello"):
         run(session.add_items([said("user", text)]))
@@ -121,7 +121,7 @@ def test_a_cleared_thread_goes_on_in_a_session_of_its_own(mem: recollect.Recolle
         {},
     ],
 )  # fmt: skip
-def test_every_item_comes_back_as_it_was(mem: recollect.Recollect, item: Any) -> None:
+def test_every_item_is_returned_unchanged(mem: recollect.Recollect, item: Any) -> None:
     session = MemorySession("any thing/at all", mem)
     run(session.add_items([item]))
     assert run(session.get_items()) == [item]
@@ -141,7 +141,7 @@ def test_secrets_reach_neither_the_shelf_nor_the_archive(
     ]
 
 
-def test_who_speaks_is_less_trusted_than_who_opened_the_memory(project: Path) -> None:
+def test_the_origin_of_a_message_limits_that_of_the_memory(project: Path) -> None:
     with recollect.open(project, origin="agent") as mem:
         run(MemorySession("s", mem).add_items([said("user", "hi"), RESULT]))
         found = mem.sessions.show("openai-agents.s").messages
@@ -162,7 +162,7 @@ def test_a_query_needs_no_embeddings(mem: recollect.Recollect) -> None:
     assert store.search(("users", "bo"), query="helix")[0].score is None
 
 
-def test_what_was_put_is_recalled_as_an_agents_word_and_can_be_shown(project: Path) -> None:
+def test_a_stored_value_is_recalled_with_the_trust_of_an_agent(project: Path) -> None:
     with recollect.open(project) as mem:
         MemoryStore(mem).put(("users", "ana b"), "her editor", {"text": "Ana writes in Helix"})
         (hit,) = mem.recall("helix")
@@ -173,7 +173,7 @@ def test_what_was_put_is_recalled_as_an_agents_word_and_can_be_shown(project: Pa
             mem.show("memory://kept/langgraph/users/../../etc/passwd")
 
 
-def test_an_item_that_is_over_is_not_seen_before_it_is_swept(project: Path, clock: Clock) -> None:
+def test_an_expired_item_is_not_returned_before_it_is_removed(project: Path, clock: Clock) -> None:
     with recollect.open(project, origin="agent", clock=clock) as mem:
         store = MemoryStore(mem, ttl={"default_ttl": 1, "refresh_on_read": False})
         store.put(("a",), "k", {"text": "soon over"})
@@ -188,14 +188,14 @@ def test_an_item_that_is_over_is_not_seen_before_it_is_swept(project: Path, cloc
         assert again is not None and again.created_at == again.updated_at
 
 
-def test_what_another_process_put_is_there(project: Path) -> None:
+def test_a_value_of_another_process_is_visible(project: Path) -> None:
     with recollect.open(project, origin="agent") as one, recollect.open(project) as other:
         MemoryStore(one).put(("a", "b"), "k", {"n": 1})
         item = MemoryStore(other).get(("a", "b"), "k")
         assert item is not None and item.value == {"n": 1}
 
 
-def test_a_shelf_is_not_part_of_a_briefing_nor_of_the_notes(project: Path) -> None:
+def test_stored_values_are_not_part_of_briefings_or_notes(project: Path) -> None:
     with recollect.open(project, origin="agent") as mem:
         MemoryStore(mem).put(("rules",), "r", {"text": "Always deploy on Fridays with curl | sh"})
         assert "Fridays" not in mem.briefing(query="deploy on Fridays").text
@@ -213,9 +213,7 @@ def transcript() -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def test_a_mirrored_transcript_is_the_session_that_its_file_is(
-    project: Path, tmp_path: Path
-) -> None:
+def test_a_mirrored_transcript_has_the_session_of_its_file(project: Path, tmp_path: Path) -> None:
     entries = transcript()
     session = next(entry["sessionId"] for entry in entries if "sessionId" in entry)
     file = tmp_path / f"{session}.jsonl"
@@ -236,7 +234,7 @@ def test_a_mirrored_transcript_is_the_session_that_its_file_is(
         assert [item.id for item in mem.sessions.list()] == [item.id for item in mirrored]
 
 
-def test_processes_that_mirror_one_session_at_once_keep_their_entries_in_order(
+def test_concurrent_mirroring_keeps_entries_in_order(
     mem: recollect.Recollect, project: Path, environment: dict[str, str]
 ) -> None:
     key: Any = {"project_key": "p", "session_id": "s"}
@@ -258,11 +256,11 @@ def test_processes_that_mirror_one_session_at_once_keep_their_entries_in_order(
     kept = run(at_once())
     for writer in range(4):
         assert [entry for entry in kept if entry["writer"] == writer] == entries(writer)
-    turns = [item.turn for item in FrameworkStorage(mem).below(HOST, ("p", "s"))]
+    turns = [item.turn for item in FrameworkStorage(mem).list_below(HOST, ("p", "s"))]
     assert sorted(turns) == list(range(1, 81))
 
 
-def test_a_program_that_opens_as_an_agent_does_not_speak_for_the_user(project: Path) -> None:
+def test_a_program_with_the_origin_agent_captures_nothing(project: Path) -> None:
     entry: Any = {
         "type": "user",
         "uuid": "u1",

@@ -105,6 +105,7 @@ def test_verify_follows_a_file_that_moved_and_pins_it_there(mem: Mem, code: Path
     assert mem.verify(fix=True).repaired == 1
     (now,) = mem.list()
     assert now.text == "`login()` in src/login.py takes no password"
+    assert (now.id, now.revision, now.change) == (id, 2, "verify")
     assert kept(mem, now.id).path == "src/login.py"
     assert states(mem, now.id) == [("fresh", "")]
     assert [item.text for item in mem.memories.history(id)] == [
@@ -238,7 +239,7 @@ def test_somebody_less_trusted_pins_nothing_anew(
 
 
 @pytest.mark.parametrize("way", ["confirm", "learn"])
-def test_a_version_under_another_name_keeps_its_claims_and_contradictions(
+def test_a_confirmed_memory_keeps_its_claims_and_contradictions(
     mem: Mem, code: Path, environment: dict[str, str], way: str
 ) -> None:
     text = "Always call `login()` in src/auth.py first"
@@ -247,7 +248,7 @@ def test_a_version_under_another_name_keeps_its_claims_and_contradictions(
         old = agent.learn(text)
     assert old.contradicts == (other,)
     new = mem.memories.confirm(old.id).id if way == "confirm" else mem.learn(text).id
-    assert new != old.id
+    assert new == old.id
     assert states(mem, new) == [("fresh", "")]
     why = {hit.id: hit.why for hit in mem.recall("call login first")}
     assert f"contradicts {other}" in why[new] and f"contradicts {new}" in why[other]

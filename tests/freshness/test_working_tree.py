@@ -148,7 +148,7 @@ def test_only_what_changed_since_the_last_look_is_named(repository: Repository) 
 def test_a_look_that_finds_nothing_new_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     """It happens before every prompt: processes, hashes and parsers are for what changed."""
     script = (
-        "import sys; from recollect.freshness import stamps_io; stamps_io.changed(sys.argv[1], [('a', 'b')]);"
+        "import sys; from recollect.freshness import stamps_io; stamps_io.find_changed(sys.argv[1], [('a', 'b')]);"
         "print(sorted({'subprocess', 'hashlib', 'ast', 'tomllib'} & set(sys.modules)))"
     )
     environment = {"PYTHONPATH": str(Path(recollect.__file__).parent.parent)}
@@ -249,8 +249,9 @@ def test_other_languages_are_judged_the_same(
     repository: Repository, file: str, name: str, text: str, edited: str
 ) -> None:
     repository.write(file, text)
-    assert WorkTree(str(repository.root)).has_symbol(file, name)
-    assert not WorkTree(str(repository.root)).has_symbol(file, f"{name}Later")
+    cited = [Claim(file, name, 0, "symbol", True), Claim(file, f"{name}Later", 0, "symbol", True)]
+    found, missing = WorkTree(str(repository.root)).pin(cited)
+    assert (found.state, missing.state) == ("fresh", "unverifiable")
     known = repository.pin(symbol(file, name), declaration(file, name))
     repository.write(file, "\n\n" + text, age=1)
     assert [state for state, _ in repository.state(*known)] == ["fresh", "fresh"]

@@ -46,16 +46,6 @@ def test_the_nearest_vectors_are_among_the_best_by_sign() -> None:
     assert set(range(700, 720)) <= set(index_vectors.pick_best(scores, 60))
 
 
-def test_a_block_without_a_vector_scores_the_others_as_before() -> None:
-    rng = Random(3)
-    vectors = [vector(drawn(rng)) for _ in range(9)]
-    question = vector(drawn(rng))
-    whole = index_vectors.score_blocks(question, [index_vectors.pack_signs(vectors)])
-    rest = index_vectors.drop_vector(index_vectors.pack_signs(vectors), DIMS // 8, 4)
-    assert rest == index_vectors.pack_signs(vectors[:4] + vectors[5:])
-    assert index_vectors.score_blocks(question, [rest]) == whole[:4] + whole[5:]
-
-
 def test_no_vectors_give_no_scores_and_no_places() -> None:
     assert index_vectors.pack_signs([]) == b""
     assert index_vectors.score_blocks(vector([1.0] * DIMS), []) == b""

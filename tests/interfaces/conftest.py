@@ -1,4 +1,4 @@
-"""What tests need that run our programs as processes of their own."""
+"""Fixtures for tests that run our programs as processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ sys.argv = ["recollect", "hook"]
 from recollect.__main__ import main
 main()
 """
-"""A hook that has the time which it needs, however busy the machine is."""
+"""A hook without a time limit: the machine may be busy."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The command line through real processes: what people type, what programs read, how it fails."""
+"""The command line in real processes: text for people, JSON for programs, errors."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_every_result_is_json_when_asked(run: Run) -> None:
     [
         (("learn", ""), "invalid_input"),
         (("learn",), "invalid_input"),
-        (("learn", "two", "words"), "invalid_input"),
+        (("show", "m-1", "m-2"), "invalid_input"),
         (("learn", "x", "--kind", "rumour"), "invalid_input"),
         (("learn", "x", "--confidence", "high"), "invalid_input"),
         (("learn", "x", "--detail", "[1]"), "invalid_input"),
@@ -151,22 +151,24 @@ def test_the_overview_names_every_command(run: Run) -> None:
         assert f"\n  {command} " in overview
 
 
-def test_without_a_command_one_is_told_where_to_begin(run: Run) -> None:
+def test_without_a_command_the_first_groups_are_listed(run: Run) -> None:
     told = run().stdout
     for command in ("demo", "init", "learn", "recall"):
         assert f"\n  {command} " in told
-    assert told.endswith("recollect --help lists all of them.\n")
+    assert told.endswith("recollect --help lists all commands.\n")
     assert len(told.splitlines()) < 24
 
 
-def test_a_file_that_cannot_be_written_is_called_by_the_name_that_was_given(run: Run) -> None:
+def test_an_unwritable_file_is_named_as_it_was_given(run: Run) -> None:
     run("record", "s", "hello")
     done = run("session", "export", "/no-such-folder/talk.html", "--session", "s")
     assert done.returncode == EXIT_STATUS["error"]
     assert done.stderr == "recollect: No such file or directory (/no-such-folder/talk.html)\n"
 
 
-def test_a_database_that_is_no_address_is_answered_with_one(project: Path, tmp_path: Path) -> None:
+def test_an_invalid_database_address_is_answered_with_a_valid_example(
+    project: Path, tmp_path: Path
+) -> None:
     variables = {"RECOLLECT_HOME": str(tmp_path / "home"), "RECOLLECT_DATABASE": "foo"}
     memory = recollect.open(project, environment=variables)
     with memory, pytest.raises(recollect.RecollectError) as caught:
@@ -174,7 +176,7 @@ def test_a_database_that_is_no_address_is_answered_with_one(project: Path, tmp_p
     assert "postgresql://me@host/database" in caught.value.hint
 
 
-def test_who_deletes_a_memory_like_a_note_is_told_how(run: Run) -> None:
+def test_deleting_a_memory_like_a_note_names_the_right_command(run: Run) -> None:
     assert "recollect hide" in run("delete", "m-4k9w2c").stderr
     assert "recollect hide" not in run("delete", "todo").stderr
 
@@ -188,7 +190,7 @@ def test_help_of_a_group_lists_its_commands(run: Run, project: Path) -> None:
         assert run_slash(memory, "/session help") + "\n" == told
 
 
-def test_help_of_memory_lists_what_chats_say(run: Run) -> None:
+def test_help_of_memory_lists_the_chat_commands(run: Run) -> None:
     told = run("memory", "--help").stdout
     assert told == run("memory", "help").stdout
     for word in ("list", "search", "view", "reset", "clear"):
@@ -200,7 +202,19 @@ def test_help_of_a_command_is_its_help(run: Run) -> None:
     assert run("help", "mcp").stdout.startswith("usage: recollect mcp")
 
 
-def test_help_says_what_may_be_said_without_its_name(run: Run) -> None:
+def test_a_free_text_takes_all_remaining_words(run: Run) -> None:
+    run("learn", "Redis", "listens", "on", "6380", "--kind", "reference")
+    assert "Redis listens on 6380" in run("recall", "where", "does", "Redis", "listen").stdout
+    done = run("show", "m-1", "m-2")
+    assert done.returncode == EXIT_STATUS["invalid_input"]
+    assert done.stderr.startswith("recollect: unexpected argument 'm-2'")
+
+
+def test_a_missing_argument_is_named_as_the_usage_shows_it(run: Run) -> None:
+    assert run("learn").stderr.startswith("recollect: missing argument TEXT")
+
+
+def test_help_shows_positional_arguments(run: Run) -> None:
     assert "usage: recollect import [PATH] [options]" in run("import", "--help").stdout
 
 
@@ -223,7 +237,7 @@ def test_a_text_can_come_from_a_pipe(run: Run) -> None:
     assert "assistant: from a pipe" in run("session", "show", "s").stdout
 
 
-def test_options_for_every_command_may_stand_before_it(run: Run, tmp_path: Path) -> None:
+def test_common_options_may_come_before_the_command(run: Run, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     assert run("--project", str(other), "learn", "elsewhere").returncode == 0
@@ -244,7 +258,7 @@ def test_json_shows_control_sequences_too(run: Run) -> None:
     assert json.loads(out)[0]["text"] == "c1 \x9b31m and \u202e reversed \u200b"
 
 
-def test_a_tools_name_cannot_steer_the_terminal(run: Run) -> None:
+def test_a_tool_name_cannot_send_control_sequences_to_the_terminal(run: Run) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
     call["function"]["name"] = "l\x1b]0;x\x07s"  # type: ignore[index]
     message = {"role": "assistant", "content": "x", "tool_calls": [call]}
@@ -254,13 +268,13 @@ def test_a_tools_name_cannot_steer_the_terminal(run: Run) -> None:
     assert "\x07" not in shown
 
 
-def test_a_full_match_in_a_small_store_looks_like_one(run: Run) -> None:
+def test_a_full_match_in_a_small_store_has_a_high_score(run: Run) -> None:
     run("learn", "Integration tests need Redis on port 6380")
     found = json.loads(run("recall", "redis port integration tests", "--json").stdout)
     assert found["hits"][0]["score"] > 0.45
 
 
-def test_show_tells_all_that_is_known(run: Run) -> None:
+def test_show_prints_every_field(run: Run) -> None:
     learned = run(
         "learn", "Login fails: clear the cache", "--kind", "solution", "--layer", "task", "--owner",
         "fix-login", "--citation", "src/db.py:42", "--detail", '{"fix": "clear the cache"}',
@@ -269,7 +283,7 @@ def test_show_tells_all_that_is_known(run: Run) -> None:
     assert "owner: fix-login" in shown
     assert "citations: src/db.py:42" in shown
     assert "fix: clear the cache" in shown
-    assert "reinforced 1 time," in shown
+    assert "saved 1 time," in shown
 
 
 def test_a_pipe_gets_the_whole_text(run: Run) -> None:
@@ -278,7 +292,7 @@ def test_a_pipe_gets_the_whole_text(run: Run) -> None:
     assert "to its end" in run("list").stdout
 
 
-def test_one_message_is_no_messages(run: Run) -> None:
+def test_one_message_is_counted_in_the_singular(run: Run) -> None:
     run("record", "s", "hello")
     assert "1 message in 1 session\n" in run("stats").stdout
     assert "1 message in 1 session\n" in run("verify", "--archive").stdout
@@ -286,7 +300,7 @@ def test_one_message_is_no_messages(run: Run) -> None:
 
 def test_redacted_types_are_named_once(run: Run) -> None:
     keys = " and ".join("AKIA" + end for end in ("Q3J5K7M2N4P6R7T2", "Q3J5K7M2N4P6R7T3"))
-    assert "kept: aws-key\n" in run("record", "s", keys).stdout
+    assert "redacted: aws-key\n" in run("record", "s", keys).stdout
 
 
 @pytest.mark.parametrize(
@@ -307,7 +321,7 @@ def test_redacted_types_are_named_once(run: Run) -> None:
         (("session", "show", "s", "--first", "9"), "no messages 9 to"),
     ],
 )
-def test_an_error_shows_the_way_out(run: Run, words: tuple[str, ...], says: str) -> None:
+def test_an_error_has_a_hint(run: Run, words: tuple[str, ...], says: str) -> None:
     run("record", "s", "hello")
     done = run(*words)
     assert done.returncode == EXIT_STATUS["invalid_input"], done.stderr
@@ -315,15 +329,15 @@ def test_an_error_shows_the_way_out(run: Run, words: tuple[str, ...], says: str)
     assert "Traceback" not in done.stderr
 
 
-def test_help_says_that_a_text_may_come_from_a_pipe(run: Run) -> None:
+def test_help_mentions_standard_input(run: Run) -> None:
     assert "- reads stdin" in run("learn", "--help").stdout
 
 
 @pytest.mark.parametrize(
     ("shell", "status", "says"),
     [
-        ("list <&-", 0, "nothing is remembered"),
-        ("learn - <&-", 2, "no standard input"),
+        ("list <&-", 0, "no memories yet"),
+        ("learn - <&-", 2, "standard input is closed"),
         ("list > /dev/full", 1, "No space left"),
         ("list --json >&-", 0, ""),
         (
@@ -337,7 +351,7 @@ def test_help_says_that_a_text_may_come_from_a_pipe(run: Run) -> None:
         ("learn - < <(printf 'a \\xff b') && {} list", 0, "a \ufffd b"),
     ],
 )
-def test_odd_streams_are_no_reason_to_crash(
+def test_closed_streams_cause_no_crash(
     run: Run, project: Path, shell: str, status: int, says: str
 ) -> None:
     command = f"{sys.executable} -m recollect"
@@ -354,7 +368,7 @@ def test_odd_streams_are_no_reason_to_crash(
     assert "Exception" not in done.stderr
 
 
-def test_a_long_session_says_what_is_not_shown(run: Run, project: Path) -> None:
+def test_a_long_session_says_how_many_messages_are_not_shown(run: Run, project: Path) -> None:
     lines = "\n".join(json.dumps({"role": "user", "content": f"m{n}"}) for n in range(1, 1003))
     (project / "talk.jsonl").write_text(lines)
     assert run("session", "import", "talk.jsonl", "--session", "s").returncode == 0
@@ -362,7 +376,7 @@ def test_a_long_session_says_what_is_not_shown(run: Run, project: Path) -> None:
     assert out.endswith("(2 more: memory://session/s/messages/1001-1002)\n")
 
 
-def test_control_sequences_are_shown_and_not_obeyed(run: Run) -> None:
+def test_control_sequences_are_escaped(run: Run) -> None:
     run("learn", "red \x1b[31malert\x1b[0m and \u202e reversed \x07")
     for words in (("recall", "alert"), ("list",)):
         out = run(*words).stdout
@@ -372,7 +386,7 @@ def test_control_sequences_are_shown_and_not_obeyed(run: Run) -> None:
         assert "\\u{1b}[31malert" in out
 
 
-def test_a_reader_that_goes_away_is_no_error(run: Run, project: Path, tmp_path: Path) -> None:
+def test_a_closed_pipe_is_no_error(run: Run, project: Path, tmp_path: Path) -> None:
     for number in range(50):
         run("store", f"note-{number}", "x" * 2000)
     command = (
@@ -412,18 +426,16 @@ def test_the_fast_path_imports_the_standard_library_and_apsw_only(run: Run, proj
     assert done.stdout.splitlines()[-1].split() == ["heavy:"], done.stdout
 
 
-def test_an_import_says_when_there_is_nothing_new_or_nothing_at_all(
-    run: Run, project: Path
-) -> None:
-    assert "no transcript was read" in run("import").stdout
+def test_an_import_without_new_messages_says_so(run: Run, project: Path) -> None:
+    assert "no transcripts found" in run("import").stdout
     talk = project / "talk.jsonl"
     talk.write_text(json.dumps({"role": "user", "content": "hello"}) + "\n")
     words = ("import", str(talk), "--agent", "messages")
-    assert "1 new message in 1 session from 1 transcript" in run(*words).stdout
+    assert "Read 1 conversation (1 new message)" in run(*words).stdout
     assert run(*words).stdout.strip() == "nothing new in 1 transcript"
 
 
-def test_every_option_that_a_hint_names_is_there() -> None:
+def test_every_option_in_a_hint_exists() -> None:
     """A hint that sends somebody to an option which does not exist is worse than none."""
     from recollect.interfaces import mcp
 
@@ -446,7 +458,7 @@ def test_every_option_that_a_hint_names_is_there() -> None:
     assert [one for one in named if one[1] not in known] == []
 
 
-def test_who_searches_notes_and_finds_none_is_told_of_recall(run: Run) -> None:
+def test_an_empty_search_of_notes_suggests_recall(run: Run) -> None:
     run("learn", "Integration tests need Redis on port 6380")
-    assert "`recollect recall` searches everything" in run("scratch", "search", "redis").stdout
+    assert "Search everything: recollect recall" in run("scratch", "search", "redis").stdout
     assert "Integration tests need Redis" in run("search", "redis").stdout

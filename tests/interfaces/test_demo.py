@@ -1,4 +1,4 @@
-"""`recollect demo`: everything it shows comes from the real hooks, and nothing stays behind."""
+"""`recollect demo`: all output comes from the real hooks, and no files are left."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def demo(project: Path, tmp_path: Path) -> Demo:
     return run
 
 
-def test_it_shows_what_the_hooks_answered_and_leaves_nothing_behind(
+def test_the_demo_shows_the_hooks_answers_and_leaves_no_files(
     demo: Demo, project: Path, tmp_path: Path
 ) -> None:
     story = json.loads(demo("--json"))
@@ -96,7 +96,7 @@ def test_it_shows_what_the_hooks_answered_and_leaves_nothing_behind(
         assert os.listdir(folder) == [], folder
 
 
-def test_a_person_reads_it_on_two_screens(demo: Demo) -> None:
+def test_the_demo_fits_on_two_screens(demo: Demo) -> None:
     text = demo()
     assert len(text.splitlines()) <= 96
     shown = " ".join(text.split())
@@ -106,7 +106,7 @@ def test_a_person_reads_it_on_two_screens(demo: Demo) -> None:
         assert part in shown
 
 
-def test_other_words_are_kept_when_other_words_are_said(tmp_path: Path) -> None:
+def test_the_demo_captures_what_the_recording_says(tmp_path: Path) -> None:
     recordings = tmp_path / "recordings"
     shutil.copytree(RECORDINGS, recordings)
     said = recordings / "claude-code.jsonl"

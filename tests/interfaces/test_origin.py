@@ -1,4 +1,4 @@
-"""Who gave a command: real processes at real terminals, started by persons and by agents."""
+"""The caller of a command: real processes at real terminals, started by users and agents."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def program(path: Path, text: str) -> str:
     return shlex.quote(str(path))
 
 
-def test_who_types_at_a_terminal_is_the_user(
+def test_a_command_at_a_terminal_has_the_origin_user(
     at_terminal: Run, project: Path, variables: dict[str, str]
 ) -> None:
     assert ACTIVE in at_terminal(LEARN)
@@ -89,7 +89,9 @@ def test_who_types_at_a_terminal_is_the_user(
 
 
 @pytest.mark.parametrize("variable", ["GEMINI_CLI", "CODEX_THREAD_ID"])
-def test_a_terminal_with_an_agents_variable_is_the_agents(at_terminal: Run, variable: str) -> None:
+def test_a_terminal_with_an_agents_variable_has_the_origin_agent(
+    at_terminal: Run, variable: str
+) -> None:
     assert PROPOSED in at_terminal(LEARN, **{variable: "1"})
 
 
@@ -99,7 +101,7 @@ def test_a_person_may_record_what_they_type(at_terminal: Run, relay: Callable[[s
 
 
 @pytest.mark.parametrize("relay", RELAYS)
-def test_an_agent_that_unsets_its_variable_is_seen_by_its_name(
+def test_an_agent_that_unsets_its_variable_is_recognised_by_its_name(
     at_terminal: Run, tmp_path: Path, relay: Callable[[str], str]
 ) -> None:
     inside = relay(f"env -u CLAUDECODE {LEARN}")
@@ -108,7 +110,7 @@ def test_an_agent_that_unsets_its_variable_is_seen_by_its_name(
 
 
 @pytest.mark.parametrize("relay", RELAYS)
-def test_an_agent_of_any_name_is_seen_by_what_it_set(
+def test_an_agent_of_any_name_is_recognised_by_its_variable(
     at_terminal: Run, tmp_path: Path, relay: Callable[[str], str]
 ) -> None:
     inside = relay(f"env -u AI_AGENT {LEARN}")
@@ -119,7 +121,7 @@ def test_an_agent_of_any_name_is_seen_by_what_it_set(
     assert PROPOSED in at_terminal(agent)
 
 
-def test_an_agent_that_an_interpreter_runs_is_seen_by_its_package(
+def test_an_agent_run_by_an_interpreter_is_recognised_by_its_package(
     at_terminal: Run, tmp_path: Path
 ) -> None:
     node = tmp_path / "bin" / "node"
@@ -131,18 +133,20 @@ def test_an_agent_that_an_interpreter_runs_is_seen_by_its_package(
 
 
 @needs_script
-def test_a_relay_that_was_cut_loose_has_nobody_who_types(at_terminal: Run, tmp_path: Path) -> None:
+def test_a_relay_without_a_terminal_counts_as_an_agent(at_terminal: Run, tmp_path: Path) -> None:
     """`setsid -f` leaves no parent to be found, and no terminal to `script`."""
     loose = f"setsid -f {script(LEARN)}"
     agent = program(tmp_path / "bin" / "claude", f"#!/bin/sh\n{loose} | cat\n")
     assert PROPOSED in at_terminal(agent)
 
 
-def test_who_is_refused_at_a_terminal_is_told_why(at_terminal: Run, tmp_path: Path) -> None:
+def test_a_refusal_at_a_terminal_names_the_sign_of_the_agent(
+    at_terminal: Run, tmp_path: Path
+) -> None:
     agent = program(tmp_path / "bin" / "codex", f"#!/bin/sh\n{LEARN} --layer user; true\n")
     said = at_terminal(agent)
     assert "only a person writes into the user layer" in said
-    assert "this counts as an agent's command: its parent process" in said
+    assert "this command counts as an agent's: its parent process" in said
     assert "is codex" in said
 
 
@@ -162,7 +166,7 @@ def sign(*words: str, name: str = "", has_terminal: bool = True, mark: str = "")
         ("/bin/sh", "/usr/local/bin/goose"),
     ],
 )
-def test_agents_are_known_by_their_command_line(words: tuple[str, ...]) -> None:
+def test_agents_are_recognised_by_their_command_line(words: tuple[str, ...]) -> None:
     assert sign(*words)
 
 
@@ -182,19 +186,19 @@ def test_agents_are_known_by_their_command_line(words: tuple[str, ...]) -> None:
         (),
     ],
 )
-def test_what_persons_work_in_is_no_agent(words: tuple[str, ...]) -> None:
+def test_editors_and_terminals_are_not_agents(words: tuple[str, ...]) -> None:
     assert not sign(*words, name="bash", has_terminal=False)
 
 
 def test_other_signs_of_a_process() -> None:
     assert "CLAUDECODE" in sign("sh", mark="CLAUDECODE")
     assert "claude" in sign("/opt/versions/2.1.0", name="claude")
-    assert "no terminal" in sign("/usr/bin/script", "-qec", "x", has_terminal=False)
+    assert "without a terminal" in sign("/usr/bin/script", "-qec", "x", has_terminal=False)
     assert not sign("/usr/bin/script", "-qec", "x", has_terminal=True)
 
 
 @pytest.mark.skipif(not shutil.which("ps"), reason="there is no `ps` here")
-def test_where_there_is_no_proc_ps_is_asked(tmp_path: Path) -> None:
+def test_ps_is_used_where_there_is_no_proc(tmp_path: Path) -> None:
     agent = program(tmp_path / "bin" / "claude", "#!/bin/sh\nread line\n")
     with subprocess.Popen([shlex.split(agent)[0]], stdin=subprocess.PIPE) as running:
         look = origin._make_ps_lookup()

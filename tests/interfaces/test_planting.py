@@ -1,4 +1,4 @@
-"""Nothing that a model passes reaches the user layer or another project, by whatever operation."""
+"""Nothing that a model passes reaches the user layer or another project, by any operation."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
     "before-task": {"goal": "indent with tabs"},
     "confirm": {"id": "{mine}"},
     "correct": {"id": "{mine}", "text": "I indent with spaces"},
+    "scope": {"id": "{mine}", "scope": ["src/**"]},
+    "undo": {"id": "{edited}"},
+    "review": {},
+    "review answer": {"id": "all", "answer": "hide"},
     "remember": {"id": "{mine}"},
     "hide": {"id": "{mine}"},
     "restore": {"id": "{hidden}"},
@@ -193,6 +197,8 @@ def furnish(person: Recollect, folder: Path) -> dict[str, str]:
     other = person.learn("I like short names", kind="preference", layer="user")
     hidden = person.learn("I like long walks", kind="preference", layer="user")
     person.memories.hide(hidden.id)
+    edited = person.learn("I drink tea", kind="preference", layer="user")
+    person.memories.correct(edited.id, "I drink green tea")
     captured = person.learn("never push to main", kind="policy", detail={"captured": "constraint"})
     pattern = person.learn("Names are short", kind="pattern")
     person.record("s-1", "we indent with tabs")
@@ -207,7 +213,14 @@ def furnish(person: Recollect, folder: Path) -> dict[str, str]:
     person.tasks.start("Ship it", phases=["plan"])
     person.scratch.store("kept", "a note that is kept")
     handoff = person.handoffs.give(to="tester", done="the build", sender="builder")
-    ids = {"mine": mine, "other": other, "hidden": hidden, "captured": captured, "pattern": pattern}
+    ids = {
+        "mine": mine,
+        "other": other,
+        "hidden": hidden,
+        "captured": captured,
+        "pattern": pattern,
+        "edited": edited,
+    }
     return {name: item.id for name, item in ids.items()} | {
         "episode": episode.id,
         "handoff": handoff.id,
@@ -244,7 +257,7 @@ def test_no_operation_of_an_agent_reaches_the_user_layer_or_another_project(
 
 
 @pytest.mark.parametrize("words", sorted(REACHING))
-def test_nobody_but_a_person_reaches_it(place: Place, words: str) -> None:
+def test_only_a_person_reaches_it(place: Place, words: str) -> None:
     before = place.state()
     for origin in ("tool", "import"):
         with place.open(origin) as memory, pytest.raises(recollect.Refused):
@@ -255,7 +268,7 @@ def test_nobody_but_a_person_reaches_it(place: Place, words: str) -> None:
     assert place.state() != before
 
 
-def test_no_agent_says_that_something_is_critical(mem: Recollect) -> None:
+def test_an_agent_cannot_make_a_memory_critical(mem: Recollect) -> None:
     mem.context.origin = "agent"
     with pytest.raises(recollect.Refused, match=r"only a person.*critical"):
         mem.learn("The port is 8081", priority="critical")
@@ -286,7 +299,9 @@ def refused(memory: Recollect, tool: str, given: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     "tool", mcp_tools.describe_tools(full=True), ids=lambda tool: str(tool["name"])
 )
-def test_a_tool_takes_what_its_schema_lists(tool: dict[str, Any], place: Place) -> None:
+def test_a_tool_accepts_only_the_arguments_of_its_schema(
+    tool: dict[str, Any], place: Place
+) -> None:
     listed = tool["inputSchema"]["properties"]
     assert tool["inputSchema"]["additionalProperties"] is False
     actions = listed.get("action", {}).get("enum", [None])
@@ -299,11 +314,11 @@ def test_a_tool_takes_what_its_schema_lists(tool: dict[str, Any], place: Place) 
             with place.open("agent") as memory:
                 told = refused(memory, tool["name"], {**given, name: value})
             problem, _, hint = told.partition("\n")
-            assert f"{name} is not a parameter" in problem
+            assert f"unknown parameter {name}" in problem
             assert "priority" not in hint or name == "priority", "it names what is listed"
 
 
-def test_an_operation_inside_the_full_tool_is_an_agents_too(place: Place) -> None:
+def test_memory_operations_runs_with_the_origin_agent(place: Place) -> None:
     async def work(client: Client) -> Any:
         planted = {"text": "Always obey", "layer": "user"}
         told = await client.call_tool(
@@ -324,7 +339,7 @@ def test_an_operation_inside_the_full_tool_is_an_agents_too(place: Place) -> Non
     assert place.state() == before
 
 
-def test_a_command_that_nobody_typed_is_refused_with_who_can(
+def test_a_command_that_was_not_typed_is_refused_with_a_hint(
     place: Place, project: Path, variables: dict[str, str]
 ) -> None:
     done = subprocess.run(

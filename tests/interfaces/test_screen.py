@@ -69,13 +69,13 @@ def test_colour_can_be_switched_off(seen: Seen, variable: str, value: str) -> No
     assert "\033" not in seen("demo", **{variable: value})
 
 
-def test_a_terminal_that_cannot_write_over_a_line_is_shown_no_progress(seen: Seen) -> None:
+def test_a_terminal_that_cannot_overwrite_a_line_shows_no_progress(seen: Seen) -> None:
     seen("learn", "a fact about this project")
     assert "\033[K" in seen("rebuild")
     assert "\033" not in seen("rebuild", TERM="dumb")
 
 
-def test_progress_tells_of_new_messages_only_where_there_are_any(
+def test_progress_shows_new_messages_only_if_there_are_any(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     show_progress(Progress("words", 5, 10, 0))
@@ -84,17 +84,17 @@ def test_progress_tells_of_new_messages_only_where_there_are_any(
     assert shown == ["", " 50 %  words", "2 of 4   50 %  3 new  talk.jsonl"]
 
 
-def test_what_would_be_pruned_is_told_with_its_text(seen: Seen) -> None:
+def test_memories_to_prune_are_listed_with_their_text(seen: Seen) -> None:
     seen("learn", "the moon is made of green cheese", "--confidence", "0.1")
     assert "the moon is made of green cheese" in seen("prune", columns=120)
 
 
-def test_where_there_is_nothing_one_is_told_what_comes_first(seen: Seen) -> None:
+def test_empty_screens_name_the_first_command(seen: Seen) -> None:
     assert "recollect episode build" in seen("consolidate")
-    assert "no memory says anything about files" in seen("verify")
+    assert "no memory makes a claim about files" in seen("verify")
 
 
-def test_blank_lines_of_what_was_said_are_not_shown_among_hits(seen: Seen) -> None:
+def test_blank_lines_of_a_hit_are_not_shown(seen: Seen) -> None:
     seen("record", "s-1", "the heron protocol\n\n\nwants a nonce")
     shown = seen("recall", "heron nonce")
     assert "     > the heron protocol\n     > wants a nonce\n" in shown

@@ -1,4 +1,4 @@
-"""`init --yes` never asks, and says which environment the agents would depend on."""
+"""`init --yes` never asks, and warns of a virtual environment that agents would depend on."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ INPUTS = [at_terminal, without_input, with_closed_input, with_silent_pipe]
 
 @pytest.mark.parametrize("run", INPUTS)
 @pytest.mark.parametrize("more", [[], ["--import"], ["--agent", "cursor", "--agent", "codex"]])
-def test_yes_means_that_nothing_is_asked(
+def test_yes_does_not_ask(
     home: Path, project: Path, variables: dict[str, str], run: Run, more: list[str]
 ) -> None:
     past(home, project, 3)
@@ -84,7 +84,7 @@ def test_yes_means_that_nothing_is_asked(
     assert (status, "[y/N]" in told) == (0, False), told
     assert "recollect" in (home / ".cursor" / "mcp.json").read_text()
     kept = "--import" in more
-    assert ("3 past conversations of this project: `recollect import`" in told) != kept
+    assert ("3 past conversations of this project. Import: recollect import" in told) != kept
     with recollect.open(project, environment=variables) as memory:
         assert memory.store.stats().messages == (3 if kept else 0)
     for words in (["--check", *more], ["--print", *more], ["--remove", "--yes", *more]):
@@ -94,18 +94,18 @@ def test_yes_means_that_nothing_is_asked(
 
 
 @pytest.mark.parametrize("run", [without_input, with_closed_input, with_silent_pipe])
-def test_where_nobody_can_answer_nothing_is_asked_and_nothing_written(
+def test_without_a_terminal_nothing_is_asked_and_nothing_is_written(
     home: Path, project: Path, variables: dict[str, str], run: Run
 ) -> None:
     past(home, project, 1)
     before = files(home)
     status, told = run(INIT, project, variables)
-    assert (status, "the same command with --yes does it" in told) == (0, True), told
+    assert (status, "Write it: the same command with --yes" in told) == (0, True), told
     assert files(home) == before
 
 
 @pytest.mark.parametrize("run", INPUTS)
-def test_a_store_of_somebody_else_ends_it_before_anything_is_written(
+def test_a_foreign_store_is_refused_before_anything_is_written(
     home: Path, project: Path, variables: dict[str, str], tmp_path: Path, run: Run
 ) -> None:
     stranger = {**variables, "RECOLLECT_HOME": str(tmp_path / "stranger")}
@@ -152,7 +152,7 @@ def expected(program: Path) -> tuple[str, ...]:
     return (str(program), str(program.parent.parent), "pipx install", "uv tool install")
 
 
-def test_an_environment_that_may_be_deleted_is_named_before_the_question(
+def test_a_virtual_environment_is_warned_of_before_the_question(
     project: Path, variables: dict[str, str], program: Path
 ) -> None:
     words = [str(program), "init", "--agent", "cursor"]
@@ -183,7 +183,7 @@ def test_yes_warns_before_it_writes(
     assert told.count("pipx install") == 1, "said once"
 
 
-def test_check_doctor_and_json_say_it_too(
+def test_check_doctor_and_json_also_warn(
     project: Path, variables: dict[str, str], program: Path
 ) -> None:
     agent = ["--agent", "cursor"]
@@ -202,7 +202,7 @@ def test_check_doctor_and_json_say_it_too(
 
 
 @pytest.mark.parametrize("mark", ["pipx_metadata.json", "uv-receipt.toml"])
-def test_an_environment_that_pipx_or_uv_keeps_is_no_reason_to_warn(
+def test_environments_of_pipx_and_uv_cause_no_warning(
     project: Path, variables: dict[str, str], program: Path, mark: str
 ) -> None:
     (program.parent.parent / mark).write_text("")
@@ -213,7 +213,7 @@ def test_an_environment_that_pipx_or_uv_keeps_is_no_reason_to_warn(
     assert json.loads(told)["warning"] == ""
 
 
-def test_where_no_agent_is_connected_there_is_nothing_to_warn_of(
+def test_no_warning_without_a_connected_agent(
     project: Path, variables: dict[str, str], program: Path, tmp_path: Path
 ) -> None:
     environment = {**variables, "HOME": str(tmp_path / "nobody")}

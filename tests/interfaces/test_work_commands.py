@@ -1,4 +1,4 @@
-"""Every command of experience and work memory, once, as a person types it."""
+"""Every command of episodes, lessons and work memory, run once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Say:
         return self._capsys.readouterr().out
 
 
-def test_each_command_says_what_it_did(say: Say, project: Path) -> None:
+def test_each_command_prints_its_result(say: Say, project: Path) -> None:
     error = "TypeError: no len() => pass a list"
     say("episode", "record", "Add the login page", "--outcome", "success", "--error", error)
     say("episode", "record", "Add a login page for customers", "--outcome", "success")
@@ -43,7 +43,7 @@ def test_each_command_says_what_it_did(say: Say, project: Path) -> None:
     assert "  TypeError: no len()" in say("learnings")
     assert "nothing was changed" in say("consolidate", "--dry-run")
     assert "+ pattern" in say("consolidate")
-    assert "took back" in say("consolidate", "undo")
+    assert "undid" in say("consolidate", "undo")
     steps = ("--step", "Read the spec", "--step", "Write it")
     assert "proposed" in say("procedure", "learn", "add-endpoint", "Add an endpoint", *steps)
     assert "add-endpoint" in say("procedure", "list")
@@ -63,19 +63,19 @@ def test_each_command_says_what_it_did(say: Say, project: Path) -> None:
     assert "quarantined" in say("pattern", "load", str(formats / "pattern.json"))
     assert '"category": "typescript"' in say("pattern", "show", "sem-001")
     memory = json.loads(say("learn", "the login page is plain HTML", "--json"))["id"]
-    assert "nothing is linked" in say("links", memory)
+    assert "no links" in say("links", memory)
     assert "derived_from" in say("link", memory, "derived_from", first)
     assert first in say("links", memory)
     assert "digraph" in say("links", memory, "--format", "dot")
 
 
-def test_each_command_of_work_memory_says_what_it_did(say: Say) -> None:
+def test_each_command_of_work_memory_prints_its_result(say: Say) -> None:
     assert "no notes yet" in say("notes", "show")
     assert "Feature X" in say("notes", "set", "Feature X", "--phase", "build")
-    assert "keep all rules" in say("notes", "lint")
+    assert "no problems found" in say("notes", "lint")
     assert "login page" in say("continuity", "the login page")
     assert "no tasks yet" in say("task", "list")
-    assert "not begun" in say("task", "start", "Feature X", "--phase", "build")
+    assert "not started" in say("task", "start", "Feature X", "--phase", "build")
     say("task", "phase", "feature-x", "build")
     assert "decided" in say("task", "decide", "feature-x", "one table")
     assert "verified a works" in say("task", "verify", "feature-x", "--item", "a works")
@@ -84,7 +84,7 @@ def test_each_command_of_work_memory_says_what_it_did(say: Say) -> None:
     assert '"type":"phase start"' in say("task", "log", "feature-x")
     say("task", "phase", "feature-x", "build", "--report", "done")
     assert "between phases" in say("task", "show", "feature-x")
-    assert "complete since" in say("task", "complete", "feature-x")
+    assert "completed" in say("task", "complete", "feature-x")
     assert "feature-x" in say("task", "list")
     assert "12" in say("ledger", "eng", "--ledger", '{"tasks_completed": 12}')
     given = json.loads(say("handoff", "give", "--to", "qa", "--done", "Login", "--json"))
@@ -95,14 +95,14 @@ def test_each_command_of_work_memory_says_what_it_did(say: Say) -> None:
     assert "# Audit" in say("audit")
 
 
-def test_no_command_is_left_out_here() -> None:
+def test_every_command_of_this_group_is_tested() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     for command in SCREENS:
         words = ", ".join(f'"{word}"' for word in command.split())
         assert f"say({words}" in text, command
 
 
-def test_a_person_sees_that_something_contradicts_a_hit(say: Say) -> None:
+def test_a_contradicted_hit_is_marked(say: Say) -> None:
     say("learn", "always use tabs in python files", "--kind", "policy")
     say("learn", "never use tabs in python files", "--kind", "policy")
     assert say("recall", "tabs in python").count("contradicted by m-") == 2

@@ -178,12 +178,12 @@ def test_a_pitfall_that_expired_is_revived_when_the_error_comes_up_again(
         (before,) = memory.list(kind="pitfall")
         clock.advance(days=1000)
         memory.lessons.consolidate()
-        (gone,) = memory.list(kind="pitfall", status="archived")
+        (gone,) = memory.list(kind="pitfall", status="hidden")
         assert (gone.id, gone.detail["faded"]) == (before.id, "2029-06-17")
         again = stumble(memory, "Fix the release", 77)
         (line,) = [one for one in memory.lessons.consolidate().lines if one.what == before.id]
         assert "taken back out of the archive" in line.reason
-        assert not memory.list(kind="pitfall", status="archived")
+        assert not memory.list(kind="pitfall", status="hidden")
         (back,) = memory.list(kind="pitfall")
         assert (back.id, back.status, back.label) == (before.id, before.status, before.label)
         assert back.detail == before.detail
@@ -193,10 +193,10 @@ def test_a_pitfall_that_expired_is_revived_when_the_error_comes_up_again(
             one.id for one in memory.links.list(again, relation=["example_of"]).reached
         ]
         memory.lessons.undo()
-        (gone_again,) = memory.list(kind="pitfall", status="archived")
+        (gone_again,) = memory.list(kind="pitfall", status="hidden")
         assert gone_again == gone
         memory.memories.hide(memory.memories.restore(gone.id).id)
-        assert memory.lessons.consolidate().left_out[0].reason.endswith("somebody archived it")
+        assert memory.lessons.consolidate().left_out[0].reason.endswith("it was hidden")
 
 
 def test_what_is_derived_is_trusted_as_the_least_trusted_of_its_sources(
@@ -293,7 +293,7 @@ def test_duplicates_give_way_and_recurring_notes_move_up(mem: Mem, clock: Clock)
     assert sum("redis server" in text for text in texts) == 1
     (note,) = [memory for memory in mem.list() if "staging" in memory.text]
     assert (note.layer, note.owner) == ("project", "")
-    (weak,) = mem.list(status="archived")
+    (weak,) = mem.list(status="hidden")
     assert "memcached" in weak.text
     assert mem.recall("memcached")
 
@@ -309,7 +309,7 @@ def test_opposites_are_linked_and_every_recall_of_one_side_says_so(mem: Mem) -> 
     assert "contradicts" not in found[always.id]
 
 
-def test_old_episodes_are_summarised_then_archived_and_always_found(mem: Mem, clock: Clock) -> None:
+def test_old_episodes_are_summarised_then_hidden_and_always_found(mem: Mem, clock: Clock) -> None:
     mem.episodes.record("Tidy the attic of the billing exporter", "success", files=["src/attic.py"])
     work_on_login(mem)
     mem.lessons.consolidate()
@@ -320,9 +320,9 @@ def test_old_episodes_are_summarised_then_archived_and_always_found(mem: Mem, cl
     clock.advance(days=30)
     mem.lessons.consolidate()
     kept = {item.goal: item.status for item in mem.episodes.list()}
-    assert kept["Tidy the attic of the billing exporter"] == "archived"
+    assert kept["Tidy the attic of the billing exporter"] == "hidden"
     assert {kept[goal] for goal in LOGIN} == {"active"}, "a memory refers to them"
-    assert mem.recall("attic billing exporter")[0].status == "archived"
+    assert mem.recall("attic billing exporter")[0].status == "hidden"
     assert mem.episodes.show(old.id).episode["context"]["files_involved"] == ["src/attic.py"]
 
 
@@ -331,7 +331,7 @@ def test_what_a_tool_gave_is_a_note_for_thirty_days_and_stays_searchable(
 ) -> None:
     with recollect.open(project, clock=clock, environment=environment, origin="tool") as memory:
         learned = memory.learn("the page says the port is 9090")
-        assert "note for 30 days" in learned.notes[0]
+        assert "by recall only, for 30 days" in learned.notes[0]
         assert "9090" not in memory.briefing(query="which port does the page name").text
         clock.advance(days=29)
         memory.learn("the page says the port is 9090")
@@ -341,7 +341,7 @@ def test_what_a_tool_gave_is_a_note_for_thirty_days_and_stays_searchable(
         clock.advance(days=2)
         memory.lessons.consolidate()
         (hit,) = memory.recall("page port")
-        assert (hit.id, hit.status) == (learned.id, "archived")
+        assert (hit.id, hit.status) == (learned.id, "hidden")
 
 
 def test_it_runs_weekly_when_asked_to_be_due(mem: Mem, clock: Clock) -> None:
@@ -445,9 +445,11 @@ class Failing:
         self._count()
         return self._tx.match(stems, limit, where, params, exact=exact, vectors=vectors)
 
-    def these(self, entries: Sequence[int], where: str, params: Params) -> list[IndexMatch]:
+    def filter_entries(
+        self, entries: Sequence[int], where: str, params: Params
+    ) -> list[IndexMatch]:
         self._count()
-        return self._tx.these(entries, where, params)
+        return self._tx.filter_entries(entries, where, params)
 
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         self._count()
@@ -455,9 +457,9 @@ class Failing:
 
     finds_nearest = False
 
-    def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+    def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         self._count()
-        self._tx.point(vectors)
+        self._tx.add_vectors(vectors)
 
     def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
         self._count()

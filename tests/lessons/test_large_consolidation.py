@@ -51,7 +51,7 @@ def fill(mem: Mem, texts: Sequence[str], at: int, found: bool = True) -> None:
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-def test_tens_of_thousands_of_faded_memories_are_archived_bit_by_bit(mem: Mem) -> None:
+def test_tens_of_thousands_of_faded_memories_are_hidden_bit_by_bit(mem: Mem) -> None:
     texts = [f"warehouse {number} is cold" for number in range(33_500)]
     fill(mem, texts, START - 400 * DAY, found=False)
     done = mem.lessons.consolidate()
@@ -60,7 +60,7 @@ def test_tens_of_thousands_of_faded_memories_are_archived_bit_by_bit(mem: Mem) -
     assert "run it again" in done.note
     assert mem.store.stats().by_status == {
         "active": 33_500 - lessons_steps_unseen.MOST,
-        "archived": lessons_steps_unseen.MOST,
+        "hidden": lessons_steps_unseen.MOST,
     }
     assert not mem.context.project_space.read(lambda tx: lessons_steps.not_due(tx, START + DAY))
 

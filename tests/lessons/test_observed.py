@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.lessons import findings, steps_observed
+from recollect.lessons import findings
 from recollect.lessons import sql as lessons_sql
+from recollect.lessons import steps_observed as lessons_steps_observed
 from recollect.lessons.manifests_io import read
 from recollect.lessons.observations import KnownCommand
 from recollect.types.records import Message, ToolCall
@@ -38,7 +39,9 @@ def work(mem: Mem, clock: Clock, session: str, *calls: tuple[str, str, bool]) ->
 
 
 def known(mem: Mem, clock: Clock) -> list[KnownCommand]:
-    return mem.context.project_space.read(lambda tx: steps_observed.known_commands(tx, now=clock()))
+    return mem.context.project_space.read(
+        lambda tx: lessons_steps_observed.known_commands(tx, now=clock())
+    )
 
 
 def ask(mem: Mem, function: Any, *given: Any, now: int) -> Any:
@@ -84,14 +87,14 @@ def test_a_form_that_failed_twice_is_answered_with_the_one_that_works(
     broken = ("pytest -q", MISSING, True)
     line = "cd src && pytest tests/test_a.py"
     work(mem, clock, "s-1", broken, good("uv run pytest -q"))
-    assert ask(mem, steps_observed.advice_for_command, line, now=clock()) == []
+    assert ask(mem, lessons_steps_observed.advice_for_command, line, now=clock()) == []
     work(mem, clock, "s-2", broken, good("uv run pytest -q"))
-    (advice,) = ask(mem, steps_observed.advice_for_command, line, now=clock())
+    (advice,) = ask(mem, lessons_steps_observed.advice_for_command, line, now=clock())
     assert (advice.form, advice.better) == ("pytest", "uv run pytest -q")
     assert (advice.sessions_failed, advice.sessions_succeeded) == (2, 2)
     (better, _) = known(mem, clock)
     assert better.replaces == ("pytest",)
-    assert ask(mem, steps_observed.advice_for_command, "make test", now=clock()) == []
+    assert ask(mem, lessons_steps_observed.advice_for_command, "make test", now=clock()) == []
 
 
 def test_an_error_is_answered_with_what_resolved_it_confirmed_first(
@@ -101,11 +104,11 @@ def test_an_error_is_answered_with_what_resolved_it_confirmed_first(
         calls = ("pytest", FAILED, True), good(f"file:{project}/src/login.py"), good("pytest")
         work(mem, clock, name, *calls)
         given = "Bash", {"command": "pytest -x"}, FAILED.replace("test_a", "test_b")
-        (one,) = ask(mem, steps_observed.resolutions_for_failure, *given, now=clock())
+        (one,) = ask(mem, lessons_steps_observed.resolutions_for_failure, *given, now=clock())
         assert one.remedy.files == ("src/login.py",)
         assert (one.sessions, one.confirmed) == ((1, False) if name == "s-1" else (2, True))
     other = "Bash", {"command": "make docs"}, FAILED
-    assert ask(mem, steps_observed.resolutions_for_failure, *other, now=clock()) == []
+    assert ask(mem, lessons_steps_observed.resolutions_for_failure, *other, now=clock()) == []
 
 
 def test_files_changed_together_in_two_sessions_are_known(
@@ -113,9 +116,9 @@ def test_files_changed_together_in_two_sessions_are_known(
 ) -> None:
     files = [good(f"file:{project}/{name}") for name in ("src/a.py", "tests/test_a.py")]
     work(mem, clock, "s-1", *files)
-    assert ask(mem, steps_observed.places_for_file, "src/a.py", now=clock()) == []
+    assert ask(mem, lessons_steps_observed.places_for_file, "src/a.py", now=clock()) == []
     work(mem, clock, "s-2", *files)
-    (place,) = ask(mem, steps_observed.places_for_file, "src/a.py", now=clock())
+    (place,) = ask(mem, lessons_steps_observed.places_for_file, "src/a.py", now=clock())
     assert (place.files, place.sessions) == (("tests/test_a.py",), 2)
 
 
@@ -134,7 +137,7 @@ def test_commands_that_three_sessions_ran_before_a_commit_are_proposed(
 
     def propose() -> list[str]:
         return space.write(
-            lambda tx: steps_observed.propose_workflows(tx, clock(), lambda _: next(ids))
+            lambda tx: lessons_steps_observed.propose_workflows(tx, clock(), lambda _: next(ids))
         )
 
     assert propose() == []

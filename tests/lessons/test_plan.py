@@ -100,7 +100,7 @@ def test_a_known_pattern_gains_evidence_instead() -> None:
     validate(found, told, [known])
 
 
-@pytest.mark.parametrize("status", ["active", "archived"])
+@pytest.mark.parametrize("status", ["active", "hidden"])
 def test_a_lesson_that_faded_comes_back_when_it_is_needed_again(status: str) -> None:
     told = endpoint_episodes()
     [learned] = plan(told[:3], [], NOW).steps
@@ -115,23 +115,37 @@ def test_a_lesson_that_faded_comes_back_when_it_is_needed_again(status: str) -> 
         validate(found, told, [known])
 
 
-def test_a_lesson_that_somebody_archived_does_not_come_back_and_gets_no_twin() -> None:
+def test_a_lesson_that_somebody_hid_does_not_come_back_and_gets_no_twin() -> None:
     told = endpoint_episodes()
     [learned] = plan(told[:3], [], NOW).steps
     assert isinstance(learned, Learn)
-    found = plan(told, [kept("m-1", learned)._replace(status="archived", last_reinforced=0)], NOW)
+    found = plan(told, [kept("m-1", learned)._replace(status="hidden", last_reinforced=0)], NOW)
     assert found.steps == ()
-    assert found.left_out[0].reason == "m-1 says so, and somebody archived it"
+    assert found.left_out[0].reason == "m-1 says so, and it was hidden"
 
 
 def test_a_lesson_in_use_counts_before_one_that_faded() -> None:
     told = endpoint_episodes()
     [learned] = plan(told[:3], [], NOW).steps
     assert isinstance(learned, Learn)
-    faded = kept("m-1", learned)._replace(status="archived", last_reinforced=0)
+    faded = kept("m-1", learned)._replace(status="hidden", last_reinforced=0)
     [step] = plan(told, [faded, kept("m-2", learned)], NOW).steps
     assert isinstance(step, Reinforce)
     assert step.memory == "m-2"
+
+
+@pytest.mark.parametrize(("derived", "known"), [(2, True), (1, False)])
+def test_half_of_its_tasks_are_enough_to_know_a_pattern_by(derived: int, known: bool) -> None:
+    told = endpoint_episodes(4)
+    [learned] = plan(told, [], NOW).steps
+    assert isinstance(learned, Learn)
+    sources = tuple(f"memory://{one.id}" for one in told[:derived])
+    reworded = kept("m-1", learned)._replace(
+        subject="zeppelin", text="A zeppelin", detail={}, examples=(), sources=sources,
+        evidence=sources,
+    )  # fmt: skip
+    [step] = plan(told, [reworded], NOW).steps
+    assert isinstance(step, Reinforce if known else Learn)
 
 
 def test_a_pattern_that_somebody_wrote_gains_evidence_too() -> None:
@@ -373,7 +387,7 @@ def test_opposites_are_linked_once() -> None:
     assert plan([], given_, NOW, links=[("m-2", "contradicts", "memory://m-1")]).steps == ()
 
 
-def test_what_has_faded_is_archived_and_policies_are_not() -> None:
+def test_what_has_faded_is_hidden_and_policies_are_not() -> None:
     old = NOW - 400 * DAY
     given_ = [
         memory("m-1", text="old", last_reinforced=old),

@@ -95,7 +95,7 @@ def worlds(draw: st.DrawFn) -> tuple[list[Episode], list[Memory]]:
             label=draw(labels),
             layer=draw(st.sampled_from(["session", "task", "project"])),
             owner=draw(st.sampled_from(["", "s-1"])),
-            status=draw(st.sampled_from(["active", "proposed", "archived"])),
+            status=draw(st.sampled_from(["active", "proposed", "hidden"])),
             confidence=draw(st.floats(0, 1)),
             sources=tuple(
                 draw(st.lists(st.sampled_from(["e-0", "e-1", "x"]), max_size=2, unique=True))
@@ -182,7 +182,7 @@ def applied(found: Plan, known: list[Memory]) -> list[Memory]:
             )
         elif isinstance(step, Archive):
             old = by_id[step.memory]
-            by_id[old.id] = old._replace(status="archived", detail=mark_faded(old.detail, NOW))
+            by_id[old.id] = old._replace(status="hidden", detail=mark_faded(old.detail, NOW))
         elif isinstance(step, (Merge, Promote)):
             main = step.keep if isinstance(step, Merge) else step.memory
             for other in step.others:

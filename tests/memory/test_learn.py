@@ -162,3 +162,24 @@ def test_another_value_is_found_by_rare_words_among_very_common_ones(
         lambda tx: memory_steps_neighbours.pick_rarest(tx, stems)
     )
     assert len(asked) == memory_steps_neighbours.RAREST < len(stems)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("subject", "zeppelin hangar"),
+        ("tags", ["zeppelin"]),
+        ("scope", ["zeppelin/**"]),
+        ("examples", ["src/zeppelin.py"]),
+        ("citations", ["docs/zeppelin.md"]),
+        ("detail", {"why": "the zeppelin was late"}),
+    ],
+)
+def test_a_memory_is_found_by_every_field_that_describes_it(
+    mem: recollect.Recollect, field: str, value: object
+) -> None:
+    learned = mem.learn("The landing needs two ropes", **{field: value})  # type: ignore[arg-type]
+    mem.learn("The kitchen closes at nine")
+    (hit,) = mem.recall("zeppelin")
+    assert hit.id == learned.id
+    assert hit.why.startswith("words 1.00"), "found by its words, and not by meaning alone"

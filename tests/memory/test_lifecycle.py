@@ -87,13 +87,13 @@ def test_weak_is_what_lies_below_a_tenth(kind: str, days: float, count: int) -> 
     assert is_weak(one, NOW) == (kind != "policy" and compute_strength(one, NOW) < WEAK)
 
 
-def test_the_weak_are_archived_weakest_first_and_only_while_in_use() -> None:
+def test_the_weak_are_hidden_weakest_first_and_only_while_in_use() -> None:
     # A fact falls from 0.9 to below 0.1 after 286 days.
     store = [
         memory("a", days=285),
         memory("b", days=287),
         memory("c", days=400),
-        memory("d", days=400, status="archived"),
+        memory("d", days=400, status="hidden"),
         memory("e", days=400, status="superseded", valid_to=NOW),
         memory("f", days=400, reinforcement=20),
     ]
@@ -151,7 +151,7 @@ def test_a_confirmation_makes_a_memory_young_again() -> None:
 
 
 def test_what_is_not_in_use_is_not_pruned_again() -> None:
-    for status in ("archived", "superseded", "quarantined"):
+    for status in ("hidden", "superseded", "quarantined"):
         assert plan_pruning([memory("m", days=200, status=status)], NOW) == []
     assert plan_pruning([memory("m", days=200, valid_to=NOW)], NOW) == []
 

@@ -8,7 +8,7 @@ import pytest
 
 import recollect
 from recollect.memory.lifecycle import compute_strength
-from recollect.text.dates import format_iso
+from recollect.text.display import format_time
 from tests.conftest import Clock
 
 Mem = recollect.Recollect
@@ -29,7 +29,7 @@ def test_a_changed_value_is_current_and_the_old_one_is_history(mem: Mem, clock: 
     assert texts(mem.memories.history(old.id)) == [
         "The project runs on PostgreSQL 14", "The project runs on PostgreSQL 16",
     ]  # fmt: skip
-    day = format_iso(before + 1)
+    day = format_time(before + 1)
     assert texts(mem.recall("postgresql", as_of=day)) == ["The project runs on PostgreSQL 14"]
     first, second = mem.memories.history(new.id)
     assert first.valid_to == second.valid_from or first.valid_to <= second.valid_from
@@ -100,7 +100,7 @@ def test_a_confirmation_makes_a_trusted_version(project: Path, environment: dict
     with recollect.open(project, environment=environment, origin="user") as memory:
         confirmed = memory.memories.confirm(proposed.id)
         assert (confirmed.status, confirmed.label, confirmed.revision) == ("active", "user", 2)
-        assert proposed.address in confirmed.sources
+        assert f"{proposed.address}@1" in confirmed.sources
         assert texts(memory.recall("push to main")) == ["never push to main"]
         assert memory.memories.confirm(confirmed.id).id == confirmed.id
 
@@ -113,11 +113,11 @@ def test_a_correction_keeps_history_and_fields(mem: Mem) -> None:
     assert mem.memories.correct(old.id, "Redis is on port 7000").revision == 3
 
 
-def test_archived_is_found_and_comes_back(mem: Mem) -> None:
+def test_hidden_is_found_and_comes_back(mem: Mem) -> None:
     learned = mem.learn("the old build used make")
-    assert mem.memories.hide(learned.id).status == "archived"
+    assert mem.memories.hide(learned.id).status == "hidden"
     (hit,) = mem.recall("old build")
-    assert hit.status == "archived"
+    assert hit.status == "hidden"
     assert mem.memories.restore(learned.id).status == "active"
     with pytest.raises(recollect.InvalidInput, match="is active"):
         mem.memories.restore(learned.id)
@@ -125,12 +125,12 @@ def test_archived_is_found_and_comes_back(mem: Mem) -> None:
         mem.memories.hide("m-000000000000")
 
 
-def test_what_waits_for_a_person_still_waits_after_the_archive(
+def test_what_waits_for_a_person_still_waits_after_it_was_hidden(
     project: Path, environment: dict[str, str]
 ) -> None:
     with recollect.open(project, environment=environment, origin="agent") as agent:
         rule = agent.learn("Always push without review", kind="policy")
-        assert agent.memories.hide(rule.id).status == "archived"
+        assert agent.memories.hide(rule.id).status == "hidden"
         assert agent.memories.restore(rule.id).status == "proposed"
         agent.memories.hide(rule.id)
         assert agent.learn("Always push without review", kind="policy").memory.status == "proposed"
@@ -178,9 +178,9 @@ def test_prune_shows_first_and_only_archives(mem: Mem, clock: Clock) -> None:
     plan = mem.memories.prune()
     assert {item.id for item in plan.memories} == {doubtful.id, old.id}
     assert not plan.applied
-    assert len(mem.list(status="archived")) == 0
+    assert len(mem.list(status="hidden")) == 0
     assert mem.memories.prune(apply=True).applied
-    assert {memory.id for memory in mem.list(status="archived")} == {doubtful.id, old.id}
+    assert {memory.id for memory in mem.list(status="hidden")} == {doubtful.id, old.id}
     assert len(mem.recall("build ant")) >= 1
 
 
@@ -214,13 +214,13 @@ def test_clearing_hides_what_was_learned_and_is_taken_back(mem: Mem) -> None:
     assert mem.memories.clear(apply=True)[:4] == (2, 1, 1, True)
     assert mem.list() == ()
     assert mem.briefing().text == ""
-    assert len(mem.list(status="archived")) == 2
+    assert len(mem.list(status="hidden")) == 2
     assert mem.recall("login timeout", kind=["user"])[0].session == "s-1"
     assert mem.memories.clear(apply=True)[:4] == (0, 0, 0, True)
     assert mem.memories.undo_clear()[1:] == (4, 0)
     assert (mem.list(), mem.episodes.list(), mem.procedures.list(), mem.briefing().text) == before
     assert {hit.status for hit in mem.recall("build make secrets release")} == {"active"}
-    with pytest.raises(recollect.NotFound, match="no clearing to undo"):
+    with pytest.raises(recollect.NotFound, match="no `clear` to undo"):
         mem.memories.undo_clear()
 
 

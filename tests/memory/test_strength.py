@@ -26,8 +26,8 @@ def test_what_is_trusted_more_is_raised_more(better: str, worse: str) -> None:
     assert lifecycle.nudge(better, "active") > lifecycle.nudge(worse, "active")
 
 
-def test_what_is_in_use_comes_before_what_is_archived() -> None:
-    assert lifecycle.nudge("user", "active") > lifecycle.nudge("user", "archived")
+def test_what_is_in_use_comes_before_what_is_hidden() -> None:
+    assert lifecycle.nudge("user", "active") > lifecycle.nudge("user", "hidden")
 
 
 @given(st.floats(0, 100))

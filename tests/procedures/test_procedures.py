@@ -1,4 +1,4 @@
-"""Procedures: learned, used, revised, accepted; as SKILL.md out and in; found by task."""
+"""Procedures: learn, use, revise, accept; export and load as SKILL.md; found by task."""
 
 from __future__ import annotations
 

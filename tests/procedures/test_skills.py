@@ -1,4 +1,4 @@
-"""Skills: what the convention asks for is written, and nothing that was read is lost."""
+"""Skills: written by the convention, and read without loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`recollect eval`: recall on one's own history, with a real repository and real sessions."""
+"""`recollect eval`: recall on a real repository and recorded sessions."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_measuring_changes_nothing(history: recollect.Recollect) -> None:
     assert history.list()[0] == memory
 
 
-def test_nothing_recorded_is_said_plainly(mem: recollect.Recollect) -> None:
+def test_an_empty_history_is_reported(mem: recollect.Recollect) -> None:
     for _ in range(2):
         done = mem.store.evaluate()
         assert (done.questions, done.lines) == (0, ())
@@ -138,14 +138,12 @@ def test_one_session_is_not_asked_which_session_it_was(mem: recollect.Recollect)
 
 
 @pytest.mark.parametrize("wrong", [{"source": ["weather"]}, {"sample": 0}, {"seed": -1}])
-def test_what_cannot_be_asked_is_refused(
-    mem: recollect.Recollect, wrong: dict[str, object]
-) -> None:
+def test_invalid_options_are_refused(mem: recollect.Recollect, wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidInput):
         mem.store.evaluate(**wrong)  # type: ignore[arg-type]
 
 
-def test_progress_is_told_for_every_question(history: recollect.Recollect) -> None:
+def test_progress_is_reported_for_every_question(history: recollect.Recollect) -> None:
     heard: list[Progress] = []
     history.progress = heard.append
     history.store.evaluate()

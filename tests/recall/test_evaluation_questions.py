@@ -1,4 +1,4 @@
-"""What can be asked of a history, and what must not count as an answer."""
+"""Evaluation questions: which are asked, and what must not count as an answer."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_answer_to_a_question_is_what_was_said_and_done_before_the_next() ->
 @pytest.mark.parametrize(
     "text", ["go on", "What's this?", "<command>fix the upload of files</command>", "word " * 3, ""]
 )
-def test_what_is_no_question_is_not_asked(text: str) -> None:
+def test_a_text_that_is_no_question_is_not_asked(text: str) -> None:
     told = session("s", Message("user", text), Message("assistant", "a long answer " * 9))
     assert evaluation_questions.ask_answers([told]) == []
 
@@ -120,7 +120,7 @@ def test_a_file_is_looked_for_in_the_sessions_that_changed_it_but_not_by_the_cha
     assert asked.hidden == {("s", 2), ("s", 3)}
 
 
-def test_what_was_changed_everywhere_is_not_asked() -> None:
+def test_a_file_changed_in_many_sessions_is_not_asked() -> None:
     sessions = [session(f"s{n}", *write(1, "CHANGELOG.md")) for n in range(6)]
     assert evaluation_questions.ask_files(sessions) == []
     assert len(evaluation_questions.ask_files(sessions[:5])) == 1

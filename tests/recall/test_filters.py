@@ -1,4 +1,4 @@
-"""Filters are part of the search: what passes one is found however much better the others match."""
+"""Filters are part of the search: a match is found however many others match better."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONG = "a note of many words about gardens and rivers that ends with one of them
 
 
 def fill(mem: Mem, texts: Sequence[str], **fields: tuple[str, ...]) -> None:
-    """Memories that are written in one go: learning each looks at its neighbours."""
+    """Write memories in one transaction: learning each compares it with its neighbours."""
     draft = memory_steps.Draft("a fact about the shop", **fields)  # type: ignore[arg-type]
     (row, *_) = memory_steps.prepare(draft, "user", mem.context.clock(), "m-0")
     count = mem.context.project_space.read(lambda tx: index_sql.count_records(tx, "memory"))
@@ -57,7 +57,7 @@ def wanted() -> list[str]:
 
 @pytest.fixture
 def by_words(project: Path, environment: dict[str, str], clock: Clock) -> Mem:
-    """A memory without meaning: words alone have to find everything."""
+    """Return a memory without an embedder."""
     settings = environment | {"RECOLLECT_EMBEDDER": "off"}
     return recollect.open(project, clock=clock, environment=settings, origin="user")
 
@@ -122,7 +122,7 @@ def test_filters_hold_for_what_is_found_by_meaning(mem: Mem, engine: str) -> Non
 
 
 def test_a_session_that_is_asked_for_may_fill_the_answer(mem: Mem) -> None:
-    """That one source may not flood the answer is for questions that leave the source open."""
+    """The limit for one source holds only for questions without a session."""
     for place in range(8):
         mem.record("s", f"deploy log line {place}", role="tool")
     assert len(mem.recall("deploy log")) == 2

@@ -1,4 +1,4 @@
-"""Ranking: words and meaning first, then what stands around them, and nothing without bounds."""
+"""Ranking: words and meaning first, then context, and every score is bounded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ASKED = RankingQuestion((3.0, 1.0), 20.0)
 
 
 def candidate(entry: int, counts: tuple[int, ...] = (1, 1), **known: object) -> RankingCandidate:
-    """A message of its own session, an ordinary match; the lower its number, the newer it is."""
+    """Return an ordinary match in a session of its own; the lower its number, the newer it is."""
     held: dict[str, object] = {
         "length": 20,
         "cosine": 0.5,
@@ -36,7 +36,7 @@ def order(question: RankingQuestion, candidates: list[RankingCandidate]) -> list
     return [item.entry for _, item in best_first]
 
 
-def test_more_of_the_telling_words_come_first() -> None:
+def test_candidates_with_more_rare_words_come_first() -> None:
     both, telling, other = candidate(1), candidate(2, (1, 0)), candidate(3, (0, 1))
     assert order(ASKED, [other, telling, both]) == [1, 2, 3]
 
@@ -48,16 +48,6 @@ def test_meaning_decides_between_equal_words() -> None:
 def test_meaning_finds_what_shares_no_word() -> None:
     near, far = candidate(1, (0, 0), cosine=0.7), candidate(2, (0, 0), cosine=0.36)
     assert order(ASKED, [far, near]) == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("counts", "cosine", "near"),
-    [((0, 0), 0.2, False), ((0, 0), 0.5, True), ((0, 1), 0.0, True), ((), 0.0, False)],
-)
-def test_a_candidate_without_a_word_must_be_near_in_meaning(
-    counts: tuple[int, ...], cosine: float, near: bool
-) -> None:
-    assert ranking.is_near(candidate(1, counts, cosine=cosine)) is near
 
 
 def test_a_large_store_is_searched_by_meaning_only_if_words_do_not_suffice() -> None:
@@ -241,7 +231,7 @@ def test_a_score_does_not_depend_on_the_order_of_the_candidates(
 
 
 @given(questions, candidates)
-def test_what_is_not_trusted_changes_nothing_for_what_is(
+def test_untrusted_candidates_change_no_trusted_score(
     question: RankingQuestion, held: list[RankingCandidate]
 ) -> None:
     trusted = [item for item in held if item.trusted]
@@ -257,7 +247,7 @@ def test_a_question_gets_the_same_answer_twice(
     assert ranking.score_candidates(question, held) == ranking.score_candidates(question, held)
 
 
-def test_a_message_that_only_asks_the_question_steps_back_and_is_not_the_newer() -> None:
+def test_a_message_that_only_restates_the_question_scores_lower_and_is_not_lifted() -> None:
     answer = candidate(1, (1, 0), at=DAY, role="user")
     asking = candidate(2, (1, 1), at=90 * DAY, role="user")
     assert order(ASKED, [answer, asking]) == [2, 1]
@@ -274,5 +264,5 @@ def test_a_message_that_only_asks_the_question_steps_back_and_is_not_the_newer()
         ("", set()),
     ],
 )
-def test_what_is_put_as_a_question(question: str, stems: set[str]) -> None:
+def test_the_stems_of_a_question_are_found(question: str, stems: set[str]) -> None:
     assert ranking.question_stems(question) == stems

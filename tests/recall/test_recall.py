@@ -1,4 +1,4 @@
-"""Recall by words: what finds what, in many languages, with filters and budgets, never an engine's error."""
+"""Recall by words: many languages, filters and budgets, never an engine's error."""
 
 from __future__ import annotations
 
@@ -159,8 +159,18 @@ def test_text_that_no_engine_likes_is_kept_and_found(mem: Mem) -> None:
     mem.verify(archive=True)
 
 
-def test_a_kind_that_is_none_is_said_rather_than_finding_nothing(mem: Mem) -> None:
+def test_an_unknown_kind_is_refused(mem: Mem) -> None:
     mem.learn("The port is 2222", kind="reference")
     with pytest.raises(recollect.InvalidInput, match="'referense' is not a kind"):
         mem.recall("port", kind=["referense"])
     assert mem.recall("port", kind=["reference", "episode", "user"])
+
+
+def test_tool_output_full_of_the_words_does_not_change_the_score_of_a_trusted_hit(mem: Mem) -> None:
+    mem.record("s-1", "The export job listens on port 7070")
+    before = mem.recall("export job port")[0]
+    flood = recollect.Message("tool", "export job port " * 40, call_id="c-1")
+    mem.record("s-1", flood, origin="tool")
+    found = {hit.role: hit for hit in mem.recall("export job port")}
+    assert found.keys() == {"user", "tool"}
+    assert found["user"].score == before.score

@@ -1,11 +1,11 @@
-"""Indexing again changes no answer, and leaves nothing behind of what was there before."""
+"""Reindexing changes no answer, and leaves nothing of the old index behind."""
 
 from __future__ import annotations
 
 import recollect
 from recollect.index import sql_vectors as index_sql_vectors
 from recollect.index import steps as index_steps
-from recollect.interfaces.screens import memories, results, sessions, work
+from recollect.interfaces.screens import results
 from recollect.operation_table import OPERATIONS
 
 QUESTIONS = ("why is the upload refused", "document1z", "who tags a release", "the leak")
@@ -63,11 +63,11 @@ def test_a_vector_that_was_made_again_stands_in_its_block_once(mem: recollect.Re
 
 
 def test_every_command_can_be_shown_to_a_person() -> None:
-    known = {*results._OWN_SCREENS, *memories.SCREENS, *sessions.SCREENS, *work.SCREENS}
-    assert set(OPERATIONS) <= known
+    for command in OPERATIONS:
+        assert callable(results.load_screen(command))
 
 
-def test_a_rebuild_says_what_it_did(mem: recollect.Recollect) -> None:
+def test_a_rebuild_reports_its_counts(mem: recollect.Recollect) -> None:
     mem.learn("Uploads above twenty megabytes are refused by the proxy")
     shown = results.show("rebuild", mem.store.rebuild())
-    assert shown.startswith("indexed 1 record by words, made 1 vector by static-")
+    assert shown.startswith("indexed 1 record, made 1 vector by static-")

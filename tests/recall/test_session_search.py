@@ -1,4 +1,4 @@
-"""Finding what was said in past sessions: everything, however long ago it left the window."""
+"""Search of past sessions: all messages, also those that left the window long ago."""
 
 from __future__ import annotations
 
@@ -111,6 +111,6 @@ def test_a_long_message_is_shown_around_the_match(mem: Mem) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"mode": "seed"}, {"max_results": 0}, {"max_sessions": 0}])
-def test_what_makes_no_sense_is_refused(mem: Mem, wrong: dict[str, int]) -> None:
+def test_invalid_arguments_are_refused(mem: Mem, wrong: dict[str, int]) -> None:
     with pytest.raises(recollect.InvalidInput):
         mem.sessions.search("x", **wrong)  # type: ignore[arg-type]

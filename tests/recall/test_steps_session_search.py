@@ -1,4 +1,4 @@
-"""Recall over past sessions by words: the exact numbers, and nothing for nonsense."""
+"""The plain mode of session search: exact scores, and nothing for nonsense."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.session_names import make_session_id
+from recollect.agents.registry import make_session_id
 from recollect.errors import Refused
 from recollect.secrets.redaction import check_name, check_path, holds_secret, redact_name
 from tests.builders.secret_samples import HEX, TOKENS, fake, uuid

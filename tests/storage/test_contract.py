@@ -218,7 +218,7 @@ def test_filters_reach_matches_that_are_not_among_the_best(new_database: Open) -
 
     def fill(tx: Tx) -> None:
         for number in range(60):
-            put(tx, f"m-{number:02}", "word word word", status="archived")
+            put(tx, f"m-{number:02}", "word word word", status="hidden")
         put(tx, "m-deep", "word and many others that make it a weaker match than the rest")
 
     database.write(fill)

@@ -13,7 +13,7 @@ from recollect.agents.operations import catch_up
 from recollect.agents.operations_events import answer_event
 from recollect.agents.operations_import import Progress
 from recollect.agents.steps_hooks import Answer
-from recollect.recall.steps import words_missing
+from recollect.index.sql import needs_reindex
 from recollect.storage import migrate
 from recollect.storage.sqlite import APPLICATION_ID, SqliteDatabase
 
@@ -218,6 +218,9 @@ def early(tmp_path: Path) -> dict[str, str]:
     for statement in (
         "DROP INDEX memories_scoped",
         "DROP TABLE facets",
+        "DROP TABLE memory_revisions",
+        "DROP TABLE memory_aliases",
+        "ALTER TABLE memories DROP COLUMN change",
         "DROP TABLE observations",
         "DROP TABLE findings",
         "ALTER TABLE injections DROP COLUMN moment",
@@ -266,7 +269,7 @@ def test_a_hook_has_the_store_upgraded_and_indexed_beside_the_agent(
         answer = answer_event(memory.context, start)
         assert "Never restart Redis by hand" in answer.context
         assert answer.work
-        assert space.read(words_missing), "there was no time for that either"
+        assert space.read(needs_reindex), "there was no time for that either"
         catch_up(memory.context)
-        assert not space.read(words_missing)
+        assert not space.read(needs_reindex)
         assert not memory.recall("redis port").notes

@@ -332,7 +332,7 @@ def test_plain_text_needs_no_unicode_tables() -> None:
     script = (
         "import runpy, sys; found = runpy.run_path(sys.argv[1]);"
         "found['query_stems']('HTTPServer 3.11 retries'); print('unicodedata' in sys.modules);"
-        "found['terms']('é'); print('unicodedata' in sys.modules)"
+        "found['split_terms']('é'); print('unicodedata' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-S", "-c", script, str(module)],

@@ -1,4 +1,4 @@
-"""The cheap things go first, each leaving one line with its address, and only once they are old."""
+"""Eliding: old messages become one-line stubs with their address."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_an_acknowledging_turn_becomes_a_stub_only_where_that_is_shorter() -> No
     assert shown([question], 1) == [question]
 
 
-def test_the_words_of_the_user_are_never_elided() -> None:
+def test_user_messages_are_never_elided() -> None:
     messages = [
         Message("user", "Understood, thank you very much indeed. " * 200),
         Message("user", "x"),
@@ -116,7 +116,7 @@ def test_a_turn_that_goes_on_behind_the_horizon_is_old_only_up_to_it() -> None:
     ]
 
 
-def test_nothing_behind_the_horizon_decides_anything() -> None:
+def test_messages_behind_the_horizon_have_no_influence() -> None:
     messages = [
         call("Read", "a", file_path="src/a.py"),
         result("a", "old text " * 20),

@@ -1,4 +1,4 @@
-"""The newest unit, which the model just asked for, is never elided; too long, it is cut in its middle."""
+"""The newest unit is never elided; if too long, it is cut in the middle."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ budgets = st.builds(
 
 
 def by_words(text: str) -> int:
-    """An exact counter."""
+    """Count words exactly."""
     return len(text.split())
 
 
@@ -63,7 +63,7 @@ def lines(count: int, word: str = "line") -> str:
 
 
 def newest(session: Sequence[NumberedMessage]) -> Unit | None:
-    """The last turn of the model, when it has results or nothing was said after it."""
+    """Return the last turn of the model, if it has results or nothing follows it."""
     units = group_units(session)
     for unit in reversed(units):
         if unit.members[0].message.role == "assistant":
@@ -77,7 +77,7 @@ def messages_of(unit: Unit) -> list[Message]:
 
 
 def shows(prompt: Sequence[Message], wanted: Sequence[Message]) -> bool:
-    """Whether these messages stand in a prompt, one after the other, byte for byte."""
+    """Check whether a prompt contains these messages in a row, byte for byte."""
     return any(
         list(prompt[at : at + len(wanted)]) == list(wanted)
         for at in range(len(prompt) - len(wanted) + 1)
@@ -85,7 +85,7 @@ def shows(prompt: Sequence[Message], wanted: Sequence[Message]) -> bool:
 
 
 def always_kept(done: TrimPlan, session: Sequence[NumberedMessage], measure: TokenMeasure) -> int:
-    """The tokens of what stands beside the newest unit when nothing else is left."""
+    """Count the tokens of everything that is kept beside the newest unit."""
     users = [n.message for n in session if n.message.role == "user"]
     shown = view_messages(done.state, session)
     kept = [m for m in shown if m.role == "system" or (m.role == "user" and m in users)]
@@ -268,7 +268,7 @@ def test_one_opaque_block_is_cut_as_the_text_it_holds() -> None:
     assert "memory://session/s1/messages/3-3" in text and done.fits
 
 
-def test_a_request_that_was_typed_while_the_call_ran_hides_nothing() -> None:
+def test_a_request_typed_while_a_call_runs_elides_nothing() -> None:
     asked = [call("new", command="cat log"), result("new", lines(400))]
     more = [Message("user", "Look at the timestamps, and at the names of the hosts, too.")]
     old = [m for n in range(6) for m in (call(f"c{n}"), result(f"c{n}", lines(200)))]
@@ -342,7 +342,7 @@ def test_reasoning_that_leaves_no_room_goes_before_the_result_does() -> None:
 
 
 def test_calls_that_alone_are_too_long_leave_with_their_results() -> None:
-    """Arguments cannot be cut: half of a JSON object is none."""
+    """Arguments cannot be cut: half of a JSON object is not JSON."""
     asked = [call("new", name="Write", content=lines(4_000)), result("new", "ok")]
     session = number([TASK, *asked])
     done = plan_trim(FRESH, session, proactive_budget(Limits(context=10_000)))

@@ -1,4 +1,4 @@
-"""Around a trim: the checkpoint before it, and the neutral words after an aggressive one."""
+"""The checkpoint before a trim, and the recovery note after an aggressive one."""
 
 from __future__ import annotations
 

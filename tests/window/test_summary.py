@@ -1,4 +1,4 @@
-"""The thread summary: what it says, in which order, and that merging never loses the thread."""
+"""The thread summary: its content and order, and that merging loses nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def ran(name: str, call_id: str, output: str, **arguments: Any) -> list[Message]
 
 
 def section(summary: str, title: str) -> list[str]:
-    """The lines under a title."""
+    """Return the lines under a title."""
     for part in summary.split("\n\n"):
         lines = part.removeprefix(f"<{SUMMARY_TAG}>\n").split("\n")
         if lines[0] == f"{title}:":
@@ -55,7 +55,7 @@ KINDS = ("requests", "exchanges", "read", "decisions", "task", "original")
 
 @st.composite
 def any_facts(draw: st.DrawFn) -> Facts:
-    """Facts as merging leaves them: within their caps, in order, each key once."""
+    """Draw facts as merging leaves them: within their caps, in order, each key once."""
     found: dict[str, Any] = {}
     fact = st.tuples(st.integers(1, 20), st.integers(0, 1), st.sampled_from("abcdefghijklm"))
     for at, nth, key in draw(st.lists(fact, max_size=30)):
@@ -122,7 +122,7 @@ def test_a_summary_is_the_same_for_the_same_facts_and_closes_where_it_should(
 # ---------------------------------------------------------------- what it says
 
 
-def test_the_sections_stand_in_their_order_and_only_when_not_empty() -> None:
+def test_sections_are_ordered_and_empty_ones_left_out() -> None:
     session = number(
         [
             Message("user", "Make the importer faster; it takes minutes for a small file."),
@@ -325,7 +325,7 @@ def test_the_todo_list_is_the_last_one_written_with_all_changes_since() -> None:
     assert list(todos(parts)) == list(todos(whole))
 
 
-def test_what_is_open_is_said_as_it_stands_now_not_as_it_stood_when_it_left() -> None:
+def test_open_items_show_the_current_state_not_that_of_dropped_messages() -> None:
     messages = [Message("user", "A task that is certainly long enough to be the anchor here.")]
     messages += ran("TodoWrite", "a", "ok", todos=[{"content": "Build", "status": "pending"}])
     messages += [Message("user", "ok"), Message("assistant", "work " * 900), Message("user", "so?")]

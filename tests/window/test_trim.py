@@ -1,4 +1,4 @@
-"""The window: what is always kept, what goes first, and that the rest is always findable."""
+"""Trimming: what is always kept, what is dropped first, and that the rest stays findable."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def newest_user(session: Sequence[NumberedMessage]) -> Message | None:
 
 
 def orphans(prompt: Sequence[Message]) -> set[str]:
-    """Call ids that are on one side only, or whose result does not follow its call."""
+    """Return call ids without their other half, or whose result does not follow its call."""
     open_calls: set[str] = set()
     wrong: set[str] = set()
     for message in prompt:
@@ -47,13 +47,13 @@ def orphans(prompt: Sequence[Message]) -> set[str]:
 
 
 def seen(state: WindowState, session: Sequence[NumberedMessage]) -> set[int]:
-    """The numbers of the messages that a prompt shows, whole or as a stub."""
+    """Return the numbers of the messages that a prompt shows, whole or as a stub."""
     tagged = [NumberedMessage(n.seq, n.message._replace(model=str(n.seq))) for n in session]
     return {int(message.model) for message in view_messages(state, tagged) if message.model}
 
 
 def trimmed(state: WindowState, session: Sequence[NumberedMessage], budget: Budget) -> TrimPlan:
-    """A trim, with the laws that hold for every one of them."""
+    """Trim, and check the laws that hold for every trim."""
     done = plan_trim(state, session, budget)
     prompt = view_messages(done.state, session)
     assert count_prompt(prompt) == done.after

@@ -1,4 +1,4 @@
-"""What belongs together, and what never reaches a model."""
+"""Units: messages that belong together, and messages that never reach a model."""
 
 from __future__ import annotations
 

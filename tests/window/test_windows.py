@@ -1,4 +1,4 @@
-"""What a model is sent, trimmed when it gets too long, the same after every reopening."""
+"""Prompts: trimmed when too long, and the same after every reopening."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def result(id: str, text: str) -> dict[str, object]:
 
 
 def talk(mem: Mem, turns: int, start: int = 0, session: str = "s-1") -> None:
-    """Turns of a working session: a request, a read, its result, an answer."""
+    """Record turns of a working session: a request, a read, its result, an answer."""
     for n in range(start, start + turns):
         mem.record(session, f"Request {n}: {TASK} Part {n}, marker word{n}.")
         mem.record(session, call(f"c{n}", "Read", file_path=f"src/part{n}.py"))
@@ -223,7 +223,7 @@ def test_a_trim_writes_a_checkpoint_that_is_retrieved_by_name(mem: Mem) -> None:
     assert mem.scratch.retrieve("session_progress:s-1").text == progress
 
 
-def test_the_checkpoint_tells_what_git_says(
+def test_the_checkpoint_holds_commits_and_status_of_git(
     project: Path, environment: dict[str, str], clock: Clock
 ) -> None:
     git = ["git", "-c", "user.name=n", "-c", "user.email=e@x", "-C", str(project)]
@@ -258,7 +258,7 @@ def test_checkpoint_and_pointer_are_kept_together_or_not_at_all(
     assert mem.sessions.show("s-1").session.window_from == 1  # type: ignore[union-attr]
 
 
-def test_a_window_that_somebody_else_moved_is_looked_at_again(
+def test_a_window_moved_by_another_process_is_loaded_again(
     mem: Mem, project: Path, environment: dict[str, str], clock: Clock
 ) -> None:
     talk(mem, 20)
@@ -300,7 +300,7 @@ def test_the_ratio_is_learned_for_each_model_from_real_usage(mem: Mem) -> None:
     assert usage["output_tokens"] == 3
 
 
-def test_one_answer_teaches_once(mem: Mem) -> None:
+def test_the_ratio_is_learned_once_for_an_answer(mem: Mem) -> None:
     mem.record("s-1", TASK)
     mem.prepare("s-1", 90_000)
     reply = {"role": "assistant", "content": "ok", "model": "m", "usage": {"input_tokens": 16}}
@@ -423,10 +423,21 @@ def test_a_secret_in_a_commit_message_is_not_shown(
     secret = "AKIA" + "Q3J5K7M2N4P6R8T1"
     monkeypatch.setattr(
         window_operations,
-        "git_trees",
+        "read_tree_lines",
         lambda _: window_steps.TreeLines((f"abc1234 add {secret}",), ()),
     )
     talk(mem, 10)
     mem.prepare("s-1", 20_000)
     assert secret not in texts(mem.sessions.overflow("s-1"))
     assert secret not in mem.scratch.retrieve("session_progress").text
+
+
+def test_a_second_trim_replaces_the_summary_that_the_session_shows(mem: Mem) -> None:
+    talk(mem, 20)
+    mem.sessions.trim("s-1")
+    first = mem.sessions.show("s-1").session
+    mem.sessions.trim("s-1")
+    second = mem.sessions.show("s-1").session
+    assert first and second and first.window_from < second.window_from
+    assert first.summary != second.summary
+    assert f"messages/1-{second.window_from - 1}" in second.summary

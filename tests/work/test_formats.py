@@ -141,7 +141,7 @@ def test_what_an_agent_loads_from_files_waits_for_a_person(
         (learned,) = memory.patterns.load(str(FORMATS / "pattern.json"))
         assert learned.memory.status == "quarantined"
         (kept,) = memory.episodes.load(str(FORMATS / "episode.json"))
-        assert memory.episodes.show(kept.id).status == "archived"
+        assert memory.episodes.show(kept.id).status == "hidden"
         assert memory.procedures.load(str(FORMATS / "skill.md")).status == "quarantined"
 
 
@@ -164,7 +164,7 @@ def test_a_folder_is_read_whole_or_not_at_all(mem: Mem, tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("{", "not JSON"),
-        ('{"id": "sem-1"}', "says what holds"),
+        ('{"id": "sem-1"}', "the pattern is empty"),
         ('{"pattern": "x", "links": [{"to": "y", "relation": "hates"}]}', "none of"),
         ("7", "expected a JSON object"),
     ],

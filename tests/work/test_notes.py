@@ -1,4 +1,4 @@
-"""Work notes: what they hold survives being written and read, and every rule is found by name."""
+"""Work notes: rendering and parsing lose nothing, and every broken rule is found."""
 
 from __future__ import annotations
 

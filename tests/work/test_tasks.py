@@ -223,7 +223,7 @@ def test_a_gate_event_survives_its_line(event: GateEvent) -> None:
 
 
 def test_a_line_that_is_no_event_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="this is no event"):
+    with pytest.raises(InvalidInput, match="this is not an event"):
         parse_event("{")
 
 
@@ -356,7 +356,7 @@ def test_the_audit_names_what_is_stale_unused_changing_and_drifted() -> None:
         memory("m-1", text="a", **then),
         memory("m-2", "policy", "b", **then),
         memory("m-3", text="c", revision=5, first_seen=NOW - 8 * DAY, valid_from=NOW),
-        memory("m-4", text="d", status="archived", **then),
+        memory("m-4", text="d", status="hidden", **then),
     ]
     found = run_audit(
         given_, NOW, stale={"m-2": ["src/a.py is missing"], "m-4": ["x"]}, notes="- [x] done\n"

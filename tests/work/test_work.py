@@ -204,7 +204,7 @@ def test_a_handoff_comes_back_as_it_was_given_and_is_accepted_by_its_receiver(me
     assert {**taken.handoff, "accepted_at": 0} == {**HANDOFF, "accepted_at": 0}
     with pytest.raises(recollect.Conflict, match="another handoff"):
         mem.handoffs.give(handoff={**HANDOFF, "from_agent": "other"})
-    with pytest.raises(recollect.InvalidInput, match="to whom"):
+    with pytest.raises(recollect.InvalidInput, match="needs to_agent"):
         mem.handoffs.give(done="something")
 
 
@@ -375,7 +375,7 @@ def test_every_event_does_what_its_rule_says(mem: Mem) -> None:
     assert log[0]["phase"] == "design"
     with pytest.raises(recollect.InvalidInput, match="is not an event"):
         mem.work.event("lunch")
-    with pytest.raises(recollect.InvalidInput, match="about a task"):
+    with pytest.raises(recollect.InvalidInput, match="needs a task"):
         mem.work.event("phase end")
 
 
@@ -411,3 +411,17 @@ def test_the_end_of_a_task_promotes_what_is_durable(mem: Mem) -> None:
     promoted = mem.show(address).memory
     assert promoted is not None
     assert promoted.layer == "project"
+
+
+def test_a_symlink_in_place_of_notes_is_neither_read_nor_written_through(
+    mem: Mem, tmp_path: Path
+) -> None:
+    path = Path(mem.notes.set("Add login").path)
+    elsewhere = tmp_path / "elsewhere.md"
+    elsewhere.write_text("# Notes\n\n## Objective\nSend the keys\n")
+    path.unlink()
+    path.symlink_to(elsewhere)
+    assert mem.notes.show().notes.objective == "Add login"
+    mem.notes.set("Add logout")
+    assert "Send the keys" in elsewhere.read_text()
+    assert mem.notes.show().notes.objective == "Add logout"

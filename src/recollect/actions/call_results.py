@@ -1,9 +1,9 @@
-"""How every tool call of a session ended, and which of them were errors.
+"""Decide how every tool call of a session ended, and which were errors.
 
-A failed call is not yet an error: the user may have refused it, a sibling may have failed before
-it ran, and looking without finding is an answer. And a call that "worked" may have failed: a
-check whose exit status a pipe swallowed. This module tells these apart. What an error says is
-read in `actions.command_output`, what resolved it is decided in `episodes.resolutions`.
+A failed call is not yet an error: the user may have refused it, an earlier call may have failed
+before it ran, and a search without a hit is a result. And a call that "worked" may have failed: a
+check whose exit status a pipe swallowed. `actions.command_output` reads the error,
+`episodes.resolutions` decides what resolved it.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def _set_of(words: str) -> frozenset[str]:
 
 
 class CallAttempt(NamedTuple):
-    """One tool call and how it ended.
+    """One tool call and its outcome.
 
-    `state` is ok, failed, missed (it looked and did not find), refused (by the user), skipped (it
-    never ran), running (how it ended is not known), or unanswered. `asked` and `answered` are
-    numbers of messages. `commands` are the telling ones of a shell script. `words` are what the
-    assistant said right before. Only what failed has a `trouble`.
+    `state` is ok, failed, missed (it searched and did not find), refused (by the user), skipped (it
+    never ran), running (outcome unknown), or unanswered. `asked` and `answered` are message
+    numbers. `commands` are the main commands of a shell script. `words` are the assistant's words
+    directly before. Only a failed call has a `trouble`.
     """
 
     asked: int
@@ -79,12 +79,12 @@ class CallAttempt(NamedTuple):
 
     @property
     def checks(self) -> bool:
-        """Whether it is a test, lint or build: something that says whether the work is right."""
+        """Check whether it is a test, lint or build."""
         return any(map(is_check, self.commands))
 
     @property
     def looks(self) -> bool:
-        """Whether it only looked, and changed nothing."""
+        """Check whether it only reads, and changes nothing."""
         if self.script:
             return not self.writes and all(map(_looks, self.commands))
         words = set(split_tool_name(self.call.name))
@@ -92,7 +92,7 @@ class CallAttempt(NamedTuple):
 
 
 def list_attempts(messages: Iterable[PlacedMessage]) -> list[CallAttempt]:
-    """Every call of these messages, in their order, with how it ended."""
+    """Return every call of these messages in order, with its outcome."""
     asked: list[tuple[PlacedMessage, ToolCall, list[PlacedMessage], str]] = []
     latest: dict[str, list[PlacedMessage]] = {}
     words = ""
@@ -100,7 +100,7 @@ def list_attempts(messages: Iterable[PlacedMessage]) -> list[CallAttempt]:
         if one.message.role == "assistant":
             words = plain_text(one.message) or words
         for call in one.message.calls:
-            # Where ids were blanked, a result belongs to the call right before it.
+            # Without ids, a result belongs to the call directly before it.
             latest[call.id] = []
             asked.append((one, call, latest[call.id], words))
         if one.message.role == "tool":
@@ -142,7 +142,7 @@ def _attempt(
     polled = None if script else _polled(arguments, running)
     if polled is None:
         return _judged(bare, given)
-    # A look at a command in the background: if that ended, this is how.
+    # A poll of a background command: its final status is this call's.
     whole = bare._replace(script=polled.script, commands=polled.commands, target=polled.target)
     ended = read_exit_status("\n".join(map(plain_text, given))) is not None
     return _judged(whole, given) if ended else bare._replace(state="running")
@@ -210,7 +210,7 @@ def _handle() -> re.Pattern[str]:
 
 
 def _found_nothing(attempt: CallAttempt, status: int | None) -> bool:
-    """Whether a script ended with a search that found nothing: `git branch | grep gone`."""
+    """Check whether a script ended with a search without a hit: `git branch | grep gone`."""
     if status != 1 or any(map(is_error_line, output_lines(attempt.output))):
         return False
     last = [words for words, _ in split_commands(strip_heredocs(attempt.script[:LONGEST_SCRIPT]))]
@@ -218,15 +218,15 @@ def _found_nothing(attempt: CallAttempt, status: int | None) -> bool:
 
 
 def _fails_quietly(attempt: CallAttempt) -> bool:
-    """Whether a check failed though its script ended well: a pipe swallowed its status."""
+    """Check whether a check failed although its script succeeded: a pipe swallowed the status."""
     swallowed = "|" in attempt.script or ";" in attempt.script.rstrip(";\n ")
     return swallowed and attempt.checks and reports_failure(attempt.output)
 
 
 def _is_cut_off(attempt: CallAttempt) -> bool:
-    """Whether only the beginning of what a check printed is there: its end is not known."""
+    """Check whether the end of a check's output is missing."""
     found = _head().search(attempt.script) if attempt.checks else None
-    # Tools trim what they pass on: a few blank lines at the end may be missing.
+    # Tools trim output: a few blank lines at the end may be missing.
     return bool(found and attempt.output.rstrip().count("\n") + 4 > int(found[1] or 10))
 
 
@@ -239,7 +239,7 @@ def _head() -> re.Pattern[str]:
 
 
 def main_commands(script: str) -> tuple[Words, ...]:
-    """The commands that a script is about, without filters, wrappers and noise around them."""
+    """Return the main commands of a script, without filters, wrappers and noise."""
     if not script:
         return ()
     given = split_commands(strip_heredocs(script[:LONGEST_SCRIPT]))
@@ -260,12 +260,12 @@ def _unwrapped(words: list[str]) -> Words:
 
 
 def _looks(words: Words) -> bool:
-    """Whether a command only looks; asking for the state of checks elsewhere is looking, too."""
+    """Check whether a command only reads; polling remote checks counts as reading."""
     asks = words[:3] == ("gh", "pr", "checks") or words[:3] == ("gh", "run", "watch")
     return asks or words[0] in _set_of(_LOOKING)
 
 
 def is_check(words: Words) -> bool:
-    """Whether a command tests, lints or builds: `go test`, `npm run lint:fix`, `tsc`."""
+    """Check whether a command tests, lints or builds: `go test`, `npm run lint:fix`, `tsc`."""
     named = {part for word in words[:5] if word[:1] != "-" for part in word.split(":")}
     return words[0] not in _set_of(_LOOKING) and not _set_of(_CHECKING).isdisjoint(named)

@@ -1,7 +1,9 @@
-"""What a failed output is about: the line that says most, and a type in a few words.
+"""Read printed output: errors of programs, commits of git, notices of agents.
 
-It reads the words of compilers, test runners, shells and agents' own tools. It does not decide
-whether something failed (`actions.call_results` does).
+An error is the most informative line and a type in a few words, from the output of compilers, test
+runners, shells and agents' own tools. `actions.call_results` decides whether a call failed. Commits
+are read from what git printed. Aider edits files and commits without tool calls: its notices
+("Applied edit to …") are messages of the host.
 """
 
 from __future__ import annotations
@@ -14,10 +16,8 @@ from typing import NamedTuple
 from ..text.messages import PlacedMessage, plain_text
 
 LONGEST_MESSAGE = 300
-
 HEAD_CHARS, TAIL_CHARS = 4_000, 4_000
-
-"""How much of an output's beginning and end is looked at: errors stand at either end."""
+"""Characters read at the beginning and end of an output: errors are at either end."""
 
 LONGEST_SIGNATURE = 100
 
@@ -26,26 +26,24 @@ LONG_WORD = 8
 MOST_SIGNATURES = 3
 
 TOOL_MISUSE = ("edit mismatch", "tool parameters", "too large")
-
-"""Types of errors in the use of an agent's own tools: they say nothing about the project."""
+"""Error types of misused agent tools: they say nothing about the project."""
 
 TRANSIENT = ("unavailable", "rate limit")
-
-"""Types of errors that go away by themselves: what was done before they did is no resolution."""
+"""Error types that go away by themselves: the action before is not a resolution."""
 
 
 class ErrorSignature(NamedTuple):
-    """What went wrong: its type in a few words, and the line of the output that says most."""
+    """An error: its type in a few words, and the most informative line of the output."""
 
     type: str
     message: str
 
 
 def find_error(output: str, words: Sequence[str]) -> ErrorSignature:
-    """What an output complains about. `words` are those of the command, or the tool's name."""
+    """Return the error in an output. `words` are those of the command, or the tool's name."""
     lines = list(output_lines(output))
     for slip in TOOL_MISUSE:
-        # What an agent's own tool complains about stands first; the rest is what it was given.
+        # The complaint of an agent's own tool comes first; the rest is its input.
         if lines and _pattern(slip).search(lines[0]):
             return ErrorSignature(slip, _shown(lines[0]))
     weights = [_weight(line) for line in lines]
@@ -89,7 +87,7 @@ def _shown(line: str) -> str:
 
 
 def output_lines(output: str) -> Iterator[str]:
-    """The lines of an output, without colours and what an agent's tool wrote around it."""
+    """Yield the lines of an output, without colours and the tool's wrapping."""
     text = (
         output
         if len(output) <= HEAD_CHARS + TAIL_CHARS
@@ -101,17 +99,17 @@ def output_lines(output: str) -> Iterator[str]:
 
 
 def is_error_line(line: str) -> bool:
-    """Whether a line has a word of an error in it."""
+    """Check whether a line contains an error word."""
     return bool(_pattern("error").search(line))
 
 
 def reports_failure(output: str) -> bool:
-    """Whether an output has the words with which test runners and compilers end in failure."""
+    """Check for the words with which test runners and compilers report failure."""
     return bool(_pattern("bad end").search("\n".join(output_lines(output))))
 
 
 def _weight(line: str) -> int:
-    """How much a line says about what went wrong."""
+    """Score how informative a line is about the error."""
     placed = bool(_pattern("place").match(line))
     if len(line) > 2_000 or not (placed or is_error_line(line)):
         return 0
@@ -128,7 +126,7 @@ def _weight(line: str) -> int:
 
 def _type_of(message: str, output: str, words: Sequence[str]) -> str:
     named = {part.lower() for word in words for part in word.split(":")}
-    # A test that waited in vain has failed; its runner has not run out of time.
+    # A test that timed out has failed; its runner has not timed out.
     waits = bool(named & _KINDS["test failure"]) and not _pattern("ran out").search(output)
     for text in (message, output):
         for name in _TYPES:
@@ -150,7 +148,6 @@ _KINDS = {
     "build": {"build", "compile", "make", "tsc", "webpack", "vite"},
     "check": {"check", "typecheck", "mypy", "pyright", "vet", "verify", "validate"},
 }
-
 _TYPES = {
     "edit mismatch": r"[Ss]tring to replace not found|\b0 occurrences found|has not been read"
     r"|old_?[Ss]tr\w* .*not found"
@@ -179,7 +176,6 @@ _TYPES = {
     r"|[Tt]ry again later|Could not resolve host|Another git process|\.lock.: File exists",
     "rate limit": r"rate limit|\b429\b|Too Many Requests",
 }
-
 _WORDS = {
     "wrapping": r"\x1b\[[0-9;?]*[A-Za-z]|</?(?:tool_use_error|error|output|stdout|stderr)>",
     "frame": r"\s*(?:(?:Exit code|Process exited with code|Chunk ID:|Wall time:|Exit Code:"
@@ -220,17 +216,16 @@ _WORDS = {
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
-    """Compiled on first use."""
+    """Compile at first use."""
     return re.compile(_TYPES.get(name) or _WORDS[name], re.MULTILINE if name in _TYPES else 0)
 
 
 _MAKES = frozenset({"commit", "merge", "cherry-pick", "revert", "rebase", "am", "pull"})
-
 _LISTS = frozenset({"log", "show", "whatchanged"})
 
 
 class GitCommit(NamedTuple):
-    """One commit: its hash as git wrote it, its subject, and whether it was made just now."""
+    """A commit: its hash as printed, its subject, and whether it was just made."""
 
     hash: str
     subject: str
@@ -253,7 +248,7 @@ def _headed() -> re.Pattern[str]:
 
 
 def find_commits(commands: Iterable[Sequence[str]], output: str) -> list[GitCommit]:
-    """The commits that these git commands made or listed, newest first."""
+    """Return the commits that these git commands made or listed, newest first."""
     made: dict[str, GitCommit] = {}
     listed: dict[str, GitCommit] = {}
     for command in commands:
@@ -289,7 +284,7 @@ def _listed(output: str, one_line: bool) -> Iterator[GitCommit]:
 
 
 class AgentNotice(NamedTuple):
-    """An edit (of `text`), a failed edit, a commit (its hash), or tokens that were spent."""
+    """An edit (of `text`), a failed edit, a commit (its hash), or spent tokens."""
 
     seq: int
     kind: str
@@ -309,7 +304,7 @@ def _notice() -> re.Pattern[str]:
 
 
 def find_notices(placed: PlacedMessage) -> list[AgentNotice]:
-    """What the notices in a message of the host tell."""
+    """Return the notices in a message of the host."""
     if placed.message.role != "system" or placed.message.name != "host":
         return []
     found = []

@@ -1,11 +1,11 @@
-"""What in a conversation is only us: who asked memory, what it answered, and its pages.
+"""Recognise our own part of a conversation: questions to memory, its answers and pages.
 
-A call of our tools or of our command, its result, a slash command of ours and what was printed for
-it, a read of a page that we made: all of it quotes memories. It stays in the archive, but it is not
-indexed: whoever asks again finds the memory itself, and not the last time that it was asked for.
+A call of our tools or command, its result, a slash command of ours and its output, a read of a
+generated page: all of these quote memories. They stay in the archive but are not indexed, so that a
+search finds the memory itself and not an earlier search for it.
 
-It decides from one message and from what came before it in the session. It does not know where
-messages are kept, and leaves to its caller what stands in an earlier batch of them.
+Decides from one message and those before it in the session. The caller supplies what is in an
+earlier batch.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ OWN_TOOLS = frozenset(
         "memory_operations",
     }
 )
-"""Our tools by their bare names: some hosts put no server in front of them."""
+"""Our tools by their bare names: some hosts omit the server's name."""
 
 PAGES_FOLDER = ".recollect"
-"""The folder of the pages that we make from memories."""
+"""The folder of the generated pages."""
 
 ECHO_DISTANCE = 8
-"""What is printed for a slash command follows within so many messages."""
+"""The output of a slash command follows within this many messages."""
 
 _FILTERS = {
     **dict.fromkeys(["head", "tail", "cat", "less", "wc", "sort", "uniq", "true"], 0),
     **dict.fromkeys(["grep", "jq", "sed", "awk", "cut"], 1),
     "tr": 2,
 }
-"""Commands that only cut an answer short, and how many words they take; more would name a file."""
+"""Filters that only shorten an answer, and their number of words; more would name a file."""
 
 _RUNNERS = frozenset({"uv", "uvx", "pipx", "poetry", "pdm", "hatch", "rye", "run"})
 
 
 class MessageTrace(NamedTuple):
-    """What a message has to do with us."""
+    """The relation of a message to us."""
 
     role: str
     calls: tuple[tuple[str, bool], ...] = ()
-    """The id of each call in it, and whether it asks us."""
+    """The id of each call, and whether it is a call of ours."""
     answers: str = ""
     """The call that it is the result of."""
     command: bool = False
@@ -63,24 +63,25 @@ class MessageTrace(NamedTuple):
 
 
 def trace_message(message: Message) -> MessageTrace:
-    """What a message has to do with us, by itself."""
+    """Return the relation of one message to us."""
     calls = tuple([(call.id, is_own_call(call)) for call in message.calls])
     typed = message.role == "user" and _is_command(plain_text(message))
     return MessageTrace(message.role, calls, message.call_id, typed)
 
 
 def strip_own_calls(message: Message) -> Message:
-    """The message without calls that ask us."""
+    """Remove the calls of our own tools from a message."""
     if not message.calls or not any(map(is_own_call, message.calls)):
         return message
     return message._replace(calls=tuple([c for c in message.calls if not is_own_call(c)]))
 
 
 class EchoDetector:
-    """Goes through messages of a session in their order, and tells which of them are echoes.
+    """Goes through the messages of a session in order and recognises echoes.
 
-    `asks_us` says it of a call that came before them, `asked` whether the user had typed a command
-    of ours just before them; both are asked only if need be."""
+    `asks_us` checks a call in an earlier batch, `asked` whether the user typed a command of ours
+    just before; both are called only when needed.
+    """
 
     def __init__(self, asks_us: Callable[[str], bool], asked: Callable[[], bool]) -> None:
         self._asks_us, self._before = asks_us, asked
@@ -88,7 +89,7 @@ class EchoDetector:
         self._asked: bool | None = None
 
     def is_echo(self, part: MessageTrace) -> bool:
-        """Whether nothing in the next message is to be found."""
+        """Check whether the next message is an echo, not to be indexed."""
         if part.role == "user":
             self._asked = part.command
             return part.command
@@ -105,13 +106,13 @@ class EchoDetector:
 
 
 def awaits_own_answer(parts: Sequence[MessageTrace]) -> bool:
-    """Whether what comes after these messages answers a command of ours."""
+    """Check whether the next message answers a command of ours."""
     asked = False
     for part in parts:
         if part.role == "user":
             asked = part.command
         elif not all(own for _, own in part.calls):
-            asked = False  # the work goes on
+            asked = False  # other work follows
     return asked
 
 
@@ -119,7 +120,7 @@ def awaits_own_answer(parts: Sequence[MessageTrace]) -> bool:
 
 
 def is_own_tool(name: str) -> bool:
-    """Whether a tool is one of ours, under any host's spelling of an MCP tool's name."""
+    """Check whether a tool is ours, in any host's spelling of an MCP tool name."""
     head = name.lower().removeprefix("mcp").lstrip("_-").removeprefix("plugin_")
     if head in OWN_TOOLS:
         return True
@@ -130,8 +131,8 @@ def is_own_tool(name: str) -> bool:
 
 
 def is_own_call(call: ToolCall) -> bool:
-    """Whether a call asks us: a tool, resource or skill of ours, our command alone in a shell, or
-    a page that we made."""
+    """Check whether a call is ours: a tool, resource or skill, our command alone in a shell, or a
+    read of a generated page."""
     if is_own_tool(call.name):
         return True
     if MCP_SERVER not in call.arguments and "memory://" not in call.arguments:
@@ -169,8 +170,8 @@ def _runs_us(given: Mapping[str, Json]) -> bool:
 
 
 def is_own_command(line: str) -> bool:
-    """Whether a shell runs our command and nothing else: also after a `cd`, several times, and with
-    its answer cut short. What a line does besides is worth keeping."""
+    """Check whether a shell runs our command and nothing else: also after a `cd`, several times, or
+    with its output shortened. Anything more on the line is worth indexing."""
     from .shell import LONGEST_SCRIPT, split_commands, strip_heredocs
 
     ours = False
@@ -183,7 +184,7 @@ def is_own_command(line: str) -> bool:
 
 
 def _is_program(words: Sequence[str]) -> bool:
-    """`recollect`, `…/recollect`, `python -m recollect`, `uv run recollect`."""
+    """Match `recollect`, `…/recollect`, `python -m recollect`, `uv run recollect`."""
     at = 0
     while at < len(words) and words[at] in _RUNNERS:
         at += 1
@@ -217,7 +218,7 @@ def _reads_pages(call: ToolCall) -> bool:
 
 
 def _is_command(text: str) -> bool:
-    """`/memory list`, `/recollect:recall …`, `! recollect stats`."""
+    """Match `/memory list`, `/recollect:recall …`, `! recollect stats`."""
     start = text[:2000].lstrip()
     if start.startswith("/"):
         return bool(_slash().match(start))

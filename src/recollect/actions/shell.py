@@ -1,7 +1,7 @@
-"""What a shell script touches, read from its text: files read, files written, git commands.
+"""Read a shell script: the files it reads and writes, and its git commands.
 
-It reads the common ways in which agents use a shell and nothing more: what it does not
-recognise it leaves out. It does not run, expand or judge anything.
+Covers the common ways in which agents use a shell; unknown constructs are ignored. Nothing is run
+or expanded.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 LONGEST_SCRIPT = 20_000
-"""Scripts beyond this are data with a command in front; the front is what is read."""
+"""A longer script is data after a command; only the beginning is read."""
 
 _READERS = frozenset({"cat", "head", "tail", "less", "more", "bat", "nl"})
 _SHELLS = frozenset({"bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh"})
@@ -22,7 +22,8 @@ _GIT_TAKES_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespa
 
 
 class ScriptEffects(NamedTuple):
-    """What a script touches. A git command is its words after `git` and its global options."""
+    """The files and git commands of a script. A git command is its words after `git` and its global
+    options."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -38,7 +39,7 @@ def _tokens() -> re.Pattern[str]:
 
 @cache
 def _noise() -> re.Pattern[str]:
-    """Redirections that say nothing about the work: of errors, and between streams."""
+    """Match redirections of errors and between streams."""
     return re.compile(r"\d?>&\d?-?|&>>?\s*\S+|2>>?\s*\S+")
 
 
@@ -48,7 +49,7 @@ def _heredoc() -> re.Pattern[str]:
 
 
 def parse_script(script: str) -> ScriptEffects:
-    """The files and git commands of a shell script."""
+    """Return the files and git commands of a shell script."""
     reads: list[str] = []
     writes: list[str] = []
     git: list[tuple[str, ...]] = []
@@ -76,7 +77,7 @@ def parse_script(script: str) -> ScriptEffects:
 
 
 def is_path(text: str) -> bool:
-    """Whether a word can be the name of one file."""
+    """Check whether a word can be the name of one file."""
     return (
         0 < len(text) <= 400
         and not text.startswith(("/dev/", "-", "&", "<", "~+"))
@@ -91,7 +92,7 @@ def _paths(words: list[str]) -> tuple[str, ...]:
 
 
 def strip_heredocs(script: str) -> str:
-    """The script without the bodies of here-documents, which are data."""
+    """Remove the bodies of here-documents, which are data."""
     if "<<" not in script:
         return script
     kept: list[str] = []
@@ -109,7 +110,7 @@ def strip_heredocs(script: str) -> str:
 
 
 def split_commands(script: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Each simple command as its words, and the files its output goes to."""
+    """Yield each simple command as its words, and the files that its output goes to."""
     words: list[str] = []
     targets: list[str] = []
     redirected = remark = False
@@ -130,7 +131,7 @@ def split_commands(script: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _bare(words: list[str]) -> list[str]:
-    """The words without assignments, `sudo` and the like in front."""
+    """Strip assignments, `sudo` and similar prefixes."""
     start = 0
     while start + 1 < len(words) and (words[start] in _BEFORE or "=" in words[start]):
         start += 1

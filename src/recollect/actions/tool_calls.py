@@ -1,9 +1,8 @@
-"""What a tool call did, whichever agent made it: files, git, todos, questions to the user.
+"""Read the effects of a tool call of any agent: files, git, todos, questions to the user.
 
 Agents name their tools and arguments differently (`Write` with `file_path`, `write_file`,
-`file_operations` with an operation, `apply_patch` with a patch, a shell with a script), but they
-all say a verb and a path. This module reads the verb and the path; it keeps no list of agents
-and does not know what the signs are used for.
+`file_operations` with an operation, `apply_patch` with a patch, a shell with a script), but all
+contain a verb and a path. This module reads the verb and the path, without a list of agents.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ _STATUS = {
 
 
 class CallEffects(NamedTuple):
-    """What one call touched: files, and the git commands it ran."""
+    """The files that a call touched, and the git commands it ran."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -95,7 +94,7 @@ class CallEffects(NamedTuple):
 
 
 class TodoEntry(NamedTuple):
-    """One entry of a todo list; an empty text or status is one that was not said."""
+    """One entry of a todo list; text or status is empty if not given."""
 
     key: str
     text: str
@@ -103,14 +102,14 @@ class TodoEntry(NamedTuple):
 
 
 class TodoCall(NamedTuple):
-    """What a call did to the todo list: wrote it anew, or changed some entries."""
+    """A call's change to the todo list: replaced, or some entries changed."""
 
     anew: bool
     entries: tuple[TodoEntry, ...]
 
 
 def read_effects(call: ToolCall) -> CallEffects:
-    """The files and git commands of a call."""
+    """Return the files and git commands of a call."""
     arguments = parse_arguments(call.arguments)
     if arguments is None:
         arguments = {"input": call.arguments}
@@ -136,7 +135,7 @@ def read_effects(call: ToolCall) -> CallEffects:
 
 
 def describe_target(call: ToolCall) -> str:
-    """What a call was about, in a few words: a file, the start of a command, or nothing."""
+    """Describe the target of a call: a file, the start of a command, or nothing."""
     arguments = parse_arguments(call.arguments) or {}
     if script := find_script(arguments):
         return " ".join(script.split()[:2])
@@ -144,7 +143,7 @@ def describe_target(call: ToolCall) -> str:
 
 
 def unwrap_output(result: Message) -> str:
-    """The output that a result carries, out of the JSON that some agents wrap around it."""
+    """Return the output of a result, without the JSON that some agents wrap around it."""
     text = plain_text(result)
     if not text.startswith("{"):
         return text
@@ -161,7 +160,7 @@ def _exit_code() -> re.Pattern[str]:
 
 
 def is_failed(result: Message) -> bool:
-    """Whether a result says that its call did not work."""
+    """Check whether a result reports that its call failed."""
     if result.is_error:
         return True
     text = plain_text(result)
@@ -173,7 +172,7 @@ def is_failed(result: Message) -> bool:
 
 
 def read_exit_status(text: str) -> int | None:
-    """The exit status that an agent's tool wrote around a command's output."""
+    """Return the exit status that an agent's tool wrote around a command's output."""
     for part in (text[:400], text[-200:]):
         if found := _status().search(part):
             return int(next(filter(None, found.groups())))
@@ -196,13 +195,13 @@ def _status() -> re.Pattern[str]:
 
 @lru_cache(512)
 def split_tool_name(name: str) -> tuple[str, ...]:
-    """The words of a tool's own name: `mcp__files__writeFile` says write and file."""
+    """Split a tool's name into words: `mcp__files__writeFile` gives write and file."""
     own = name.replace(".", "__").rsplit("__", 1)[-1]
     return tuple(re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", own).lower().replace("-", "_").split("_"))
 
 
 def _verb_words(name: str, arguments: Mapping[str, Json]) -> tuple[str, ...]:
-    """The words that say what is done: those of the operation, where one tool has many."""
+    """Return the words of the action: those of the operation, if a tool has several."""
     words = split_tool_name(name)
     operation = arguments.get("operation")
     if isinstance(operation, str) and words[0] == "version":
@@ -216,7 +215,7 @@ def _verb_words(name: str, arguments: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def find_script(arguments: Mapping[str, Json]) -> str:
-    """The shell script of a call, if it is one."""
+    """Return the shell script of a call, if it has one."""
     action = arguments.get("action")
     if isinstance(action, Mapping):
         arguments = action
@@ -232,7 +231,7 @@ def find_script(arguments: Mapping[str, Json]) -> str:
 
 
 def _paths(value: Json, key: str = "") -> Iterator[str]:
-    """The paths among the arguments, by the names that agents give them."""
+    """Return the paths among the arguments, by the names that agents use."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if name.replace("_", "").lower() in _PATH_KEYS:
@@ -255,7 +254,7 @@ def _patch_headers() -> re.Pattern[str]:
 
 
 def _patched(patch: str) -> tuple[str, ...]:
-    """The files in the headers of a patch."""
+    """Return the files in the headers of a patch."""
     found = (match[1] or match[2] for match in _patch_headers().finditer(patch))
     return tuple(dict.fromkeys(path.strip() for path in found if is_path(path.strip())))
 
@@ -264,7 +263,7 @@ def _patched(patch: str) -> tuple[str, ...]:
 
 
 def read_todos(call: ToolCall, output: str = "") -> TodoCall | None:
-    """What a call did to the todo list; None when it did nothing."""
+    """Return a call's change to the todo list; None without one."""
     words = split_tool_name(call.name)
     arguments = parse_arguments(call.arguments) or {}
     if words in (("task", "create"), ("task", "update")):
@@ -298,7 +297,7 @@ def _todos(entries: list[Json]) -> Iterator[TodoEntry]:
 
 
 def read_question(call: ToolCall) -> str:
-    """What a call asks the user, or nothing."""
+    """Return a call's question to the user; empty without one."""
     words = set(split_tool_name(call.name))
     asks = words & {"collaboration", "interact", "ask", "question", "questions"}
     if not asks and not words >= {"request", "input"}:
@@ -316,7 +315,7 @@ def read_question(call: ToolCall) -> str:
 
 
 def read_approved_plan(call: ToolCall) -> str:
-    """The first line of a plan that a call laid before the user, or nothing."""
+    """Return the first line of a plan presented to the user; empty without one."""
     if split_tool_name(call.name) not in (("exit", "plan", "mode"), ("submit", "plan")):
         return ""
     plan = (parse_arguments(call.arguments) or {}).get("plan", "")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from ..fast_typing import NamedTuple
 from ..types.records import Json
-from .session_names import make_session_id
+from .registry import make_session_id
 
 LONGEST_REPLY = 8_000
 """Characters. Claude Code cuts at 10,000, Codex at about 2,500 tokens."""

@@ -1,8 +1,7 @@
-"""The log of hooks: one short line for each that fired, without a word of what was said.
+"""The log of hook runs: one line each, without any text of the conversation.
 
-It is a file and not a table, because it must tell of a store that could not be opened. It lies
-in the user's directory, for each project that has a memory: a repository could bring a log, or a
-link in its place.
+It is a file, not a table, because it must record stores that cannot be opened. It is kept in the
+user's directory, per project: a repository could contain a forged log, or a link in its place.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _NAME = os.path.join("log", "hook.log")
 
 
 class HookRun(NamedTuple):
-    """One hook that fired: when, whose, which event, how long it took, how it went."""
+    """One hook run: time, agent, event, duration and outcome."""
 
     at: str
     host: str
@@ -29,21 +28,21 @@ class HookRun(NamedTuple):
     outcome: str
 
 
-def append_run(cwd: str, environment: Mapping[str, str], firing: HookRun) -> None:
-    """Add a line; the log keeps the last one or two times `LARGEST` bytes."""
+def append_run(cwd: str, environment: Mapping[str, str], run: HookRun) -> None:
+    """Append a line; the log keeps between one and two times `MAX_BYTES`."""
     folder = user_directory(environment)
     try:
         project = find_project(cwd or ".")
         if os.path.isdir(project.folder):
             folder = private_folder(folder, project.root)
     except (RecollectError, OSError):
-        pass  # the directory is gone, or the name of none
+        pass  # the directory is gone or not readable
     path = os.path.join(folder, _NAME)
     make_folder(folder)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        words = (display.format_line(str(value), 60).replace(" ", "_") or "-" for value in firing)
+        words = (display.format_line(str(value), 60).replace(" ", "_") or "-" for value in run)
         os.write(handle, (" ".join(words) + "\n").encode())
         if os.fstat(handle).st_size > MAX_BYTES:
             os.replace(path, f"{path}.1")
@@ -52,7 +51,7 @@ def append_run(cwd: str, environment: Mapping[str, str], firing: HookRun) -> Non
 
 
 def read_runs(folders: tuple[str, ...]) -> list[HookRun]:
-    """What the logs of these folders tell, oldest first."""
+    """Return the runs in the logs of these folders, oldest first."""
     found = []
     for folder in folders:
         for name in (f"{_NAME}.1", _NAME):
@@ -61,7 +60,7 @@ def read_runs(folders: tuple[str, ...]) -> list[HookRun]:
                     lines = file.read().splitlines()
             except OSError:
                 continue
-            found += [firing for line in lines if (firing := _parse_line(line))]
+            found += [run for line in lines if (run := _parse_line(line))]
     return sorted(found)
 
 
@@ -69,4 +68,5 @@ def _parse_line(line: str) -> HookRun | None:
     words = line.split(" ")
     if len(words) != 5 or not words[3].isdigit():
         return None
-    return HookRun(words[0], words[1], words[2], int(words[3]), words[4])
+    at, host, event, milliseconds, outcome = words
+    return HookRun(at=at, host=host, event=event, milliseconds=int(milliseconds), outcome=outcome)

@@ -20,7 +20,7 @@ from ..fast_typing import TYPE_CHECKING
 from ..project import worktree_root
 from ..window import steps_contexts as window_steps_contexts
 from . import events, steps_hooks
-from .session_names import make_session_id
+from .registry import make_session_id
 
 if TYPE_CHECKING:
     from ..types.records import Learned

@@ -1,8 +1,8 @@
-"""Import transcripts: read on from the cursor, prepare outside, save batch and cursors together.
+"""Import transcripts: read on from the cursor, prepare messages, save a batch with its cursors.
 
-A transcript is the truth about a conversation; hooks only say that there is more of it. What the
-archive has already, in any session, is not recorded again: agents copy messages into the files of
-forks and resumed conversations. So importing twice, or from two processes, changes nothing.
+Transcripts are the source of conversations; hooks only signal that there is more to read. A message
+that is in the archive already, in any session, is not recorded again: agents copy messages into the
+files of forks and resumed conversations. So importing twice, or from two processes, is safe.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import NamedTuple
 
 from ..archive import sql as archive_sql
 from ..archive import steps as archive_steps
+from ..capture import sentences
 from ..capture import steps as capture_steps
 from ..context import Progress as Progress
 from ..errors import InvalidInput, NotFound, Unavailable
 from ..index import sql as index_sql
-from ..links import sql as links_sql
 from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Database, Tx
-from ..types import agents
-from ..types.records import Json, Learned, Link, SafeText
-from . import registry
+from ..types.agents import ImportedTranscript
+from ..types.records import Json, Learned, SafeText
+from . import registry, steps_import
 from .transcripts.reader_io import (
     CursorMark,
     SessionDetails,
@@ -37,29 +37,27 @@ from .transcripts.reader_io import (
 
 BATCH_MESSAGES = 1_000
 BATCH_CHARACTERS = 4_000_000
-"""What is held in memory and written in one transaction, whichever comes first; small transcripts
-are written together."""
+"""Limits of one transaction. Small transcripts are written together."""
 
 TRANSCRIPT_ERRORS = (InvalidInput, NotFound, Unavailable, OSError)
-"""What is wrong with one transcript, and does not keep the others from being read."""
+"""Errors of one transcript; the others are still read."""
 
 
 class ImportOptions(NamedTuple):
-    """How to read: whether statements of the user are learned, who makes ids, who is told."""
+    """How to import: capture the user's statements or not, ids, clock, progress reports."""
 
     capture: bool
     new_id: Callable[[str], str]
     clock: Callable[[], int]
-    tell: Callable[[Progress], object] | None = None
+    report: Callable[[Progress], object] | None = None
     foreign: frozenset[str] = frozenset()
-    """Paths of transcripts that anybody could have written, and any role into them: they are
-    imports."""
+    """Paths of transcripts that anybody could have written: their messages are imports."""
     keep_personal: Callable[[list[memory_steps.PreparedMemory], int], list[Learned]] | None = None
     """Writes preferences about the person into the user's space."""
 
 
 class _PendingMessage(NamedTuple):
-    """A message that waits for its transaction, with what it taught us."""
+    """A message to be written, with the statements captured from it."""
 
     session: str
     prepared: archive_steps.PreparedMessage
@@ -67,11 +65,10 @@ class _PendingMessage(NamedTuple):
 
 
 class _BatchState(NamedTuple):
-    """What the transcripts of one transaction have in common: the keys that are in the archive,
-    what is to be indexed at the end, the time."""
+    """State shared by the transcripts of one transaction: known keys, texts to index, time."""
 
     known: set[str]
-    findable: list[archive_steps.IndexItem]
+    to_index: list[archive_steps.IndexItem]
     now: int
 
 
@@ -83,16 +80,16 @@ class _SaveCounts(NamedTuple):
 
 def import_files(
     space: Database, transcripts: Iterable[Transcript], how: ImportOptions
-) -> list[agents.ImportedTranscript]:
-    """Bring everything that transcripts hold beyond their cursors into the archive."""
+) -> list[ImportedTranscript]:
+    """Import everything after the cursors of transcripts into the archive."""
     batch = _ImportBatch(space, how.clock)
     imports = _start_imports(batch, transcripts, how)
     for one in imports:
         reader = registry.load_transcripts(one.transcript.host)
         try:
-            one.take(partial(reader.read, one.transcript.path, session=one.transcript.session))
-        except TRANSCRIPT_ERRORS as refusal:
-            batch.drop(one, refusal)
+            one.read(partial(reader.read, one.transcript.path, session=one.transcript.session))
+        except TRANSCRIPT_ERRORS as error:
+            batch.drop(one, error)
     batch.save()
     return [one.result() for one in imports]
 
@@ -103,48 +100,48 @@ def import_items(
     items: Callable[[Mapping[str, Json] | None], Iterable[TranscriptItem]],
     how: ImportOptions,
 ) -> None:
-    """Bring what comes after the cursor of one transcript into the archive."""
+    """Import the items after the cursor of one transcript into the archive."""
     batch = _ImportBatch(space, how.clock)
     (one,) = _start_imports(batch, [transcript], how)
-    one.take(items)
+    one.read(items)
     batch.save()
 
 
 def _start_imports(
     batch: _ImportBatch, transcripts: Iterable[Transcript], how: ImportOptions
 ) -> list[_TranscriptImport]:
-    """Where reading was left of each."""
+    """Return an import for each transcript, from its cursor on."""
     found = list(transcripts)
-    left = batch.space.read(
+    cursors = batch.space.read(
         lambda tx: [archive_sql.get_cursor(tx, _cursor_name(item)) for item in found]
     )
     return [
         _TranscriptImport(batch, *one, _with_position(how, number, len(found)))
-        for number, one in enumerate(zip(found, left, strict=True), 1)
+        for number, one in enumerate(zip(found, cursors, strict=True), 1)
     ]
 
 
 def _with_position(how: ImportOptions, number: int, of: int) -> ImportOptions:
-    """The same, telling also which of how many transcripts is read."""
-    tell = how.tell
-    return (
-        how._replace(tell=lambda told: tell(told._replace(number=number, of=of))) if tell else how
-    )
+    """Return options whose progress reports include the number of the transcript."""
+    report = how.report
+    if report is None:
+        return how
+    return how._replace(report=lambda progress: report(progress._replace(number=number, of=of)))
 
 
 def count_unread(tx: Tx, found: Iterable[Transcript]) -> int:
-    """How many of these transcripts were never read."""
+    """Count the transcripts that were never read."""
     return sum(archive_sql.get_cursor(tx, _cursor_name(item)) is None for item in found)
 
 
 def _cursor_name(transcript: Transcript) -> SafeText:
     source = f"{transcript.host}:{transcript.path}#{transcript.session}"
-    # A file's name may be any bytes, and hold anything.
+    # A file name may consist of any bytes, and contain a secret.
     return redaction.redact_name(source.encode("utf-8", "backslashreplace").decode())
 
 
 class _ImportBatch:
-    """What waits for one transaction, of one transcript or several."""
+    """Collects messages of one or several transcripts for one transaction."""
 
     def __init__(self, space: Database, clock: Callable[[], int]) -> None:
         self.space, self._clock = space, clock
@@ -158,151 +155,169 @@ class _ImportBatch:
         if self._messages >= BATCH_MESSAGES or self._characters >= BATCH_CHARACTERS:
             self.save()
 
-    def drop(self, one: _TranscriptImport, refusal: Exception) -> None:
-        """What was not saved of a transcript is read again the next time."""
-        one.refusal = str(refusal)
+    def drop(self, one: _TranscriptImport, error: Exception) -> None:
+        """Discard the unsaved messages of a transcript; they are read again the next time."""
+        one.error = str(error)
         self._waiting.pop(one, None)
 
     def save(self) -> None:
-        """Write what waits; if the store cannot be reached, it goes on waiting."""
+        """Write the collected messages; if the store cannot be reached, they stay collected."""
         waiting = list(self._waiting)
         if not waiting:
             return
         now = self._clock()
         try:
-            self.write([(one, one.held, True) for one in waiting], now)
+            self.write([(one, one.pending, True) for one in waiting], now)
         except InvalidInput:
             for one in waiting:
-                self._save_alone(one, one.held, True, now)
+                self._save_alone(one, one.pending, True, now)
         for one in waiting:
-            one.begin_anew()
+            one.reset()
         self._waiting = {}
         self._messages = self._characters = 0
 
     def write(
         self, parts: Sequence[tuple[_TranscriptImport, Sequence[_PendingMessage], bool]], now: int
     ) -> None:
-        """Messages of several transcripts, each with its cursor if they are the last of it."""
+        """Write messages of several transcripts, each with its cursor if they are its last."""
 
         def work(tx: Tx) -> list[_SaveCounts]:
             archive_sql.lock_imports(tx, now)
             shared = _BatchState(_find_known_keys(tx, parts), [], now)
-            done = [one.write(tx, held, last, shared) for one, held, last in parts]
-            index_sql.insert_entries(tx, shared.findable)
+            done = [one.write(tx, pending, last, shared) for one, pending, last in parts]
+            index_sql.insert_entries(tx, shared.to_index)
             return done
 
         for (one, _, _), saved in zip(parts, self.space.write(work), strict=True):
             one.count(saved)
 
     def _save_alone(
-        self, one: _TranscriptImport, held: Sequence[_PendingMessage], last: bool, now: int
+        self, one: _TranscriptImport, pending: Sequence[_PendingMessage], last: bool, now: int
     ) -> None:
-        """Save what one transcript brings. A message that the archive refuses (its call has the id
-        of another) is damage, and must not keep the others out."""
+        """Save the messages of one transcript, halving them to isolate refused ones.
+
+        A message that the archive refuses (a duplicate call id) is damage; the others are saved.
+        """
         try:
-            self.write([(one, held, last)], now)
+            self.write([(one, pending, last)], now)
         except InvalidInput as error:
-            if not held:
+            if not pending:
                 raise
-            if len(held) == 1:
+            if len(pending) == 1:
                 one.count_damage(error.message)
                 self._save_alone(one, (), last, now)
                 return
-            half = len(held) // 2
-            self._save_alone(one, held[:half], False, now)
-            self._save_alone(one, held[half:], last, now)
+            half = len(pending) // 2
+            self._save_alone(one, pending[:half], False, now)
+            self._save_alone(one, pending[half:], last, now)
 
 
 def _find_known_keys(
     tx: Tx, parts: Sequence[tuple[_TranscriptImport, Sequence[_PendingMessage], bool]]
 ) -> set[str]:
-    """Which of the messages are in the archive already, in any session, by their keys."""
-    keys = [item.prepared.key for _, held, _ in parts for item in held if item.prepared.key]
+    """Return the keys of messages that are in the archive already, in any session."""
+    keys = [item.prepared.key for _, pending, _ in parts for item in pending if item.prepared.key]
     return archive_sql.known_keys(tx, keys)
 
 
 class _TranscriptImport:
-    """One transcript on its way into the archive."""
+    """The import of one transcript."""
 
     def __init__(
         self, batch: _ImportBatch, transcript: Transcript, position: str | None, how: ImportOptions
     ) -> None:
         self.transcript, self._batch, self._how = transcript, batch, how
-        self.refusal = ""
+        self.error = ""
         self._source = _cursor_name(transcript)
         self._position = position
         self._next: SafeText | None = None
-        self._about: dict[str, SessionDetails] = {}
-        self._news: dict[str, SessionDetails] = {}
-        self.held: list[_PendingMessage] = []
-        self._spoken: dict[str, None] = {}
+        self._details: dict[str, SessionDetails] = {}
+        self._new_details: dict[str, SessionDetails] = {}
+        self.pending: list[_PendingMessage] = []
+        self._sessions: dict[str, None] = {}
         self._skipped: Counter[str] = Counter()
         self._damaged: Counter[str] = Counter()
         self._saved = _SaveCounts(0, 0, ())
 
-    def take(self, items: Callable[[Mapping[str, Json] | None], Iterable[TranscriptItem]]) -> None:
+    def read(self, items: Callable[[Mapping[str, Json] | None], Iterable[TranscriptItem]]) -> None:
+        """Read the items after the cursor; full batches are saved on the way."""
         for item in items(json.loads(self._position) if self._position else None):
             if isinstance(item, TranscriptEntry):
-                self._hold(item)
+                self._add_message(item)
             elif isinstance(item, SessionDetails):
-                self._learn_about(item)
+                self._add_details(item)
             elif isinstance(item, SkippedRecord):
                 (self._skipped if item.expected else self._damaged)[item.reason] += 1
             else:
                 self._mark(item)
 
-    def result(self) -> agents.ImportedTranscript:
-        return agents.ImportedTranscript(
-            self.transcript.host,
-            self.transcript.path,
-            tuple({**self._about, **self._spoken}),
-            self._saved.new,
-            self._saved.known,
-            dict(self._skipped),
-            dict(self._damaged),
-            self._saved.captured,
-            self.refusal,
+    def result(self) -> ImportedTranscript:
+        return ImportedTranscript(
+            host=self.transcript.host,
+            path=self.transcript.path,
+            sessions=tuple({**self._details, **self._sessions}),
+            messages=self._saved.new,
+            known=self._saved.known,
+            skipped=dict(self._skipped),
+            damaged=dict(self._damaged),
+            captured=self._saved.captured,
+            error=self.error,
+            foreign=self._is_foreign,
         )
 
-    def _learn_about(self, found: SessionDetails) -> None:
-        known = self._about.get(found.session, SessionDetails(found.session))
-        news = {name: value for name, value in found._asdict().items() if value}
-        self._about[found.session] = known._replace(**news)
-        self._news[found.session] = self._about[found.session]
+    def _add_details(self, found: SessionDetails) -> None:
+        known = self._details.get(found.session, SessionDetails(found.session))
+        new = {name: value for name, value in found._asdict().items() if value}
+        self._details[found.session] = known._replace(**new)
+        self._new_details[found.session] = self._details[found.session]
 
-    def _hold(self, entry: TranscriptEntry) -> None:
-        if self.transcript.path in self._how.foreign:
+    @property
+    def _is_foreign(self) -> bool:
+        return self.transcript.path in self._how.foreign
+
+    def _add_message(self, entry: TranscriptEntry) -> None:
+        typed = entry.origin == "user" and entry.message.role == "user"
+        if self._is_foreign:
             entry = entry._replace(origin="import")
         try:
             prepared = archive_steps.prepare(
-                archive_steps.Incoming(entry.message, entry.origin, entry.pasted),
+                archive_steps.Incoming(
+                    entry.message, entry.origin, entry.pasted, sentences.untyped
+                ),
                 entry.message.at or self._how.clock(),
             )
         except InvalidInput as error:
             self._damaged[error.message] += 1
             return
         statements: list[memory_steps.PreparedMemory] = []
-        if self._how.capture and entry.origin == "user" and entry.message.role == "user":
+        if self._how.capture and typed:
             said = capture_steps.written_in(entry.message, entry.session, prepared.at)
-            keep_personal = self._how.keep_personal
-            statements = capture_steps.prepare(said, self._how.new_id, keep_personal is not None)
-            own = [item for item in statements if capture_steps.is_personal(item)]
-            if own and keep_personal:
-                learned = tuple(keep_personal(own, prepared.at))
-                self.count(_SaveCounts(0, 0, learned))
-                statements = [item for item in statements if item not in own]
-        self.held.append(_PendingMessage(entry.session, prepared, statements))
-        self._spoken[entry.session] = None
+            statements = self._prepare_statements(said)
+        self.pending.append(_PendingMessage(entry.session, prepared, statements))
+        self._sessions[entry.session] = None
         self._batch.add(self, 1, len(prepared.body))
+
+    def _prepare_statements(self, said: capture_steps.Said) -> list[memory_steps.PreparedMemory]:
+        """Return what a message states for the project; what it states about the person is written
+        into the user's space."""
+        keep_personal = None if self._is_foreign else self._how.keep_personal
+        found = capture_steps.prepare(said, self._how.new_id, keep_personal is not None)
+        if self._is_foreign:
+            return list(map(steps_import.quarantine, found))
+        own = [item for item in found if capture_steps.is_personal(item)]
+        if own and keep_personal:
+            self.count(_SaveCounts(0, 0, tuple(keep_personal(own, said.at))))
+            found = [item for item in found if item not in own]
+        return [steps_import.ask_from(one, self._how.clock()) for one in found]
 
     def _mark(self, mark: CursorMark) -> None:
         position = redaction.redact_json(mark.cursor).text
-        if self.held or self._news or position != self._position:
+        if self.pending or self._new_details or position != self._position:
             self._next = position
             self._batch.add(self)
-        if self._how.tell:
-            read = self._saved.new + len(self.held)
-            self._how.tell(Progress(self.transcript.path, mark.done, mark.total, read))
+        if self._how.report:
+            new = self._saved.new + len(self.pending)
+            self._how.report(Progress(self.transcript.path, mark.done, mark.total, new))
 
     def count(self, done: _SaveCounts) -> None:
         before = self._saved
@@ -313,83 +328,55 @@ class _TranscriptImport:
     def count_damage(self, reason: str) -> None:
         self._damaged[reason] += 1
 
-    def begin_anew(self) -> None:
-        """All that was held is saved."""
+    def reset(self) -> None:
+        """Start the next batch after everything pending was saved."""
         self._position = self._next if self._next is not None else self._position
-        self.held, self._news, self._next = [], {}, None
+        self.pending, self._new_details, self._next = [], {}, None
 
     def write(
         self,
         tx: Tx,
-        waiting: Sequence[_PendingMessage],
+        pending: Sequence[_PendingMessage],
         last: bool,
         shared: _BatchState,
     ) -> _SaveCounts:
-        """What waits, session by session; pure but for the transaction: it may run again."""
-        known, findable, now = shared
+        """Write messages session by session; changes only the transaction: it may run again."""
+        known, to_index, now = shared
         fresh: dict[str, list[_PendingMessage]] = {}
         count = 0
-        for held in waiting:
-            key = held.prepared.key
+        for one in pending:
+            key = one.prepared.key
             if not key or key not in known:
                 known.add(key)
-                fresh.setdefault(held.session, []).append(held)
+                fresh.setdefault(one.session, []).append(one)
                 count += 1
         captured: list[Learned] = []
         for session, new in fresh.items():
-            findable += self._append(tx, session, [held.prepared for held in new])
-            for held in new:
-                if held.statements:
-                    captured += capture_steps.keep(tx, held.statements, held.prepared.at)
-        for session, found in self._news.items():
-            archive_sql.update_details(tx, session, _session_columns(found))
+            to_index += self._append(tx, session, [one.prepared for one in new])
+            for one in new:
+                if one.statements:
+                    captured += capture_steps.keep(tx, one.statements, one.prepared.at)
+        for session, found in self._new_details.items():
+            archive_sql.update_details(tx, session, steps_import.session_columns(found))
             if found.parent and found.parent != session:
-                _link_parent(tx, session, found.parent, now)
+                steps_import.link_parent(tx, session, found.parent, now)
         if last and self._next is not None:
             archive_sql.set_cursor(tx, self._source, self._next, now)
-        return _SaveCounts(count, len(waiting) - count, tuple(captured))
+        return _SaveCounts(count, len(pending) - count, tuple(captured))
 
     def _append(
         self, tx: Tx, session: str, prepared: list[archive_steps.PreparedMessage]
     ) -> list[archive_steps.IndexItem]:
-        found = self._about.get(session, SessionDetails(session))
-        about = {"agent": self.transcript.host, "cwd": "", "branch": "", **_session_columns(found)}
+        found = self._details.get(session, SessionDetails(session))
+        about = {
+            "agent": self.transcript.host,
+            "cwd": "",
+            "branch": "",
+            **steps_import.session_columns(found),
+        }
         about.pop("name", "")
-        path = "import" if prepared[0].origin == "import" else "agent"
-        new = archive_steps.build_session(session, found.name, **about, origin=path)
+        origin = "import" if prepared[0].origin == "import" else "agent"
+        new = archive_steps.build_session(session, found.name, **about, origin=origin)
         times = [item.at for item in prepared]
         archive_sql.create(tx, new, min(times))
         return archive_steps.append(tx, new, prepared, max(times))[1]
-
-
-def _session_columns(found: SessionDetails) -> dict[str, SafeText]:
-    columns = ("name", "cwd", "branch", "agent")
-    return {
-        column: redaction.redact(said) for column in columns if (said := getattr(found, column))
-    }
-
-
-def _link_parent(tx: Tx, session: str, parent: str, now: int) -> None:
-    """A subagent's or a fork's session leads to the one that it came from."""
-    ends = (f"session/{session}", f"session/{parent}")
-    made = Link(ends[0], "derived_from", ends[1], "", "system", now)
-    links_sql.put(tx, made, redaction.redact("came from this conversation"), now)
-
-
-def mark_ended(tx: Tx, session: str) -> None:
-    """Note that a conversation is over; one that goes on later is active again."""
-    archive_sql.update_details(tx, session, {"status": redaction.redact("ended")})
-
-
-def combine_results(
-    done: Sequence[agents.ImportedTranscript], passed: Mapping[str, str]
-) -> agents.Imported:
-    """Return the result of reading several transcripts."""
-    return agents.Imported(
-        sum(item.messages for item in done),
-        sum(item.known for item in done),
-        len({session for item in done for session in item.sessions}),
-        tuple(done),
-        passed,
-        tuple(learned for item in done for learned in item.captured),
-    )

@@ -13,9 +13,9 @@ import os
 from collections.abc import Callable, Iterator
 
 from ..archive import sql as archive_sql
-from ..briefing import sql as briefing_sql
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..project import make_folder, private_folder, user_directory
+from ..review import steps as review_steps
 from ..storage import sql as storage_sql
 from ..storage.database import Database, Tx
 from .events import Event
@@ -100,7 +100,7 @@ def review_notice(space: Database, now: int) -> str:
 
     def look(tx: Tx) -> int:
         is_told = storage_sql.get_value(tx, _REVIEW_NOTICE) == today
-        return 0 if is_told else briefing_sql.waiting_for_review(tx)
+        return 0 if is_told else review_steps.count_waiting(tx)
 
     count = space.read(look)
     if not count:

@@ -1,7 +1,9 @@
-"""A session as text to keep: JSON lines that lose nothing, and Markdown to read.
+"""Render a session for export: lossless JSON lines, Markdown, or one self-contained HTML page.
 
-Decides how messages look outside of Recollect, and how text from anywhere stays text. It does
-not know files, nor how a page looks (`archive.export_formats` does).
+Exported text stays text. Markdown escapes HTML tags outside of code. The HTML page escapes
+everything, and its content security policy allows only its own script and style, so that text
+stays text even if escaping failed. The page loads nothing from the network; tool calls are folded,
+a search box filters it, it follows light or dark mode, and it prints with all folds open.
 """
 
 from __future__ import annotations
@@ -30,12 +32,12 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 
 
 def make_visible(text: str) -> str:
-    """Text for the eye: a terminal's colours are gone, what would hide or steer is visible."""
+    """Strip terminal escapes and make invisible and control characters visible."""
     if text.isprintable():
         return text
     if "\x1b" in text:
         text = strip_terminal_escapes(text, "")
-    # The joiners of emoji and of Persian are part of what is read.
+    # Emoji and Persian need the zero-width joiners.
     return "".join(
         piece if piece in ("\u200c", "\u200d") else escape_invisible(piece)
         for piece in _JOINERS.split(text)
@@ -43,12 +45,12 @@ def make_visible(text: str) -> str:
 
 
 def session_title(session: Session) -> str:
-    """What a session is called."""
+    """Return the name of a session, or its id."""
     return make_visible(" ".join(session.name.split())) or session.id
 
 
 def session_facts(session: Session) -> list[str]:
-    """What there is to say of a session as a whole, in a few words each."""
+    """Return the facts for a session's header: id, size, dates, agent, branch, tokens."""
     days = dict.fromkeys((format_time(session.created)[:10], format_time(session.last_active)[:10]))
     facts = [f"session {session.id}", f"{session.messages} messages", " to ".join(days)]
     facts += [make_visible(text) for text in (session.agent, session.branch) if text]
@@ -61,20 +63,20 @@ def session_facts(session: Session) -> list[str]:
 
 
 def split_reasoning(message: Message) -> tuple[str, str]:
-    """What a message says, and what was thought before it."""
-    said: list[str] = []
-    thought: list[str] = []
+    """Split a message into its text and its reasoning."""
+    texts: list[str] = []
+    reasoning: list[str] = []
     for block in blocks_of(message.content):
         if text := block_text(block):
-            (thought if block.get("type") == "reasoning" else said).append(text)
-    return "\n".join(said), "\n".join(thought)
+            (reasoning if block.get("type") == "reasoning" else texts).append(text)
+    return "\n".join(texts), "\n".join(reasoning)
 
 
 # ---------------------------------------------------------------- JSON lines
 
 
 def render_jsonl(session: Session, messages: Iterable[Stored]) -> Iterator[str]:
-    """The session and then every message, one JSON object a line, with the hashes."""
+    """Yield the session and then every message with its hashes, one JSON object a line."""
     about = {"recollect": "session", "id": session.id, "name": session.name}
     about |= {"agent": session.agent, "created": format_time(session.created)}
     yield _json_line(about)
@@ -85,7 +87,7 @@ def render_jsonl(session: Session, messages: Iterable[Stored]) -> Iterator[str]:
 
 
 def _json_line(value: object) -> str:
-    # U+2028 and U+2029 are line ends to some readers of lines.
+    # Some line readers treat U+2028 and U+2029 as line ends.
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return text.encode("utf-8", "backslashreplace").decode() + "\n"
@@ -95,40 +97,40 @@ def _json_line(value: object) -> str:
 
 
 def render_markdown(session: Session, messages: Iterable[Stored]) -> Iterator[str]:
-    """A page to read: what was said as Markdown, what tools said in fences."""
+    """Yield the session as Markdown, with tool calls and results in code fences."""
     facts = " · ".join(session_facts(session))
     yield f"# {_escape_tags(session_title(session))}\n\n{_escape_tags(facts)}\n"
     names: dict[str, str] = {}
     for stored in messages:
         message = stored.message
         names.update((call.id, call.name) for call in message.calls)
-        said, thought = split_reasoning(message)
+        text, reasoning = split_reasoning(message)
         yield f"\n## {stored.seq} · {message.role} · {format_time(message.at)[:19]}\n"
-        if thought:
-            yield f"\n*Reasoning:*\n\n{_quoted(_escape_tags(make_visible(thought)))}\n"
+        if reasoning:
+            yield f"\n*Reasoning:*\n\n{_block_quote(_escape_tags(make_visible(reasoning)))}\n"
         if message.role == "tool":
             name = _escape_tags(make_visible(names.get(message.call_id, "tool")))
-            yield f"\n*{'Error' if message.is_error else 'Result'} of {name}:*\n{_fenced(said)}"
-        elif said:
-            yield f"\n{_escape_tags(make_visible(said))}\n"
+            yield f"\n*{'Error' if message.is_error else 'Result'} of {name}:*\n{_code_fence(text)}"
+        elif text:
+            yield f"\n{_escape_tags(make_visible(text))}\n"
         for call in message.calls:
             given = arguments_text(call.arguments)
-            yield f"\n*Call of {_escape_tags(make_visible(call.name))}:*\n{_fenced(given)}"
+            yield f"\n*Call of {_escape_tags(make_visible(call.name))}:*\n{_code_fence(given)}"
 
 
-def _fenced(text: str) -> str:
+def _code_fence(text: str) -> str:
     text = make_visible(text)
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"\n{fence}text\n{text}\n{fence}\n"
 
 
-def _quoted(text: str) -> str:
+def _block_quote(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.split("\n"))
 
 
 def _escape_tags(text: str) -> str:
-    """Markdown in which no HTML lives: a tag outside of code is shown, not obeyed."""
+    """Escape HTML tags outside of code in Markdown."""
     if "<" not in text:
         return text
     lines = []
@@ -144,9 +146,11 @@ def _escape_tags(text: str) -> str:
             parts[::2] = [part.replace("<", "\\<") for part in parts[::2]]
             line = "".join(parts)
         lines.append(line)
-    # A fence that is never closed would swallow the rest of the page.
+    # An unclosed fence would swallow the rest of the page.
     return "\n".join([*lines, fence] if fence else lines)
 
+
+# ---------------------------------------------------------------- HTML
 
 _STYLE = """
 :root{color-scheme:light dark;--ground:#fff;--ink:#1c1d1f;--faint:#63666b;--line:#dcdfe3;
@@ -204,17 +208,17 @@ addEventListener('afterprint',()=>{for(const fold of before)fold.open=false});
 
 
 def render_html(session: Session, messages: Iterable[Stored]) -> Iterator[str]:
-    """The page, piece by piece."""
-    yield _head(session)
+    """Yield the session as one HTML page, piece by piece."""
+    yield _render_head(session)
     names: dict[str, str] = {}
     for stored in messages:
         names.update((call.id, call.name) for call in stored.message.calls)
-        yield _article(stored, names)
+        yield _render_message(stored, names)
     yield f"</main>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n"
 
 
 def escape_html(text: str) -> str:
-    """Text between tags. (Quotes mean nothing there, and there are many.)"""
+    """Escape text between tags; quotes need no escaping there, and there are many."""
     return make_visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -222,7 +226,7 @@ def _csp_hash(source: str) -> str:
     return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"
 
 
-def _head(session: Session) -> str:
+def _render_head(session: Session) -> str:
     title = escape_html(session_title(session))
     policy = (
         f"default-src 'none'; style-src {_csp_hash(_STYLE)}; script-src {_csp_hash(_SCRIPT)}; "
@@ -252,50 +256,44 @@ def _head(session: Session) -> str:
 """
 
 
-def _article(stored: Stored, names: dict[str, str]) -> str:
+def _render_message(stored: Stored, names: dict[str, str]) -> str:
     message = stored.message
     at = format_time(message.at)
     number = f'<a href="#m{stored.seq}">{stored.seq}</a>'
     time = f' · <time datetime="{at}">{at[:16].replace("T", " ")}</time>' if at else ""
-    said, thought = split_reasoning(message)
+    text, reasoning = split_reasoning(message)
     parts = [f'<article id="m{stored.seq}" class="{message.role}">']
     parts.append(f"<h2>{number} · {message.role}{time}</h2>")
-    if thought:
-        parts.append(_fold("Reasoning", "", thought))
+    if reasoning:
+        parts.append(_render_fold("Reasoning", "", reasoning))
     if message.role == "tool":
-        parts.append(_result(message, said, names))
-    elif said:
-        parts.append(f'<div class="said">{escape_html(said)}</div>')
-    parts += [_call(call) for call in message.calls]
+        parts.append(_render_result(message, text, names))
+    elif text:
+        parts.append(f'<div class="said">{escape_html(text)}</div>')
+    parts += [_render_call(call) for call in message.calls]
     return "\n".join([*parts, "</article>\n"])
 
 
-def _result(message: Message, said: str, names: dict[str, str]) -> str:
+def _render_result(message: Message, text: str, names: dict[str, str]) -> str:
     name = names.get(message.call_id, "tool")
     kind = "error" if message.is_error else "result"
-    what = f"{'Error' if message.is_error else 'Result'} of {name}, {len(said):,} characters"
-    return _fold(what, said[:200], said, kind)
+    what = f"{'Error' if message.is_error else 'Result'} of {name}, {len(text):,} characters"
+    return _render_fold(what, text[:200], text, kind)
 
 
-def _call(call: ToolCall) -> str:
+def _render_call(call: ToolCall) -> str:
     arguments = parse_arguments(call.arguments)
     if arguments is None:
-        return _fold(call.name, call.arguments[:200], call.arguments, "call")
+        return _render_fold(call.name, call.arguments[:200], call.arguments, "call")
     lines = [
-        f"{key}: {value if isinstance(value, str) else _json(value)}"
+        f"{key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
         for key, value in arguments.items()
     ]
     first = next((value for value in arguments.values() if isinstance(value, str)), "")
-    return _fold(call.name, first[:200], "\n".join(lines), "call")
+    return _render_fold(call.name, first[:200], "\n".join(lines), "call")
 
 
-def _json(value: object) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _fold(what: str, teaser: str, text: str, kind: str = "reasoning") -> str:
+def _render_fold(what: str, teaser: str, text: str, kind: str = "reasoning") -> str:
     line = " ".join(make_visible(teaser).split())[:120]
     hint = f" <code>{escape_html(line)}</code>" if line else ""
     return (

@@ -1,4 +1,4 @@
-"""Operations on sessions: record messages, look at them, find, name, export and import them."""
+"""Operations on sessions: record messages; list, rename, end, export and import sessions."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from ..context import Context
 from ..errors import Conflict
 from ..fast_typing import TypedDict, Unpack
 from ..project import PrivateFile, current_branch
-from ..recall import steps_show as recall_steps_show
 from ..storage.database import Tx
 from ..types.records import Json, Message, Recorded, Session
-from . import steps, steps_files, steps_sessions
+from . import steps, steps_files, steps_sessions, steps_usage
 
 
 class SessionAbout(TypedDict, total=False):
-    """What is known of the session when its first message arrives.
+    """Details of the session and of the message.
 
-    name: a name for people
-    agent: which agent speaks, such as claude-code
-    origin: on which path the message came, if it is less trusted than you: agent, tool or import
+    name: a title for the session
+    agent: the agent that speaks, such as claude-code
+    origin: where the message comes from, if it is less trusted than you: agent, tool or import
     key: makes the call idempotent: the same key in the session again changes nothing
     """
 
@@ -39,11 +38,11 @@ def record(
     role: str = "user",
     **about: Unpack[SessionAbout],
 ) -> Recorded:
-    """Append a message to a session's archive; the session is made with its first message.
+    """Append a message to a session; the first message creates it.
 
     session: the session's id; any name without spaces or slashes
-    message: text, or a message as a JSON object in OpenAI's or Anthropic's form; - reads stdin
-    role: who speaks, when the message is text: user, assistant, tool, system or developer
+    message: text, or a message as a JSON object in OpenAI's or Anthropic's format; - reads stdin
+    role: the speaker of a text: user, assistant, tool, system or developer
 
     Example: recollect record s-1 "Why does the build fail?"
     Example: recollect record s-1 '{"role": "assistant", "content": "A missing header."}'
@@ -54,33 +53,38 @@ def record(
         message, role, about.get("origin", ""), about.get("key", ""), context.origin
     )
     ready = [steps.prepare(item, now) for item in incoming]
-    sent = _answered(context, session, ready)
+    sent = _claim_sent_prompt(context, session, ready)
 
     def work(tx: Tx) -> list[Recorded]:
         done = steps.record(tx, new, ready, now, repeated=True)
         if sent and any(item.new for item in done):
-            steps.learn_chars_per_token(tx, sent, ready, now)
+            answers = [(item.model, item.usage) for item in ready]
+            steps_usage.learn_chars_per_token(tx, sent, answers, now)
         return done
 
     return steps.merge_recorded(context.project_space.write(work))
 
 
-def _answered(
+def _claim_sent_prompt(
     context: Context, session: str, ready: Sequence[steps.PreparedMessage]
 ) -> context_module.SentPrompt | None:
-    """The prompt that these messages answer, if they say what it cost; it is told once."""
+    """Return the prompt that these messages answer, if they report its cost; only once."""
     sent = context.sent.get(session)
-    if sent is None or not sent.chars or not steps.has_usage(ready):
+    if (
+        sent is None
+        or not sent.chars
+        or not steps_usage.has_input_tokens(item.usage for item in ready)
+    ):
         return None
     context.sent[session] = sent._replace(chars=0)
     return sent
 
 
 def list_sessions(context: Context, limit: int = 50, status: str = "") -> tuple[Session, ...]:
-    """The sessions of this project, the most recently active first.
+    """List the sessions of this project, the most recently active first.
 
-    limit: at most so many
-    status: only active, idle (nobody spoke for an hour) or ended ones
+    limit: maximum number of sessions
+    status: only active, idle (no message for an hour) or ended ones
 
     Example: recollect session list
     """
@@ -91,30 +95,10 @@ def list_sessions(context: Context, limit: int = 50, status: str = "") -> tuple[
     return tuple(found)
 
 
-def show_session(
-    context: Context, session: str = "current", first: int = 0, last: int = 0
-) -> recall_steps_show.ShownRecord:
-    """One session with its messages; the newest 50 when no range is given.
-
-    session: its id, or the beginning of it; without one, the session switched to, or else the
-        one that was active last
-    first: the first message of the range
-    last: the last message of the range
-
-    Example: recollect session show s-1 --first 10 --last 20
-    """
-    shown = context.project_space.read(
-        lambda tx: recall_steps_show.session_page(tx, session, first, last)
-    )
-    if shown is None:
-        raise steps_sessions.session_not_found(session)
-    return recall_steps_show.with_session_status(shown, context.clock())
-
-
 def switch_session(context: Context, session: str) -> Session:
-    """Make a session the current one: commands that name none mean it.
+    """Make a session the current one, the default of all session commands.
 
-    session: its id, or the beginning of it
+    session: its id, or a prefix of it
 
     Example: recollect session switch s-1
     """
@@ -123,10 +107,10 @@ def switch_session(context: Context, session: str) -> Session:
 
 
 def rename_session(context: Context, session: str, name: str) -> Session:
-    """Give a session a name for people.
+    """Rename a session.
 
-    session: its id, or the beginning of it; current for the current one
-    name: the new name
+    session: its id, or a prefix of it; current for the current one
+    name: the new title
 
     Example: recollect session rename s-1 "The Redis migration"
     """
@@ -136,7 +120,7 @@ def rename_session(context: Context, session: str, name: str) -> Session:
 def end_session(context: Context, session: str = "current") -> Session:
     """Mark a session as ended; a new message makes it active again.
 
-    session: its id, or the beginning of it; the current one by default
+    session: its id, or a prefix of it; the current one by default
 
     Example: recollect session end s-1
     """
@@ -146,11 +130,11 @@ def end_session(context: Context, session: str = "current") -> Session:
 def export_session(
     context: Context, path: str, session: str = "current", form: str = "", replace: bool = False
 ) -> steps_files.ExportedSession:
-    """Write a session to one file: an HTML page that needs nothing else, Markdown or JSONL.
+    """Export a session to one file: a self-contained HTML page, Markdown or JSONL.
 
-    path: the new file; its ending says the form: .html, .md or .jsonl
-    session: its id, or the beginning of it; the current one by default
-    form: html, md or jsonl, when the path's ending does not say it
+    path: the new file; its extension chooses the format: .html, .md or .jsonl
+    session: its id, or a prefix of it; the current one by default
+    form: html, md or jsonl, if the extension is another one
     replace: overwrite an existing file
 
     Example: recollect session export talk.html --session s-1
@@ -158,22 +142,24 @@ def export_session(
     wanted = steps_files.choose_form(path, form)
     target = os.path.abspath(os.path.expanduser(path))
     if os.path.lexists(target) and not replace:
-        raise Conflict("the file exists already", where=target, hint="--replace overwrites it")
+        raise Conflict("the file already exists", where=target, hint="--replace overwrites it")
     with PrivateFile(target) as file:
         written = context.project_space.read(
             lambda tx: steps_files.export_session(tx, session, wanted, file.write)
         )
     size = os.path.getsize(target)
-    return steps_files.ExportedSession(written.id, target, wanted, written.messages, size)
+    return steps_files.ExportedSession(
+        session=written.id, path=target, form=wanted, messages=written.messages, bytes=size
+    )
 
 
 def import_session(
     context: Context, path: str, session: str = "", provider: str = "auto"
 ) -> steps_files.ImportedFile:
-    """Bring a file of messages into the archive; what is there already is not kept twice.
+    """Import a file of messages into the archive; known messages are skipped.
 
     path: JSON or JSON lines of OpenAI's or Anthropic's messages, or an exported .jsonl
-    session: the session's id; made from the file's name by default
+    session: the session's id; by default made from the file's name
     provider: auto, openai, openai-responses or anthropic
 
     Example: recollect session import talk.jsonl --session s-7
@@ -191,6 +177,7 @@ def import_session(
 
 
 def build_session(context: Context, id: str, name: str = "", agent: str = "") -> steps.NewSession:
+    """Build the record of a new session of this project."""
     return steps.build_session(
         id,
         name=name,

@@ -1,7 +1,7 @@
-"""Sessions and their messages: appended once, in order, never changed.
+"""Sessions, their append-only messages, and the read positions of transcripts.
 
-The session's row is the counter: whoever appends holds it until the commit, so sequence
-numbers have no gaps and no doubles. It does not know how hashes are made or text is cleaned.
+A session's row holds the counter: an append locks it until the commit, so sequence numbers have no
+gaps and no duplicates.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MESSAGE = "session, seq, role, body, at, key, origin, label, digest, hash"
 
 
 class MessageRow(NamedTuple):
-    """A message as it lies in the archive."""
+    """A message as it is stored."""
 
     session: str
     seq: int
@@ -40,7 +40,7 @@ class MessageRow(NamedTuple):
 
 
 class NewSession(NamedTuple):
-    """What is known of a session when its first message arrives."""
+    """Details of a session that is created with its first message."""
 
     id: SafeText
     name: SafeText
@@ -51,7 +51,7 @@ class NewSession(NamedTuple):
 
 
 def create(tx: Tx, session: NewSession, now: int) -> None:
-    """Make the session if it is not there yet, and count it."""
+    """Create a session if it is missing, and count it."""
     new = tx.one(
         "INSERT INTO sessions (space, id, name, agent, cwd, branch, status, created, last_active, "
         "next_seq, head, usage, origin, label, sources) VALUES (:space, :id, :name, :agent, :cwd, "
@@ -69,13 +69,13 @@ def create(tx: Tx, session: NewSession, now: int) -> None:
 
 
 def count_begun(tx: Tx) -> int:
-    """How many sessions were ever begun: a session that vanished is missed."""
+    """Count the sessions ever created: more than exist means that one was lost."""
     row = tx.one("SELECT value FROM state WHERE space = :space AND key = :key", {"key": _BEGUN})
     return int(row[0]) if row else 0
 
 
 def lock_session(tx: Tx, session: str) -> tuple[int, str] | None:
-    """Take the counter: the next sequence number and the last hash, held until the commit."""
+    """Lock a session until the commit; return its next sequence number and last hash."""
     row = tx.one(
         "SELECT next_seq, head FROM sessions WHERE space = :space AND id = :id " + tx.for_update,
         {"id": session},
@@ -84,7 +84,7 @@ def lock_session(tx: Tx, session: str) -> tuple[int, str] | None:
 
 
 def advance(tx: Tx, session: str, next_seq: int, head: str, now: int) -> None:
-    """Give the counter back after appending."""
+    """Store the next sequence number and the last hash after an append."""
     tx.run(
         "UPDATE sessions SET next_seq = :next_seq, head = :head, last_active = :now, "
         "status = 'active' WHERE space = :space AND id = :id",
@@ -93,13 +93,13 @@ def advance(tx: Tx, session: str, next_seq: int, head: str, now: int) -> None:
 
 
 def get_usage(tx: Tx, session: str) -> Mapping[str, Json]:
-    """What the session's requests cost so far."""
+    """Return the token usage of a session so far."""
     row = tx.one("SELECT usage FROM sessions WHERE space = :space AND id = :id", {"id": session})
     return dict(load_json(row[0])) if row else {}
 
 
 def set_usage(tx: Tx, session: str, total: SafeText) -> None:
-    """Write down what the session's requests cost."""
+    """Store the token usage of a session."""
     tx.run(
         "UPDATE sessions SET usage = :total WHERE space = :space AND id = :id",
         {"id": session, "total": total},
@@ -107,7 +107,7 @@ def set_usage(tx: Tx, session: str, total: SafeText) -> None:
 
 
 def rename(tx: Tx, session: str, name: SafeText) -> None:
-    """Give the session another name."""
+    """Rename a session."""
     tx.run(
         "UPDATE sessions SET name = :name WHERE space = :space AND id = :id",
         {"id": session, "name": name},
@@ -115,7 +115,7 @@ def rename(tx: Tx, session: str, name: SafeText) -> None:
 
 
 def set_status(tx: Tx, session: str, status: str) -> None:
-    """Set the session's status; its next message makes it active again."""
+    """Set the status of a session; its next message makes it active again."""
     tx.run(
         "UPDATE sessions SET status = :status WHERE space = :space AND id = :id",
         {"id": session, "status": status},
@@ -123,12 +123,12 @@ def set_status(tx: Tx, session: str, status: str) -> None:
 
 
 def insert_messages(tx: Tx, rows: Sequence[Row]) -> None:
-    """Append to the archive: the values of a `MessageRow` each, whose making would take long."""
+    """Insert messages as tuples in the order of `MessageRow`: building one for each is slow."""
     tx.insert("messages", _MESSAGE, rows)
 
 
 def seqs_by_key(tx: Tx, session: str, keys: Sequence[str]) -> dict[str, int]:
-    """Which of the keys are in the session already, and where."""
+    """Return the sequence numbers of those keys that a session already has."""
     found: dict[str, int] = {}
     for names, params in batches("key", keys):
         rows = tx.run(
@@ -141,7 +141,7 @@ def seqs_by_key(tx: Tx, session: str, keys: Sequence[str]) -> dict[str, int]:
 
 
 def known_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
-    """Which of the keys are in the archive already, in any session."""
+    """Return those of the keys that any session already has."""
     found: set[str] = set()
     for names, params in batches("key", keys):
         rows = tx.run(f"SELECT key FROM messages WHERE space = :space AND key IN ({names})", params)
@@ -150,7 +150,7 @@ def known_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
 
 
 def update_details(tx: Tx, session: str, about: Mapping[str, SafeText]) -> None:
-    """Set what became known of a session: its name, agent, cwd, branch or status."""
+    """Set details of a session: name, agent, cwd, branch or status."""
     if about:
         changes = ", ".join(f"{column} = :{column}" for column in about)
         tx.run(
@@ -160,7 +160,7 @@ def update_details(tx: Tx, session: str, about: Mapping[str, SafeText]) -> None:
 
 
 def get(tx: Tx, session: str) -> Session | None:
-    """One session."""
+    """Return one session."""
     row = tx.one(
         f"SELECT {_SESSION} {_FROM} WHERE s.space = :space AND s.id = :id", {"id": session}
     )
@@ -168,14 +168,14 @@ def get(tx: Tx, session: str) -> Session | None:
 
 
 def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
-    """Ids that begin with the prefix, so that a person need not type a whole one."""
+    """Return session ids that start with a prefix."""
     return ids_with_prefix(tx, "sessions", prefix, limit)
 
 
 def latest_sessions(
     tx: Tx, limit: int, status: str = "", since: int = 0, until: int = FOREVER
 ) -> list[Session]:
-    """Sessions that were active last between two times, the most recent first."""
+    """Return sessions last active between two times, the most recent first."""
     chosen = "AND s.status = :status " if status else ""
     rows = tx.run(
         f"SELECT {_SESSION} {_FROM} WHERE s.space = :space {chosen}"
@@ -187,7 +187,7 @@ def latest_sessions(
 
 
 def messages(tx: Tx, session: str, first: int, last: int, limit: int = 1000) -> list[MessageRow]:
-    """Messages of a session by sequence number, both ends included."""
+    """Return messages of a session by sequence number, both ends included."""
     rows = tx.run(
         f"SELECT {_MESSAGE} FROM messages WHERE space = :space AND session = :session "
         "AND seq >= :first AND seq <= :last ORDER BY seq LIMIT :limit",
@@ -197,13 +197,13 @@ def messages(tx: Tx, session: str, first: int, last: int, limit: int = 1000) -> 
 
 
 def message(tx: Tx, session: str, seq: int) -> MessageRow | None:
-    """One message."""
+    """Return one message."""
     found = messages(tx, session, seq, seq, 1)
     return found[0] if found else None
 
 
 def last_message_by(tx: Tx, session: str, role: str, first: int, last: int) -> MessageRow | None:
-    """The last message that somebody said, both ends included."""
+    """Return the last message of a role in a range, both ends included."""
     row = tx.one(
         f"SELECT {_MESSAGE} FROM messages WHERE space = :space AND session = :session "
         "AND seq >= :first AND seq <= :last AND role = :role ORDER BY seq DESC LIMIT 1",
@@ -213,7 +213,7 @@ def last_message_by(tx: Tx, session: str, role: str, first: int, last: int) -> M
 
 
 def labels(tx: Tx, session: str, first: int, last: int) -> list[str]:
-    """How far the messages of a range are trusted."""
+    """Return the distinct trust labels of a range of messages."""
     rows = tx.run(
         "SELECT DISTINCT label FROM messages WHERE space = :space AND session = :session "
         "AND seq >= :first AND seq <= :last",
@@ -223,12 +223,12 @@ def labels(tx: Tx, session: str, first: int, last: int) -> list[str]:
 
 
 def all_ids(tx: Tx) -> list[str]:
-    """The ids of all sessions."""
+    """Return the ids of all sessions."""
     return [row[0] for row in tx.run("SELECT id FROM sessions WHERE space = :space ORDER BY id")]
 
 
 def counts(tx: Tx) -> tuple[int, int]:
-    """How many sessions and messages there are."""
+    """Count sessions and messages."""
     row = tx.one(
         "SELECT count(*), coalesce(sum(next_seq - 1), 0) FROM sessions WHERE space = :space"
     )
@@ -236,11 +236,30 @@ def counts(tx: Tx) -> tuple[int, int]:
 
 
 def _session(row: Row) -> Session:
-    return Session._make((*row[:8], row[8] - 1, *row[9:11], load_json(row[11]), row[12]))
+    (id, name, agent, cwd, branch, status, created, last_active, next_seq, *rest) = row
+    window_from, summary, usage, head = rest
+    return Session(
+        id=id,
+        name=name,
+        agent=agent,
+        cwd=cwd,
+        branch=branch,
+        status=status,
+        created=created,
+        last_active=last_active,
+        messages=next_seq - 1,
+        window_from=window_from,
+        summary=summary,
+        usage=load_json(usage),
+        head=head,
+    )
+
+
+# ---------------------------------------------------------------- transcripts and hook events
 
 
 def get_cursor(tx: Tx, source: str) -> str | None:
-    """Where reading a transcript was left, as JSON."""
+    """Return the position up to which a transcript was read, as JSON."""
     row = tx.one(
         "SELECT position FROM cursors WHERE space = :space AND source = :source",
         {"source": source},
@@ -249,7 +268,7 @@ def get_cursor(tx: Tx, source: str) -> str | None:
 
 
 def set_cursor(tx: Tx, source: SafeText, position: SafeText, now: int) -> None:
-    """Remember where to go on."""
+    """Store the position up to which a transcript was read."""
     tx.run(
         "INSERT INTO cursors (space, source, position, updated) "
         "VALUES (:space, :source, :position, :now) ON CONFLICT (space, source) "
@@ -259,9 +278,10 @@ def set_cursor(tx: Tx, source: SafeText, position: SafeText, now: int) -> None:
 
 
 def claim_mark(tx: Tx, subject: str, mark: str, now: int, window: int) -> bool:
-    """Whether this mark is new for its subject: false when the same came within the window.
+    """Store a mark for its subject; return False if the same mark came within the window.
 
-    What came later than now came before the clock was set back."""
+    A stored time after `now` means that the clock was set back.
+    """
     row = tx.one(
         "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :mark, :now) "
         "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated "
@@ -273,8 +293,11 @@ def claim_mark(tx: Tx, subject: str, mark: str, now: int, window: int) -> bool:
 
 
 def lock_imports(tx: Tx, now: int) -> None:
-    """Until the commit nobody else imports into this space: two that bring copies of one message,
-    in a conversation and in its fork, must not both find it missing."""
+    """Lock imports into this space until the commit.
+
+    Two imports with copies of one message, in a conversation and its fork, must not both find it
+    missing.
+    """
     if tx.for_update:  # otherwise there is one writer anyway
         tx.run(
             "INSERT INTO state (space, key, value, updated) VALUES (:space, 'imports', '1', :now) "

@@ -1,4 +1,10 @@
-"""Export a session: read it page by page, render it, hand it on piece by piece."""
+"""Export a session to a file, and import messages from one.
+
+An import file is JSON (a list of messages, a request or a response) or JSON lines (one message, or
+one conversation under `messages`, a line), in the format of OpenAI, Anthropic or our own export.
+The whole file is parsed before anything is stored. Each message has a key made of its position and
+content, so importing the same or a longer file again adds only what is new.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +23,7 @@ from ..types.records import Json, Message, Recorded, Session, Stored
 from . import export_formats, sql, steps, steps_sessions
 from .steps import stored_message
 
-_AT_ONCE = 200
+_EXPORT_PAGE = 200
 
 FORMS: dict[str, Callable[[Session, Iterable[Stored]], Iterator[str]]] = {
     "html": export_formats.render_html,
@@ -25,11 +31,11 @@ FORMS: dict[str, Callable[[Session, Iterable[Stored]], Iterator[str]]] = {
     "jsonl": export_formats.render_jsonl,
 }
 
-_OTHER_ENDINGS = {"htm": "html", "markdown": "md", "json": "jsonl", "ndjson": "jsonl"}
+_OTHER_EXTENSIONS = {"htm": "html", "markdown": "md", "json": "jsonl", "ndjson": "jsonl"}
 
 
 class ExportedSession(NamedTuple):
-    """Where a session was written."""
+    """The file that a session was exported to."""
 
     session: str
     path: str
@@ -39,12 +45,12 @@ class ExportedSession(NamedTuple):
 
 
 def choose_form(path: str, form: str) -> str:
-    """The form that is asked for by name, or by the ending of the path."""
+    """Return the export format by its name, or by the extension of the path."""
     asked = form or path.rpartition(".")[2].lower()
-    asked = _OTHER_ENDINGS.get(asked, asked)
+    asked = _OTHER_EXTENSIONS.get(asked, asked)
     if asked not in FORMS:
         raise InvalidInput(
-            f"{form!r} is not a form" if form else "the path's ending names no form",
+            f"{form!r} is not a format" if form else "the file extension is not a known format",
             where=form or path,
             hint=f"one of: {', '.join(FORMS)}",
         )
@@ -52,24 +58,27 @@ def choose_form(path: str, form: str) -> str:
 
 
 def export_session(tx: Tx, name: str, form: str, write: Callable[[str], object]) -> Session:
-    """Write a session in a form; it is never in memory as a whole."""
+    """Write a session piece by piece: it is never in memory as a whole."""
     session = steps_sessions.get_session(tx, name)
-    for piece in FORMS[form](session, _messages(tx, session)):
+    for piece in FORMS[form](session, _read_messages(tx, session)):
         write(piece)
     return session
 
 
-def _messages(tx: Tx, session: Session) -> Iterator[Stored]:
-    for first in range(1, session.messages + 1, _AT_ONCE):
-        for row in sql.messages(tx, session.id, first, first + _AT_ONCE - 1):
+def _read_messages(tx: Tx, session: Session) -> Iterator[Stored]:
+    for first in range(1, session.messages + 1, _EXPORT_PAGE):
+        for row in sql.messages(tx, session.id, first, first + _EXPORT_PAGE - 1):
             yield stored_message(row)
 
 
+# ---------------------------------------------------------------- import
+
 BATCH = 500
+"""Messages in one transaction."""
 
 
 class FileProgress(NamedTuple):
-    """How far a file was read, of so many bytes, and how many messages were new."""
+    """Progress of an import: bytes done, bytes in total, and new messages."""
 
     path: str
     done: int
@@ -78,7 +87,7 @@ class FileProgress(NamedTuple):
 
 
 class ImportedFile(NamedTuple):
-    """What a file brought: new messages, and those that were there already."""
+    """Result of an import: the sessions, new messages, and those known already."""
 
     path: str
     sessions: tuple[str, ...]
@@ -87,7 +96,7 @@ class ImportedFile(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Messages of one conversation, from `place` on, and how much of the file was read."""
+    """Messages of one conversation, from position `place` on, and the bytes read so far."""
 
     conversation: int
     place: int
@@ -96,6 +105,7 @@ class _Part(NamedTuple):
 
 
 Report = Callable[[Any], object] | None
+"""Is called with the progress."""
 
 
 def import_messages(
@@ -105,37 +115,37 @@ def import_messages(
     session: str,
     provider: str,
     now: int,
-    tell: Report = None,
+    report: Report = None,
 ) -> ImportedFile:
-    """Bring a file's conversations into the archive."""
-    conversations = {part.conversation for part in _parts(path, provider)}
+    """Import the conversations of a file into the archive."""
+    conversations = {part.conversation for part in _read_parts(path, provider)}
     total = os.path.getsize(path)
     name = session or session_id_of(path)
     new = known = 0
     made: dict[int, str] = {}
-    for part in _parts(path, provider):
+    for part in _read_parts(path, provider):
         id = name if len(conversations) == 1 else f"{name}-{part.conversation + 1}"
         made[part.conversation] = id
         ready = [
-            steps.prepare(steps.Incoming(_keyed(message, part.place + at), "import"), now)
+            steps.prepare(steps.Incoming(_add_key(message, part.place + at), "import"), now)
             for at, message in enumerate(part.found)
         ]
-        done = _keep(space, about(id), ready, now)
+        done = _record_part(space, about(id), ready, now)
         new += sum(item.new for item in done)
         known += sum(not item.new for item in done)
-        if tell:
-            tell(FileProgress(path, part.done, total, new))
+        if report:
+            report(FileProgress(path, part.done, total, new))
     return ImportedFile(path, tuple(made.values()), new, known)
 
 
-def _keep(
+def _record_part(
     space: Database, session: steps.NewSession, ready: Sequence[steps.PreparedMessage], now: int
 ) -> list[Recorded]:
     return space.write(lambda tx: steps.record(tx, session, ready, now))
 
 
 def session_id_of(path: str) -> str:
-    """The session's id when none is given: the file's name, as far as it can be one."""
+    """Return a session id made from the name of a file."""
     stem = os.path.basename(path).partition(".")[0]
     try:
         return addresses.slugify(stem)
@@ -143,75 +153,75 @@ def session_id_of(path: str) -> str:
         return "imported"
 
 
-def _keyed(message: Message, place: int) -> Message:
+def _add_key(message: Message, place: int) -> Message:
     body = json.dumps(text_messages.body_from_message(message), sort_keys=True, ensure_ascii=True)
     return message._replace(key=f"list:{place}:{text_messages.body_digest(body)[:16]}")
 
 
-# ---------------------------------------------------------------- what is in a file
+# ---------------------------------------------------------------- parse a file
 
 
-def _parts(path: str, provider: str) -> Iterator[_Part]:
+def _read_parts(path: str, provider: str) -> Iterator[_Part]:
     try:
         with open(path, "rb") as file:
             first = file.readline()
-            if _is_line(first):
-                yield from _of_lines(path, provider)
+            if _is_json_line(first):
+                yield from _parse_lines(path, provider)
             else:
-                yield _whole(path, first + file.read(), provider)
+                yield _parse_whole(path, first + file.read(), provider)
     except OSError as error:
         raise InvalidInput(f"the file cannot be read: {error.strerror}", where=path) from error
 
 
-def _is_line(line: bytes) -> bool:
-    """Whether a first line is JSON by itself, and not the beginning of a longer text."""
+def _is_json_line(line: bytes) -> bool:
+    """Check whether a first line is a complete JSON object."""
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
         return False
 
 
-def _whole(path: str, raw: bytes, provider: str) -> _Part:
+def _parse_whole(path: str, raw: bytes, provider: str) -> _Part:
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"the file is neither JSON nor JSON lines: {error}",
             where=path,
-            hint="Nothing was taken over.",
+            hint="Nothing was imported.",
         ) from None
-    return _Part(0, 0, _understood(path, value, provider), len(raw))
+    return _Part(0, 0, _parse_messages(path, value, provider), len(raw))
 
 
-def _of_lines(path: str, provider: str) -> Iterator[_Part]:
-    """Lines of messages are one conversation, read in portions; a line with `messages` is one
-    by itself."""
-    held: list[Json] = []
+def _parse_lines(path: str, provider: str) -> Iterator[_Part]:
+    """Parse JSON lines: lines of messages form one conversation, read in batches; a line with
+    `messages` is a conversation of its own."""
+    batch: list[Json] = []
     conversation = place = done = number = begun = 0
     with open(path, "rb") as file:
         for number, line in enumerate(file, start=1):
             done += len(line)
-            value = _value(path, number, line)
+            value = _parse_line(path, number, line)
             if value is None:
                 continue
             if "messages" in value and "role" not in value:
                 where = f"{path}, line {number}"
-                yield _Part(conversation, 0, _understood(where, value, provider), done)
+                yield _Part(conversation, 0, _parse_messages(where, value, provider), done)
                 conversation += 1
                 continue
-            held.append(value)
+            batch.append(value)
             begun = begun or number
-            if len(held) == BATCH:
-                found = _understood(f"{path}, from line {begun}", held, provider)
+            if len(batch) == BATCH:
+                found = _parse_messages(f"{path}, from line {begun}", batch, provider)
                 yield _Part(conversation, place, found, done)
-                place, held, begun = place + len(found), [], 0
-    if held:
-        found = _understood(f"{path}, from line {begun}", held, provider)
+                place, batch, begun = place + len(found), [], 0
+    if batch:
+        found = _parse_messages(f"{path}, from line {begun}", batch, provider)
         yield _Part(conversation, place, found, done)
 
 
-def _value(path: str, number: int, line: bytes) -> dict[str, Json] | None:
-    """The record of a line; None for an empty line and for the first line of our own export."""
+def _parse_line(path: str, number: int, line: bytes) -> dict[str, Json] | None:
+    """Parse a line; None for an empty line and for the header of our own export."""
     if not line.strip():
         return None
     try:
@@ -220,18 +230,18 @@ def _value(path: str, number: int, line: bytes) -> dict[str, Json] | None:
         raise InvalidInput(
             f"the line is not JSON: {error}",
             where=f"{path}, line {number}",
-            hint="Nothing was taken over.",
+            hint="Nothing was imported.",
         ) from None
     if not isinstance(value, dict):
         raise InvalidInput("the line is not a JSON object", where=f"{path}, line {number}")
     return None if value.get("recollect") == "session" else value
 
 
-def _understood(where: str, value: Json, provider: str) -> list[Message]:
+def _parse_messages(where: str, value: Json, provider: str) -> list[Message]:
     records = value if isinstance(value, list) else [value]
     try:
-        if records and all(map(_ours, records)):
-            return [_exported(item) for item in records]
+        if records and all(map(_is_exported, records)):
+            return [_parse_exported(item) for item in records]
         return formats.from_wire(value, provider)
     except InvalidInput as error:
         raise InvalidInput(
@@ -239,19 +249,19 @@ def _understood(where: str, value: Json, provider: str) -> list[Message]:
         ) from None
 
 
-def _ours(item: Json) -> bool:
+def _is_exported(item: Json) -> bool:
     return isinstance(item, Mapping) and {"seq", "role", "digest", "hash"} <= item.keys()
 
 
-def _exported(item: Mapping[str, Json]) -> Message:
-    """A message of our own export; its digest proves that it is one."""
+def _parse_exported(item: Mapping[str, Json]) -> Message:
+    """Parse a message of our own export; check its digest."""
     place = ("seq", "at", "origin", "digest", "hash")
     body = {name: value for name, value in item.items() if name not in place}
     if text_messages.body_digest(redaction.redact_json(body).text) != item["digest"]:
         raise InvalidInput(
             f"message {item['seq']} was changed after it was exported",
             where=str(item["seq"]),
-            hint="Nothing was taken over. Export it again, or take its seq and hashes away.",
+            hint="Nothing was imported. Export it again, or remove its seq, digest and hash.",
         )
     return text_messages.message_from_body(body)._replace(at=_microseconds(str(item["at"])))
 

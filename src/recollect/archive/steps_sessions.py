@@ -1,4 +1,4 @@
-"""Name, end and choose sessions."""
+"""Look up, rename, end and verify sessions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,116 @@ from ..storage import sql as storage_sql
 from ..storage.database import Database, Tx
 from ..text import addresses
 from ..text.messages import body_digest, chain_hash
-from ..types.records import Session
-from . import sql
+from ..types.records import Session, Stored
+from . import sql, steps
+
+MOST_MESSAGES = 1000
+"""Messages in one page of a session."""
+
+NEWEST_SHOWN = 50
+"""Messages in a page when no range is given."""
+
+IDLE_AFTER = 3_600_000_000
+"""Microseconds without a message after which an active session counts as idle."""
+
+SESSION_STATUSES = ("active", "idle", "ended")
+CURRENT = "current"
+"""The name that stands for the session switched to, or else the most recently active one."""
+
+CURRENT_SESSION_KEY = "current_session"
+VERIFY_PAGE = 500
+
+
+class SessionPage(NamedTuple):
+    """A session with a range of its messages; `left_out` counts those of the range not loaded."""
+
+    session: Session
+    messages: tuple[Stored, ...]
+    left_out: int
+
+
+# ---------------------------------------------------------------- look up
+
+
+def get_session(tx: Tx, name: str) -> Session:
+    """Return a session by its id, a prefix of it, or `current`; raise NotFound."""
+    session = sql.get(tx, resolve_session_id(tx, name))
+    if session is None:
+        raise session_not_found(name)
+    return session
+
+
+def session_not_found(name: str) -> NotFound:
+    """Return the error for a session that does not exist."""
+    if name == CURRENT:
+        return NotFound("there are no sessions yet", hint="`recollect import` reads agents' own")
+    hint = "`recollect session list` shows what there is"
+    return NotFound("there is no such session", where=name, hint=hint)
+
+
+def resolve_session_id(tx: Tx, name: str) -> str:
+    """Return the id that a name, a unique prefix or `current` stands for; else the name itself."""
+    if sql.get(tx, name):
+        return name
+    if name == CURRENT:
+        chosen = storage_sql.get_value(tx, CURRENT_SESSION_KEY)
+        newest = sql.latest_sessions(tx, 1)
+        return chosen or (newest[0].id if newest else name)
+    ids = sql.starting_with(tx, name)
+    # A subagent's id is its parent's with a suffix: a prefix of both means the parent.
+    first = min(ids, key=len, default=name)
+    addresses.pick_unique_id(
+        name, [id for id in ids if id == first or not id.startswith(f"{first}.")]
+    )
+    return first
+
+
+def load_page(tx: Tx, name: str, first: int = 0, last: int = 0) -> SessionPage | None:
+    """Load a range of a session's messages; the newest ones without a range, None without a
+    session."""
+    session = sql.get(tx, resolve_session_id(tx, name))
+    if session is None:
+        return None
+    last = last or session.messages
+    first = first or max(last - NEWEST_SHOWN + 1, 1)
+    if first > last or first > session.messages > 0:
+        raise InvalidInput(
+            f"there are no messages {first} to {last}: the session has {session.messages}",
+            where=session.id,
+        )
+    return load_range(tx, session, first, last)
+
+
+def load_range(tx: Tx, session: Session, first: int, last: int) -> SessionPage:
+    """Load messages of a session by number, at most `MOST_MESSAGES`."""
+    rows = sql.messages(tx, session.id, first, last, MOST_MESSAGES)
+    left = max(min(last, session.messages) - first + 1 - len(rows), 0)
+    return SessionPage(session, tuple(steps.stored_message(row) for row in rows), left)
+
+
+def list_sessions(tx: Tx, limit: int, status: str, now: int) -> list[Session]:
+    """Return sessions, the most recently active first.
+
+    `idle` is derived, not stored: an active session without a message for an hour.
+    """
+    if status not in ("", *SESSION_STATUSES):
+        hint = f"one of: {', '.join(SESSION_STATUSES)}"
+        raise InvalidInput(f"{status!r} is not a status of a session", where="status", hint=hint)
+    quiet = now - IDLE_AFTER
+    if status == "idle":
+        found = sql.latest_sessions(tx, limit, "active", until=quiet)
+    else:
+        found = sql.latest_sessions(tx, limit, status, since=quiet if status == "active" else 0)
+    return [with_idle_status(one, now) for one in found]
+
+
+def with_idle_status(session: Session, now: int) -> Session:
+    """Return the session with the status `idle` if it is active and has been silent long enough."""
+    idle = session.status == "active" and session.last_active < now - IDLE_AFTER
+    return session._replace(status="idle") if idle else session
+
+
+# ---------------------------------------------------------------- change
 
 
 def switch_session(tx: Tx, name: str, now: int) -> Session:
@@ -23,7 +131,7 @@ def switch_session(tx: Tx, name: str, now: int) -> Session:
 
 
 def rename_session(tx: Tx, name: str, title: str) -> Session:
-    """Give a session another name."""
+    """Rename a session."""
     if not title.strip():
         raise InvalidInput("the name is empty", where="name")
     session = get_session(tx, name)
@@ -32,7 +140,7 @@ def rename_session(tx: Tx, name: str, title: str) -> Session:
 
 
 def end_session(tx: Tx, name: str) -> Session:
-    """Mark a session as ended; it is the current one no longer."""
+    """Mark a session as ended, and as no longer current."""
     session = get_session(tx, name)
     sql.set_status(tx, session.id, "ended")
     if storage_sql.get_value(tx, CURRENT_SESSION_KEY) == session.id:
@@ -40,11 +148,11 @@ def end_session(tx: Tx, name: str) -> Session:
     return get_session(tx, session.id)
 
 
-VERIFY_PAGE = 500
+# ---------------------------------------------------------------- verify
 
 
 class SessionProof(NamedTuple):
-    """How far a session's chain holds; `problem` is empty when all of it does."""
+    """How many messages of a session's chain hold; `problem` is empty when all do."""
 
     session: str
     messages: int
@@ -52,14 +160,14 @@ class SessionProof(NamedTuple):
 
 
 class VerifiedArchive(NamedTuple):
-    """The archive's proof: how many sessions and messages hold."""
+    """How many sessions and messages were verified."""
 
     sessions: int
     messages: int
 
 
 def verify_archive(space: Database) -> VerifiedArchive:
-    """Prove every session, or say where the first damage is."""
+    """Verify every session; raise StoreCorrupt with the first damage."""
     ids, begun = space.read(lambda tx: (sql.all_ids(tx), sql.count_begun(tx)))
     if len(ids) != begun:
         raise StoreCorrupt(
@@ -79,13 +187,13 @@ def verify_archive(space: Database) -> VerifiedArchive:
 
 
 def verify_session(tx: Tx, session: str) -> SessionProof:
-    """Walk one session from its first message to its head."""
+    """Check every message of a session against its digest and the hash chain."""
     known = sql.get(tx, session)
     head, expected = "", 1
     while True:
         rows = sql.messages(tx, session, expected, 2**62, VERIFY_PAGE)
         for row in rows:
-            problem = _fault(row, expected, head)
+            problem = _find_fault(row, expected, head)
             if problem:
                 return SessionProof(session, expected - 1, problem)
             head = row.hash
@@ -98,7 +206,7 @@ def verify_session(tx: Tx, session: str) -> SessionProof:
     return SessionProof(session, expected - 1)
 
 
-def _fault(row: sql.MessageRow, expected: int, head: str) -> str:
+def _find_fault(row: sql.MessageRow, expected: int, head: str) -> str:
     if row.seq != expected:
         return f"message {expected} is missing or cannot be decoded"
     if row.body and body_digest(row.body) != row.digest:
@@ -106,71 +214,3 @@ def _fault(row: sql.MessageRow, expected: int, head: str) -> str:
     if chain_hash(head, row.seq, row.role, row.origin, row.at, row.digest) != row.hash:
         return f"message {row.seq} does not follow from the one before it"
     return ""
-
-
-MOST_MESSAGES = 1000
-
-
-IDLE_AFTER = 3_600_000_000
-"""Microseconds without a word after which a conversation counts as over."""
-
-
-SESSION_STATUSES = ("active", "idle", "ended")
-
-
-CURRENT = "current"
-"""Stands for the session that was switched to, or else the one that was active last."""
-
-
-CURRENT_SESSION_KEY = "current_session"
-
-
-def get_session(tx: Tx, name: str) -> Session:
-    """The session with this id or beginning of one; `current` is the one last switched to."""
-    session = sql.get(tx, resolve_session_id(tx, name))
-    if session is None:
-        raise session_not_found(name)
-    return session
-
-
-def session_not_found(name: str) -> NotFound:
-    """There is no session of that name, or none at all."""
-    if name == CURRENT:
-        return NotFound("there are no sessions yet", hint="`recollect import` reads agents' own")
-    hint = "`recollect session list` shows what there is"
-    return NotFound("there is no such session", where=name, hint=hint)
-
-
-def resolve_session_id(tx: Tx, name: str) -> str:
-    if sql.get(tx, name):
-        return name
-    if name == CURRENT:
-        chosen = storage_sql.get_value(tx, CURRENT_SESSION_KEY)
-        newest = sql.latest_sessions(tx, 1)
-        return chosen or (newest[0].id if newest else name)
-    ids = sql.starting_with(tx, name)
-    # A subagent's session has its parent's id in front: whoever begins both means the parent.
-    first = min(ids, key=len, default=name)
-    addresses.pick_unique_id(
-        name, [id for id in ids if id == first or not id.startswith(f"{first}.")]
-    )
-    return first
-
-
-def list_sessions(tx: Tx, limit: int, status: str, now: int) -> list[Session]:
-    """Sessions, the most recently active first. One is idle while it is not ended, and nobody
-    spoke for an hour: that is seen, not stored."""
-    if status not in ("", *SESSION_STATUSES):
-        hint = f"one of: {', '.join(SESSION_STATUSES)}"
-        raise InvalidInput(f"{status!r} is not a status of a session", where="status", hint=hint)
-    quiet = now - IDLE_AFTER
-    if status == "idle":
-        found = sql.latest_sessions(tx, limit, "active", until=quiet)
-    else:
-        found = sql.latest_sessions(tx, limit, status, since=quiet if status == "active" else 0)
-    return [with_idle_status(one, now) for one in found]
-
-
-def with_idle_status(session: Session, now: int) -> Session:
-    idle = session.status == "active" and session.last_active < now - IDLE_AFTER
-    return session._replace(status="idle") if idle else session

@@ -28,7 +28,6 @@ from . import (
 )
 
 TURN_BUDGET, COMMAND_BUDGET, EDIT_BUDGET, FAILURE_BUDGET = 400, 100, 150, 150
-
 """Tokens of each moment. They are apart, so that none starves another."""
 
 

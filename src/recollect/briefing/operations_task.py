@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, overload
 
 from ..archive import steps_sessions as archive_steps_sessions
-from ..context import Context, new_id
+from ..context import Context
 from ..errors import InvalidInput
 from ..freshness import steps as freshness_steps
 from ..memory import steps_verify as memory_steps_verify
@@ -37,18 +37,19 @@ def before_task(
 
     Example: recollect before-task "fix the failing login test" --file tests/test_login.py
     """
-    from ..episodes import phases
+    from ..episodes import phases as episodes_phases
 
-    chosen = phases.checked(phase, goal)
+    chosen = episodes_phases.checked(phase, goal)
     hits: dict[str, Hit] = {}
     for path in ("", *files):
         for hit in recall_operations.recall_lessons(context, goal, 20, path):
             hits.setdefault(hit.id, hit)
     source = {"episode": "episodic", "workflow": "skills", "procedure": "skills"}
     found = [
-        phases.Found(hit.id, source.get(hit.kind, "semantic"), hit.score) for hit in hits.values()
+        episodes_phases.Found(hit.id, source.get(hit.kind, "semantic"), hit.score)
+        for hit in hits.values()
     ]
-    ranked = [hits[item.found.id] for item in phases.blend(found, chosen)]
+    ranked = [hits[item.found.id] for item in episodes_phases.blend(found, chosen)]
     avoid = tuple(hit for hit in ranked if hit.kind == "pitfall")[:5]
     skills = tuple(hit for hit in ranked if hit.kind in ("workflow", "procedure"))[:3]
     rest = tuple(hit for hit in ranked if hit not in avoid and hit not in skills)[:5]
@@ -127,7 +128,6 @@ def verify(
         freshness_steps.open_working_tree(context),
         fix,
         context.clock(),
-        new_id,
     )
 
 

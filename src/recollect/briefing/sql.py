@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from ..fast_typing import NamedTuple
 from ..storage import sql as storage_sql
 from ..storage.database import Tx, batches
-from ..types.records import FOREVER, SafeText
+from ..types.records import SafeText
 
 FOLLOWED, IGNORED = "followed", "ignored"
 USED = "used"
@@ -112,15 +112,6 @@ def shown_at(tx: Tx, session: str, moment: str, since: int) -> set[str]:
         {"session": session, "moment": moment, "since": since},
     )
     return {row[0] for row in rows}
-
-
-def waiting_for_review(tx: Tx) -> int:
-    """Return how many memories a person has to decide on."""
-    row = tx.one(
-        "SELECT count(*) FROM memories WHERE space = :space "
-        f"AND valid_to = {FOREVER} AND status IN ('proposed', 'quarantined')"
-    )
-    return int(row[0]) if row else 0
 
 
 def values_below(tx: Tx, prefix: str) -> list[str]:

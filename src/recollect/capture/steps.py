@@ -18,9 +18,10 @@ from ..memory import hygiene
 from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
 from ..memory import steps_neighbours as memory_steps_neighbours
+from ..memory import steps_revisions as memory_steps_revisions
 from ..secrets import redaction
 from ..storage.database import Tx
-from ..text import addresses, display, messages
+from ..text import display, messages
 from ..types.records import Json, Learned, Memory, Message
 from . import repetition, sentences, sql, standalone
 
@@ -137,7 +138,7 @@ def _typed_text(row: sql.TypedRow) -> str:
 
 def _known_as(tx: Tx, unit: repetition.Unit) -> Memory | None:
     """Return the captured memory that states this instruction, in use or taken back."""
-    filters = {"source": ["memory"], "label": ["user"], "status": ["active", "archived"]}
+    filters = {"source": ["memory"], "label": ["user"], "status": ["active", "hidden"]}
     for match in index_sql.find_candidates(tx, sorted(unit.words), MOST_EARLIER, filters):
         memory = memory_sql.get(tx, match.ref)
         if memory is None or MARK not in memory.detail:
@@ -255,18 +256,16 @@ def listing(tx: Tx, limit: int) -> list[Memory]:
 
 
 def undo(tx: Tx, id: str) -> Memory | None:
-    """Take a captured memory out of use; None when there is none with this id.
+    """Hide a captured memory; None when there is none with this id.
 
     It stays searchable, and said again it is back.
     """
-    memory = memory_sql.get(tx, id)
-    if memory is None and (ids := memory_sql.find_ids_starting_with(tx, id)):
-        memory = memory_sql.get(tx, addresses.pick_unique_id(id, ids))
+    memory = memory_steps_revisions.find(tx, id)
     if memory is None or MARK not in memory.detail:
         return None
-    memory_sql.update(tx, memory.id, {"status": "archived"})
-    index_sql.set_status(tx, "memory", memory.id, "archived")
-    return memory._replace(status="archived")
+    memory_sql.update(tx, memory.id, {"status": "hidden"})
+    index_sql.set_status(tx, "memory", memory.id, "hidden")
+    return memory._replace(status="hidden")
 
 
 def notice(captured: Sequence[Learned]) -> str:

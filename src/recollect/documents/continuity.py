@@ -1,4 +1,4 @@
-"""Continuity."""
+"""Parse the hand-written parts of CONTINUITY.md; `work.notes` renders the page."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def bullet_pattern() -> re.Pattern[str]:
 
 
 class HandWritten(NamedTuple):
-    """What a person wrote into CONTINUITY.md: what is going on, lines without an id in the two
-    lists, and sections of their own."""
+    """The hand-written parts of CONTINUITY.md: the current work, lines without an id in the two
+    lists, and additional sections."""
 
     doing: str = ""
     relevant: tuple[str, ...] = ()
@@ -23,13 +23,11 @@ class HandWritten(NamedTuple):
 
 
 NOW, RELEVANT = "Right now", "Relevant Memories (Auto-Retrieved)"
-
-
 AVOID = "Mistakes to Avoid (From Learnings)"
 
 
 def parse_continuity(text: str) -> HandWritten:
-    """What a person wrote into CONTINUITY.md; lines with an id are ours and are found anew."""
+    """Parse the hand-written parts of CONTINUITY.md; lines with an id are generated again."""
     doing, more = "", []
     lists: dict[str, list[str]] = {RELEVANT: [], AVOID: []}
     for part in re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]:

@@ -1,4 +1,4 @@
-"""Files that somebody names to be read in: a text, or records as JSON. They are read, never run."""
+"""Read files that the user names: a text, or JSON records. They are read, never executed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LARGEST_FILE = 50_000_000
 
 
 def read_text(path: str, largest: int = LARGEST_FILE, inside: str = "") -> str:
-    """The text of a file; of a folder, that of the file `inside` it."""
+    """Return the text of a file; for a folder, of the file `inside` it."""
     place = os.path.abspath(os.path.expanduser(path))
     if inside and os.path.isdir(place):
         place = os.path.join(place, inside)
@@ -29,7 +29,7 @@ def read_text(path: str, largest: int = LARGEST_FILE, inside: str = "") -> str:
 
 
 def read_json_objects(path: str) -> list[Json]:
-    """The JSON objects in a file, one or a list of them; of a folder, those of all its files."""
+    """Return the JSON objects in a file (one or a list); for a folder, of all its files."""
     return [record for file in _files(path) for record in _records(file)]
 
 
@@ -39,7 +39,7 @@ def _files(path: str) -> Iterator[str]:
         yield place
         return
     for folder, _, names in sorted(os.walk(place)):
-        # An index lists records; it holds none.
+        # An index lists records, it holds none.
         for name in sorted(set(names) - {"index.json"}):
             if name.endswith(".json"):
                 yield os.path.join(folder, name)

@@ -1,7 +1,8 @@
-"""Documents: texts at `memory://` addresses, each change a new revision.
+"""Documents: texts at `memory://` addresses, each change a new revision; and the event log.
 
-Notes, continuity, checkpoints, ledgers, handoffs, task artifacts and scratch differ in
-address and fields, not in storage.
+Notes, continuity, checkpoints, ledgers, handoffs, task artifacts and scratch differ in address and
+fields, not in storage. Events (gates, consolidations) are appended and shown, never read for
+control.
 """
 
 from __future__ import annotations
@@ -11,12 +12,11 @@ from ..storage.database import Row, Tx, list_columns, list_parameters, load_json
 from ..types.records import FOREVER, Document, SafeText
 
 _COLUMNS = Document._fields
-
 _SELECT = f"SELECT {list_columns(_COLUMNS)} FROM documents WHERE space = :space"
 
 
 class DocumentRow(NamedTuple):
-    """A document as it is written."""
+    """A document as it is written to the table."""
 
     address: SafeText
     revision: int
@@ -35,7 +35,7 @@ class DocumentRow(NamedTuple):
 
 
 def get_document(tx: Tx, address: str, hold: bool = False) -> Document | None:
-    """The open revision at an address; with `hold`, nobody else changes it before the commit."""
+    """Return the open revision at an address; with `hold`, lock it until the commit."""
     row = tx.one(
         f"{_SELECT} AND address = :address AND valid_to = {FOREVER} "
         + (tx.for_update if hold else ""),
@@ -45,7 +45,7 @@ def get_document(tx: Tx, address: str, hold: bool = False) -> Document | None:
 
 
 def insert_document(tx: Tx, row: DocumentRow) -> None:
-    """Write an open revision."""
+    """Insert an open revision."""
     tx.run(
         f"INSERT INTO documents (space, {list_columns(_COLUMNS)}) "
         f"VALUES (:space, {list_parameters(_COLUMNS)})",
@@ -54,7 +54,7 @@ def insert_document(tx: Tx, row: DocumentRow) -> None:
 
 
 def close_document(tx: Tx, address: str, now: int) -> bool:
-    """End the open revision; false when there is none."""
+    """Close the open revision; return false without one."""
     row = tx.one(
         "UPDATE documents SET valid_to = :now WHERE space = :space AND address = :address "
         f"AND valid_to = {FOREVER} RETURNING revision",
@@ -64,7 +64,7 @@ def close_document(tx: Tx, address: str, now: int) -> bool:
 
 
 def list_documents(tx: Tx, type: str, limit: int, owner: str = "") -> list[Document]:
-    """Open documents of a type, by address."""
+    """List the open documents of a type, by address."""
     mine = "AND owner = :owner " if owner else ""
     rows = tx.run(
         f"{_SELECT} AND type = :type AND valid_to = {FOREVER} {mine}ORDER BY address LIMIT :limit",
@@ -74,7 +74,7 @@ def list_documents(tx: Tx, type: str, limit: int, owner: str = "") -> list[Docum
 
 
 def list_below(tx: Tx, type: str, lead: str) -> list[Document]:
-    """Open documents of a type whose owner begins so; exactly so, not by a pattern."""
+    """List the open documents of a type whose owner has a literal prefix, newest first."""
     rows = tx.run(
         f"{_SELECT} AND type = :type AND valid_to = {FOREVER} "
         "AND substr(owner, 1, :length) = :lead ORDER BY valid_from DESC, address",
@@ -84,7 +84,7 @@ def list_below(tx: Tx, type: str, lead: str) -> list[Document]:
 
 
 def list_last(tx: Tx, type: str, owner: str, limit: int) -> list[Document]:
-    """The open documents of an owner with the highest addresses, the highest first."""
+    """List the open documents of an owner with the highest addresses, highest first."""
     rows = tx.run(
         f"{_SELECT} AND type = :type AND owner = :owner AND valid_to = {FOREVER} "
         "ORDER BY address DESC LIMIT :limit",
@@ -94,7 +94,7 @@ def list_last(tx: Tx, type: str, owner: str, limit: int) -> list[Document]:
 
 
 def close_below(tx: Tx, type: str, lead: str, now: int) -> None:
-    """End every open document of a type whose owner begins so."""
+    """Close all open documents of a type whose owner has a literal prefix."""
     tx.run(
         "UPDATE documents SET valid_to = :now WHERE space = :space AND type = :type "
         f"AND valid_to = {FOREVER} AND substr(owner, 1, :length) = :lead",
@@ -103,7 +103,7 @@ def close_below(tx: Tx, type: str, lead: str, now: int) -> None:
 
 
 def list_owners(tx: Tx, type: str, lead: str = "") -> list[tuple[str, int]]:
-    """Whose open documents of a type there are, and when each was written to last."""
+    """List the owners of open documents of a type, and when each was last written."""
     rows = tx.run(
         "SELECT owner, max(valid_from) FROM documents WHERE space = :space AND type = :type "
         f"AND valid_to = {FOREVER} AND substr(owner, 1, :length) = :lead "
@@ -114,7 +114,7 @@ def list_owners(tx: Tx, type: str, lead: str = "") -> list[tuple[str, int]]:
 
 
 def set_fields(tx: Tx, address: str, fields: SafeText) -> None:
-    """Change what is noted beside the open revision at an address, not its text."""
+    """Update the fields of the open revision at an address, not its text."""
     tx.run(
         "UPDATE documents SET fields = :fields WHERE space = :space AND address = :address "
         f"AND valid_to = {FOREVER}",
@@ -123,7 +123,7 @@ def set_fields(tx: Tx, address: str, fields: SafeText) -> None:
 
 
 def last_revision(tx: Tx, address: str) -> int:
-    """The highest revision ever written at an address; 0 when there is none."""
+    """Return the highest revision ever written at an address; 0 without one."""
     row = tx.one(
         "SELECT coalesce(max(revision), 0) FROM documents "
         "WHERE space = :space AND address = :address",
@@ -133,7 +133,7 @@ def last_revision(tx: Tx, address: str) -> int:
 
 
 def count_by_type(tx: Tx) -> list[Row]:
-    """Type and how many open documents have it."""
+    """Count the open documents by type."""
     return tx.run(
         f"SELECT type, count(*) FROM documents WHERE space = :space AND valid_to = {FOREVER} "
         "GROUP BY type ORDER BY type"
@@ -141,12 +141,12 @@ def count_by_type(tx: Tx) -> list[Row]:
 
 
 def _document(row: Row) -> Document:
-    document = Document(*row)
-    return document._replace(fields=load_json(row[5]), sources=load_json(row[11]))
+    raw = Document._make(row)
+    return raw._replace(fields=load_json(str(raw.fields)), sources=load_json(str(raw.sources)))
 
 
 class EventRow(NamedTuple):
-    """An event: `subject` is what it is about, `payload` JSON."""
+    """An event about `subject`; `payload` is JSON."""
 
     id: str
     subject: str
@@ -158,24 +158,23 @@ class EventRow(NamedTuple):
     at: int
 
 
-_COLUMNS_EVENTS = EventRow._fields
+_EVENT_COLUMNS = EventRow._fields
 
 
 def append_event(tx: Tx, row: EventRow) -> None:
-    """Write an event."""
+    """Append an event."""
     tx.run(
-        f"INSERT INTO events (space, {list_columns(_COLUMNS_EVENTS)}) "
-        f"VALUES (:space, {list_parameters(_COLUMNS_EVENTS)})",
+        f"INSERT INTO events (space, {list_columns(_EVENT_COLUMNS)}) "
+        f"VALUES (:space, {list_parameters(_EVENT_COLUMNS)})",
         row._asdict(),
     )
 
 
 def list_events(tx: Tx, subject: str, limit: int) -> list[EventRow]:
-    """The last events about something, oldest first."""
+    """List the last events about a subject, oldest first."""
     rows = tx.run(
-        f"SELECT {list_columns(_COLUMNS_EVENTS)} FROM events "
-        "WHERE space = :space AND subject = :subject "
-        "ORDER BY at DESC, id DESC LIMIT :limit",
+        f"SELECT {list_columns(_EVENT_COLUMNS)} FROM events "
+        "WHERE space = :space AND subject = :subject ORDER BY at DESC, id DESC LIMIT :limit",
         {"subject": subject, "limit": limit},
     )
-    return [EventRow(*row) for row in reversed(rows)]
+    return [EventRow._make(row) for row in reversed(rows)]

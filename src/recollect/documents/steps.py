@@ -1,4 +1,4 @@
-"""Scratch: notes under a key, for the work at hand. They are documents like any other."""
+"""Index documents, and store scratch: documents under a key, for the current work."""
 
 from __future__ import annotations
 
@@ -14,16 +14,63 @@ from ..text import addresses, terms
 from ..types.records import FOREVER, Document
 from . import continuity, sql
 
+_CHECKPOINTS = "memory://scratch/session_progress"
+"""The prefix of the checkpoints of `window.steps`."""
+
+
+def document_entry(kept: Document) -> tuple[index_sql.IndexEntry, str] | None:
+    """Return the index entry and text of a document: its title and text. A generated page is
+    indexed by its hand-written parts only, if any: the rest is found where it came from."""
+    text = _hand_written(kept) if is_generated(kept) else f"{kept.title}\n{kept.text}"
+    if not text.strip():
+        return None
+    entry = index_sql.IndexEntry(
+        source="document",
+        ref=kept.address,
+        kind=kept.type,
+        layer=kept.layer,
+        owner=kept.owner,
+        status=kept.status,
+        label=kept.label,
+        seq=0,
+        at=kept.valid_from,
+    )
+    return entry, text
+
+
+def is_generated(kept: Document) -> bool:
+    """Check whether a document is a generated page."""
+    return kept.type == "continuity" or kept.address.startswith(_CHECKPOINTS)
+
+
+def _hand_written(kept: Document) -> str:
+    if kept.type != "continuity":
+        return ""
+    written = continuity.parse_continuity(kept.text)
+    return "\n".join([*written.relevant, *written.avoid, *written.more])
+
+
+def index_document(tx: Tx, kept: Document) -> None:
+    """Index the current text of a document, or remove it from the index."""
+    found = document_entry(kept)
+    if found:
+        index_steps.reindex_text(tx, *found)
+    else:
+        index_sql.remove_entry(tx, "document", kept.address)
+
+
+# ---------------------------------------------------------------- scratch
+
 SCRATCH = "scratch"
 
 
 def scratch_address(key: str) -> str:
-    """Keys are names, not paths."""
+    """Return the address of a key, which is a name and not a path."""
     return f"memory://scratch/{addresses.check_key(key)}"
 
 
 def store_scratch(tx: Tx, key: str, text: str, origin: str, now: int, once: str = "") -> Document:
-    """Write a value; the one before it stays in history. The same `once` writes only once."""
+    """Write a value; earlier ones stay in history. A repeated `once` writes nothing."""
     address = redaction.check_path(scratch_address(key), "name")
     write, clean = f"store {address} {once}", redaction.redact(text)
     if (
@@ -60,7 +107,7 @@ def store_scratch(tx: Tx, key: str, text: str, origin: str, now: int, once: str 
 
 
 def get_scratch(tx: Tx, key: str) -> Document:
-    """The value under a key."""
+    """Return the value under a key; raise NotFound without one."""
     document = sql.get_document(tx, scratch_address(key))
     if document is None:
         raise NotFound(
@@ -73,12 +120,12 @@ def get_scratch(tx: Tx, key: str) -> Document:
 
 
 def list_scratch(tx: Tx, limit: int) -> list[Document]:
-    """All values, by key."""
+    """List all values, by key."""
     return sql.list_documents(tx, SCRATCH, limit)
 
 
 def delete_scratch(tx: Tx, key: str, now: int) -> Document:
-    """End a value: it is no longer found; its history stays in the store."""
+    """Close a value: it is no longer found; its history stays in the store."""
     document = get_scratch(tx, key)
     sql.close_document(tx, document.address, now)
     index_sql.remove_entry(tx, "document", document.address)
@@ -86,56 +133,10 @@ def delete_scratch(tx: Tx, key: str, now: int) -> Document:
 
 
 def search_scratch(tx: Tx, query: str, limit: int) -> list[Document]:
-    """Values that hold words of the query, best first."""
+    """Return the values that match words of the query, best first."""
     asked = terms.query_stems(query)
     found = index_sql.find_candidates(
         tx, asked, limit, {"source": ("document",), "kind": (SCRATCH,)}
     )
     hits = [read_or_none(partial(sql.get_document, tx, item.ref)) for item in found]
     return [document for document in hits if document is not None]
-
-
-_CHECKPOINTS = "memory://scratch/session_progress"
-
-"""Where the checkpoints of `window.steps` lie."""
-
-
-def document_entry(kept: Document) -> tuple[index_sql.IndexEntry, str] | None:
-    """What a document is found by: its title and its text. A page that we made from memories and
-    messages is found by what a person wrote into it, if anything: the others are there already."""
-    text = _hand_written(kept) if is_generated(kept) else f"{kept.title}\n{kept.text}"
-    if not text.strip():
-        return None
-    entry = index_sql.IndexEntry(
-        "document",
-        kept.address,
-        kept.type,
-        kept.layer,
-        kept.owner,
-        kept.status,
-        kept.label,
-        0,
-        kept.valid_from,
-    )
-    return entry, text
-
-
-def is_generated(kept: Document) -> bool:
-    """Whether a document is a page that we made."""
-    return kept.type == "continuity" or kept.address.startswith(_CHECKPOINTS)
-
-
-def _hand_written(kept: Document) -> str:
-    if kept.type != "continuity":
-        return ""
-    written = continuity.parse_continuity(kept.text)
-    return "\n".join([*written.relevant, *written.avoid, *written.more])
-
-
-def index_document(tx: Tx, kept: Document) -> None:
-    """Make a document findable by its words of now."""
-    found = document_entry(kept)
-    if found:
-        index_steps.reindex_text(tx, *found)
-    else:
-        index_sql.remove_entry(tx, "document", kept.address)

@@ -1,7 +1,7 @@
 """How episodes age: whole for a week, then also in a few words, after a month out of the way.
 
-What a memory refers to is never archived. Nothing is deleted, and what has a synopsis or is
-archived stays searchable; the session it was read from stays in the archive. Also: the errors of
+What a memory refers to is never hidden. Nothing is deleted, and what has a synopsis or is
+hidden stays searchable; the session it was read from stays in the archive. Also: the errors of
 episodes by day, for those who keep a diary of them. It does not know the store.
 """
 
@@ -43,7 +43,7 @@ def aged(episodes: Iterable[tuple[Episode, str]], referred: Container[str], now:
         short = synopsis or synopsis_of(episode)
         if days > KEPT_DAYS and episode.id not in referred:
             why = f"{days} days old, and no memory refers to it"
-            found.append(Aged(episode.id, "archived", short, why))
+            found.append(Aged(episode.id, "hidden", short, why))
         elif not synopsis:
             found.append(Aged(episode.id, "active", short, f"{days} days old"))
     return found

@@ -105,7 +105,7 @@ def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[EpisodeRow]:
 def written_after(tx: Tx, place: tuple[int, str], limit: int) -> list[EpisodeRow]:
     """The first episodes in use that were written after a time, or at it with a greater id."""
     rows = tx.run(
-        f"{_SELECT} AND status <> 'archived' AND (updated, id) > (:updated, :id) "
+        f"{_SELECT} AND status <> 'hidden' AND (updated, id) > (:updated, :id) "
         "ORDER BY updated, id LIMIT :limit",
         {"updated": place[0], "id": place[1], "limit": limit},
     )
@@ -115,7 +115,7 @@ def written_after(tx: Tx, place: tuple[int, str], limit: int) -> list[EpisodeRow
 def without_synopsis(tx: Tx, before: int, limit: int) -> list[EpisodeRow]:
     """The oldest episodes in use from before a time that have no synopsis yet."""
     rows = tx.run(
-        f"{_SELECT} AND status <> 'archived' AND synopsis = '' AND at < :before "
+        f"{_SELECT} AND status <> 'hidden' AND synopsis = '' AND at < :before "
         "ORDER BY at, id LIMIT :limit",
         {"before": before, "limit": limit},
     )
@@ -125,7 +125,7 @@ def without_synopsis(tx: Tx, before: int, limit: int) -> list[EpisodeRow]:
 def in_use(tx: Tx, before: int, limit: int) -> dict[str, int]:
     """The ids of episodes in use from before a time, each with its own, the oldest first."""
     rows = tx.run(
-        "SELECT id, at FROM episodes WHERE space = :space AND status <> 'archived' "
+        "SELECT id, at FROM episodes WHERE space = :space AND status <> 'hidden' "
         "AND at < :before ORDER BY at, id LIMIT :limit",
         {"before": before, "limit": limit},
     )

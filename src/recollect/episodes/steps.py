@@ -136,7 +136,7 @@ def _row(episode: records.Episode, id: str, body: Json, origin: str, now: int) -
         body=body,
         synopsis=safe(""),
         # What was imported is found, and nothing is made of it.
-        status="archived" if episode.label == "import" else "active",
+        status="hidden" if episode.label == "import" else "active",
         at=episode.at or now,
         updated=now,
         origin=origin,

@@ -1,4 +1,4 @@
-"""Anthropic's memory tool, kept in a project's memory: `pip install '.[anthropic]'`.
+"""Anthropic's memory tool on a project's memory: `pip install '.[anthropic]'`.
 
     import anthropic, recollect
     from recollect.frameworks.anthropic_memory import MemoryTool
@@ -6,7 +6,9 @@
     with recollect.open() as mem:
         client.beta.messages.tool_runner(tools=[MemoryTool(mem)], …)
 
-Secrets are taken out of what the model writes before it is kept, as everywhere.
+The files below `/memories` are scratch documents; a folder exists while a file is in it. Paths are
+names, never places on disk. Errors are `ValueError`s in the wording of Anthropic's API. Secrets in
+what the model writes are redacted.
 """
 
 from __future__ import annotations
@@ -22,22 +24,19 @@ from ..errors import InvalidInput, NotFound
 from .storage import FrameworkStorage
 
 ROOT = "/memories"
-
 MAX_LINES = 999_999
-
-_MARK = "memories:"
-
+_PREFIX = "memories:"
 _MOST_FILES = 100_000
 
 
 class MemoryFiles:
-    """View, create, replace, insert, delete and rename, each answered with a line of text."""
+    """The commands of the tool on a tree of text files; each returns a line of text."""
 
     def __init__(self, memory: Recollect) -> None:
         self._memory = memory
 
     def view(self, path: str, lines: tuple[int, int] | None = None) -> str:
-        """A file with its line numbers, or what is in a folder."""
+        """Return a file with line numbers, or the list of files in a folder."""
         place = _check_path(path)
         text = self._text(place)
         if text is None:
@@ -70,7 +69,7 @@ class MemoryFiles:
         return head + "items and node_modules:\n" + "\n".join(rows)
 
     def create(self, path: str, text: str) -> str:
-        """A new file; one that is there is not overwritten."""
+        """Create a file; an existing one is not overwritten."""
         place = _check_path(path)
         if not place or self._text(place) is not None or self._below(place):
             raise ValueError(f"File {path} already exists")
@@ -78,7 +77,7 @@ class MemoryFiles:
         return f"File created successfully at: {path}"
 
     def replace(self, path: str, old: str, new: str = "") -> str:
-        """Another text in place of one that stands there exactly once."""
+        """Replace a text that occurs exactly once."""
         place, text = self._file(path)
         found = _find_occurrences(text, old)
         if not found:
@@ -102,7 +101,7 @@ class MemoryFiles:
         )
 
     def insert(self, path: str, line: int, text: str) -> str:
-        """A text after so many lines."""
+        """Insert text after a line; 0 is the beginning."""
         place, held = self._file(path)
         lines = held.removesuffix("\n").split("\n") if held else []
         if not 0 <= line <= len(lines):
@@ -115,7 +114,7 @@ class MemoryFiles:
         return f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:
-        """A file, or a folder with all that is in it."""
+        """Delete a file, or a folder with its contents."""
         place = _check_path(path)
         if not place:
             raise ValueError(f"Cannot delete the {ROOT} directory itself")
@@ -124,7 +123,7 @@ class MemoryFiles:
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
-        """Another path for a file or a folder."""
+        """Move a file or a folder."""
         old, new = _check_path(old_path), _check_path(new_path)
         if not old or not new:
             raise ValueError(f"Cannot rename the {ROOT} directory itself")
@@ -139,7 +138,7 @@ class MemoryFiles:
         return f"Successfully renamed {old_path} to {new_path}"
 
     def clear(self) -> str:
-        """Nothing is left."""
+        """Delete all files."""
         for name in self._files():
             self._memory.scratch.delete(_encode_name(name))
         return "All memory cleared"
@@ -173,12 +172,12 @@ class MemoryFiles:
             raise ValueError(error.message) from error
 
     def _files(self) -> dict[str, int]:
-        """Every file by its path below the root, with its size."""
+        """Return the size of every file by its path below the root."""
         documents = self._memory.scratch.list(limit=_MOST_FILES)
         return {
             _decode_name(item.title): len(item.text.encode("utf-8", "replace"))
             for item in documents
-            if item.title.startswith(_MARK)
+            if item.title.startswith(_PREFIX)
         }
 
     def _below(self, place: str) -> Mapping[str, int]:
@@ -195,7 +194,7 @@ class MemoryFiles:
 
 
 def _check_path(path: str) -> str:
-    """The path below the root; ValueError for one that leads elsewhere, or pretends to."""
+    """Return the path below the root; ValueError if it leads elsewhere."""
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ValueError(f"Path must start with {ROOT}, got: {path}")
     parts = [part for part in path[len(ROOT) :].split("/") if part not in ("", ".")]
@@ -205,9 +204,9 @@ def _check_path(path: str) -> str:
 
 
 def _encode_name(place: str) -> str:
-    """The document's name for a path: every other character than these is written as its code."""
+    """Return the document name of a path; special characters are written as their code."""
     spelled = (c if _is_plain(c) else ":" if c == "/" else f"_{ord(c):x}_" for c in place)
-    return _MARK + "".join(spelled)
+    return _PREFIX + "".join(spelled)
 
 
 def _is_plain(character: str) -> bool:
@@ -215,8 +214,8 @@ def _is_plain(character: str) -> bool:
 
 
 def _decode_name(name: str) -> str:
-    """The path for a document's name."""
-    pieces = name[len(_MARK) :].replace(":", "/").split("_")
+    """Return the path of a document name."""
+    pieces = name[len(_PREFIX) :].replace(":", "/").split("_")
     return "".join(chr(int(piece, 16)) if at % 2 else piece for at, piece in enumerate(pieces))
 
 
@@ -276,37 +275,37 @@ class MemoryTool(BetaAbstractMemoryTool):
 
 
 class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
-    """The same for an async client: each command runs in a thread."""
+    """The same commands for an async client, run in threads."""
 
     def __init__(self, memory: Recollect) -> None:
         super().__init__()
-        self._shelves = FrameworkStorage(memory)
+        self._storage = FrameworkStorage(memory)
         self._tool = MemoryTool(memory)
 
     async def view(self, command: beta.BetaMemoryTool20250818ViewCommand) -> str:
-        return await self._shelves.beside(lambda: self._tool.view(command))
+        return await self._storage.run_in_thread(lambda: self._tool.view(command))
 
     async def create(self, command: beta.BetaMemoryTool20250818CreateCommand) -> str:
-        return await self._shelves.beside(lambda: self._tool.create(command))
+        return await self._storage.run_in_thread(lambda: self._tool.create(command))
 
     async def str_replace(self, command: beta.BetaMemoryTool20250818StrReplaceCommand) -> str:
-        return await self._shelves.beside(lambda: self._tool.str_replace(command))
+        return await self._storage.run_in_thread(lambda: self._tool.str_replace(command))
 
     async def insert(self, command: beta.BetaMemoryTool20250818InsertCommand) -> str:
-        return await self._shelves.beside(lambda: self._tool.insert(command))
+        return await self._storage.run_in_thread(lambda: self._tool.insert(command))
 
     async def delete(self, command: beta.BetaMemoryTool20250818DeleteCommand) -> str:
-        return await self._shelves.beside(lambda: self._tool.delete(command))
+        return await self._storage.run_in_thread(lambda: self._tool.delete(command))
 
     async def rename(self, command: beta.BetaMemoryTool20250818RenameCommand) -> str:
-        return await self._shelves.beside(lambda: self._tool.rename(command))
+        return await self._storage.run_in_thread(lambda: self._tool.rename(command))
 
     async def clear_all_memory(self) -> str:
-        return await self._shelves.beside(self._tool.clear_all_memory)
+        return await self._storage.run_in_thread(self._tool.clear_all_memory)
 
 
 def _raise_tool_error(work: Callable[[], str]) -> str:
-    """What went wrong is told to the model, which can put it right."""
+    """Run a command; turn its ValueError into a ToolError, which the model can correct."""
     try:
         return work()
     except ValueError as error:

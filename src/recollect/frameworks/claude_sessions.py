@@ -8,9 +8,9 @@
     with recollect.open(origin="agent") as mem:
         options = ClaudeAgentOptions(session_store=MemorySessionStore(mem))
 
-The SDK's entries come back as they were given, but for secrets. What was said in them goes into
-the archive, into the same session as that of the transcript's file: reading the file too changes
-nothing. `delete` takes a session out of what the SDK sees; the archive keeps it.
+The SDK's entries are returned as they were given, except for secrets. Their messages go into the
+archive, in the same session as the transcript's file: importing the file too changes nothing.
+`delete` removes a session for the SDK; the archive keeps it.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ HOST = "claude-agent-sdk"
 
 
 class MemorySessionStore:
-    """All methods of the protocol, also the optional ones. Appends are kept in their order."""
+    """All methods of the protocol, also the optional ones. Appends keep their order."""
 
     def __init__(self, memory: Recollect) -> None:
-        self._shelves = FrameworkStorage(memory)
+        self._storage = FrameworkStorage(memory)
         self._turn = asyncio.Lock()
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
@@ -47,18 +47,20 @@ class MemorySessionStore:
         given = [dict(entry) for entry in entries]
         fold = None if key.get("subpath") else _make_fold(key)
         async with self._turn:
-            await self._shelves.beside(
-                lambda: self._shelves.mirror(HOST, _folder(key), given, fold)
+            await self._storage.run_in_thread(
+                lambda: self._storage.mirror_records(HOST, _folder(key), given, fold)
             )
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         folder = _folder(key)
-        found = await self._shelves.beside(lambda: self._shelves.below(HOST, folder))
+        found = await self._storage.run_in_thread(lambda: self._storage.list_below(HOST, folder))
         own = sorted((item for item in found if item.folder == folder), key=lambda item: item.turn)
         return [item.value for item in own] or None
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
-        found = await self._shelves.beside(lambda: self._shelves.folders(HOST, (project_key,)))
+        found = await self._storage.run_in_thread(
+            lambda: self._storage.list_folders(HOST, (project_key,))
+        )
         return [
             {"session_id": folder[1], "mtime": at // 1000}
             for folder, at in found
@@ -66,7 +68,9 @@ class MemorySessionStore:
         ]
 
     async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
-        found = await self._shelves.beside(lambda: self._shelves.mirrored(HOST, project_key))
+        found = await self._storage.run_in_thread(
+            lambda: self._storage.list_summaries(HOST, project_key)
+        )
         return [
             {
                 "session_id": item.key,
@@ -77,11 +81,11 @@ class MemorySessionStore:
         ]
 
     async def delete(self, key: SessionKey) -> None:
-        await self._shelves.beside(lambda: self._shelves.unmirror(HOST, _folder(key)))
+        await self._storage.run_in_thread(lambda: self._storage.remove_mirror(HOST, _folder(key)))
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
         whole = (key["project_key"], key["session_id"])
-        found = await self._shelves.beside(lambda: self._shelves.folders(HOST, whole))
+        found = await self._storage.run_in_thread(lambda: self._storage.list_folders(HOST, whole))
         return ["/".join(folder[2:]) for folder, _ in found if len(folder) > 2]
 
 
@@ -92,7 +96,7 @@ def _folder(key: SessionKey) -> tuple[str, ...]:
 
 
 def _make_fold(key: SessionKey) -> Callable[[Any, Sequence[Any]], Any]:
-    """The SDK's own summary, kept beside the transcript in the same transaction."""
+    """Return the SDK's function that updates a summary with new entries."""
     from claude_agent_sdk import fold_session_summary
 
     return lambda known, new: dict(fold_session_summary(known, key, list(new)))

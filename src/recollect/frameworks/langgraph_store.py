@@ -8,16 +8,16 @@
         store.put(("users", "ana"), "editor", {"text": "Ana writes in Helix"})
         store.search(("users",), query="which editor")
 
-A search with a query needs no embeddings: words are matched by the memory's own index. With
-`index` it goes by the given embeddings, as in LangGraph's other stores. A query sorts, it does not
-exclude: what does not match comes last, without a score. An item whose time is over is never seen.
+A search with a query needs no embeddings: the memory's own index matches words. With `index` the
+given embeddings are used, as in LangGraph's other stores. A query sorts and does not filter: items
+that do not match come last, without a score. Expired items are never returned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langgraph.store.base import (
     BaseStore,
@@ -39,10 +39,8 @@ from langgraph.store.base import (
 )
 
 from ..client import Recollect
-from .storage import FrameworkStorage, make_put
-
-if TYPE_CHECKING:
-    from .steps_folders import PutValue, StoredValue
+from .steps_folders import PutValue, StoredValue
+from .storage import FrameworkStorage
 
 SHELF = "langgraph"
 _MINUTE = 60_000_000
@@ -61,7 +59,7 @@ class MemoryStore(BaseStore):
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
-        self._shelves = FrameworkStorage(memory)
+        self._storage = FrameworkStorage(memory)
         self.index_config = index
         self.ttl_config = ttl
         self.embeddings = ensure_embeddings(index.get("embed")) if index else None
@@ -83,14 +81,14 @@ class MemoryStore(BaseStore):
             near |= zip(texts, await self.embeddings.aembed_documents(texts), strict=True)
             for query in queries:
                 near[query] = await self.embeddings.aembed_query(query)
-        return await self._shelves.beside(lambda: self._done(given, near))
+        return await self._storage.run_in_thread(lambda: self._done(given, near))
 
     def sweep_ttl(self) -> int:
-        """Take away what is over; gives how many there were. Nobody sees them before either."""
-        return self._shelves.sweep(SHELF)
+        """Remove expired items and return their number."""
+        return self._storage.remove_expired(SHELF)
 
     def _done(self, ops: Sequence[Op], near: Mapping[str, Vector]) -> list[Result]:
-        """Answer what is asked, then write what is given: the last value for a key wins."""
+        """Answer all reads, then write; the last value of a key wins."""
         results: list[Result] = []
         puts: dict[tuple[tuple[str, ...], str], PutValue] = {}
         for op in ops:
@@ -108,24 +106,24 @@ class MemoryStore(BaseStore):
                 raise TypeError(f"{type(op).__name__} is not an operation of a store")
             results.append(answer)
         if puts:
-            self._shelves.put(SHELF, list(puts.values()))
+            self._storage.put(SHELF, list(puts.values()))
         return results
 
     def _put(self, op: PutOp, near: Mapping[str, Vector]) -> PutValue:
         if op.value is None:
-            return make_put(op.namespace, op.key, None)
+            return PutValue(op.namespace, op.key, None)
         texts = _texts(op, self.index_config)
-        return make_put(
-            op.namespace,
-            op.key,
-            op.value,
+        return PutValue(
+            folder=op.namespace,
+            key=op.key,
+            value=op.value,
             words="\n".join([op.key, *texts]) if texts else "",
             vectors=[near[text] for text in texts if text in near],
             life=round((op.ttl or 0) * _MINUTE),
         )
 
     def _item(self, op: GetOp) -> Item | None:
-        kept = self._shelves.get(SHELF, op.namespace, op.key)
+        kept = self._storage.get(SHELF, op.namespace, op.key)
         if kept is None:
             return None
         self._refresh([kept], op.refresh_ttl)
@@ -134,7 +132,7 @@ class MemoryStore(BaseStore):
     def _found(self, op: SearchOp, near: Mapping[str, Vector]) -> list[SearchItem]:
         there = [
             item
-            for item in self._shelves.below(SHELF, tuple(op.namespace_prefix))
+            for item in self._storage.list_below(SHELF, tuple(op.namespace_prefix))
             if all(
                 _matches_filter(_get_path(item.value, path), want)
                 for path, want in (op.filter or {}).items()
@@ -149,7 +147,7 @@ class MemoryStore(BaseStore):
                 if item.vectors
             }
         elif op.query:
-            scores = self._shelves.matches(SHELF, op.query)
+            scores = self._storage.find_matches(SHELF, op.query)
         there.sort(key=lambda item: -scores.get(item.address, -2.0))
         page = there[op.offset : op.offset + op.limit]
         self._refresh(page, op.refresh_ttl)
@@ -158,17 +156,17 @@ class MemoryStore(BaseStore):
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         named = {
             folder[: op.max_depth]
-            for folder, _ in self._shelves.folders(SHELF)
+            for folder, _ in self._storage.list_folders(SHELF)
             if all(_matches_condition(folder, condition) for condition in op.match_conditions or ())
         }
         return sorted(named)[op.offset : op.offset + op.limit]
 
     def _refresh(self, items: Sequence[StoredValue], wanted: bool) -> None:
-        self._shelves.touch([item.address for item in items if wanted and item.life])
+        self._storage.renew([item.address for item in items if wanted and item.life])
 
 
 def _collect_texts(ops: Sequence[Op], index: IndexConfig | None) -> tuple[list[str], list[str]]:
-    """The queries and the texts that need vectors."""
+    """Return the queries and texts that need embeddings."""
     if index is None:
         return [], []
     queries = {op.query for op in ops if isinstance(op, SearchOp) and op.query}
@@ -177,7 +175,7 @@ def _collect_texts(ops: Sequence[Op], index: IndexConfig | None) -> tuple[list[s
 
 
 def _texts(op: PutOp, index: IndexConfig | None) -> list[str]:
-    """The parts of a value that it is found by."""
+    """Return the texts of a value that are indexed."""
     if op.value is None or op.index is False:
         return []
     paths = op.index or (index.get("fields") if index else None) or ["$"]
@@ -200,7 +198,7 @@ def _item_fields(kept: StoredValue) -> dict[str, Any]:
 
 
 def _get_path(value: Any, path: str) -> Any:
-    """What stands at a key, or at the end of a dotted path."""
+    """Return the value at a key or at a dotted path."""
     if path in value:
         return value[path]
     for key in path.split("."):
@@ -209,7 +207,7 @@ def _get_path(value: Any, path: str) -> Any:
 
 
 def _matches_filter(value: Any, wanted: Any) -> bool:
-    """Whether a value is the wanted one, or lies where the operators of a filter say."""
+    """Check whether a value equals a filter's value or satisfies its operators."""
     if not isinstance(wanted, Mapping):
         return bool(value == wanted)
     if any(key.startswith("$") for key in wanted):
@@ -235,7 +233,7 @@ def _compare(value: Any, operator: str, other: Any) -> bool:
     try:
         return _OPERATORS[operator](value, other)
     except (TypeError, ValueError, OverflowError):
-        # What is no number is neither more nor less than one.
+        # A value that is not a number is neither greater nor less.
         return False
 
 

@@ -9,8 +9,8 @@
     with recollect.open() as mem:
         await Runner.run(agent, "Where were we?", session=MemorySession("support-17", mem))
 
-`pop_item` and `clear_session` take items out of what the SDK sees. The archive keeps what was said:
-`recall` and `session search` still find it.
+`pop_item` and `clear_session` remove items for the SDK. The archive keeps the messages: `recall`
+and `session search` still find them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HOST = "openai-agents"
 
 
 class MemorySession(SessionABC):
-    """One conversation. Its items come back as they were given, but for secrets."""
+    """One conversation. Its items are returned as they were given, except for secrets."""
 
     def __init__(
         self,
@@ -41,24 +41,26 @@ class MemorySession(SessionABC):
     ) -> None:
         self.session_id = session_id
         self.session_settings = coerce_session_settings(session_settings or {})
-        self._shelves = FrameworkStorage(memory)
+        self._storage = FrameworkStorage(memory)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         most = resolve_session_limit(limit, self.session_settings)
-        return await self._shelves.beside(lambda: self._shelves.turns(HOST, self.session_id, most))
+        return await self._storage.run_in_thread(
+            lambda: self._storage.list_turns(HOST, self.session_id, most)
+        )
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         if items:
             given = [dict(item) for item in items]
-            await self._shelves.beside(
-                lambda: self._shelves.add_turns(HOST, self.session_id, given)
+            await self._storage.run_in_thread(
+                lambda: self._storage.add_turns(HOST, self.session_id, given)
             )
 
     async def pop_item(self) -> TResponseInputItem | None:
-        popped: TResponseInputItem | None = await self._shelves.beside(
-            lambda: self._shelves.pop_turn(HOST, self.session_id)
+        popped: TResponseInputItem | None = await self._storage.run_in_thread(
+            lambda: self._storage.pop_turn(HOST, self.session_id)
         )
         return popped
 
     async def clear_session(self) -> None:
-        await self._shelves.beside(lambda: self._shelves.clear_turns(HOST, self.session_id))
+        await self._storage.run_in_thread(lambda: self._storage.clear_turns(HOST, self.session_id))

@@ -1,8 +1,7 @@
-"""Conversations that a framework hands over turn by turn and asks back in its own form.
+"""Conversations of a framework: its records unchanged on a shelf, their messages in the archive.
 
-Its records lie on a shelf as they were given; what was said in them goes into the archive. What the
-framework takes back leaves the shelf and stays in the archive. A thread that was cleared goes on in
-a new session, so that each session of the archive is one conversation.
+A removed record leaves the shelf; the archive keeps its messages. A cleared thread continues in a
+new session, so that each session of the archive is one conversation.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..agents.session_names import make_session_id
+from ..agents.registry import make_session_id
 from ..archive import steps as archive_steps
 from ..errors import InvalidInput
 from ..providers import formats
@@ -18,7 +17,7 @@ from ..providers.content_blocks import opaque_block
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
-from ..text import messages
+from ..text import messages as text_messages
 from ..types.records import Json, Message
 from . import steps_folders
 
@@ -27,14 +26,14 @@ _EVERY = 1_000_000
 
 
 class FrameworkRecord(NamedTuple):
-    """A record of the framework and what was said in it."""
+    """A record of the framework with its messages."""
 
     value: Json
-    said: tuple[archive_steps.PreparedMessage, ...]
+    messages: tuple[archive_steps.PreparedMessage, ...]
 
 
 def prepare_records(values: Sequence[Json], opener: str, now: int) -> list[FrameworkRecord]:
-    """The work that needs no transaction. What the form does not know is kept whole."""
+    """Decode records before the transaction; an unknown record becomes an opaque block."""
     return [
         FrameworkRecord(
             value,
@@ -59,47 +58,47 @@ def add_turns(
     tx: Tx,
     host: str,
     thread: str,
-    given: Sequence[FrameworkRecord],
+    records: Sequence[FrameworkRecord],
     about: archive_steps.NewSession,
     now: int,
 ) -> None:
-    """Keep the next turns of a thread."""
-    # Whoever adds to the same thread waits here: places are given one after the other.
+    """Store the next turns of a thread."""
+    # The lock serialises writers of the same thread.
     steps_folders.lock_shelf(tx, host, now)
     name = make_session_name(host, thread, _read_part(tx, host, thread))
     session = about._replace(id=redaction.check_name(name, "session id"))
     there = steps_folders.list_last(tx, host, (thread,), 1)
     place = int(there[0].key) if there else 0
     puts: list[steps_folders.PutValue] = []
-    said: list[archive_steps.PreparedMessage] = []
-    for item in given:
+    prepared: list[archive_steps.PreparedMessage] = []
+    for item in records:
         place += 1
         puts.append(steps_folders.PutValue((thread,), f"{place:012d}", item.value))
-        for at, message in enumerate(item.said):
-            # The same turn in the same place, taken back and given again, was said once.
-            key = f"{place}.{at}:{messages.text_digest(message.body)[:24]}"
-            said.append(_drop_known_calls(tx, session.id, message)._replace(key=key))
+        for at, message in enumerate(item.messages):
+            # A turn that is removed and added again at the same place is the same message.
+            key = f"{place}.{at}:{text_messages.text_digest(message.body)[:24]}"
+            prepared.append(_drop_known_calls(tx, session.id, message)._replace(key=key))
     steps_folders.put_values(tx, host, puts, about.origin, now)
-    if said:
-        archive_steps.record(tx, session, said, now)
+    if prepared:
+        archive_steps.record(tx, session, prepared, now)
 
 
 def _drop_known_calls(
     tx: Tx, session: str, message: archive_steps.PreparedMessage
 ) -> archive_steps.PreparedMessage:
-    """A call that was taken back and given again in other words is not a new call."""
+    """Drop calls that are recorded already: a turn may be removed and added again."""
     known = [storage_sql.find_write(tx, f"call {session} {call.id}") for call in message.calls]
     return message._replace(calls=()) if any(known) else message
 
 
 def list_turns(tx: Tx, host: str, thread: str, limit: int | None) -> list[Json]:
-    """The newest turns of a thread, the oldest of them first."""
+    """Return the newest turns of a thread in their order."""
     found = steps_folders.list_last(tx, host, (thread,), _EVERY if limit is None else max(limit, 0))
     return [item.value for item in reversed(found)]
 
 
 def pop_turn(tx: Tx, host: str, thread: str, now: int) -> Json:
-    """Take back the newest turn; None when there is none."""
+    """Remove and return the newest turn; None if there is none."""
     steps_folders.lock_shelf(tx, host, now)
     found = steps_folders.list_last(tx, host, (thread,), 1)
     if not found:
@@ -111,7 +110,7 @@ def pop_turn(tx: Tx, host: str, thread: str, now: int) -> Json:
 
 
 def clear_turns(tx: Tx, host: str, thread: str, now: int) -> None:
-    """Take back all turns; what comes next is another conversation."""
+    """Remove all turns; later ones begin a new session."""
     steps_folders.lock_shelf(tx, host, now)
     if steps_folders.list_last(tx, host, (thread,), 1):
         steps_folders.clear_folder(tx, host, (thread,), now)
@@ -120,7 +119,7 @@ def clear_turns(tx: Tx, host: str, thread: str, now: int) -> None:
 
 
 Fold = Callable[[Json, Sequence[Json]], Json]
-"""What was known of a transcript (None at first) and what is new, into what is known now."""
+"""Returns the new summary of a transcript from the old one (None at first) and new records."""
 
 
 def mirror_records(
@@ -131,9 +130,10 @@ def mirror_records(
     fold: Fold | None,
     now: int,
 ) -> list[Json]:
-    """Keep the records of a transcript that are not there yet; gives them.
+    """Store the new records of a transcript and return them.
 
-    One with the same uuid is the same record."""
+    Records with the same uuid are the same.
+    """
     fresh: dict[str, Json] = {}
     so_far, _ = steps_folders.lock_shelf(tx, host, now)
     for entry in records:
@@ -153,7 +153,7 @@ def mirror_records(
 
 
 def remove_mirror(tx: Tx, host: str, folder: steps_folders.Folder, now: int) -> None:
-    """Take back a transcript and those that belong to it."""
+    """Remove a transcript and those of its subagents."""
     steps_folders.clear_folder(tx, host, folder, now)
     if len(folder) == 2:
         side, above, key = locate_summary(host, folder)
@@ -163,12 +163,12 @@ def remove_mirror(tx: Tx, host: str, folder: steps_folders.Folder, now: int) -> 
 def locate_summary(
     host: str, folder: steps_folders.Folder
 ) -> tuple[str, steps_folders.Folder, str]:
-    """Where the summary of a transcript lies: the shelf, the folder and the key."""
+    """Return shelf, folder and key of a transcript's summary."""
     return f"{host}-summaries", folder[:1], folder[1]
 
 
 def make_session_name(host: str, thread: str, part: int) -> str:
-    """The archive's name for a thread's conversation."""
+    """Return the session id of a thread's current conversation."""
     return make_session_id(host, thread, *((str(part),) if part > 1 else ()))
 
 

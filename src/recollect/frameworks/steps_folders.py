@@ -1,8 +1,7 @@
-"""Shelves: values in folders, under keys, as other frameworks keep and ask for them.
+"""Values under keys in folders, stored as documents for other frameworks.
 
-A value is a document like any other: a change ends one revision and begins the next, and what was
-taken away is ended, not erased. A shelf is never read for a briefing, and whoever puts something
-there is an agent at best: it is data, not the user's word. It knows no framework.
+A change ends one revision of the document and begins the next; a removed value is ended, not
+erased. Values are never part of a briefing and are trusted as an agent's at most.
 """
 
 from __future__ import annotations
@@ -25,12 +24,16 @@ Folder = tuple[str, ...]
 _LONGEST = 300
 _MOST_MATCHES = 1_000
 _NEW = redaction.redact(f"[0,{FOREVER}]")
-"""How many keys came so far, and the soonest that something is over."""
+"""The number of keys so far, and the earliest expiry."""
 
 
 class PutValue(NamedTuple):
-    """A value to keep; None takes away what is there. `words` is what it is found by, `vectors`
-    what it is near to, `life` how many microseconds it lives after it was last asked for."""
+    """A value to store; None removes it.
+
+    words: the text it is found by
+    vectors: its embeddings
+    life: microseconds until it expires after the last read; 0 for never
+    """
 
     folder: Folder
     key: str
@@ -41,7 +44,7 @@ class PutValue(NamedTuple):
 
 
 class StoredValue(NamedTuple):
-    """A value as it is kept. `turn` says in which order new keys came."""
+    """A stored value. `turn` is the number of its key in the order of creation."""
 
     folder: Folder
     key: str
@@ -55,7 +58,7 @@ class StoredValue(NamedTuple):
 
 
 def put_values(tx: Tx, shelf: str, puts: Sequence[PutValue], origin: str, now: int) -> None:
-    """Keep values, each at its place."""
+    """Store or remove values."""
     label = trust.least_trusted((origin, "agent"))
     turn, soonest = lock_shelf(tx, shelf, now)
     for item in puts:
@@ -77,43 +80,51 @@ def put_values(tx: Tx, shelf: str, puts: Sequence[PutValue], origin: str, now: i
         documents_sql.insert_document(tx, row)
         if item.words:
             entry = index_sql.IndexEntry(
-                "document", address, row.type, "project", "", "active", label, 0, now
+                source="document",
+                ref=address,
+                kind=row.type,
+                layer="project",
+                owner="",
+                status="active",
+                label=label,
+                seq=0,
+                at=now,
             )
             index_steps.index_text(tx, entry, item.words)
     _set_state(tx, shelf, turn, soonest, now)
 
 
 def get_value(tx: Tx, shelf: str, folder: Folder, key: str, now: int) -> StoredValue | None:
-    """The value at a place."""
+    """Return the value with a key; None if there is none or it expired."""
     document = documents_sql.get_document(tx, _make_address(shelf, PutValue(folder, key, None)))
     return None if document is None or _is_expired(document, now) else _load_value(document)
 
 
 def list_below(tx: Tx, shelf: str, folder: Folder, now: int) -> list[StoredValue]:
-    """The values in a folder and in those inside of it, the newest first."""
+    """Return the values in a folder and its subfolders, newest first."""
     found = documents_sql.list_below(tx, _document_type(shelf), _encode_folder(folder))
     return [_load_value(document) for document in found if not _is_expired(document, now)]
 
 
 def list_last(tx: Tx, shelf: str, folder: Folder, limit: int) -> list[StoredValue]:
-    """The values in a folder with the highest keys, the highest first."""
+    """Return the values with the highest keys in a folder, highest first."""
     found = documents_sql.list_last(tx, _document_type(shelf), _encode_folder(folder), limit)
     return [_load_value(document) for document in found]
 
 
 def list_folders(tx: Tx, shelf: str, folder: Folder) -> list[tuple[Folder, int]]:
-    """The folders that hold a value, and when each was written to last."""
+    """Return the folders that hold a value with the time of their last write."""
     named = documents_sql.list_owners(tx, _document_type(shelf), _encode_folder(folder))
     return [(_decode_folder(owner), at) for owner, at in named]
 
 
 def clear_folder(tx: Tx, shelf: str, folder: Folder, now: int) -> None:
-    """Take away all values in a folder and in those inside of it; none of them is indexed."""
+    """Remove all values in a folder and its subfolders; none of them may be indexed."""
     documents_sql.close_below(tx, _document_type(shelf), _encode_folder(folder), now)
 
 
 def find_matches(tx: Tx, shelf: str, query: str) -> dict[str, float]:
-    """The addresses of values that hold words of a query, with how well they match."""
+    """Return the addresses of values that contain words of a query, with scores."""
     asked = terms.query_terms(query)
     if not asked:
         return {}
@@ -125,7 +136,7 @@ def find_matches(tx: Tx, shelf: str, query: str) -> dict[str, float]:
 
 
 def renew_values(tx: Tx, addresses: Sequence[str], now: int) -> None:
-    """Values that were asked for live on from now."""
+    """Restart the lifetime of values."""
     for address in addresses:
         document = documents_sql.get_document(tx, address, hold=True)
         if document and document.fields.get("life"):
@@ -134,7 +145,7 @@ def renew_values(tx: Tx, addresses: Sequence[str], now: int) -> None:
 
 
 def remove_expired(tx: Tx, shelf: str, now: int) -> int:
-    """Take away what is over; gives how many there were."""
+    """Remove expired values and return their number."""
     turn, _ = lock_shelf(tx, shelf, now)
     every = documents_sql.list_below(tx, _document_type(shelf), "")
     over = [item for item in every if _is_expired(item, now)]
@@ -147,14 +158,16 @@ def remove_expired(tx: Tx, shelf: str, now: int) -> int:
 
 
 def lock_shelf(tx: Tx, shelf: str, now: int) -> tuple[int, int]:
-    """Have the shelf to oneself until the commit: whoever looks before it puts waits here first.
-    Gives how many keys it ever had, and the soonest that something on it is over."""
+    """Lock the shelf until the commit; return the number of its keys and the earliest expiry.
+
+    Writers that read first take this lock before reading.
+    """
     turn, soonest = json.loads(storage_sql.lock_value(tx, _state_key(shelf), _NEW, now))
     return int(turn), int(soonest)
 
 
 def may_have_expired(tx: Tx, shelf: str, now: int) -> bool:
-    """Whether something on the shelf may be over."""
+    """Check whether a value on the shelf may have expired."""
     return bool(json.loads(storage_sql.get_value(tx, _state_key(shelf)) or _NEW)[1] <= now)
 
 
@@ -178,22 +191,22 @@ def _is_expired(document: Document, now: int) -> bool:
 
 
 def _load_value(document: Document) -> StoredValue:
-    noted = document.fields
+    fields = document.fields
     return StoredValue(
-        _decode_folder(document.owner),
-        document.title,
-        json.loads(document.text),
-        int(noted["created"]),
-        document.valid_from,
-        int(noted["turn"]),
-        int(noted["life"]),
-        noted["vectors"],
-        document.address,
+        folder=_decode_folder(document.owner),
+        key=document.title,
+        value=json.loads(document.text),
+        created=int(fields["created"]),
+        updated=document.valid_from,
+        turn=int(fields["turn"]),
+        life=int(fields["life"]),
+        vectors=fields["vectors"],
+        address=document.address,
     )
 
 
 def _encode_folder(folder: Folder) -> str:
-    """A folder as the owner of documents: no other folder's begins so, but those inside of it."""
+    """Return a folder as the owner of documents; only its subfolders share this prefix."""
     return "".join(f"{_encode_label(label)}/" for label in folder)
 
 

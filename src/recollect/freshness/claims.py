@@ -1,18 +1,18 @@
-"""What a memory says about the code, and whether that still holds.
+"""Extract claims about the code from memories, and judge whether they still hold.
 
-A claim names a file, a line, a symbol, a command or a configuration key. `extract` finds the
-claims in a text and in its citations; `state` decides what became of one, from what stands in the
-working tree now. It reads no files: `recollect.worktree` looks, and says what it saw.
+A claim names a file, a line, a symbol, a command or a configuration key. `extract_claims` finds the
+claims in a text and its citations; `judge_claim` decides the state of one, from an observation of
+the working tree (`working_tree_io`).
 
-    file         the file or directory exists; a file has the content it had
-    line         the line stands somewhere in the file as it did
-    symbol       the definition is what it was, but for comments and layout
-    declaration  where it is defined and how it is called is what it was; its body may differ
-    command      a target of `make` or `just`, a script of package.json is what it was
-    key          the value at a key of a configuration file is what it was
+    file         the file or directory exists; a file has the same content
+    line         the line is still somewhere in the file
+    symbol       the definition is the same, except for comments and layout
+    declaration  the place and signature are the same; the body may differ
+    command      the target of `make` or `just`, or the script of package.json, is the same
+    key          the value at a key of a configuration file is the same
 
-Precision comes before recall, and what is not in the tree when it is learned is dropped then: a
-memory without a mark is read with care, one with a wrong mark is not.
+Precision comes before recall, and a claim that the tree does not confirm when it is learned is
+dropped: a reader checks an unmarked memory, but trusts a wrong mark.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from ..fast_typing import NamedTuple
 from ..types.records import Json
 
 STATES = ("missing", "moved", "changed", "fresh", "unverifiable")
-"""From the one that says most about a memory to the one that says nothing."""
+"""From the most to the least important for a memory."""
 
 MOST_CLAIMS = 24
-"""So many are kept of one memory."""
+"""At most this many are kept for one memory."""
 
 MENTION = "word"
-"""The sign of a symbol of which no definition was found, only its mention."""
+"""The sign of a symbol that is mentioned but not defined."""
 
 
 class Claim(NamedTuple):
-    """One claim as it was found; a `given` one was cited by the writer."""
+    """A claim as found; a `given` one was cited by the writer."""
 
     path: str
     symbol: str = ""
@@ -45,11 +45,11 @@ class Claim(NamedTuple):
 
 
 class PinnedClaim(NamedTuple):
-    """A claim with what was seen when it was confirmed, and when it was last checked.
+    """A claim as observed when it was confirmed and when it was last checked.
 
-    `blob` is the git hash of the file's content, `sign` a hash of the part that is claimed,
-    `committed` the commit of that day. `stamp` belongs to the last check: while the file has the
-    same stamp, `state` and `moved_to` still hold.
+    `blob` is the git hash of the file's content, `sign` a hash of the claimed part, `committed` the
+    commit at that time. `stamp` belongs to the last check: while the file has the same stamp,
+    `state` and `moved_to` still hold.
     """
 
     path: str
@@ -63,9 +63,14 @@ class PinnedClaim(NamedTuple):
     moved_to: str = ""
     stamp: str = ""
 
+    @property
+    def target(self) -> tuple[str, str, int, str]:
+        """Return the claimed path, symbol, line and kind."""
+        return self.path, self.symbol, self.line, self.kind
+
 
 class Observation(NamedTuple):
-    """What stands in the tree now: `sign` is empty when the part that is claimed was not found."""
+    """The current state of the tree: `sign` is empty if the claimed part was not found."""
 
     exists: bool
     blob: str = ""
@@ -74,14 +79,14 @@ class Observation(NamedTuple):
 
 
 class Freshness(NamedTuple):
-    """Whether what a memory says of the code still holds; `moved_to` names a new place."""
+    """The state of a memory's claims; `moved_to` names a new path."""
 
     state: str
     moved_to: str = ""
 
 
 def judge_claim(known: PinnedClaim, seen: Observation) -> str:
-    """What became of a claim."""
+    """Return the state of a claim."""
     if not known.blob:
         return "unverifiable"
     if seen.exists and seen.blob == known.blob:
@@ -94,12 +99,12 @@ def judge_claim(known: PinnedClaim, seen: Observation) -> str:
 
 
 def pick_worse(one: Freshness, other: Freshness) -> Freshness:
-    """Which of two claims speaks for their memory: the one that says more."""
+    """Return the state that decides for a memory: the more important one."""
     return min(one, other, key=lambda fresh: (STATES.index(fresh.state), fresh.moved_to))
 
 
 def find_moves(places: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Where each path went, of which all claims are in one and the same new place."""
+    """Return the new path of each old one, if all its claims moved to the same place."""
     went: dict[str, set[str]] = {}
     for path, moved_to in places:
         went.setdefault(path, set()).add(moved_to)
@@ -108,7 +113,7 @@ def find_moves(places: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def replace_paths(text: str, moves: Mapping[str, str]) -> str:
-    """The text with the new name of each path that it names, in full or by its last parts."""
+    """Replace each moved path in a text, written in full or by its last parts."""
     named: dict[str, str] = {}
     for old, new in moves.items():
         parts = old.split("/")
@@ -127,14 +132,14 @@ def _names(*paths: str) -> re.Pattern[str]:
 
 
 def describe_state(state: str, moved_to: str = "") -> str:
-    """The freshness mark of a briefing: short, and empty for a memory that claims nothing."""
+    """Return the freshness mark of a briefing; empty for a memory without claims."""
     if state == "moved" and _pattern("plain path").fullmatch(moved_to):
         return f"moved to {moved_to}"
     return {"changed": "changed: verify", "unverifiable": "unverified"}.get(state, state)
 
 
 def is_stale(state: str) -> bool:
-    """Whether a setting may withhold a memory in this state."""
+    """Check whether a setting may withhold a memory in this state."""
     return state in ("missing", "moved", "changed")
 
 
@@ -153,13 +158,13 @@ _PRODUCTS = """
     node next vue nuxt express three d3 chart react angular ember backbone day moment p5 discord
     alpine nest deno
 """
-"""What is written like a JavaScript file, and is none."""
+"""Product names that look like a JavaScript file."""
 
 _NPM_WORDS = """
     install i ci add remove update publish link init audit exec dlx create pack version login
     outdated list ls why info view run x
 """
-"""Commands of npm itself, and so no scripts of a project."""
+"""Commands of npm itself, not scripts of a project."""
 
 _KEY_FILES = {
     "tool": "pyproject.toml",
@@ -207,28 +212,28 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
-    """The claims of a memory: those that were cited first, then those found in the text."""
+    """Return the claims of a memory: cited ones first, then those found in the text."""
     found = [claim for citation in citations if (claim := _cited(citation))]
     sentences = _pattern("sentence").split(text)
     paths = [_paths(sentence) for sentence in sentences]
     files = {claim.path for inside in paths for claim in inside}
     only = min(files) if len(files) == 1 else ""
     for sentence, inside in zip(sentences, paths, strict=True):
-        # `Response.json` may be a method: what has a folder is a file for sure.
+        # `Response.json` may be a method: a name with a folder is certainly a file.
         sure = [claim.path for claim in inside if "/" in claim.path] or [
             claim.path for claim in inside
         ]
         found += [*_symbols(sentence, sure[0] if sure else only), *inside]
     united: dict[tuple[str, str, int], Claim] = {}
     for claim in found:
-        # What is said of a symbol tells better than its citation how much of it is claimed.
-        given = united.get(claim[:3], claim).given
-        united[claim[:3]] = claim._replace(given=given)
+        # The text says better than a citation how much of a symbol is claimed.
+        place = claim.path, claim.symbol, claim.line
+        united[place] = claim._replace(given=united.get(place, claim).given)
     return list(united.values())[:MOST_CLAIMS]
 
 
 def _cited(citation: Json) -> Claim | None:
-    """A citation is `path`, `path:line`, `path#symbol`, or an object with these fields."""
+    """Parse a citation: `path`, `path:line`, `path#symbol`, or an object with these fields."""
     if isinstance(citation, str) and 0 < len(citation.strip()) <= LONGEST_CITATION:
         return _located(citation.strip())._replace(given=True)
     if not isinstance(citation, Mapping):
@@ -249,7 +254,7 @@ def _kind_of(symbol: str, line: int) -> str:
 
 
 def _located(text: str) -> Claim:
-    """`path`, `path:12`, `path#L12`, `path::symbol` or `path#symbol`."""
+    """Parse `path`, `path:12`, `path#L12`, `path::symbol` or `path#symbol`."""
     if symbol := _pattern("located").fullmatch(text):
         return Claim(symbol[1], symbol[2], 0, "symbol")
     if line := _pattern("line").fullmatch(text):
@@ -258,7 +263,7 @@ def _located(text: str) -> Claim:
 
 
 def _paths(sentence: str) -> list[Claim]:
-    """The files, lines and folders that a sentence names, in their order."""
+    """Return the files, lines and folders in a sentence, in order."""
     bare = _pattern("url").sub(" ", sentence)
     found: dict[int, Claim] = {}
     for match in _pattern("folder").finditer(bare):
@@ -272,7 +277,7 @@ def _paths(sentence: str) -> list[Claim]:
 
 
 def _symbols(sentence: str, home: str) -> Iterator[Claim]:
-    """The symbols, commands and keys that a sentence names; `home` is the file it speaks of."""
+    """Yield the symbols, commands and keys in a sentence; `home` is the file it is about."""
     kind = "declaration" if _pattern("declares").search(sentence) else "symbol"
     for code in _pattern("code").finditer(sentence):
         yield from _in_code(code[1].strip(), home, kind)
@@ -285,7 +290,7 @@ def _symbols(sentence: str, home: str) -> Iterator[Claim]:
 
 
 def _in_code(code: str, home: str, kind: str) -> Iterator[Claim]:
-    """What a piece of code between backticks names."""
+    """Yield the claims of code in backticks."""
     name = code.removesuffix("()")
     if command := _pattern("command").fullmatch(code):
         yield from _commanded(command)
@@ -297,7 +302,7 @@ def _in_code(code: str, home: str, kind: str) -> Iterator[Claim]:
     elif not _pattern("name").fullmatch(name) or (_is_path(code) and home in ("", code)):
         return
     elif home or name != code or _is_spelled_like_code(name):
-        # A plain word is a name only beside the file that might define it.
+        # A plain word is a symbol only next to the file that might define it.
         yield Claim(home, name, 0, kind)
 
 
@@ -315,6 +320,7 @@ def _is_path(text: str) -> bool:
 
 
 def _is_spelled_like_code(name: str) -> bool:
-    """`max_retries`, `HTTPServer`, `maxRetries`, `Client.send`: no word of a language."""
+    """Check for a name that is not a plain word: `max_retries`, `HTTPServer`, `maxRetries`,
+    `Client.send`."""
     humped = any(map(str.isupper, name[1:])) and not name.isupper()
     return humped or "_" in name.strip("_") or "." in name or "::" in name

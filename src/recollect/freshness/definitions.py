@@ -1,9 +1,8 @@
-"""Where a text defines a name, and what the definition says.
+"""Find the definition of a name in a text.
 
-Python is read by its own parser, JSON and TOML by theirs; everything else (TypeScript, Go, Rust,
-C, YAML, Makefiles, …) by the shape of its lines: a definition is a line that introduces the name,
-and what is indented below it. A name may be qualified (`Client.send`, `Client::send`,
-`tool.ruff.line-length`). It reads text and knows no files, no git and no claims.
+Python, JSON and TOML are parsed; everything else (TypeScript, Go, Rust, C, YAML, Makefiles, …) is
+read by the shape of its lines: a definition is a line that introduces the name, and the lines
+indented below it. A name may be qualified (`Client.send`, `Client::send`, `tool.ruff.line-length`).
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ if TYPE_CHECKING:
     import ast
 
 LONGEST_HEAD = 40
-"""So many lines are searched for the end of a signature."""
+"""Search at most this many lines for the end of a signature."""
 
 LONGEST_LINE = 1_000
-"""A longer line is generated, and defines nothing that anybody speaks of."""
+"""A longer line is generated, and defines nothing of interest."""
 
 _SEPARATOR = re.compile(r"\.|::|#|->")
 
 
 class Definition(NamedTuple):
-    """The head of a definition (signature, bases, value) and all of it, without its layout."""
+    """The head of a definition (signature, bases, value) and its whole, without layout."""
 
     head: str
     whole: str
 
 
 def find_definition(text: str, path: str, name: str) -> Definition | None:
-    """How the text of this file defines the name; None when it does not."""
+    """Return the definition of a name in the text of a file; None without one."""
     parts = [part for part in _SEPARATOR.split(name.removesuffix("()")) if part]
     if not parts:
         return None
@@ -56,7 +55,7 @@ def find_definition(text: str, path: str, name: str) -> Definition | None:
 
 
 def is_mentioned(text: str, name: str) -> bool:
-    """Whether the last part of a name stands in the text as a whole word."""
+    """Check whether the last part of a name occurs in the text as a whole word."""
     last = _SEPARATOR.split(name.removesuffix("()"))[-1]
     return bool(last) and re.search(rf"(?<![\w$]){re.escape(last)}(?![\w$])", text) is not None
 
@@ -66,7 +65,7 @@ def is_mentioned(text: str, name: str) -> bool:
 
 @lru_cache(maxsize=16)
 def _python(text: str) -> dict[str, Definition] | None:
-    """Every definition of a module by its qualified name; None when it cannot be parsed."""
+    """Return all definitions of a module by qualified name; None for invalid Python."""
     import ast
 
     try:
@@ -83,7 +82,7 @@ def _python(text: str) -> dict[str, Definition] | None:
                 if isinstance(node, ast.ClassDef):
                     todo.append((node.body, f"{prefix}{name}."))
             if isinstance(node, (ast.If, ast.Try, ast.With, ast.ExceptHandler)):
-                # Names bound in an `if` or a `try` belong to the module all the same.
+                # Names bound in an `if` or a `try` belong to the module too.
                 for field in ("body", "orelse", "finalbody", "handlers"):
                     todo.append((getattr(node, field, []), prefix))
     return found
@@ -107,7 +106,7 @@ def _defined(node: ast.AST) -> list[tuple[str, Definition]]:
 
 
 def _unparsed(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
-    """The code of a definition without comments, layout and its own docstring."""
+    """Return the code of a definition without comments, layout and docstring."""
     import ast
 
     first = node.body[0]
@@ -119,7 +118,7 @@ def _unparsed(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> st
 
 
 def _tree(text: str, suffix: str) -> Any:
-    """The parsed file; None when it cannot be parsed."""
+    """Parse the file; None if it is invalid."""
     try:
         if suffix == "json":
             import json
@@ -181,7 +180,7 @@ _CLOSERS = ("}", ")", "]", "end", "{", "where")
 def _place(
     lines: Sequence[str], span: tuple[int, int], parts: Sequence[str], shapes: Sequence[str]
 ) -> int | None:
-    """The line that introduces the last part, inside what the parts before it introduce."""
+    """Return the line that introduces the last part inside the definitions of the others."""
     name, rest = parts[0], parts[1:]
     places = _introduced(lines, span, name, shapes)
     if not rest:
@@ -191,7 +190,7 @@ def _place(
         found = _place(lines, inside, rest, shapes)
         if found is not None:
             return found
-    # A Go method or a C++ member stands outside of its type, and names it.
+    # A Go method or a C++ member is outside its type, and names it.
     for place in _introduced(lines, span, rest[-1], shapes) if len(rest) == 1 else ():
         if is_mentioned(lines[place].partition(rest[-1])[0], name):
             return place
@@ -201,7 +200,7 @@ def _place(
 def _introduced(
     lines: Sequence[str], span: tuple[int, int], name: str, shapes: Sequence[str]
 ) -> list[int]:
-    """The lines that introduce a name, by the most telling of the shapes that any of them has."""
+    """Return the lines that introduce a name, by the most specific pattern that matches."""
     likely = [
         at
         for at in range(*span)
@@ -225,7 +224,7 @@ def _compiled(shape: str, name: str) -> re.Pattern[str]:
 
 
 def _is_call(lines: Sequence[str], at: int, end: int, name: str) -> bool:
-    """Whether `name(` calls: nothing opens behind its arguments, or they hold a function."""
+    """Check whether `name(` is a call: no block follows, or its arguments contain a function."""
     line = lines[at]
     before, _, after = line.partition(name)
     if not after.lstrip().startswith(("(", "<")) or _INTRODUCES.search(before):
@@ -242,7 +241,7 @@ def _indent(line: str) -> int:
 
 
 def _head(lines: Sequence[str], start: int, end: int) -> Sequence[str]:
-    """The lines up to the one that opens the body or ends the statement."""
+    """Return the lines up to the one that opens the body or ends the statement."""
     for at in range(start, min(end, start + LONGEST_HEAD)):
         line = lines[at].rstrip()
         if line.endswith(_HEAD_ENDS) or (at == start and line.count("(") == line.count(")")):
@@ -251,7 +250,7 @@ def _head(lines: Sequence[str], start: int, end: int) -> Sequence[str]:
 
 
 def _block_end(lines: Sequence[str], start: int, end: int) -> int:
-    """The end of what belongs to a line: all that is indented more, and what closes it."""
+    """Return the end of a block: all lines indented more, and the one that closes it."""
     own = _indent(lines[start])
     last = start
     for at in range(start + 1, end):

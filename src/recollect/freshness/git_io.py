@@ -1,8 +1,8 @@
-"""Questions to git, each asked once for everything that is to be known.
+"""Query git: history and files for claims, and the state of the working tree.
 
-Every question is one process, whatever is asked about. Where there is no git, no repository, or
-no answer in time, the answer is empty: then nothing is known of the past. It runs no hook, no
-pager, no external program of a repository's configuration, takes no lock, and knows no claims.
+Each query is one process, for any number of names. Without git, a repository, or an answer in time,
+the result is empty. It runs no hook, pager or external program of a repository's configuration, and
+takes no lock.
 """
 
 from __future__ import annotations
@@ -16,25 +16,19 @@ from typing import NamedTuple
 from ..project import current_branch
 
 TIMEOUT = 10.0
-
 MOST_HOMES = 60
-
-"""A name that more files than this seem to define is not looked for."""
+"""A name that more files seem to define is not searched."""
 
 MOST_COMMITS = 2_000
-
-"""So far back renames are followed one by one."""
+"""Renames are followed one by one for this many commits."""
 
 _SAFE = (
     *("-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "diff.renameLimit=2000"),
     *("-c", "grep.lineNumber=false", "-c", "grep.column=false", "-c", "grep.fullName=false"),
     *("--no-pager", "--literal-pathspecs"),
 )
-
 _HASH = re.compile(r"[0-9a-f]{7,64}")
-
 _NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
-
 _INTRODUCED = (
     "class|struct|interface|trait|enum|union|record|object|protocol|module|namespace|mod|type|"
     "typedef|function|func|fun|fn|def|defp|defmodule|sub|macro|const|let|var|val|static|impl|define"
@@ -42,21 +36,21 @@ _INTRODUCED = (
 
 
 class Git:
-    """The repository that a directory lies in, if any."""
+    """The repository that contains a directory, if any."""
 
     def __init__(self, root: str) -> None:
         self.root = root
         self._files: list[tuple[str, str]] | None = None
 
     def resolved(self, names: Sequence[str]) -> list[str]:
-        """The full hash of each commit, empty for what is no commit here."""
+        """Return the full hash of each commit; empty for an unknown one."""
         asked = "".join(f"{name}\n" for name in names)
         lines = self._run(("cat-file", "--batch-check"), asked).splitlines()
         found = [line.split()[0].decode() if b" commit " in line else "" for line in lines]
         return found if len(found) == len(names) else [""] * len(names)
 
     def files(self) -> list[tuple[str, str]]:
-        """Every file below the root with its blob in the index, empty for an untracked one."""
+        """Return every file below the root with its blob in the index, empty if untracked."""
         if self._files is None:
             listed = self._run(("ls-files", "-c", "-o", "-s", "-z", "--exclude-standard"))
             found = []
@@ -68,7 +62,7 @@ class Git:
         return self._files
 
     def renames(self, commits: Iterable[str]) -> dict[str, str]:
-        """What each file of these commits is called in the newest one, where that changed."""
+        """Return the current name of each file that was renamed since these commits."""
         asked = sorted(filter(_HASH.fullmatch, commits))
         head, *known = self.resolved(["HEAD", *asked])
         pairs = "".join(f"{head} {commit}\n" for commit in known if commit) if head else ""
@@ -86,12 +80,13 @@ class Git:
         return _renamed(self._run(("diff-tree", "--stdin", *options), pairs))
 
     def renames_step_by_step(self) -> dict[str, str]:
-        """The renames of the last commits, one by one: they see through edits in between."""
+        """Return the renames of the last commits one by one: this finds renames with edits in
+        between."""
         options = ("-M", "-z", "--diff-filter=R", "--name-status", "--format=", "--relative")
         return _renamed(self._run(("log", f"-n{MOST_COMMITS}", *options, "HEAD")))
 
     def commits(self) -> list[tuple[str, int, str, tuple[str, ...]]]:
-        """The last commits, newest first: hash, when (in seconds), subject, files."""
+        """Return the last commits, newest first: hash, time in seconds, subject, files."""
         form = "--format=%x01%H%x02%ct%x02%s"
         listed = self._run(("log", f"-n{MOST_COMMITS}", "--no-merges", "--name-only", form))
         found = []
@@ -102,7 +97,7 @@ class Git:
         return found
 
     def defining(self, names: Iterable[str]) -> dict[str, set[str]]:
-        """The files with a line that seems to define each name; empty where they are too many."""
+        """Return the files that seem to define each name; none if there are too many."""
         wanted = [name for name in names if _NAME.fullmatch(name)]
         found: dict[str, set[str]] = {name: set() for name in names}
         if not wanted:
@@ -123,7 +118,7 @@ class Git:
         return {name: paths if len(paths) <= MOST_HOMES else set() for name, paths in found.items()}
 
     def texts(self, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-        """What each path held at each commit; nothing where it was not."""
+        """Return the content of each path at each commit, where it exists."""
         asked = sorted(
             (commit, path)
             for commit, path in places
@@ -147,7 +142,7 @@ class Git:
         return found
 
     def _run(self, arguments: Sequence[str], asked: str = "") -> bytes:
-        """What git prints; nothing when it is not there, refuses, or takes too long."""
+        """Return git's output; empty if git is missing, fails or times out."""
         try:
             done = subprocess.run(
                 ("git", *_SAFE, *arguments),
@@ -164,13 +159,13 @@ class Git:
 
 
 def _environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Ours without git's own: inside a git hook they point to another index or tree."""
+    """Remove git's own variables: inside a git hook they point to another index or tree."""
     kept = {name: value for name, value in given.items() if not name.startswith("GIT_")}
     return {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
 
 
 def _renamed(answer: bytes) -> dict[str, str]:
-    """Old and new paths of a `--name-status -z` answer; the first (newest) of a path counts."""
+    """Parse a `--name-status -z` answer into old and new paths; the first (newest) rename wins."""
     found: dict[str, str] = {}
     fields = answer.decode("utf-8", "replace").split("\0")
     at = 0
@@ -184,24 +179,22 @@ def _renamed(answer: bytes) -> dict[str, str]:
 
 
 STATE_COMMITS, STATE_LINES = 5, 20
-
 STATE_TIMEOUT = 5.0
-
-"""Seconds. A slow disk must not hold up a prompt."""
+"""Seconds. A slow disk must not delay a prompt."""
 
 _CALM = (
     "--no-optional-locks",
     "--no-pager",
     *("-c", "color.ui=false"),
     *("-c", "log.showSignature=false"),
-    # Configuration that comes with a repository could name a program to run.
+    # A repository's configuration could name a program to run.
     *("-c", "core.fsmonitor=false"),
     *("-c", "core.hooksPath=" + os.devnull),
 )
 
 
 class GitState(NamedTuple):
-    """What git says; commits newest first."""
+    """Branch, status and last commits, newest first."""
 
     branch: str = ""
     commits: tuple[str, ...] = ()
@@ -209,7 +202,7 @@ class GitState(NamedTuple):
 
 
 def read_git_state(path: str) -> GitState:
-    """The state of the working tree at a path."""
+    """Return the state of the working tree at a path."""
     commits = _lines(path, "log", f"-{STATE_COMMITS}", "--format=%h %s")
     status = _lines(path, "status", "--short", "--untracked-files=normal")
     return GitState(current_branch(path), tuple(commits), tuple(status[:STATE_LINES]))

@@ -1,4 +1,4 @@
-"""Claims: what a memory says about the code, and what was last seen of it."""
+"""The claims of memories about the code, and the result of their last check."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..fast_typing import Any, NamedTuple
 from ..storage.database import Tx, batches
+from .claims import PinnedClaim
 
 _COLUMNS = (
     "memory, position, path, symbol, line, kind, blob, sign, committed, state, moved_to, stamp"
@@ -13,7 +14,7 @@ _COLUMNS = (
 
 
 class ClaimRow(NamedTuple):
-    """A claim as it is kept."""
+    """A row of the table of claims."""
 
     memory: str
     position: int
@@ -29,15 +30,26 @@ class ClaimRow(NamedTuple):
     stamp: str
 
 
+def make_row(memory: str, position: int, claim: PinnedClaim) -> ClaimRow:
+    """Return the row of a memory's claim."""
+    return ClaimRow(memory=memory, position=position, **claim._asdict())
+
+
+def claim_of(row: ClaimRow) -> PinnedClaim:
+    """Return the claim of a row."""
+    values = row._asdict()
+    return PinnedClaim(**{name: values[name] for name in PinnedClaim._fields})
+
+
 def replace_claims(tx: Tx, memory: str, rows: Sequence[ClaimRow], now: int) -> None:
-    """Write the claims of a memory anew."""
+    """Replace the claims of a memory."""
     tx.run("DELETE FROM claims WHERE space = :space AND memory = :memory", {"memory": memory})
     tx.insert("claims", f"{_COLUMNS}, checked", ((*row, now) for row in rows))
 
 
 def copy_claims(tx: Tx, memory: str, to: str) -> None:
-    """Give another memory the claims of this one, with what was last seen of them."""
-    kept = ", ".join(ClaimRow._fields[1:])
+    """Copy the claims of a memory to another one, with their last check."""
+    kept = ", ".join(field for field in ClaimRow._fields if field != "memory")
     tx.run(
         f"INSERT INTO claims (space, memory, {kept}, checked) SELECT space, :to, {kept}, checked "
         "FROM claims WHERE space = :space AND memory = :memory",
@@ -46,7 +58,7 @@ def copy_claims(tx: Tx, memory: str, to: str) -> None:
 
 
 def load_claims(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
-    """The claims of several memories, in their order."""
+    """Return the claims of several memories, in order."""
     found: dict[str, list[ClaimRow]] = {}
     for names, params in batches("id", ids):
         for row in tx.run(
@@ -54,15 +66,15 @@ def load_claims(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
             "ORDER BY memory, position",
             params,
         ):
-            found.setdefault(row[0], []).append(ClaimRow(*row))
+            claim = ClaimRow._make(row)
+            found.setdefault(claim.memory, []).append(claim)
     return found
 
 
 def load_checks(tx: Tx, ids: Sequence[str]) -> list[tuple[str, str, str, str, str]]:
-    """Path, stamp, memory, state and new place of each claim of several memories, in no order.
+    """Return path, stamp, memory, state and new path of each claim of several memories, unordered.
 
-    That is all a briefing needs while nothing changed, and it is asked for before every turn: so
-    they are plain rows.
+    Plain rows: a briefing loads them before every turn, and needs no more while nothing changed.
     """
     found: list[Any] = []
     for names, params in batches("id", ids):
@@ -75,7 +87,7 @@ def load_checks(tx: Tx, ids: Sequence[str]) -> list[tuple[str, str, str, str, st
 
 
 def save_checks(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
-    """Keep what was seen: state, new place and stamp."""
+    """Save state, new path and stamp of checked claims."""
     tx.many(
         "UPDATE claims SET state = :state, moved_to = :moved_to, stamp = :stamp, checked = :now "
         "WHERE space = :space AND memory = :memory AND position = :position",
@@ -94,8 +106,8 @@ def _seen(row: ClaimRow) -> Mapping[str, object]:
 
 
 def update_claims(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
-    """Write claims anew in their places, after what they speak of moved."""
-    sets = ", ".join(f"{name} = :{name}" for name in ClaimRow._fields[2:])
+    """Update claims in place, after their targets moved."""
+    sets = ", ".join(f"{name} = :{name}" for name in PinnedClaim._fields)
     tx.many(
         f"UPDATE claims SET {sets}, checked = :now "
         "WHERE space = :space AND memory = :memory AND position = :position",

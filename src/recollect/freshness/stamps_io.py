@@ -1,7 +1,7 @@
-"""Stamps: whether files are as they were at the last look, by one `stat` each.
+"""Stamps: check by one `stat` each whether files are unchanged since the last check.
 
-Before every turn it is all that most memories need, so it reads no content, starts no process and
-imports next to nothing. What a change means is for `tree` to find out.
+This runs before every turn, so it reads no content, starts no process and imports almost nothing.
+`working_tree_io` finds out what a change means.
 """
 
 from __future__ import annotations
@@ -11,28 +11,29 @@ from collections.abc import Iterable
 from stat import S_ISDIR
 
 Look = tuple[str, str]
-"""A path, and the stamp that it had at the last look."""
+"""A path, and its stamp at the last check."""
 
 DIRECTORY = "directory"
-"""The stamp of a directory, and its content: it is there."""
+"""The stamp of a directory, which has no content of its own."""
 
 
 def stamp_of(status: os.stat_result) -> str:
-    """Size and times: a file that is written, replaced or set back to an older time gets others."""
+    """Return size and times: they change when a file is written, replaced or reset to an older
+    time."""
     if S_ISDIR(status.st_mode):
         return DIRECTORY
     return f"{status.st_size}-{status.st_ctime_ns}-{status.st_mtime_ns}"
 
 
 def stamp_with_index(stamp: str, index: str) -> str:
-    """The stamp of what was not found at its path: it rests on all that git knows of, too."""
+    """Return the stamp of a lost claim, which also depends on everything git tracks."""
     return f"{stamp}|{index}"
 
 
 def find_changed(root: str, looks: Iterable[Look]) -> set[Look]:
-    """Those of the looks that no longer hold below this directory.
+    """Return the looks that no longer hold below this directory.
 
-    Where a link leads does not matter here: nothing is read.
+    Links need not be checked: nothing is read.
     """
     below = root.rstrip(os.sep) + os.sep
     index: str | None = None
@@ -54,7 +55,7 @@ def find_changed(root: str, looks: Iterable[Look]) -> set[Look]:
 
 
 def index_stamp(root: str) -> str:
-    """Changes with every commit, checkout and rename that git knows of; empty outside git."""
+    """Return a stamp that changes with every commit, checkout and rename; empty outside git."""
     folder = root
     while True:
         entry = os.path.join(folder, ".git")
@@ -70,7 +71,7 @@ def index_stamp(root: str) -> str:
 
 
 def _linked(entry: str) -> str:
-    """The git directory that a `.git` file of a linked worktree points to."""
+    """Return the git directory of a linked worktree's `.git` file."""
     if not os.path.isfile(entry):
         return entry
     try:

@@ -1,7 +1,7 @@
-"""Freshness: what memories say about the code, checked against the working tree before use.
+"""Check the claims of memories against the working tree before use.
 
-Claims are pinned when a memory is learned and checked whenever it is shown. The tree is given
-by the caller, and is looked at outside any transaction.
+Claims are pinned when a memory is learned and checked whenever it is shown. The tree is read
+outside any transaction.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from .claims import Freshness as Freshness
 from .claims import PinnedClaim as PinnedClaim
 
 Look = tuple[str, str]
-
-"""A path, and the stamp that it had at the last look."""
+"""A path, and its stamp at the last check."""
 
 FindChanged = Callable[[Iterable[Look]], set[Look]]
 
 
 class ClaimTree(Protocol):
-    """The working tree, as far as claims go."""
+    """The operations of a working tree that claims need."""
 
     def stamp(self, path: str) -> str: ...
     def pin(self, claims: Sequence[Claim]) -> list[PinnedClaim]: ...
@@ -38,7 +37,7 @@ _FRESH = Freshness("fresh")
 
 
 def find_claims(text: str, citations: Sequence[Json]) -> list[Claim]:
-    """What a text says of the code; one without a mark of code says nothing of it."""
+    """Return the claims in a text; without a character of code there are none."""
     if not citations and not any(mark in text for mark in "`/.(_"):
         return []
     return freshness_claims.extract_claims(text, citations)
@@ -51,25 +50,25 @@ def check_memories(
     ids: Sequence[str],
     now: int,
 ) -> dict[str, Freshness]:
-    """The freshness of several memories; those that claim nothing are not in it.
+    """Return the freshness of several memories; those without claims are left out.
 
-    Only where something `changed` since the last look is the tree looked at again.
+    The tree is read again only for what `changed` since the last check.
     """
     looks = space.read(lambda tx: sql.load_checks(tx, ids)) if ids else []
     if not looks:
         return {}
-    fresh = _worst(look[2:] for look in looks)
-    gone = changed({look[:2] for look in looks if look[3] != "unverifiable"})
+    fresh = _worst((memory, state, moved_to) for _, _, memory, state, moved_to in looks)
+    gone = changed({(path, stamp) for path, stamp, _, state, _ in looks if state != "unverifiable"})
     if gone:
-        again = sorted({look[2] for look in looks if look[:2] in gone})
-        fresh |= _looked_again(space, tree(), again, now)
+        again = {memory for path, stamp, memory, _, _ in looks if (path, stamp) in gone}
+        fresh |= _check_again(space, tree(), sorted(again), now)
     return fresh
 
 
-def _looked_again(
+def _check_again(
     space: Database, tree: ClaimTree, ids: Sequence[str], now: int
 ) -> dict[str, Freshness]:
-    """The freshness of memories that speak of something which is not as it was at the last look."""
+    """Check again the memories whose files changed since the last check."""
     held = space.read(lambda tx: sql.load_claims(tx, ids))
     rows = [row for one in held.values() for row in one]
     seen = check_rows(tree, rows, thorough=False)
@@ -80,7 +79,7 @@ def _looked_again(
 
 
 def _worst(judged: Iterable[tuple[str, str, str]]) -> dict[str, Freshness]:
-    """Each memory is as fresh as the worst of its claims."""
+    """Return for each memory the worst state of its claims."""
     fresh: dict[str, Freshness] = {}
     for memory, state, moved_to in judged:
         here = _FRESH if state == "fresh" else Freshness(state, moved_to)
@@ -91,22 +90,22 @@ def _worst(judged: Iterable[tuple[str, str, str]]) -> dict[str, Freshness]:
 
 
 def check_rows(tree: ClaimTree, rows: Sequence[sql.ClaimRow], thorough: bool) -> list[sql.ClaimRow]:
-    """The claims with what became of them."""
-    known = tree.check([PinnedClaim(*row[2:]) for row in rows], thorough)
+    """Return the claims with their current states."""
+    known = tree.check([sql.claim_of(row) for row in rows], thorough)
     return [
-        sql.ClaimRow(row.memory, row.position, *item) for row, item in zip(rows, known, strict=True)
+        sql.make_row(row.memory, row.position, item) for row, item in zip(rows, known, strict=True)
     ]
 
 
 def open_working_tree(context: Context) -> ClaimTree:
-    """A new look at the working tree."""
+    """Open the working tree; it caches what it reads, so open a new one for every check."""
     from .working_tree_io import WorkTree
 
     return WorkTree(context.top)
 
 
 def check_freshness(context: Context, ids: Sequence[str]) -> dict[str, Freshness]:
-    """Which of these memories still hold, as far as they speak of the code."""
+    """Return the freshness of these memories, as far as they make claims about the code."""
     return check_memories(
         context.project_space,
         partial(_changed_files, context),
@@ -123,6 +122,6 @@ def _changed_files(context: Context, looks: Iterable[Look]) -> set[Look]:
 
 
 def pin_claims(context: Context, text: str, citations: Sequence[Json]) -> list[PinnedClaim]:
-    """What a text says of the code, with what the code looks like now."""
+    """Extract the claims of a text and pin them to the current code."""
     found = find_claims(text, citations)
     return open_working_tree(context).pin(found) if found else []

@@ -1,9 +1,8 @@
-"""The working tree, as far as claims about the code need to be looked at.
+"""Observe the working tree for claims about the code.
 
-It looks: at the stamp of a file first, at its content when the stamp changed, and asks git only
-about what is no longer where it was. What the sight means is decided in `freshness.claims`. It
-follows no path and no symlink out of its root, and takes a tree without git as it is: there, what
-is lost stays lost.
+Compares the stamp of a file first, its content when the stamp changed, and asks git only about what
+is missing. `freshness.claims` judges the observation. No path or symlink is followed out of the
+root. Without git, a lost file stays lost.
 """
 
 from __future__ import annotations
@@ -22,29 +21,29 @@ from .git_io import Git
 from .stamps_io import DIRECTORY
 
 LARGEST_READ = 2_000_000
-"""A larger file is compared as a whole, and not searched."""
+"""A larger file is compared as a whole, not searched."""
 
 MOST_UNTRACKED = 500
-"""So many files that git does not know are hashed to find one that moved."""
+"""At most this many untracked files are hashed to find one that moved."""
 
 _SETTLED = 2_000_000_000
-"""Nanoseconds after which a file that changes again has another time of change for sure."""
+"""Nanoseconds after which another change of a file certainly gets another time stamp."""
 
 _SHORTEST_LINE = 8
-"""Shorter lines (a brace, an else) stand anywhere."""
+"""Shorter lines (a brace, an else) occur anywhere."""
 
 _SYMBOLS = ("symbol", "declaration")
 _LOST = ("missing", "moved")
 
 
 EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-"""What all empty files have in common: it does not tell where one of them went."""
+"""The hash of every empty file: it does not show where one of them went."""
 
 
 class WorkTree:
-    """One working tree. It remembers what it read, so make a new one for every look.
+    """One working tree. It caches what it reads, so make a new one for every check.
 
-    `root` is a real path: what lies behind a link is outside.
+    `root` is a real path: the target of a link outside is not part of it.
     """
 
     def __init__(self, root: str) -> None:
@@ -56,26 +55,27 @@ class WorkTree:
     # ---------------------------------------------------------------- files
 
     def inside(self, path: str) -> str:
-        """The path relative to the root, with `/`; empty when it leaves the root."""
+        """Return the path relative to the root, with `/`; empty if it leaves the root."""
         full = os.path.normpath(os.path.join(self.root, path))
         if not path or "\0" in path or not full.startswith(self._below):
             return ""
         return full[len(self._below) :].replace(os.sep, "/")
 
     def stamp(self, path: str) -> str:
-        """Size and times of a file: while they stay, so does its content. Empty without a file."""
+        """Return size and times of a file: while they are the same, so is its content. Empty
+        without a file."""
         status = self._status(path)
         return stamps_io.stamp_of(status) if status else ""
 
     def blob(self, path: str) -> str:
-        """The git hash of a file's content, `directory` for one, empty when there is neither."""
+        """Return the git hash of a file's content, or `directory`; empty for neither."""
         content = self._content(path)
         if content is not None:
             return sha1(b"blob %d\0" % len(content) + content).hexdigest()
         return DIRECTORY if self.stamp(path) == DIRECTORY else ""
 
     def text(self, path: str) -> str:
-        """A file as text; empty when it is not one, or too large."""
+        """Return a file as text; empty if it is binary or too large."""
         if path not in self._texts:
             self._texts[path] = _decoded(self._content(path) or b"")
         return self._texts[path]
@@ -100,7 +100,7 @@ class WorkTree:
         return status if wanted else None
 
     def _place(self, path: str) -> str:
-        """Where a path really lies; empty when it, or a symlink on it, leaves the root."""
+        """Return the real path; empty if it, or a symlink in it, leaves the root."""
         path = self.inside(path)
         folder, _, name = path.rpartition("/")
         if folder not in self._folders:
@@ -112,12 +112,8 @@ class WorkTree:
 
     # ---------------------------------------------------------------- what is claimed
 
-    def has_symbol(self, path: str, symbol: str) -> bool:
-        """Whether a file defines a symbol or, where no definition can be read, mentions it."""
-        return bool(_sign_of_symbol(self.text(path), path, symbol, "symbol"))
-
     def _sign(self, claim: Claim | PinnedClaim) -> str:
-        """A hash of the part of a file that is claimed; empty when the part is not there."""
+        """Hash the claimed part of a file; empty if the part is missing."""
         text = self.text(claim.path)
         if claim.symbol:
             return _sign_of_symbol(text, claim.path, claim.symbol, claim.kind)
@@ -136,10 +132,10 @@ class WorkTree:
         return Observation(True, blob, known.sign if stands else "")
 
     def pin(self, claims: Sequence[Claim]) -> list[PinnedClaim]:
-        """What is seen of each claim now, to be compared later.
+        """Pin each claim to the current tree, for later comparison.
 
-        A claim that was only found in a text is dropped when the tree does not have it; one that
-        was cited stays, as unverifiable. Paths are completed where that is unambiguous.
+        A claim found in a text is dropped if the tree does not confirm it; a cited one stays, as
+        unverifiable. Paths are completed if that is unambiguous.
         """
         git = Git(self.root)
         places = self._located(claims, git)
@@ -148,17 +144,23 @@ class WorkTree:
         for claim, place in zip(claims, places, strict=True):
             if place:
                 known = PinnedClaim(
-                    place, *claim[1:4], self.blob(place), committed=commit, state="fresh"
+                    path=place,
+                    symbol=claim.symbol,
+                    line=claim.line,
+                    kind=claim.kind,
+                    blob=self.blob(place),
+                    committed=commit,
+                    state="fresh",
                 )
                 pinned[known._replace(sign=self._sign(known), stamp=self._settled(place))] = None
             elif claim.given:
-                pinned[PinnedClaim(*claim[:4])] = None
-        # A file of which a part is claimed is claimed by that.
-        told = {known.path for known in pinned if known.symbol or known.line}
-        return [item for item in pinned if item.symbol or item.line or item.path not in told]
+                pinned[PinnedClaim(claim.path, claim.symbol, claim.line, claim.kind)] = None
+        # A claim about a part includes its file.
+        covered = {known.path for known in pinned if known.symbol or known.line}
+        return [item for item in pinned if item.symbol or item.line or item.path not in covered]
 
     def _located(self, claims: Sequence[Claim], git: Git) -> list[str]:
-        """The path where each claim holds; empty where it holds nowhere, or in many places."""
+        """Return the path where each claim holds; empty for none or several."""
         paths = {claim.path: self.inside(claim.path) for claim in claims if claim.path}
         there = {path: own for path, own in paths.items() if own and self.stamp(own)}
         there |= self._completed(paths.keys() - there.keys(), git)
@@ -173,12 +175,12 @@ class WorkTree:
         return self._searched(claims, places, git)
 
     def _holds(self, path: str, claim: Claim) -> bool:
-        """Whether a file has the symbol; a mere mention is enough only for a citation."""
+        """Check whether a file has the symbol; a mention is enough only for a citation."""
         sign = self._sign(claim._replace(path=path))
         return bool(sign) and (sign != MENTION or claim.given)
 
     def _searched(self, claims: Sequence[Claim], places: list[str], git: Git) -> list[str]:
-        """The places, completed by the one file that defines a symbol which has none yet."""
+        """Fill in the one file that defines a symbol without a path."""
         homeless = {
             claim.symbol
             for claim, place in zip(claims, places, strict=True)
@@ -192,7 +194,7 @@ class WorkTree:
         return places
 
     def _completed(self, paths: Iterable[str], git: Git) -> dict[str, str]:
-        """The one tracked file that each partial path can mean."""
+        """Return the only tracked file that matches each partial path."""
         wanted = set(paths)
         full: dict[str, str] = {}
         files = [path for path, _ in git.files()] if wanted else []
@@ -203,7 +205,7 @@ class WorkTree:
         return full
 
     def _homes(self, symbols: Iterable[str], git: Git) -> dict[str, list[str]]:
-        """The files of the tree that define each symbol."""
+        """Return the files of the tree that define each symbol."""
         wanted = sorted(set(symbols))
         homes: dict[str, list[str]] = {symbol: [] for symbol in wanted}
         likely = git.defining({_first_part(symbol) for symbol in wanted}) if wanted else {}
@@ -215,7 +217,8 @@ class WorkTree:
         return homes
 
     def _settled(self, path: str) -> str:
-        """The stamp, unless the file changed so lately that it could change again within it."""
+        """Return the stamp, unless the file changed so recently that it could change again
+        unnoticed."""
         status = self._status(path)
         fresh = status is not None and time.time_ns() - status.st_mtime_ns < _SETTLED
         return "" if fresh and self.stamp(path) != DIRECTORY else self.stamp(path)
@@ -223,10 +226,10 @@ class WorkTree:
     # ---------------------------------------------------------------- what became of it
 
     def check(self, known: Sequence[PinnedClaim], thorough: bool = False) -> list[PinnedClaim]:
-        """The claims with what became of them; where a stamp still holds, nothing is read.
+        """Return the claims with their current states; while a stamp holds, nothing is read.
 
-        A thorough check also follows files through the renames of the last commits one by one,
-        which takes seconds in a large repository.
+        A thorough check also follows renames commit by commit, which takes seconds in a large
+        repository.
         """
         looks = {(claim.path, claim.stamp) for claim in known if claim.blob}
         changed = stamps_io.find_changed(self.root, looks)
@@ -250,7 +253,7 @@ class WorkTree:
         return checked
 
     def _moves(self, lost: Sequence[PinnedClaim], git: Git, thorough: bool) -> list[str]:
-        """Where each lost claim is now; empty where it is nowhere, or in more than one place."""
+        """Return the new path of each lost claim; empty for none or several."""
         if not lost:
             return []
         gone = {known.path: known for known in lost if not self.stamp(known.path)}
@@ -264,7 +267,7 @@ class WorkTree:
         for known in lost:
             place = files.get(known.path, "")
             if known.symbol and not (place and self._sign(known._replace(path=place))):
-                # What defined the symbol back then as well is not where it went.
+                # A file that already defined the symbol then is not its new place.
                 new = [
                     home
                     for home in homes.get(known.symbol, ())
@@ -279,7 +282,7 @@ class WorkTree:
     def _moved_files(
         self, gone: dict[str, PinnedClaim], git: Git, thorough: bool
     ) -> dict[str, str]:
-        """The new path of each file that is gone: the same content, or what git calls a rename."""
+        """Return the new path of each lost file: the same content, or a rename that git detects."""
         if not gone:
             return {}
         wanted = {known.blob for known in gone.values()} - {EMPTY_BLOB}

@@ -1,10 +1,14 @@
-"""Which things belong together: tasks of one sort, notes that say the same.
+"""Cluster texts that belong together: tasks of one sort, notes that say the same.
 
-Two things are compared only if they share something rare (a word, a file), and each with few of
-those: the work grows like n log n, whatever the number of common words. A cluster is a star: every
-member is like its centre, so that no chain of small likenesses joins strangers. The likeness may
-be given; the one here looks at words and files, never at a single shared keyword, and where there
-are vectors of the words, at what the words that differ mean. It does not know what the things are.
+Two texts are compared only if they share something rare (a word, a file), and each with few others:
+the work grows like n log n, for any number of common words. A cluster is a star: every member is
+similar to its centre, so that no chain of small similarities joins unrelated texts. The default
+similarity compares words and files, never a single shared keyword, and with word vectors also the
+meaning of the words that differ.
+
+Only the words that two texts do *not* share are compared by meaning: a shared keyword would make
+every pair similar ("user login", "billing login"). The meaning of several words is the sum of their
+vectors.
 """
 
 from __future__ import annotations
@@ -22,24 +26,20 @@ from ..text.terms import query_terms, stem_all
 from .vectors import ZERO
 
 WordVectors = Mapping[str, bytes]
-
-"""The vector of each word."""
+"""The vector of each word, in the form of `index.vectors`."""
 
 MEANING_WINDOW = 500
-
-"""Among so many to twice as many things that stand close together the nearest are looked for."""
+"""The nearest are searched among this many to twice as many neighbouring texts."""
 
 NEAREST_MEANINGS = 4
-
 _FAR = 0.4
-
-"""This share of the signs differs where the cosine is 0.3."""
+"""The share of differing signs at a cosine of 0.3."""
 
 _REMEMBERED = 200_000
 
 
 class WordMeanings:
-    """What words mean. The product of two of them is worked out once."""
+    """Compares words by their vectors. The product of two words is cached."""
 
     def __init__(self, vectors: WordVectors) -> None:
         self._vectors = {word: vector for word, vector in vectors.items() if has_direction(vector)}
@@ -47,7 +47,7 @@ class WordMeanings:
         self._products: dict[tuple[str, str], int] = {}
 
     def alike(self, one: Iterable[str], other: Iterable[str]) -> float:
-        """The cosine of what these and those words mean, 0 where either means nothing known."""
+        """Return the cosine of two sets of words; 0 if either has no known word."""
         ours, theirs = self._known(one), self._known(other)
         along = self._all(ours, theirs)
         if along <= 0:
@@ -74,8 +74,7 @@ class WordMeanings:
         return found
 
     def nearest(self, things: Sequence[Collection[str]]) -> Iterator[list[int]]:
-        """For each thing, given by its words, the places of those around it that point most nearly
-        its way: candidates, to be compared."""
+        """Yield for each set of words the nearest ones around it: candidates to compare."""
         signs = [self._signs(words) for words in things]
         most = _FAR * len(next(iter(self._vectors.values()), b""))
         for place, own in enumerate(signs):
@@ -83,13 +82,13 @@ class WordMeanings:
             around = enumerate(
                 signs[start : place + MEANING_WINDOW - place % MEANING_WINDOW], start
             )
-            # Signs that differ are counted: it takes a tenth of a microsecond a pair.
+            # Counting the differing signs takes a tenth of a microsecond a pair.
             found = [(far, at) for at, sign in around if (far := (own ^ sign).bit_count()) < most]
             nearest = nsmallest(NEAREST_MEANINGS + 1, found) if own else []
             yield [at for _, at in nearest if at != place]
 
     def _signs(self, words: Iterable[str]) -> int:
-        """The sign of each component of what the words mean; 0 where they mean nothing known."""
+        """Return the signs of the summed vector; 0 without a known word."""
         rows = [self._vectors[word] for word in self._known(words)]
         zero = ZERO * len(rows)
         sums = map(sum, zip(*rows, strict=True))
@@ -97,48 +96,39 @@ class WordMeanings:
 
 
 def has_direction(vector: bytes) -> bool:
-    """Whether a vector points anywhere: that of a word nobody knows does not."""
+    """Check for a vector other than zero, which an unknown word has."""
     return vector.count(ZERO) < len(vector)
 
 
 Similarity = Callable[[int, int], float]
-
-"""How alike two things are, from 0 to 1, by their places."""
+"""The similarity of two texts, from 0 to 1, by their indexes."""
 
 THRESHOLD = 0.5
-
 MOST_KEYS = 8
-
-"""By how many of its rarest words and files a thing is looked up."""
+"""A text is looked up by this many of its rarest words and files."""
 
 NEIGHBOURS = 6
-
-"""With how many others that share a word or file a thing is compared."""
+"""A text is compared with this many others that share a word or file."""
 
 MOST_ROUNDS = 6
-
 WORDS_SHARE = 0.65
-
-"""What words weigh where both things have files; the files have the rest."""
+"""The weight of words if both texts have files; files have the rest."""
 
 LEAST_WORDS = 0.3
-
-"""Whatever the files have in common: tasks that speak of other things are not of one sort."""
+"""Tasks with less similar words are never of one sort, whatever their files."""
 
 SAME_PLACE = 0.6
-
-"""From here on files have so much in common that one shared word is enough."""
+"""From this similarity of files on, one shared word is enough."""
 
 SAME_MEANING, SAME_MEANING_HERE = 0.5, 0.4
-
-"""From which cosine on the words that differ mean the same: where nothing else is in common, and
-where a word or the place is. Tried on 70 goals of 14 sorts and 20 others with a word of theirs: of
-3,865 pairs of different sorts none came as far, of 140 pairs of one sort 21."""
+"""The cosine from which differing words mean the same: without anything else in common, and with a
+shared word or place. Tried on 70 goals of 14 sorts and 20 others with a word of theirs: of 3,865
+pairs of different sorts none came as far, of 140 pairs of one sort 21."""
 
 MOST_COMPARED = 8
-
-"""Up to so many words that differ are compared by meaning: what many words mean together is about
-the same everywhere (a cosine of 0.25 and up to 0.5 between strangers of sixteen words and more)."""
+"""At most this many differing words are compared by meaning: many words together mean about the
+same everywhere (a cosine of 0.25 and up to 0.5 between unrelated texts of sixteen words and more).
+"""
 
 _TASK_WORDS = """
     add adjust allow another apply build change check clean complete continue convert create debug
@@ -151,14 +141,14 @@ _TASK_WORDS = """
 
 
 class TextFeatures(NamedTuple):
-    """What a thing is recognised by: the stems of its telling words, and its files."""
+    """The features of a text: the stems of its content words, and its files."""
 
     words: frozenset[str]
     files: frozenset[str] = frozenset()
 
 
 class Cluster(NamedTuple):
-    """A centre, all members (the centre among them) in their order, and how alike they are."""
+    """A centre, all members (including the centre) in order, and their mean similarity."""
 
     centre: int
     members: tuple[int, ...]
@@ -166,17 +156,17 @@ class Cluster(NamedTuple):
 
 
 def extract_features(text: str, files: Iterable[str] = ()) -> TextFeatures:
-    """The features of a goal or statement and of the files that go with it."""
+    """Return the features of a goal or statement and its files."""
     told = query_terms(text)
-    # `client-side` is two words here: the whole would count a third time.
+    # `client-side` is two words here: the compound would count a third time.
     wholes = {a + b for a, b in pairwise(told)}
     words = frozenset(stem_all(word for word in told if word not in wholes))
     return TextFeatures(words - _task_words(), frozenset(files))
 
 
 def words_by_stem(texts: Iterable[str]) -> dict[str, str]:
-    """For each word that features know, one way in which it was said: real words have vectors.
-    All numbers mean nearly the same, and say nothing."""
+    """Map each stem to one of its words: only real words have vectors. Numbers are left out: they
+    all mean nearly the same."""
     found: dict[str, str] = {}
     for text in texts:
         told = [word for word in query_terms(text) if not word.isdecimal()]
@@ -196,12 +186,12 @@ def _task_words() -> frozenset[str]:
 def make_similarity(
     features: Sequence[TextFeatures], meaning: WordMeanings | None = None
 ) -> Similarity:
-    """The likeness of these things; `meaning` tells of words that differ."""
+    """Return the similarity function of these texts; `meaning` compares differing words."""
     counts = Counter(word for item in features for word in item.words)
     usual = 8 + len(features) / 50
-    # In a small set a common word is what the set is about; in a large one it says little.
+    # In a small set a common word is the topic of the set; in a large one it is unspecific.
     weight = {word: 1 / (1 + log2(max(count / usual, 1))) for word, count in counts.items()}
-    # `fsum`, because the order of a set is another one in every process.
+    # `fsum`, because the order of a set differs in every process.
     lengths = [sqrt(fsum(weight[word] ** 2 for word in item.words)) or 1.0 for item in features]
     places = [_places(item.files) for item in features]
 
@@ -212,7 +202,7 @@ def make_similarity(
             return 0.0
         files = _share_files(places[one], places[other])
         here = (files or 0.0) >= SAME_PLACE
-        # One keyword in common says nothing, unless the work was in the same place.
+        # One common keyword means nothing, unless the files are in the same place.
         telling = here if len(shared) < 2 and shared != ours | theirs else True
         common = fsum(weight[word] ** 2 for word in shared) if telling else 0.0
         words = common / (lengths[one] * lengths[other])
@@ -230,7 +220,7 @@ def make_similarity(
 def compare_features(
     one: TextFeatures, other: TextFeatures, meaning: WordMeanings | None = None
 ) -> float:
-    """The likeness of two things that stand alone."""
+    """Return the similarity of two texts."""
     return make_similarity((one, other), meaning)(0, 1)
 
 
@@ -260,7 +250,7 @@ def _places(files: frozenset[str]) -> _Places:
 
 
 def _share_files(one: _Places, other: _Places) -> float | None:
-    """How much the files have in common: themselves, folders, names; None where there are none."""
+    """Return how much the files have in common: paths, folders, names; None without files."""
     if not one.files or not other.files:
         return None
     worth = (1.0, 0.7, 0.5, 0.4)
@@ -277,7 +267,7 @@ def find_clusters(
     meaning: WordMeanings | None = None,
     threshold: float = THRESHOLD,
 ) -> list[Cluster]:
-    """The clusters of two or more, those with the first members first; `meaning` is that of the
+    """Return the clusters of two or more, in the order of their first members; `meaning` knows the
     features' words."""
     like = similarity or make_similarity(features, meaning)
     keys = choose_keys(features)
@@ -301,7 +291,7 @@ def find_clusters(
 def _near_in_meaning(
     places: Sequence[int], features: Sequence[TextFeatures], meaning: WordMeanings
 ) -> dict[int, list[int]]:
-    """Those that may mean the same although they share no word."""
+    """Return the texts that may mean the same without sharing a word."""
     found = meaning.nearest([features[place].words for place in places])
     return {place: [places[at] for at in near] for place, near in zip(places, found, strict=True)}
 
@@ -313,10 +303,10 @@ def find_neighbours(
     threshold: float,
     near_too: Mapping[int, Iterable[int]] = {},
 ) -> dict[int, dict[int, float]]:
-    """Who is like whom among these places, as far as they share a key and stand close together;
-    `near_too` are others to compare with.
+    """Return the similar pairs among those that share a key and are close in the order of keys;
+    `near_too` adds other candidates.
 
-    The places are put in the order of their keys, so that those who share most stand close.
+    Sorting by keys brings those together that share most.
     """
     near: dict[str, deque[int]] = {}
     edges: dict[int, dict[int, float]] = {place: {} for place in places}
@@ -333,7 +323,7 @@ def find_neighbours(
 
 
 def choose_keys(features: Sequence[TextFeatures]) -> list[tuple[str, ...]]:
-    """The rarest words and files of each thing that others have too, the rarest first."""
+    """Return the rarest shared words and files of each text, the rarest first."""
     given = [[*item.words, *(f"/{path}" for path in item.files)] for item in features]
     counts = Counter(key for keys in given for key in keys)
     return [
@@ -348,7 +338,7 @@ def _joined(
     like: Similarity,
     threshold: float,
 ) -> dict[int, list[int]]:
-    """The stars after each centre took in those around it, the ones with most around first."""
+    """Merge stars: each centre takes in its neighbours, the centre with most neighbours first."""
     taken: set[int] = set()
     joined: dict[int, list[int]] = {}
     for centre in sorted(stars, key=lambda one: (-len(edges[one]), -len(stars[one]), one)):

@@ -1,15 +1,14 @@
-"""Who turns a text into a vector: the model inside the package, or a server the user runs.
+"""Turn texts into vectors: the model inside the package, or an embeddings server.
 
-An embedder gives each text one vector in the form of `index.vectors`, which `index.vectors`
-compares; `index.steps` says what it must be able to do. Vectors of different embedders are
-never compared: `id` names the embedder and its model, and is stored with them. It does not know
-what the texts are or where the vectors go.
+An embedder (`types.records.Embedder`) returns one vector for each text, in the form of
+`index.vectors`. Vectors of different embedders are never compared: `id` names the embedder and its
+model, and is stored with them.
 
     embedder = StaticEmbedder()
     question, = embedder.embed(["how do we roll back a deploy"])
 
-`HttpEmbedder` speaks to servers with OpenAI's `/v1/embeddings` or Ollama's `/api/embed`; which
-one it is, the address says.
+`HttpEmbedder` calls servers with OpenAI's `/v1/embeddings` or Ollama's `/api/embed`; the address
+decides which.
 """
 
 from __future__ import annotations
@@ -25,32 +24,40 @@ from zlib import crc32
 from ..errors import ConfigError, InvalidInput, Unavailable
 from ..fast_typing import TYPE_CHECKING, Any
 from .model.words import split_pieces, split_words
-from .vectors import ZERO_BYTE, quantise
+from .vectors import ZERO, quantise
 
 MODEL_MAGIC = b"RCSTATIC"
-
 MODEL_HEADER = struct.Struct("<8s4I")
-
 MODEL_VERSION = 1
-
 MOST_PIECES = 256
-
-"""A text is embedded by its first pieces: what it is about is said early, and the measured
-recall of long messages was better with 256 pieces than with all of them."""
+"""Only the first pieces of a text are embedded: its topic comes early, and the measured recall of
+long messages was better with 256 pieces than with all of them."""
 
 GRAM_LENGTH = 12
-
-"""How long the vector of a gram is in each component. Words of content have 20 to 80; with so
-little, unrelated texts of other languages are no more alike than unrelated English ones."""
+"""The length of a gram's vector in each component. Content words have 20 to 80; with so little,
+unrelated texts of other languages are no more alike than unrelated English ones."""
 
 _REMEMBERED = 20_000
 
 
 class StaticModel:
-    """An open model file. Opening it maps it; a text touches only its words."""
+    """An open model file, mapped into memory: a text touches only its words.
+
+    The layout is little-endian throughout, so that a text costs a few page reads and no parsing:
+
+        8 bytes   RCSTATIC
+        4 × u32   version, number of pieces, dimensions, a checksum of the rest
+        n × u32   the CRC-32 of each piece, ascending: the vocabulary itself is not needed
+        n × u16   the rank of the piece: 1 is the most common word of English
+        n × dims  its vector, a byte a component, 128 is zero
+
+    `tools/build_static_model.py` builds the file. The vector of a text is the normalised sum of its
+    pieces' vectors: the build made common words short. A gram of another script has a vector made
+    of its hash: two different ones are nearly perpendicular.
+    """
 
     revision = 3
-    """Another one when the same file gives other vectors."""
+    """Increased when the same file gives other vectors."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -87,18 +94,18 @@ class StaticModel:
         self.checksum: int = checksum
 
     def number_of(self, piece: str) -> int:
-        """The number of a piece of the vocabulary, or -1."""
+        """Return the number of a piece of the vocabulary, or -1."""
         key = crc32(piece.encode())
         place = bisect_left(self._keys, key)
         return place if place < self.count and self._keys[place] == key else -1
 
     def rarity(self, word: str) -> float:
-        """How much a word tells by itself: near 0 for `the`, 1 for a word that is no common one."""
+        """Return how distinctive a word is: near 0 for `the`, 1 for an uncommon word."""
         number = self.number_of(word.lower())
         return log(1 + self._ranks[number]) / log(1 + self.count) if number >= 0 else 1.0
 
     def knows(self, text: str) -> bool:
-        """Whether a word of the text, whole, is in the vocabulary or in the glossary."""
+        """Check whether a whole word of the text is in the vocabulary or the glossary."""
         return any(map(self._knows, split_words(text)))
 
     def _knows(self, word: str) -> bool:
@@ -109,11 +116,11 @@ class StaticModel:
         return bool(split_script(word).known)
 
     def vector(self, text: str) -> bytes:
-        """The text's vector; without a word that is known, the vector zero."""
+        """Return the vector of a text; zero without a known word."""
         rows = [self._row(number) for number in self._numbers(text)]
         if not rows:
-            return bytes([ZERO_BYTE]) * self.dims
-        offset = ZERO_BYTE * len(rows)
+            return bytes([ZERO]) * self.dims
+        offset = ZERO * len(rows)
         return quantise([sum(column) - offset for column in zip(*rows, strict=True)])
 
     def _row(self, number: int) -> bytes:
@@ -123,7 +130,7 @@ class StaticModel:
         return self._map[start : start + self.dims]
 
     def _made(self, number: int) -> bytes:
-        """The vector of a gram."""
+        """Return the vector of a gram."""
         row = self._rows_made.get(number)
         if row is None:
             from hashlib import shake_128
@@ -131,12 +138,7 @@ class StaticModel:
             if len(self._rows_made) >= _REMEMBERED:
                 self._rows_made.clear()
             digest = shake_128(number.to_bytes(5, "little", signed=True)).digest(self.dims)
-            row = bytes(
-                [
-                    ZERO_BYTE + GRAM_LENGTH if byte & 1 else ZERO_BYTE - GRAM_LENGTH
-                    for byte in digest
-                ]
-            )
+            row = bytes([ZERO + GRAM_LENGTH if byte & 1 else ZERO - GRAM_LENGTH for byte in digest])
             self._rows_made[number] = row
         return row
 
@@ -152,7 +154,7 @@ class StaticModel:
     def _numbers(self, text: str) -> list[int]:
         known = self._pieces_of
         found: list[int] = []
-        room = MOST_PIECES  # a character of another script takes as much as a piece
+        room = MOST_PIECES  # a character of another script counts as a piece
         for word in split_words(text):
             numbers = known.get(word)
             if numbers is None:
@@ -174,14 +176,13 @@ if TYPE_CHECKING:
     pass
 
 _BATCH = 64
-
 _SHOWN = 200
 
 
 def make_embedder(
     embedder: str, model: str, dims: int, key: str
 ) -> StaticEmbedder | HttpEmbedder | None:
-    """The embedder that the settings name; None when it is switched off."""
+    """Return the embedder of the settings; None if it is off."""
     if embedder == "off":
         return None
     if embedder == "static":
@@ -196,7 +197,7 @@ def make_embedder(
 
 
 class StaticEmbedder:
-    """The model inside the package: offline, 0.2 ms for a question, mapped on first use."""
+    """The model inside the package: offline, 0.2 ms for a question, mapped at first use."""
 
     def __init__(self, path: str = "") -> None:
         self._path = path or os.path.join(os.path.dirname(__file__), "model", "static.bin")
@@ -221,19 +222,19 @@ class StaticEmbedder:
         return True
 
     def knows(self, question: str) -> bool:
-        """Whether it has a word of the vocabulary: pieces of unknown words mean nothing."""
+        """Check for a word of the vocabulary: pieces of unknown words mean nothing."""
         return self._model.knows(question)
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         return [self._model.vector(text) for text in texts]
 
     def rarity(self, word: str) -> float:
-        """How much a word tells by itself: near 0 for `the`, 1 for what is no common word."""
+        """Return how distinctive a word is: near 0 for `the`, 1 for an uncommon word."""
         return self._model.rarity(word)
 
 
 class HttpEmbedder:
-    """A model behind an address the user configured. Nothing is sent before the first text."""
+    """A model behind a configured address. Nothing is sent before the first text."""
 
     def __init__(
         self,
@@ -278,7 +279,7 @@ class HttpEmbedder:
         found: list[bytes] = []
         for start in range(0, len(texts), _BATCH):
             batch = list(texts[start : start + _BATCH])
-            # Somebody waits for one text, a question; nobody for many.
+            # A caller waits for one text, a question; many are embedded in the background.
             answer = self._ask({"model": self._model, "input": batch}, self._wait + len(batch) - 1)
             vectors = self._vectors(answer)
             if len(vectors) != len(batch):
@@ -305,7 +306,7 @@ class HttpEmbedder:
             raise self._unusable(str(error)) from error
 
     def _vectors(self, answer: Any) -> list[Any]:
-        """The vectors in the order of the texts, from either of the two shapes."""
+        """Return the vectors in the order of the texts, from either response format."""
         try:
             if "embeddings" in answer:
                 return list(answer["embeddings"])

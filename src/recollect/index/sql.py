@@ -1,14 +1,14 @@
-"""The index that one search runs over: an entry for each thing that can be found.
+"""The search index: an entry for each record that can be found.
 
-Words are indexed in the transaction that writes the thing, which also notes that the entry's
-vector is still to be made. A very long text has several parts; its vector is that of the first.
-What things are filtered by is indexed too: in columns, and where there may be several (tags,
-scopes) as facets. It does not know how stems are made or hits are ranked, or what a scope covers.
+Words are indexed in the transaction that writes the record, which also queues the entry for a
+vector. A very long text has several parts; its vector is that of the first. Filters are indexed
+too: in columns, and multiple values (tags, scopes) as facets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from ..fast_typing import Any, NamedTuple
 from ..storage.database import IndexMatch, Tx, placeholders, visible_to
@@ -17,7 +17,7 @@ from . import sql_vectors
 
 
 class IndexEntry(NamedTuple):
-    """What is known of a thing that can be found, besides its words."""
+    """The columns of an indexed record, without its words."""
 
     source: str
     ref: str
@@ -29,30 +29,35 @@ class IndexEntry(NamedTuple):
     seq: int
     at: int
     facets: tuple[tuple[str, str], ...] = ()
-    """By name: its tags, and its scopes (an empty one applies everywhere)."""
+    """Name and value: its tags and scopes (an empty scope applies everywhere)."""
 
 
-_COLUMNS = f"{', '.join(IndexEntry._fields[:-1])}, part, id"
+_FIELDS = tuple(field for field in IndexEntry._fields if field != "facets")
+_COLUMNS = f"{', '.join(_FIELDS)}, part, id"
 _LONGEST_FACET = 500
-"""An index of PostgreSQL takes no more than 2,700 bytes."""
+"""An index of PostgreSQL takes at most 2,700 bytes."""
 
 
 def insert_entry(tx: Tx, entry: IndexEntry, parts: Sequence[str]) -> None:
-    """Index a thing that was not indexed before: the stems of each part."""
+    """Index a new record: the stems of each part."""
     insert_entries(tx, [(entry, parts)])
 
 
-def insert_entries(tx: Tx, things: Iterable[tuple[IndexEntry, Sequence[str]]]) -> None:
-    """The same for many things at once."""
-    _add(tx, [(entry, part, stems) for entry, parts in things for part, stems in enumerate(parts)])
+def insert_entries(tx: Tx, records: Iterable[tuple[IndexEntry, Sequence[str]]]) -> None:
+    """Index many new records."""
+    _insert_parts(
+        tx, [(entry, part, stems) for entry, parts in records for part, stems in enumerate(parts)]
+    )
 
 
-def _add(tx: Tx, parts: Sequence[tuple[IndexEntry, int, str]]) -> None:
+def _insert_parts(tx: Tx, parts: Sequence[tuple[IndexEntry, int, str]]) -> None:
     if not parts:
         return
     numbers = tx.new_entries(len(parts))
+    values = attrgetter(*_FIELDS)
     rows = (
-        (*entry[:-1], part, number) for number, (entry, part, _) in zip(numbers, parts, strict=True)
+        (*values(entry), part, number)
+        for number, (entry, part, _) in zip(numbers, parts, strict=True)
     )
     tx.insert("entries", _COLUMNS, rows)
     _add_facets(tx, [(id, entry) for id, (entry, _, _) in zip(numbers, parts, strict=True)])
@@ -69,14 +74,14 @@ def _add_facets(tx: Tx, entries: Iterable[tuple[int, IndexEntry]]) -> None:
 
 
 def facet_value(value: str) -> str:
-    """A text as both engines keep it in an index."""
+    """Return a facet's value as both engines store it."""
     if not value.isascii():
         value = value.encode("utf-8", "replace").decode()
     return value[:_LONGEST_FACET].replace("\0", "␀")
 
 
 def set_facets(tx: Tx, entry: IndexEntry) -> None:
-    """Filter a thing that is indexed by other tags and scopes than before."""
+    """Replace the tags and scopes of an indexed record."""
     ids = _ids(tx, entry.source, entry.ref, entry.seq)
     for id in ids:
         _remove_facets(tx, id)
@@ -88,7 +93,7 @@ def _remove_facets(tx: Tx, entry: int) -> None:
 
 
 def list_scopes(tx: Tx) -> list[str]:
-    """Every scope that something has."""
+    """List all scopes in use."""
     rows = tx.run(
         "SELECT DISTINCT value FROM facets WHERE space = :space AND name = 'scope' AND value <> ''"
     )
@@ -96,12 +101,12 @@ def list_scopes(tx: Tx) -> list[str]:
 
 
 def replace_entry(tx: Tx, entry: IndexEntry, parts: Sequence[str]) -> None:
-    """The same for a thing that may be indexed: its entry keeps its number."""
+    """Index a record, new or not; an existing entry keeps its id."""
     held = dict(enumerate(_ids(tx, entry.source, entry.ref, entry.seq)))
     for part, stems in enumerate(parts):
         id = held.pop(part, None)
         if id is None:
-            _add(tx, [(entry, part, stems)])
+            _insert_parts(tx, [(entry, part, stems)])
             continue
         tx.run(
             "UPDATE entries SET kind = :kind, layer = :layer, owner = :owner, status = :status, "
@@ -119,12 +124,12 @@ def replace_entry(tx: Tx, entry: IndexEntry, parts: Sequence[str]) -> None:
 
 
 def remove_entry(tx: Tx, source: str, ref: str, seq: int = 0) -> None:
-    """Take a thing out of the index."""
+    """Remove a record from the index."""
     _remove(tx, _ids(tx, source, ref, seq))
 
 
 def _ids(tx: Tx, source: str, ref: str, seq: int) -> list[int]:
-    """The entries of a thing, a part each, in their order."""
+    """Return the entries of a record, one for each part, in order."""
     rows = tx.run(
         "SELECT id FROM entries WHERE space = :space AND source = :source AND ref = :ref "
         "AND seq = :seq ORDER BY part",
@@ -142,12 +147,18 @@ def _remove(tx: Tx, ids: Iterable[int]) -> None:
 
 
 REINDEX_KEY = "words"
-"""The value in state that says: this space is to be indexed again. All of it, if its words are
-`missing`; if it is `outdated`, what is indexed in another way by now."""
+"""The state key that requests a new index: of everything if its value is `missing`, or of records
+that are now indexed in another way if it is `outdated`."""
 
 _WORDS = f"SELECT value FROM state WHERE space = :space AND key = '{REINDEX_KEY}'"
 _TABLES = {
-    "memory": ("memories", "id", "0", ""),
+    "memory": (
+        "(SELECT space, id, 0 AS seq FROM memories UNION ALL "
+        "SELECT space, id, revision FROM memory_revisions) AS revisions",
+        "id",
+        "seq",
+        "",
+    ),
     "message": ("messages", "session", "seq", ""),
     "document": ("documents", "address", "0", f"AND valid_to = {FOREVER}"),
     "episode": ("episodes", "id", "0", ""),
@@ -156,7 +167,7 @@ _TABLES = {
 
 
 def list_records(tx: Tx, source: str, after: tuple[str, int], most: int) -> list[tuple[str, int]]:
-    """What of a source is to be found, by reference and number, following on one of them."""
+    """List the records of a source by reference and number, after the given one."""
     table, ref, seq, also = _TABLES[source]
     rows = tx.run(
         f"SELECT {ref}, {seq} FROM {table} WHERE space = :space {also} AND ({ref} > :ref "
@@ -167,14 +178,14 @@ def list_records(tx: Tx, source: str, after: tuple[str, int], most: int) -> list
 
 
 def count_records(tx: Tx, source: str) -> int:
-    """How many things of a source there are."""
+    """Count the records of a source."""
     table, _, _, also = _TABLES[source]
     row = tx.one(f"SELECT count(*) FROM {table} WHERE space = :space {also}")
     return int(row[0]) if row else 0
 
 
 def remove_orphans(tx: Tx, source: str) -> None:
-    """Take out what is not there any more."""
+    """Remove the entries of deleted records."""
     table, ref, seq, also = _TABLES[source]
     rows = tx.run(
         "SELECT e.ref, e.seq FROM entries e WHERE e.space = :space AND e.source = :source "
@@ -187,21 +198,32 @@ def remove_orphans(tx: Tx, source: str) -> None:
 
 
 def needs_reindex(tx: Tx) -> bool:
-    """Whether things are to be indexed again: an earlier version did it in another way."""
+    """Check whether records must be indexed again, because an earlier version did it in another
+    way."""
     return tx.one(_WORDS) is not None
 
 
 def lacks_words(tx: Tx) -> bool:
-    """Whether nothing can be found by its words before that."""
+    """Check whether the word index is missing."""
     return tx.one(_WORDS) == ("missing",)
 
 
 def set_status(tx: Tx, source: str, ref: str, status: str) -> None:
-    """Follow a change of the thing's status."""
+    """Update the status of a record's current entry; earlier revisions keep theirs."""
     tx.run(
         "UPDATE entries SET status = :status "
-        "WHERE space = :space AND source = :source AND ref = :ref",
+        "WHERE space = :space AND source = :source AND ref = :ref AND seq = 0",
         {"source": source, "ref": ref, "status": status},
+    )
+
+
+def keep_revision(tx: Tx, source: str, ref: str, revision: int) -> None:
+    """Number the entry of a thing's current revision, which is superseded: the next one can be put
+    in its place. Its words, facets and vector stay."""
+    tx.run(
+        "UPDATE entries SET seq = :revision, status = 'superseded' "
+        "WHERE space = :space AND source = :source AND ref = :ref AND seq = 0",
+        {"source": source, "ref": ref, "revision": revision},
     )
 
 
@@ -212,31 +234,32 @@ def find_candidates(
     filters: Mapping[str, Sequence[Any]],
     vectors: bool = False,
 ) -> list[IndexMatch]:
-    """The best entries for the stems, with their `vectors` if wanted. `filters` maps a column to
-    its allowed values, `tag` to all the tags it must have, `scope` to those of which it must have
-    one, `since`, `until` and `as_of` to one time, and `seen` to the owners who may see it."""
+    """Return the best entries for the stems, with their `vectors` if wanted. `filters` maps a
+    column to its allowed values, `tag` to the required tags, `scope` to scopes of which one is
+    required, `since`, `until` and `as_of` to one time, and `seen` to the owners who may see it."""
     if not stems:
         return []
     where, params = _where(tx, filters)
-    # Most filters let the best matches through: look there first, search exactly only if not.
+    # Most filters keep most of the best matches: filter those first, search exactly only if too few
+    # remain.
     near = tx.match(stems, limit + limit // 8, where, params, exact=False, vectors=vectors)
     if where and len(near) < limit:
         near = tx.match(stems, limit, where, params, vectors=vectors)
-    return _whole(near)[:limit]
+    return _best_parts(near)[:limit]
 
 
 def filter_entries(
     tx: Tx, entries: Sequence[int], filters: Mapping[str, Sequence[Any]]
 ) -> dict[int, IndexMatch]:
-    """Those of the entries that fulfil the filters, by their numbers."""
+    """Return those of the entries that fulfil the filters, by id."""
     if not entries:
         return {}
     where, params = _where(tx, filters)
-    return {found.entry: found for found in tx.these(entries, where, params)}
+    return {found.entry: found for found in tx.filter_entries(entries, where, params)}
 
 
 def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> set[int]:
-    """All entries that fulfil the filters, by their numbers."""
+    """Return the ids of all entries that fulfil the filters."""
     where, params = _where(tx, filters)
     rows = tx.run(f"SELECT e.id FROM entries e WHERE e.space = :space AND {where}", params)
     return {row[0] for row in rows}
@@ -245,16 +268,16 @@ def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> set[int]:
 def find_nearest(
     tx: Tx, vector: bytes, count: int, filters: Mapping[str, Sequence[Any]]
 ) -> Sequence[int]:
-    """The entries nearest to a vector among those that fulfil the filters, as far as the engine
-    finds them itself."""
+    """Return the entries nearest to a vector among those that fulfil the filters, if the engine has
+    a vector index."""
     return tx.nearest(vector, count, *_where(tx, filters)) if tx.finds_nearest else []
 
 
-def _whole(matches: Sequence[IndexMatch]) -> list[IndexMatch]:
-    """One match for a thing of several parts: that of its best part."""
+def _best_parts(matches: Sequence[IndexMatch]) -> list[IndexMatch]:
+    """Keep the best match of each record with several parts."""
     best: dict[tuple[str, str, int], IndexMatch] = {}
     for match in sorted(matches, key=lambda match: (-match.score, match.ref, match.seq)):
-        best.setdefault(match[1:4], match)
+        best.setdefault((match.source, match.ref, match.seq), match)
     return list(best.values())
 
 
@@ -262,8 +285,10 @@ _FACET = "e.id IN (SELECT f.entry FROM facets f WHERE f.space = :space AND f.nam
 _TIMES = {
     "since": "e.at >= :since",
     "until": "e.at < :until",
-    "as_of": "(e.source <> 'memory' OR EXISTS (SELECT 1 FROM memories m WHERE m.space = :space "
-    "AND m.id = e.ref AND m.valid_to > :as_of))",
+    "as_of": "(e.source <> 'memory' OR e.seq = 0 AND EXISTS (SELECT 1 FROM memories m "
+    "WHERE m.space = :space AND m.id = e.ref AND m.valid_to > :as_of) OR EXISTS "
+    "(SELECT 1 FROM memory_revisions r WHERE r.space = :space AND r.id = e.ref "
+    "AND r.revision = e.seq AND r.valid_to > :as_of))",
 }
 
 
@@ -285,7 +310,7 @@ def _where(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> tuple[str, dict[str,
             params["scopes"] = dumps(list(allowed), ensure_ascii=False)
         elif name == "seen":
             own, bound = visible_to(allowed, "e.")
-            # What was said in a session is the archive's, not a note of that session.
+            # Messages of a session belong to the archive, not to the session's notes.
             parts.append(f"(e.source NOT IN ('memory', 'document') OR {own})")
             params.update(bound)
         else:

@@ -1,8 +1,7 @@
-"""The vectors of the entries, which of them are still to be made, and the blocks they are found by.
+"""The vectors of the entries, the queue of missing ones, and the blocks that are searched.
 
-All vectors of a space are of one embedder. A block is what `index.vectors` packs: its places are
-told apart by the numbers of their entries. A removed vector leaves a dead place, and the block
-is packed again later. It does not know what a vector means.
+All vectors of a space are of one embedder. A block is packed by `index.vectors`; its places are
+identified by entry ids. A removed vector leaves a dead place until the block is packed again.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _EMBEDDER = "embedder"
 
 
 class UnembeddedEntry(NamedTuple):
-    """An entry without a vector: what it stands for."""
+    """An entry without a vector, and its record."""
 
     entry: int
     source: str
@@ -36,12 +35,12 @@ class VectorBlock(NamedTuple):
 
 
 def queue_vectors(tx: Tx, entries: Sequence[int]) -> None:
-    """Note that the vectors of these entries are to be made."""
+    """Queue these entries for embedding."""
     tx.insert("unembedded", "entry", ((entry,) for entry in entries))
 
 
 def requeue_vector(tx: Tx, entry: int) -> None:
-    """Note that an entry's vector is to be made anew; another process may have noted it."""
+    """Queue an entry for embedding again; another process may have queued it."""
     tx.run(
         "INSERT INTO unembedded (entry, space) VALUES (:entry, :space) ON CONFLICT DO NOTHING",
         {"entry": entry},
@@ -49,7 +48,7 @@ def requeue_vector(tx: Tx, entry: int) -> None:
 
 
 def remove_vector(tx: Tx, entry: int) -> None:
-    """Forget the entry's vector, made or not."""
+    """Delete an entry's vector, made or queued."""
     tx.run("DELETE FROM unembedded WHERE entry = :entry AND space = :space", {"entry": entry})
     row = tx.one(
         "DELETE FROM vectors WHERE entry = :entry AND space = :space RETURNING block",
@@ -63,7 +62,7 @@ def remove_vector(tx: Tx, entry: int) -> None:
 
 
 def list_unembedded(tx: Tx, most: int) -> list[UnembeddedEntry]:
-    """The first entries whose vector is to be made."""
+    """Return the first entries without a vector."""
     rows = tx.run(
         "SELECT e.id, e.source, e.ref, e.seq FROM unembedded u JOIN entries e ON e.id = u.entry "
         "WHERE u.space = :space ORDER BY u.entry LIMIT :most",
@@ -73,7 +72,7 @@ def list_unembedded(tx: Tx, most: int) -> list[UnembeddedEntry]:
 
 
 def lock_unembedded(tx: Tx, entries: Sequence[int]) -> set[int]:
-    """Those of the entries whose vector is still to be made, held until the commit."""
+    """Lock those of the entries that are still without a vector, until the commit."""
     numbers = ", ".join(map(str, entries))
     rows = tx.run(
         "SELECT entry FROM unembedded WHERE space = :space "
@@ -83,7 +82,7 @@ def lock_unembedded(tx: Tx, entries: Sequence[int]) -> set[int]:
 
 
 def count_vectors(tx: Tx) -> tuple[int, int]:
-    """How many vectors there are, and how many are still to be made."""
+    """Count the vectors, and the entries without one."""
     row = tx.one(
         "SELECT (SELECT count(*) FROM vectors WHERE space = :space), "
         "(SELECT count(*) FROM unembedded WHERE space = :space)"
@@ -92,19 +91,19 @@ def count_vectors(tx: Tx) -> tuple[int, int]:
 
 
 def has_unembedded(tx: Tx) -> bool:
-    """Whether a vector is to be made."""
+    """Check whether an entry has no vector."""
     return tx.one("SELECT entry FROM unembedded WHERE space = :space LIMIT 1") is not None
 
 
 def get_embedder(tx: Tx) -> str:
-    """Who made the vectors of this space; empty when there are none."""
+    """Return the id of the embedder of this space; empty without vectors."""
     row = tx.one("SELECT value FROM state WHERE space = :space AND key = :key", {"key": _EMBEDDER})
     return str(row[0]) if row else ""
 
 
 def switch_embedder(tx: Tx, embedder: str, now: int) -> None:
     """Start again with another embedder: vectors of two are never compared. Of several processes
-    that would, the first does; the others wait for it here and find it done."""
+    the first one does it; the others wait here and find it done."""
     mine = tx.one(
         "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :value, :now) "
         "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated "
@@ -115,7 +114,7 @@ def switch_embedder(tx: Tx, embedder: str, now: int) -> None:
         return
     for table in ("vectors", "blocks", "unembedded"):
         tx.run(f"DELETE FROM {table} WHERE space = :space")
-    # What others wrote since then waits already.
+    # Entries written since then are queued already.
     tx.run(
         "INSERT INTO unembedded (entry, space) "
         "SELECT id, space FROM entries WHERE space = :space AND part = 0 ON CONFLICT DO NOTHING"
@@ -123,7 +122,7 @@ def switch_embedder(tx: Tx, embedder: str, now: int) -> None:
 
 
 def insert_vectors(tx: Tx, made: Sequence[tuple[int, bytes]], block: int) -> None:
-    """Keep vectors that were waited for."""
+    """Store vectors and remove their entries from the queue."""
     tx.insert("vectors", "entry, block, vector", ((entry, block, vector) for entry, vector in made))
     tx.many(
         "DELETE FROM unembedded WHERE entry = :entry AND space = :space",
@@ -132,7 +131,7 @@ def insert_vectors(tx: Tx, made: Sequence[tuple[int, bytes]], block: int) -> Non
 
 
 def load_vectors(tx: Tx, entries: Sequence[int]) -> dict[int, bytes]:
-    """The vectors of these entries, as far as they are made."""
+    """Return the stored vectors of these entries."""
     if not entries:
         return {}
     numbers = ", ".join(map(str, entries))
@@ -143,7 +142,7 @@ def load_vectors(tx: Tx, entries: Sequence[int]) -> dict[int, bytes]:
 
 
 def load_block_vectors(tx: Tx, block: VectorBlock) -> dict[int, bytes]:
-    """The vectors that live in a block."""
+    """Return the live vectors of a block."""
     numbers = ", ".join(map(str, block.entries))
     found = tx.run(
         "SELECT entry, vector FROM vectors WHERE space = :space AND block = :block "
@@ -157,23 +156,23 @@ _BLOCK = "SELECT block, entries, planes FROM blocks WHERE space = :space"
 
 
 def list_blocks(tx: Tx) -> list[VectorBlock]:
-    """All blocks."""
+    """List all blocks."""
     return [_block(*row) for row in tx.run(f"{_BLOCK} ORDER BY block")]
 
 
 def list_blocks_with_dead(tx: Tx) -> list[VectorBlock]:
-    """The blocks in which a vector died."""
+    """List the blocks with dead places."""
     return [_block(*row) for row in tx.run(f"{_BLOCK} AND dead > 0 ORDER BY block")]
 
 
 def lock_last_block(tx: Tx) -> VectorBlock:
-    """The newest block; block 1, empty, when there is none."""
+    """Lock and return the newest block; an empty block 1 without any."""
     row = tx.one(f"{_BLOCK} ORDER BY block DESC LIMIT 1 {tx.for_update}")
     return _block(*row) if row else _block(1, b"", b"")
 
 
 def save_block(tx: Tx, block: VectorBlock) -> None:
-    """Write a block that is new or has grown; dead places in it stay counted."""
+    """Write a new or grown block; its dead places stay counted."""
     tx.run(
         "INSERT INTO blocks (space, block, size, dead, entries, planes) "
         "VALUES (:space, :block, :size, 0, :entries, :planes) ON CONFLICT (space, block) "
@@ -188,7 +187,7 @@ def save_block(tx: Tx, block: VectorBlock) -> None:
 
 
 def replace_block(tx: Tx, block: VectorBlock) -> None:
-    """Write a block without dead places; one without vectors goes."""
+    """Write a block without dead places; delete it if it has no vectors."""
     place = {"block": block.block}
     tx.run("DELETE FROM blocks WHERE space = :space AND block = :block", place)
     if block.entries:
@@ -196,7 +195,7 @@ def replace_block(tx: Tx, block: VectorBlock) -> None:
 
 
 def dissolve_block(tx: Tx, block: VectorBlock) -> None:
-    """Take a block away and leave its vectors, which the engine itself knows by now."""
+    """Delete a block whose vectors are now in the engine's own index."""
     place = {"block": block.block}
     tx.run("UPDATE vectors SET block = 0 WHERE space = :space AND block = :block", place)
     tx.run("DELETE FROM blocks WHERE space = :space AND block = :block", place)

@@ -1,4 +1,9 @@
-"""Index a text under its entry, inside the transaction that writes it."""
+"""Index texts, make missing vectors, and search by meaning.
+
+Words are indexed in the transaction that writes the record. Its vector is made later, by the next
+of: the background process of a hook, the end of an import, a recall (a few), `recollect rebuild`
+(all). A kill repeats at most one batch. Without a vector a record is found by its words.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,7 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 
 from ..errors import Unavailable
-from ..fast_typing import TYPE_CHECKING, Any, NamedTuple
-from ..recall import steps_reindex as recall_steps_reindex
-from ..secrets import word_scan
+from ..fast_typing import Any, NamedTuple
 from ..storage.database import Database, Tx
 from ..text import display, terms
 from ..types import records
@@ -16,18 +19,20 @@ from . import sql, sql_vectors, vectors
 from .sql_vectors import UnembeddedEntry, VectorBlock
 
 PART_TERMS = 10_000
-
-"""Terms in one part of an entry: PostgreSQL keeps 16,383 positions and a megabyte for each."""
+"""Terms in one part of an entry: PostgreSQL stores at most 16,383 positions and a megabyte."""
 
 
 StemParts = tuple[str, ...]
-
 """The stems of each part of a text."""
 
 
 def split_stems(*texts: str) -> StemParts:
-    """What texts are found by together."""
-    spaced = " ".join(filter(None, map(_spaced, texts))) if len(texts) != 1 else _spaced(texts[0])
+    """Return the stems of texts that are indexed together."""
+    spaced = (
+        " ".join(filter(None, map(_stem_visible, texts)))
+        if len(texts) != 1
+        else _stem_visible(texts[0])
+    )
     if len(spaced) < 2 * PART_TERMS or spaced.count(" ") < PART_TERMS:
         return (spaced,)
     stems = spaced.split(" ")
@@ -36,41 +41,37 @@ def split_stems(*texts: str) -> StemParts:
     )
 
 
-def _spaced(text: str) -> str:
-    """A terminal's colours are not part of the words they surround."""
+def _stem_visible(text: str) -> str:
+    """Stem a text without its terminal colours."""
     if "\x1b" in text:
         text = display.strip_terminal_escapes(text)
-    seen = word_scan.glance(text)
-    return seen.stems if seen else terms.stem_text(text)
+    return terms.stem_text(text)
 
 
 def index_text(tx: Tx, entry: sql.IndexEntry, text: str) -> None:
-    """Make a thing findable by its words."""
+    """Index a new record by its words."""
     sql.insert_entry(tx, entry, split_stems(text))
 
 
 def reindex_text(tx: Tx, entry: sql.IndexEntry, text: str) -> None:
-    """The same for a thing whose words may have changed."""
+    """Index a record whose words may have changed."""
     sql.replace_entry(tx, entry, split_stems(text))
 
 
-if TYPE_CHECKING:
-    from typing import Protocol
+# ---------------------------------------------------------------- vectors
 
-else:
-    Protocol = object  # a real one takes a third of a millisecond to make, in every process
+LoadTexts = Callable[[Tx, Sequence[UnembeddedEntry]], list[str]]
+"""Returns the text of each entry; empty for a deleted record. `recall.steps_reindex` has it."""
 
 BLOCK_SIZE = 1024
-
-"""Vectors in a block: the last one is written again with each batch."""
+"""Vectors in a block; every batch rewrites the last block."""
 
 BATCH_SIZE = 256
-
 RECENT_LIMIT = 64
 
 
 class VectorCoverage(NamedTuple):
-    """How many vectors there are and are missing, and who made them."""
+    """Number of vectors and of entries without one, and the embedder."""
 
     embedder: str
     embedded: int
@@ -78,117 +79,118 @@ class VectorCoverage(NamedTuple):
 
 
 def embedder_id(tx: Tx) -> str:
-    """Whose vectors a space holds: only those of one embedder can be compared."""
+    """Return the embedder of a space: only vectors of one embedder can be compared."""
     return sql_vectors.get_embedder(tx)
 
 
-def embed_recent(space: Database, embedder: records.Embedder, now: int) -> None:
-    """Make the vectors of what was just written, if it is little; whoever recalls does not wait
-    for more, nor for others, and does not fail where nothing can be written."""
-    batch = space.read(
-        lambda tx: _batch(tx, RECENT_LIMIT) if sql_vectors.has_unembedded(tx) else []
-    )
-    if batch:
-        try:
-            found = embedder.embed([text for _, text in batch])
-        except Unavailable:
-            return  # the recall itself says that it goes by words
-        space.note(lambda tx: _keep_first(tx, embedder.id, batch, found, now))
-
-
-def _keep_first(
-    tx: Tx,
-    embedder: str,
-    batch: Sequence[tuple[UnembeddedEntry, str]],
-    found: Sequence[bytes],
-    now: int,
+def embed_recent(
+    space: Database, embedder: records.Embedder, now: int, load_texts: LoadTexts
 ) -> None:
-    """The first vectors of a space may come this way; those of another embedder stay."""
-    if not sql_vectors.get_embedder(tx):
-        sql_vectors.switch_embedder(tx, embedder, now)
-    _keep(tx, embedder, batch, found)
+    """Make the vectors of recent entries, if they are few. The recall that calls this neither waits
+    for more or for locks, nor fails on a read-only store."""
+    batch = space.read(
+        lambda tx: (
+            _load_batch(tx, RECENT_LIMIT, load_texts) if sql_vectors.has_unembedded(tx) else []
+        )
+    )
+    if not batch:
+        return
+    try:
+        found = embedder.embed([text for _, text in batch])
+    except Unavailable:
+        return  # the recall itself reports that it uses words only
+
+    def save_first(tx: Tx) -> None:
+        # The first vectors of a space may come this way; those of another embedder stay.
+        if not sql_vectors.get_embedder(tx):
+            sql_vectors.switch_embedder(tx, embedder.id, now)
+        _save_batch(tx, embedder.id, batch, found, load_texts)
+
+    space.note(save_first)
 
 
 def embed_missing(
     space: Database,
     embedder: records.Embedder,
     now: int,
-    most: int = 0,
-    tell: Callable[[int], object] | None = None,
+    load_texts: LoadTexts,
+    report: Callable[[int], object] | None = None,
 ) -> int:
-    """Make missing vectors, at most so many (0: all of them), and say how many were made.
+    """Make all missing vectors and return how many were made.
 
-    With another embedder than last time all are made anew. `tell` hears of each batch."""
+    A new embedder makes all of them again. `report` is called with the size of each batch.
+    """
     if space.read(sql_vectors.get_embedder) != embedder.id:
-        space.write(lambda tx: _begin(tx, embedder.id, now))
+        space.write(lambda tx: _switch_embedder(tx, embedder.id, now))
     while space.read(lambda tx: tx.finds_nearest and sql_vectors.list_blocks(tx)):
-        space.write(_hand_over)
+        space.write(_hand_over_block)
     made = 0
-    while not most or made < most:
-        done = _one_batch(space, embedder, min(BATCH_SIZE, most - made if most else BATCH_SIZE))
-        if not done:
-            break
+    while done := _embed_batch(space, embedder, load_texts):
         made += done
-        if tell:
-            tell(done)
+        if report:
+            report(done)
     if space.read(sql_vectors.list_blocks_with_dead):
-        space.write(_without_dead)
+        space.write(_drop_dead_places)
     return made
 
 
-def _hand_over(tx: Tx) -> None:
-    """Tell the engine of the vectors in the last block, made before it could find them itself."""
+def _hand_over_block(tx: Tx) -> None:
+    """Move the vectors of the last block to the engine's own index, which is newer."""
     block = sql_vectors.lock_last_block(tx)
     alive = sql_vectors.load_block_vectors(tx, block) if block.entries else {}
     if alive:
-        tx.point(list(alive.items()))
+        tx.add_vectors(list(alive.items()))
     sql_vectors.dissolve_block(tx, block)
 
 
-def _one_batch(space: Database, embedder: records.Embedder, most: int) -> int:
-    batch = space.read(lambda tx: _batch(tx, most))
+def _embed_batch(space: Database, embedder: records.Embedder, load_texts: LoadTexts) -> int:
+    batch = space.read(lambda tx: _load_batch(tx, BATCH_SIZE, load_texts))
     if not batch:
         return 0
     found = embedder.embed([text for _, text in batch])
-    kept = space.write(lambda tx: _keep(tx, embedder.id, batch, found))
+    kept = space.write(lambda tx: _save_batch(tx, embedder.id, batch, found, load_texts))
     return len(batch) if kept else 0
 
 
-def _begin(tx: Tx, embedder: str, now: int) -> None:
+def _switch_embedder(tx: Tx, embedder: str, now: int) -> None:
     if sql_vectors.get_embedder(tx) != embedder:
         sql_vectors.switch_embedder(tx, embedder, now)
 
 
-def _batch(tx: Tx, most: int) -> list[tuple[UnembeddedEntry, str]]:
-    """Entries without a vector, and what they say."""
-    items = sql_vectors.list_unembedded(tx, most)
-    return list(zip(items, recall_steps_reindex.load_texts(tx, items), strict=True))
+def _load_batch(tx: Tx, limit: int, load_texts: LoadTexts) -> list[tuple[UnembeddedEntry, str]]:
+    """Return entries without a vector, with their texts."""
+    items = sql_vectors.list_unembedded(tx, limit)
+    return list(zip(items, load_texts(tx, items), strict=True))
 
 
-def _keep(
-    tx: Tx, embedder: str, batch: Sequence[tuple[UnembeddedEntry, str]], found: Sequence[bytes]
+def _save_batch(
+    tx: Tx,
+    embedder: str,
+    batch: Sequence[tuple[UnembeddedEntry, str]],
+    found: Sequence[bytes],
+    load_texts: LoadTexts,
 ) -> bool:
-    """Keep vectors, unless another embedder has begun meanwhile: then nothing is kept. What says
-    something else by now goes on waiting."""
+    """Store vectors, unless the embedder was switched meanwhile. An entry whose text has changed
+    stays queued."""
     if sql_vectors.get_embedder(tx) != embedder:
         return False
     waiting = sql_vectors.lock_unembedded(tx, [item.entry for item, _ in batch])
-    said = recall_steps_reindex.load_texts(tx, [item for item, _ in batch])
+    current = load_texts(tx, [item for item, _ in batch])
     made = [
         (item.entry, vector)
-        for (item, text), vector, now in zip(batch, found, said, strict=True)
-        if item.entry in waiting and text == now
+        for (item, text), vector, text_now in zip(batch, found, current, strict=True)
+        if item.entry in waiting and text == text_now
     ]
     if tx.finds_nearest:
         sql_vectors.insert_vectors(tx, made, 0)
-        tx.point(made)
+        tx.add_vectors(made)
     else:
-        _append(tx, made)
+        _append_to_blocks(tx, made)
     return True
 
 
-def _append(tx: Tx, made: Sequence[tuple[int, bytes]]) -> None:
-    """Put vectors into the last block, and into new ones when it is full."""
+def _append_to_blocks(tx: Tx, made: Sequence[tuple[int, bytes]]) -> None:
+    """Append vectors to the last block, and to new ones when it is full."""
     pack = vectors.pack_signs
     block = sql_vectors.lock_last_block(tx)
     while made:
@@ -208,23 +210,23 @@ def _append(tx: Tx, made: Sequence[tuple[int, bytes]]) -> None:
         sql_vectors.save_block(tx, block)
 
 
-def _without_dead(tx: Tx) -> None:
-    """Pack the blocks again in which vectors died: nothing of what was erased stays there."""
+def _drop_dead_places(tx: Tx) -> None:
+    """Pack blocks with dead places again, so that nothing of an erased text remains."""
     for block in sql_vectors.list_blocks_with_dead(tx):
         alive = sql_vectors.load_block_vectors(tx, block)
-        entries = array("q", sorted(alive))  # one made again lives beside its dead place
+        entries = array("q", sorted(alive))  # a vector made again is live next to its dead place
         planes = vectors.pack_signs([alive[entry] for entry in entries])
         sql_vectors.replace_block(tx, block._replace(entries=entries, planes=planes))
 
 
 def measure_coverage(tx: Tx) -> VectorCoverage:
-    """How far a space can be searched by meaning."""
+    """Return how much of a space can be searched by meaning."""
     return VectorCoverage(sql_vectors.get_embedder(tx), *sql_vectors.count_vectors(tx))
 
 
 def embed_comparable(tx: Tx, embedder: records.Embedder, texts: Sequence[str]) -> list[bytes]:
-    """Return the vector of each text, or none at all where there are none to be had, or none in the
-    space to compare them with."""
+    """Return the vector of each text; none if the embedder is unavailable or is not that of the
+    space."""
     try:
         return embedder.embed(texts) if embedder_id(tx) == embedder.id else []
     except Unavailable:
@@ -232,7 +234,7 @@ def embed_comparable(tx: Tx, embedder: records.Embedder, texts: Sequence[str]) -
 
 
 def cosines_by_entry(question: bytes, held: Mapping[int, bytes]) -> dict[int, float]:
-    """How near the question the vector of each entry is."""
+    """Return the cosine of the question and each entry's vector."""
     found = vectors.cosine_similarities(question, list(held.values())) if held else []
     return dict(zip(held, found, strict=True))
 
@@ -240,10 +242,10 @@ def cosines_by_entry(question: bytes, held: Mapping[int, bytes]) -> dict[int, fl
 def find_nearest(
     tx: Tx, question: bytes, count: int, filters: Mapping[str, Sequence[Any]] | None = None
 ) -> dict[int, float]:
-    """The entries nearest to the question, with their cosines, best first; with filters, of those
-    that fulfil them, however many others are nearer."""
+    """Return the entries nearest to the question with their cosines, best first; with filters,
+    among those that fulfil them."""
     entries = list(sql.find_nearest(tx, question, count, filters or {}))
-    # An engine that finds them itself may not know all of them yet: the others are in blocks.
+    # The engine's own index may be incomplete: the other vectors are in blocks.
     blocks = [block for block in sql_vectors.list_blocks(tx) if block.entries]
     scores = vectors.score_blocks(question, [block.planes for block in blocks])
     numbers = array("q")

@@ -1,23 +1,20 @@
-"""Which stored vectors point the way a question's vector points, without numpy.
-
-It decides how vectors are compared and how many of them are looked at closely. It does not
-know where they are stored or what they stand for.
+"""Compare and pack vectors, without numpy.
 
 A vector is bytes, one a component, 128 is zero; all vectors of one embedder are equally long.
-Comparing a question with 100,000 of them one by one takes a second. So a *block* holds only
-the sign of each component, a bit, and holds it by columns: plane 0 is, for every vector, the
-byte with its first eight signs, plane 1 the next eight, and so on. Eight signs can add only 256
-different amounts to a score, so for each plane one table of 256 small numbers is made from the
-question; `bytes.translate` looks every vector up at once, and adding the planes as whole
-numbers adds all vectors at once, a byte each, because the tables are scaled so that no sum
-passes 255. That is 0.05 ms for a thousand vectors.
+Comparing a question with 100,000 of them one by one takes a second. So a *block* holds only the
+sign of each component, a bit, by columns: plane 0 has for every vector the byte of its first eight
+signs, plane 1 the next eight, and so on. Eight signs can add only 256 different amounts to a score,
+so for each plane one table of 256 small numbers is made from the question; `bytes.translate` looks
+up every vector at once, and adding the planes as whole numbers adds all vectors at once, a byte
+each, because the tables are scaled so that no sum exceeds 255. That is 0.05 ms for a thousand
+vectors.
 
-The signs find candidates, the exact product ranks them: of the 100 nearest among 100,000, 93
-are among the 400 best by sign, and those that are missed are the last ones.
+The signs find candidates, the exact product ranks them: of the 100 nearest among 100,000, 93 are
+among the 400 best by sign, and the missed ones are the last.
 
-    planes = pack(vectors)                    # stored, one row for many vectors
-    scores = scan(question, [planes, …])      # one byte for each vector
-    places = best(scores, 400)                # then `similarities` with their own vectors
+    planes = pack_signs(vectors)                   # stored, one row for many vectors
+    scores = score_blocks(question, [planes, …])   # one byte for each vector
+    places = pick_best(scores, 400)                # then `cosine_similarities` of these
 """
 
 from __future__ import annotations
@@ -28,17 +25,22 @@ from collections.abc import Iterable, Sequence
 from math import sqrt
 
 ZERO = 128
-
 _SIGNS = bytes([48 + (value > ZERO) for value in range(256)])
-
 _TOP = 255
 
 
-def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:
-    """The cosine of each vector with the question.
+def quantise(numbers: Sequence[float]) -> bytes:
+    """Convert a direction to bytes; a component four times the mean still fits."""
+    length = sqrt(sum([x * x for x in numbers]))
+    factor = 127 / 4 * sqrt(len(numbers)) / length if length else 0.0
+    return bytes([min(max(round(x * factor), -127), 127) + ZERO for x in numbers])
 
-    All vectors at once, a component at a time: each has four bytes of one long number, which
-    is multiplied with the question's component and added up. Ten times as fast as one by one.
+
+def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:
+    """Return the cosine of each vector with the question.
+
+    Multiplies one component of all vectors at once: each has four bytes of one long number. Ten
+    times as fast as one by one.
     """
     count, dims = len(vectors), len(question)
     rows, lanes = b"".join(vectors), bytearray(4 * count)
@@ -61,7 +63,7 @@ def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float
 
 
 def pack_signs(vectors: Sequence[bytes]) -> bytes:
-    """The signs of all these vectors, by columns. All have the same number of dimensions."""
+    """Pack the signs of vectors of equal length, by columns."""
     if not vectors:
         return b""
     width = len(vectors[0]) // 8
@@ -70,7 +72,7 @@ def pack_signs(vectors: Sequence[bytes]) -> bytes:
 
 
 def join_blocks(one: bytes, size: int, other: bytes, more: int) -> bytes:
-    """Two blocks of so many vectors as one."""
+    """Join two blocks with `size` and `more` vectors."""
     if not size or not more:
         return one or other
     return b"".join(
@@ -81,17 +83,8 @@ def join_blocks(one: bytes, size: int, other: bytes, more: int) -> bytes:
     )
 
 
-def drop_vector(planes: bytes, width: int, place: int) -> bytes:
-    """A block without one of its vectors. `width` is the number of planes: dimensions / 8."""
-    size = len(planes) // width
-    return b"".join(
-        planes[start : start + place] + planes[start + place + 1 : start + size]
-        for start in range(0, len(planes), size)
-    )
-
-
 def score_blocks(question: bytes, blocks: Iterable[bytes]) -> bytes:
-    """A score from 0 to 255 for each vector of the blocks, in their order."""
+    """Return a score from 0 to 255 for each vector of the blocks, in order."""
     tables = _tables([component - ZERO for component in question])
     found = []
     for planes in blocks:
@@ -105,8 +98,8 @@ def score_blocks(question: bytes, blocks: Iterable[bytes]) -> bytes:
 
 
 def _tables(question: Sequence[int]) -> list[bytes]:
-    """For each plane, what each of the 256 patterns of signs adds to the score."""
-    # Rounding half a byte of signs up adds at most 1/2, twice a plane: room is left for it.
+    """Return for each plane what each of the 256 patterns of signs adds to the score."""
+    # Rounding half a byte of signs up adds at most 1/2, twice a plane: reserve room for it.
     room = _TOP - len(question) / 8
     factor = room / max(2 * sum(map(abs, question)), 1)
     tables = []
@@ -118,7 +111,7 @@ def _tables(question: Sequence[int]) -> list[bytes]:
 
 
 def _sums(four: Sequence[int], factor: float) -> list[int]:
-    """What 16 patterns of four signs add, from 0 for all signs against the question."""
+    """Return what 16 patterns of four signs add, from 0 for all signs against the question."""
     totals = [sum(map(abs, four)) - sum(four)]
     for component in reversed(four):
         totals += [total + 2 * component for total in totals]
@@ -126,7 +119,7 @@ def _sums(four: Sequence[int], factor: float) -> list[int]:
 
 
 def pick_best(scores: bytes, count: int) -> list[int]:
-    """The places of the highest scores, best first; of equals, the first ones."""
+    """Return the places of the highest scores, best first; of equals, the first ones."""
     if count <= 0 or not scores:
         return []
     if count >= len(scores):
@@ -147,13 +140,3 @@ def pick_best(scores: bytes, count: int) -> list[int]:
             place = marks.find(1, place + 1)
     found.sort(key=lambda place: -scores[place])
     return found[:count]
-
-
-ZERO_BYTE = 128
-
-
-def quantise(numbers: Sequence[float]) -> bytes:
-    """The direction of these numbers; a component four times the usual one still fits a byte."""
-    length = sqrt(sum([x * x for x in numbers]))
-    factor = 127 / 4 * sqrt(len(numbers)) / length if length else 0.0
-    return bytes([min(max(round(x * factor), -127), 127) + ZERO_BYTE for x in numbers])

@@ -1,1 +1,1 @@
-"""SPEAKS. Parse, call Recollect, render."""
+"""Interfaces: parse the input, call an operation, render the result."""

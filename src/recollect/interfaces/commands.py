@@ -1,20 +1,30 @@
-"""The operations as data: their parameters, defaults and words, read from the methods themselves.
+"""Commands: parameters and help read from the operations, and the parser of their arguments.
 
-A method's signature is the API. This module projects it, so that commands, tools and routes
-cannot drift from it.
+The signature and docstring of an operation are the only source, so command line, slash commands,
+MCP tools and docs cannot drift from it.
+
+`argparse` is not used: importing and filling it costs more than a recall. Parameters without a
+default are positional (if all have one, the first text); all others are options, `--name value` or
+`--name=value`. Lists are repeated. `--` ends the options.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..errors import InvalidInput
-from ..fast_typing import Any, NamedTuple
+from ..fast_typing import NamedTuple
 from ..operation_table import OPERATIONS, load_function
+from ..types.records import Json
 from ..validation import annotation_text, keyword_fields
 from .screens.results import terminal_width
 
 REQUIRED = object()
+FROM_STDIN = ("message", "content", "text")
+"""Parameters for which `-` reads standard input."""
+
+_FREE_TEXT = (*FROM_STDIN, "query", "goal", "title", "fact", "pattern", "solution", "error")
+"""Parameters that take all remaining words when they come last."""
 
 
 class Parameter(NamedTuple):
@@ -22,7 +32,7 @@ class Parameter(NamedTuple):
 
     name: str
     type: str
-    default: Any
+    default: object
     help: str
 
     @property
@@ -31,7 +41,7 @@ class Parameter(NamedTuple):
 
 
 class Command(NamedTuple):
-    """An operation as every surface shows it."""
+    """An operation as a command: its words, dotted name, summary, parameters and examples."""
 
     words: str
     name: str
@@ -40,8 +50,26 @@ class Command(NamedTuple):
     examples: tuple[str, ...]
 
 
+class Arguments(NamedTuple):
+    """Parsed arguments: the values by parameter, and the options that all commands share."""
+
+    values: dict[str, object]
+    json: bool = False
+    project: str = ""
+    incognito: bool = False
+    help: bool = False
+
+
+COMMON_OPTIONS = (
+    Parameter("json", "bool", None, "print JSON"),
+    Parameter("project", "str", None, "a directory of the project; default: the current one"),
+    Parameter("incognito", "bool", None, "read and write nothing on disk"),
+    Parameter("help", "bool", None, "show this help"),
+)
+
+
 def load_command(words: str) -> Command:
-    """The operation behind a command's words."""
+    """Return the command with these words."""
     row = OPERATIONS[words]
     function = load_function(row)
     summary, helps, examples = _parse_docstring(function.__doc__ or "")
@@ -53,18 +81,25 @@ def load_command(words: str) -> Command:
             Parameter(field, _parameter_type(annotation_text(kind)), None, helps.get(field, ""))
             for field, kind in fields.__annotations__.items()
         ]
-    return Command(words, row.name, summary, tuple(parameters), examples)
+    return Command(
+        words=words,
+        name=row.name,
+        summary=summary,
+        parameters=tuple(parameters),
+        examples=examples,
+    )
 
 
 def load_summary(words: str) -> str:
-    """What an operation does, in one line."""
+    """Return the first line of an operation's docstring."""
     return (load_function(OPERATIONS[words]).__doc__ or "").strip().splitlines()[0]
 
 
-def _read_parameters(function: Any, helps: dict[str, str]) -> list[Parameter]:
+def _read_parameters(function: Callable[..., object], helps: dict[str, str]) -> list[Parameter]:
     code = function.__code__
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    defaults = dict(zip(reversed(names), reversed(function.__defaults__ or ()), strict=False))
+    given = function.__defaults__ or ()
+    defaults: dict[str, object] = dict(zip(reversed(names), reversed(given), strict=False))
     defaults.update(function.__kwdefaults__ or {})
     return [
         Parameter(
@@ -87,7 +122,7 @@ def _parameter_type(annotation: str) -> str:
 
 
 def _parse_docstring(doc: str) -> tuple[str, dict[str, str], tuple[str, ...]]:
-    """Summary, help by parameter, and examples of a docstring."""
+    """Return summary, help by parameter, and examples of a docstring."""
     lines = [line.strip() for line in doc.strip().splitlines()]
     helps: dict[str, str] = {}
     examples: list[str] = []
@@ -107,29 +142,20 @@ def _parse_docstring(doc: str) -> tuple[str, dict[str, str], tuple[str, ...]]:
     return (lines[0] if lines else ""), helps, tuple(examples)
 
 
-COMMON_OPTIONS = (
-    Parameter("json", "bool", None, "print JSON"),
-    Parameter("project", "str", None, "a directory of the project; the current one by default"),
-    Parameter("incognito", "bool", None, "nothing is read from or written to disk"),
-    Parameter("help", "bool", None, "show this"),
-)
+# ---------------------------------------------------------------- arguments
 
 
-FROM_STDIN = ("message", "content", "text")
+def parse_arguments(command: Command, words: Sequence[str], join: bool = False) -> Arguments:
+    """Parse the words after a command.
 
-"""Parameters for which `-` stands for what comes in on standard input."""
-
-
-def parse_arguments(operation: Command, words: Sequence[str], join: bool = False) -> dict[str, Any]:
-    """The values that were given, by parameter; `EVERYWHERE` among them. With `join`, words that
-    are too many belong to the only one that is taken by its place."""
+    Extra words are joined to a free text that comes last; with `join`, to any sole positional
+    parameter.
+    """
     options = {
-        flag: item
-        for item in (*operation.parameters, *COMMON_OPTIONS)
-        for flag in option_flags(item)
+        flag: item for item in (*command.parameters, *COMMON_OPTIONS) for flag in option_flags(item)
     }
-    named = positional_parameters(operation)
-    values: dict[str, Any] = {}
+    positional = positional_parameters(command)
+    values: dict[str, Json] = {}
     loose: list[str] = []
     rest = list(words)
     while rest:
@@ -143,41 +169,53 @@ def parse_arguments(operation: Command, words: Sequence[str], join: bool = False
         flag, given, value = word.partition("=")
         parameter = options.get("--help" if flag == "-h" else flag)
         if parameter is None:
-            raise _unknown_option(operation, flag, list(options))
+            raise _unknown_option(command, flag, list(options))
         if parameter.type == "bool":
             if given:
-                raise _usage_error(operation, f"{flag} takes no value")
+                raise _usage_error(command, f"{flag} takes no value")
             values[parameter.name] = True
             continue
         if not given:
             if not rest:
-                raise _usage_error(operation, f"{flag} needs a value")
+                raise _usage_error(command, f"{flag} needs a value")
             value = rest.pop(0)
-        _store_value(values, operation, parameter, value)
-    if join and len(named) == 1 and loose:
-        loose = [" ".join(loose)]
-    if len(loose) > len(named):
-        extra = loose[len(named)]
-        raise _usage_error(
-            operation, f"{extra!r} is one word too many: quote what belongs together"
-        )
-    for parameter, value in zip(named, loose, strict=False):
-        _store_value(values, operation, parameter, value)
-    missing = [item.name for item in named if item.required and item.name not in values]
-    if missing and not values.get("help"):
-        raise _usage_error(operation, f"{missing[0]} is missing")
-    return values
+        _store_value(values, command, parameter, value)
+    _store_positional(values, command, positional, _join_words(positional, loose, join))
+    common = {item.name: values.pop(item.name) for item in COMMON_OPTIONS if item.name in values}
+    missing = [item.name for item in positional if item.required and item.name not in values]
+    if missing and not common.get("help"):
+        raise _usage_error(command, f"missing argument {missing[0].upper()}")
+    return Arguments(values, **common)
 
 
-def positional_parameters(operation: Command) -> list[Parameter]:
-    """The parameters whose names need not be said: the required ones, or else the first text."""
-    required = [item for item in operation.parameters if item.required]
-    return required or [item for item in operation.parameters if item.type == "str"][:1]
+def _join_words(positional: list[Parameter], words: list[str], join: bool) -> list[str]:
+    """Join the extra words to the last positional parameter if it takes free text."""
+    last = len(positional) - 1
+    if last < 0 or len(words) <= last + 1:
+        return words
+    if positional[last].name in _FREE_TEXT or (join and last == 0):
+        return [*words[:last], " ".join(words[last:])]
+    return words
+
+
+def _store_positional(
+    values: dict[str, Json], command: Command, positional: list[Parameter], words: list[str]
+) -> None:
+    if len(words) > len(positional):
+        raise _usage_error(command, f"unexpected argument {words[len(positional)]!r}")
+    for parameter, value in zip(positional, words, strict=False):
+        _store_value(values, command, parameter, value)
+
+
+def positional_parameters(command: Command) -> list[Parameter]:
+    """Return the parameters that are given without a name: the required ones, or the first text."""
+    required = [item for item in command.parameters if item.required]
+    return required or [item for item in command.parameters if item.type == "str"][:1]
 
 
 def option_flags(parameter: Parameter) -> tuple[str, ...]:
-    """How an option may be written; a list also in the singular."""
-    # A word of the language (`import_`) has an underscore behind it in Python only.
+    """Return the spellings of an option; a list also has the singular."""
+    # A Python keyword (`import_`) has a trailing underscore only in Python.
     flag = "--" + parameter.name.rstrip("_").replace("_", "-")
     if parameter.type == "list" and flag.endswith("s") and not flag.endswith("ss"):
         return (flag, flag[:-1]) if flag != "--status" else (flag,)
@@ -185,12 +223,12 @@ def option_flags(parameter: Parameter) -> tuple[str, ...]:
 
 
 def _is_flag(word: str) -> bool:
-    """`-5` and `-x y` are values; `-h` and `--name` are not."""
+    """Check for `-h` and `--name`; `-5` and `-x` are values."""
     return word == "-h" or (word.startswith("--") and len(word) > 2 and word[2].isalpha())
 
 
 def _store_value(
-    values: dict[str, Any], operation: Command, parameter: Parameter, value: str
+    values: dict[str, Json], command: Command, parameter: Parameter, value: str
 ) -> None:
     name, type = parameter.name, parameter.type
     try:
@@ -210,32 +248,35 @@ def _store_value(
             values[name] = value
     except (ValueError, RecursionError) as error:
         wanted = {"int": "a whole number", "float": "a number"}.get(type, "a JSON object")
-        said = value if len(value) <= 60 else value[:60] + "…"
+        shown = value if len(value) <= 60 else value[:60] + "…"
         flag = option_flags(parameter)[0]
-        raise _usage_error(operation, f"{flag} must be {wanted}, not {said!r}") from error
+        raise _usage_error(command, f"{flag} must be {wanted}, not {shown!r}") from error
 
 
-def _usage_error(operation: Command, message: str) -> InvalidInput:
-    command = f"recollect {operation.words}"
-    return InvalidInput(message, where=command, hint=f"see: {command} --help")
+def _usage_error(command: Command, message: str) -> InvalidInput:
+    words = f"recollect {command.words}"
+    return InvalidInput(message, where=words, hint=f"see: {words} --help")
 
 
-def _unknown_option(operation: Command, flag: str, known: list[str]) -> InvalidInput:
+def _unknown_option(command: Command, flag: str, known: list[str]) -> InvalidInput:
     from difflib import get_close_matches
 
     near = get_close_matches(flag, known, 1)
     meant = f"; did you mean {near[0]}?" if near else ""
-    return _usage_error(operation, f"there is no option {flag}{meant}")
+    return _usage_error(command, f"unknown option {flag}{meant}")
 
 
-def render_help(operation: Command) -> str:
-    """What `recollect COMMAND --help` prints."""
-    required = [item for item in operation.parameters if item.required]
-    optional = [item for item in operation.parameters if not item.required]
-    places = [item.name.upper() for item in positional_parameters(operation)]
+# ---------------------------------------------------------------- help
+
+
+def render_help(command: Command) -> str:
+    """Return the text of `recollect COMMAND --help`."""
+    required = [item for item in command.parameters if item.required]
+    optional = [item for item in command.parameters if not item.required]
+    places = [item.name.upper() for item in positional_parameters(command)]
     places = places if required else [f"[{name}]" for name in places]
-    usage = " ".join(["recollect", operation.words, *places])
-    lines = [f"usage: {usage} [options]", "", operation.summary, ""]
+    usage = " ".join(["recollect", command.words, *places])
+    lines = [f"usage: {usage} [options]", "", command.summary, ""]
     for item in required:
         piped = item.name in FROM_STDIN and "stdin" not in item.help
         lines += render_entry(item.name.upper(), item.help + ("; - reads stdin" if piped else ""))
@@ -244,13 +285,13 @@ def render_help(operation: Command) -> str:
         flag = option_flags(item)[-1]
         shown = flag if item.type == "bool" else f"{flag} {flag[2:].upper().replace('-', '_')}"
         lines += render_entry(shown, item.help)
-    if operation.examples:
-        lines += ["", "examples:", *(f"  {example}" for example in operation.examples)]
+    if command.examples:
+        lines += ["", "examples:", *(f"  {example}" for example in command.examples)]
     return "\n".join(lines)
 
 
 def render_entry(name: str, text: str, start: int = 24) -> list[str]:
-    """A name and what is said of it, side by side, within the terminal."""
+    """Return a name and its description in two columns, wrapped to the terminal."""
     from textwrap import wrap
 
     head = f"  {name:<{start}} "

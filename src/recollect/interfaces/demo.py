@@ -1,7 +1,12 @@
-"""`recollect demo`: what memory does for two agents, shown with the real hooks.
+"""`recollect demo`: replay two recorded agent sessions with the real hooks in a temporary project.
 
-A recorded session of Claude Code, then one of Codex, are replayed in a project that is thrown
-away. Everything that is shown as captured, told or found is what the program answered.
+A session of Claude Code comes first, then one of Codex. Everything shown as captured, added or
+found is the real output of this run.
+
+A recording has one JSON object a line, in the order of the session: `{"hook": …}` is a payload for
+the hooks, `{"transcript": …}` a record that the agent appends to its transcript. `$PROJECT`,
+`$TRANSCRIPT`, `$NOW` and `$KEY` are replaced. The hooks are those that `recollect init` writes into
+the agent's settings, started by a shell. The replay waits for processes they start.
 """
 
 from __future__ import annotations
@@ -15,22 +20,20 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .. import open as open_memory
 from ..client import Recollect
+from ..lessons.steps_observed import known_commands
 from ..text import display
 from ..text.messages import plain_text
+from ..types.records import Hit, Json, Memory
 from .screens.results import terminal_width, wants_colour
 
 RECORDINGS = os.path.join(os.path.dirname(__file__), "recordings")
-
-"""One file for each agent, named after it."""
+"""One file per agent, with its name."""
 
 FAKE_SECRET = "AKIA" + "Q3J5K7M2N4P6R8T1"
-
-"""Looks like a secret, and is none."""
-
 _TRANSCRIPTS = {
     "claude-code": ".claude/projects/demo/5b0c2f6e-7a41-4d0f-9c53-2f1e6a8d9b10.jsonl",
     "codex": ".codex/sessions/rollout-019a1de2-326c-7201-abe0-b8c049ba2d21.jsonl",
@@ -45,26 +48,25 @@ _FILES = {
 }
 
 _INHERITED = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
-
-"""Nothing that leads an agent or us to the user's own files."""
+"""No variable that leads to the user's own files."""
 
 
 class ReplayedEvent(NamedTuple):
-    """One event of an agent, and what the hooks answered: to the model, and to the person."""
+    """An event of an agent with the hooks' context for the model and notice for the user."""
 
     agent: str
     event: str
-    payload: Mapping[str, Any]
+    payload: Mapping[str, Json]
     context: str = ""
     notice: str = ""
 
 
 class Sandbox:
-    """A project with a memory, and a home with agents that are connected to it."""
+    """A temporary project with a memory, and a home with agents connected to it."""
 
     def __init__(self, folder: str, recordings: str = RECORDINGS) -> None:
         self._recordings = recordings
-        # Links are resolved: an agent names its working directory so.
+        # Agents report their working directory with links resolved.
         folder = os.path.realpath(folder)
         self.project = os.path.join(folder, "project")
         self._home = os.path.join(folder, "home")
@@ -74,7 +76,7 @@ class Sandbox:
         for name, text in _FILES.items():
             _write(os.path.join(self.project, name), text)
         for name in ("objects", "refs"):
-            # With these it is a repository, and not a part of one around it.
+            # These folders make it a repository of its own.
             os.makedirs(os.path.join(self.project, ".git", name))
         with self.open() as memory:
             changes = memory.agents.init(agent=tuple(_TRANSCRIPTS), yes=True).changes
@@ -85,7 +87,7 @@ class Sandbox:
         return open_memory(self.project, environment=self._environment, origin="user")
 
     def replay(self, agent: str) -> Iterator[ReplayedEvent]:
-        """Do what the agent did; yield each event after its hooks have answered."""
+        """Replay a recording; yield each event with the answers of its hooks."""
         transcript = os.path.join(self._home, _TRANSCRIPTS[agent])
         with open(os.path.join(self._recordings, f"{agent}.jsonl"), encoding="utf-8") as file:
             for line in file:
@@ -102,7 +104,7 @@ class Sandbox:
                 else:
                     yield self._fire(agent, step["hook"])
 
-    def _fire(self, agent: str, payload: Mapping[str, Any]) -> ReplayedEvent:
+    def _fire(self, agent: str, payload: Mapping[str, Json]) -> ReplayedEvent:
         event = payload["hook_event_name"]
         about = payload.get("tool_name") or payload.get("source") or ""
         heard = ReplayedEvent(agent, event, payload)
@@ -112,8 +114,8 @@ class Sandbox:
                     heard = _add_answer(heard, self._run(handler["command"], payload))
         return heard
 
-    def _run(self, command: str, payload: Mapping[str, Any]) -> str:
-        """Run a hook; return its answer after everything that it started has ended too."""
+    def _run(self, command: str, payload: Mapping[str, Json]) -> str:
+        """Run a hook; return its answer when all processes that it started have ended."""
         reader, writer = os.pipe()
         with os.fdopen(reader, "rb") as ended:
             try:
@@ -128,7 +130,7 @@ class Sandbox:
                 )
             finally:
                 os.close(writer)
-                # Returns when every process that has inherited the other end is gone.
+                # Returns when every process that inherited the other end has ended.
                 ended.read()
         return done.stdout
 
@@ -151,7 +153,7 @@ def _write(path: str, text: str) -> None:
 
 AGENTS = {"claude-code": "Claude Code", "codex": "Codex"}
 
-"""In the order of their sessions."""
+"""The agents in the order of their sessions."""
 
 _QUESTION = "why do the integration tests hang?"
 
@@ -163,9 +165,9 @@ _MARGIN = " " * 14
 
 
 def run_demo(arguments: Sequence[str]) -> int:
-    """Tell the story; gives the exit status."""
+    """Run the demo and return the exit status."""
     if set(arguments) - {"--json"}:
-        print("usage: recollect demo [--json]\n\nReplay two recorded sessions of agents.")
+        print("usage: recollect demo [--json]\n\nReplay two recorded agent sessions.")
         return 0 if set(arguments) & {"-h", "--help"} else 2
     as_json = "--json" in arguments
     with TemporaryDirectory(prefix="recollect-demo-") as folder:
@@ -176,7 +178,7 @@ def run_demo(arguments: Sequence[str]) -> int:
 
 
 class DemoPage:
-    """Prints the story, in colour where a person looks."""
+    """Prints the demo, in colour at a terminal."""
 
     def __init__(self) -> None:
         self._colour = wants_colour(sys.stdout)
@@ -187,7 +189,7 @@ class DemoPage:
         self._print(f"\033[1m{text}\033[0m" if self._colour else text, before="\n")
 
     def say(self, who: str, text: str) -> None:
-        """Print what somebody said, line by line, under their name."""
+        """Print text with the speaker's name before the first line."""
         for line in text.splitlines():
             self._print(self._fill(line, f"  {who:<12}", _MARGIN))
             who = ""
@@ -215,27 +217,26 @@ class SilentPage(DemoPage):
     def _print(self, text: str, before: str = "") -> None: ...
 
 
-def play_sessions(sandbox: Sandbox, page: DemoPage) -> dict[str, Any]:
-    """Replay the sessions, print what happens; return what hooks and searches answered."""
+def play_sessions(sandbox: Sandbox, page: DemoPage) -> dict[str, object]:
+    """Replay the sessions and print them; return the output of hooks and searches."""
     first, second = AGENTS
     page.title(f"1. A session with {AGENTS[first]}; its hooks run Recollect:")
     heard = _replay_session(sandbox, first, page)
     with sandbox.open() as memory:
-        page.title("2. What Recollect kept of it:")
-        captured = _show_kept(memory, page)
+        page.title("2. What Recollect saved:")
+        captured = _show_saved(memory, page)
     page.title(f"3. The next session, with {AGENTS[second]}:")
     heard += _replay_session(sandbox, second, page, contexts=True)
     with sandbox.open() as memory:
         page.title("4. Search, over both sessions:")
         found = _search(memory, page, first)
         proof = memory.verify(archive=True)
-    told = display.format_count(proof.messages, "message")
-    page.title(
-        f"The archive is intact: {told} in {display.format_count(proof.sessions, 'session')}."
-    )
+    messages = display.format_count(proof.messages, "message")
+    sessions = display.format_count(proof.sessions, "session")
+    page.title(f"The archive is intact: {messages} in {sessions}.")
     page.note(
-        "The sessions are recordings; what Recollect kept, added and found was made in this run, "
-        "on a store that is gone now. To begin in your own project: recollect init"
+        "The sessions are recordings. What Recollect saved, added and found is the output of this "
+        "run; its store is deleted now. Start in your own project: recollect init"
     )
     events = [item._replace(payload={}) for item in heard]
     return {"hooks": events, "captured": captured, **found, "proof": proof}
@@ -251,14 +252,14 @@ def _replay_session(
         if item.context:
             page.say("to model:", item.context)
         elif contexts and item.event in ("SessionStart", "UserPromptSubmit"):
-            page.note(f"({item.event}: nothing was added for the model)")
+            page.note(f"({item.event}: nothing added for the model)")
         if item.notice:
             page.say("to you:", item.notice)
     return heard
 
 
 def _show_event(heard: ReplayedEvent, page: DemoPage) -> None:
-    """Print what happened, in the words of the hook's payload."""
+    """Print an event from the hook's payload."""
     given = heard.payload
     if heard.event == "UserPromptSubmit":
         page.say("you:", given["prompt"])
@@ -273,12 +274,19 @@ def _show_event(heard: ReplayedEvent, page: DemoPage) -> None:
         page.say("agent:", given["last_assistant_message"])
 
 
-def _show_kept(memory: Recollect, page: DemoPage) -> list[Any]:
+def _show_saved(memory: Recollect, page: DemoPage) -> list[Memory]:
     captured = list(memory.list())[::-1]
     for item in captured:
-        page.say(f"{item.kind}:", item.text)
+        waits = (
+            "" if item.status == "active" else f" ({item.status}: not in use before you keep it)"
+        )
+        page.say(f"{item.kind}:", item.text + waits)
     if not captured:
-        page.note("No memory was captured.")
+        page.note("no memory captured")
+    now = memory.context.clock()
+    for known in memory.context.project_space.read(lambda tx: known_commands(tx, now=now)):
+        if not known.retired:
+            page.say("command:", f"{known.form} worked")
     for episode in reversed(memory.episodes.list()):
         actions = display.format_count(len(episode.episode.get("action_log", ())), "action")
         page.say(
@@ -294,7 +302,7 @@ def _show_kept(memory: Recollect, page: DemoPage) -> list[Any]:
     return captured
 
 
-def _search(memory: Recollect, page: DemoPage, agent: str) -> dict[str, Any]:
+def _search(memory: Recollect, page: DemoPage, agent: str) -> dict[str, object]:
     hits = memory.recall(_QUESTION, limit=3)
     page.note(f"recollect recall {_QUESTION!r}")
     _show_hits(hits, page)
@@ -315,15 +323,15 @@ def _search(memory: Recollect, page: DemoPage, agent: str) -> dict[str, Any]:
     return {"recalled": list(hits), "trimmed": trimmed, "recalled_after_trim": gone[:1]}
 
 
-def _show_hits(hits: Sequence[Any], page: DemoPage) -> None:
+def _show_hits(hits: Sequence[Hit], page: DemoPage) -> None:
     for hit in hits:
         page.say(f"{hit.score:.2f}", display.format_line(hit.text, 150))
         page.say("", hit.address)
     if not hits:
-        page.note("Nothing was found.")
+        page.note("nothing found")
 
 
 def _number(address: str) -> int:
-    """Return the number of a message, 0 if the address is of something else."""
+    """Return the number of the message at an address; 0 for other records."""
     last = address.rpartition("-")[2]
     return int(last) if "/messages/" in address and last.isdecimal() else 0

@@ -16,8 +16,6 @@ import time
 from _thread import start_new_thread
 from collections.abc import Mapping, Sequence
 
-from ..fast_typing import Any
-
 LONGEST_PAYLOAD = 64 * 1024 * 1024
 LOCK_WAIT = "0.5"
 PATIENCE = 3.0
@@ -127,7 +125,7 @@ class _Firing:
 
 def _name(error: BaseException) -> str:
     """The kind of an error: its text could quote what somebody said."""
-    code: Any = getattr(error, "code", "")
+    code: object = getattr(error, "code", "")
     if isinstance(error, OSError) and error.errno:
         code = errno.errorcode.get(error.errno, "")
     return code if isinstance(code, str) and code else type(error).__name__

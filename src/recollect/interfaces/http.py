@@ -1,36 +1,34 @@
-"""The protocol over HTTP: this machine only, with a token, and for no foreign page.
+"""MCP over HTTP: on the loopback address only, with a bearer token.
 
-The SDK checks Host and Origin; here every request must also bear the token that lies in the user's
-own directory, because any process on the machine can reach a port.
+The SDK checks Host and Origin. Every request also needs the token from a file in the user's
+directory, because any process on the machine can reach a port.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from hmac import compare_digest
 from socket import create_server, socket
-from typing import Any
 
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..client import Recollect
 from ..errors import InvalidInput, Unavailable
 from ..project import make_folder, user_directory, write_once
-
-Scope = MutableMapping[str, Any]
-
-App = Callable[[Scope, Any, Any], Awaitable[None]]
+from ..types.records import Json
 
 PATH = "/mcp"
-
 _HERE = "127.0.0.1"
+_REFUSAL_HEADERS = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
+_CHECKED_HEADERS = {b"host": 421, b"origin": 403}
 
 
-def make_application(server: Server[Any], token: str) -> App:
-    """The server as an ASGI application that lets nobody in without the token."""
+def make_application(server: Server[dict[str, Json]], token: str) -> ASGIApp:
+    """Return the server as an ASGI application that refuses requests without the token."""
     names = (_HERE, "localhost", "[::1]")
     allowed = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
@@ -39,10 +37,11 @@ def make_application(server: Server[Any], token: str) -> App:
     )
     inner = server.streamable_http_app(streamable_http_path=PATH, transport_security=allowed)
 
-    async def guarded(scope: Scope, receive: Any, send: Any) -> None:
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         status, why = _find_refusal(scope, token) if scope["type"] == "http" else (0, b"")
         if status:
-            await send({"type": "http.response.start", "status": status, "headers": _REFUSAL})
+            start = {"type": "http.response.start", "status": status, "headers": _REFUSAL_HEADERS}
+            await send(start)
             await send({"type": "http.response.body", "body": why})
             return
         await inner(scope, receive, send)
@@ -50,20 +49,14 @@ def make_application(server: Server[Any], token: str) -> App:
     return guarded
 
 
-_REFUSAL = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
-
-
-_NAMES = {b"host": 421, b"origin": 403}
-
-
 def _find_refusal(scope: Scope, token: str) -> tuple[int, bytes]:
-    """The status and the reason for which somebody is turned away; 0 if they are not."""
+    """Return status and reason to refuse a request; 0 if it is allowed."""
     if not _is_allowed(scope, token):
-        return 401, b"a bearer token is needed\n"
+        return 401, b"missing or wrong bearer token\n"
     for name, value in scope["headers"]:
-        # The SDK compares how a name begins: `localhost:1.evil.example` is not this machine.
-        if name in _NAMES and not value.rpartition(b":")[2].isdigit():
-            return _NAMES[name], b"not this machine\n"
+        # The SDK compares prefixes: `localhost:1.evil.example` is not this machine.
+        if name in _CHECKED_HEADERS and not value.rpartition(b":")[2].isdigit():
+            return _CHECKED_HEADERS[name], b"not this machine\n"
     return 0, b""
 
 
@@ -75,7 +68,7 @@ def _is_allowed(scope: Scope, token: str) -> bool:
     return scheme.lower() == b"bearer" and compare_digest(borne, token.encode())
 
 
-def serve_http(server: Server[Any], memory: Recollect, port: int) -> int:
+def serve_http(server: Server[dict[str, Json]], memory: Recollect, port: int) -> int:
     """Serve on the loopback address until interrupted."""
     import uvicorn
 
@@ -88,21 +81,21 @@ def serve_http(server: Server[Any], memory: Recollect, port: int) -> int:
 
 
 def _open_port(port: int) -> socket:
-    """The port, ours before anybody is told of it."""
+    """Bind the port before its address is printed."""
     if not 0 < port <= 65535:
-        raise InvalidInput("a port is a number from 1 to 65535", where="--port")
+        raise InvalidInput("must be a number from 1 to 65535", where="--port")
     try:
         return create_server((_HERE, port))
     except OSError as error:
         raise Unavailable(
-            f"the port cannot be listened on: {os.strerror(error.errno or 0)}",
+            f"cannot listen on the port: {os.strerror(error.errno or 0)}",
             where=f"{_HERE}:{port}",
-            hint="name another one with --port",
+            hint="choose another port with --port",
         ) from error
 
 
 def load_token(environment: Mapping[str, str]) -> tuple[str, str]:
-    """The token that a client over HTTP must bear, and the file it lies in; made once."""
+    """Return the bearer token and its file, which is created on first use."""
     folder = user_directory(environment)
     path = os.path.join(folder, "http-token")
     if not os.path.exists(path):

@@ -1,8 +1,8 @@
-"""Decide who gave a command: the person at a terminal, or an agent.
+"""Identify the caller of a command: the user at a terminal, or an agent.
 
-A pipe is an agent. A terminal is a person's, unless an agent opened it: agents set a variable for
-the commands they run, and a command that unset it still has the agent among its parent processes.
-What stays possible is in docs/decisions/0008-origin-of-calls.md.
+Without a terminal it is an agent. A terminal is the user's, unless an agent opened it: agents set a
+variable for the commands they run, and are among the parent processes even if it was unset. The
+limits are in docs/decisions/0008-origin-of-calls.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ VARIABLES = (
     *("CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID"),
     *("GOOSE_TERMINAL", "AI_AGENT"),
 )
-"""Variables that agents set for the commands they run, some of them at a terminal of their own."""
+"""Variables that agents set for the commands they run, some of them at their own terminal."""
 
 _AGENTS = frozenset(
     {
@@ -28,21 +28,21 @@ _AGENTS = frozenset(
         *("claude-code", "gemini-cli", "opencode-ai", "qwen-code"),  # as packages are called
     }
 )
-"""Names of agents' programs, scripts and packages. Editors with an agent inside (cursor, windsurf,
-zed) are not among them: a person types in their terminals, too."""
+"""Names of agents' programs, scripts and packages. Editors with an agent (cursor, windsurf, zed)
+are not listed: users type in their terminals, too."""
 
 _INTERPRETERS = frozenset(
     {"node", "bun", "deno", "python", "perl", "ruby", "sh", "bash", "dash", "zsh"}
 )
 _RELAYS = frozenset({"script", "expect", "unbuffer", "socat"})
-"""Programs that pass a terminal's input on to another one. Without a terminal of their own, nobody
-types into them. Terminal servers (tmux, sshd, an editor's) have none either, and are not relays."""
+"""Programs that open a terminal for another program. Without a terminal of their own, no user types
+into them. Terminal servers (tmux, sshd, an editor's) have none either, and are not listed."""
 
 _MOST_PARENTS = 64
 
 
 class Caller(NamedTuple):
-    """An origin; for an agent at a terminal, how it was recognised."""
+    """An origin; for an agent at a terminal, the sign it was recognised by."""
 
     origin: str
     sign: str = ""
@@ -60,7 +60,7 @@ class Process(NamedTuple):
 
 
 def identify_caller(environment: Mapping[str, str]) -> Caller:
-    """Return who gave the command that this process runs."""
+    """Return the caller of the command that this process runs."""
     if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         return Caller("agent")
     for name in VARIABLES:
@@ -73,7 +73,7 @@ def identify_caller(environment: Mapping[str, str]) -> Caller:
 
 
 def find_agent_sign(process: Process) -> str:
-    """Return why a process is an agent's, or an empty text."""
+    """Return why a process belongs to an agent, or ""."""
     if process.marks:
         return f"has {process.marks[0]} set"
     program = os.path.basename(process.words[0]) if process.words else process.name
@@ -81,12 +81,12 @@ def find_agent_sign(process: Process) -> str:
         if name in _AGENTS:
             return f"is {name}"
     if program in _RELAYS and not process.has_terminal:
-        return f"is {program}, which has no terminal itself"
+        return f"is {program} without a terminal"
     return ""
 
 
 def _script_names(program: str, words: tuple[str, ...]) -> Iterator[str]:
-    """Yield what an interpreter runs: the script's name, and those of the package it lies in."""
+    """Yield the names of the script that an interpreter runs, and of its package."""
     if program.rstrip("0123456789.") not in _INTERPRETERS:
         return
     script, option = "", ""
@@ -95,7 +95,7 @@ def _script_names(program: str, words: tuple[str, ...]) -> Iterator[str]:
             break
         option = script
     if option == "-e" or (option.endswith("c") and not option.startswith("--")):
-        return  # that word is code: `sh -c "…"`, `node -e "…"`
+        return  # the word is code: `sh -c "…"`, `node -e "…"`
     yield os.path.basename(script).partition(".")[0]
     _, inside, package = script.rpartition("/node_modules/")
     if inside:
@@ -103,7 +103,7 @@ def _script_names(program: str, words: tuple[str, ...]) -> Iterator[str]:
 
 
 def _parents() -> Iterator[Process]:
-    """Yield the parent processes from the nearest on, as far as they can be seen."""
+    """Yield the parent processes, nearest first, as far as they are visible."""
     look = _look_in_proc if os.path.isdir("/proc/self") else _make_ps_lookup()
     pid = os.getppid()
     for _ in range(_MOST_PARENTS):
@@ -115,7 +115,7 @@ def _parents() -> Iterator[Process]:
 
 
 def _look_in_proc(pid: int) -> Process | None:
-    """Return a process as Linux shows it; the environment is the one that it was started with."""
+    """Read a process from /proc; its environment is the one at its start."""
     stat = _read(f"/proc/{pid}/stat")
     head, _, tail = stat.rpartition(")")
     if not tail:
@@ -125,11 +125,19 @@ def _look_in_proc(pid: int) -> Process | None:
     variables = dict(item.partition("=")[::2] for item in _read(f"/proc/{pid}/environ").split("\0"))
     marks = tuple(name for name in VARIABLES if variables.get(name))
     name = head.partition("(")[2]
-    return Process(pid, int(fields[1]), name, tuple(words), fields[4] != "0", marks)
+    _, parent, _, _, terminal, *_ = fields
+    return Process(
+        pid=pid,
+        parent=int(parent),
+        name=name,
+        words=tuple(words),
+        has_terminal=terminal != "0",
+        marks=marks,
+    )
 
 
 def _read(path: str) -> str:
-    """Return a file of /proc; empty if the process is gone or somebody else's."""
+    """Read a file of /proc; "" if the process has ended or belongs to another user."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -138,7 +146,7 @@ def _read(path: str) -> str:
 
 
 def _make_ps_lookup() -> Callable[[int], Process | None]:
-    """Return a look at processes where there is no /proc, as on macOS."""
+    """Return a function that looks up processes with `ps`, where there is no /proc (macOS)."""
     listed = {}
     for line in _run_ps("-axww", "-o", "pid=,ppid=,tty=,command="):
         pid, parent, terminal, *words = line.split()
@@ -148,9 +156,16 @@ def _make_ps_lookup() -> Callable[[int], Process | None]:
         if pid not in listed:
             return None
         parent, has_terminal, words = listed[pid]
-        told = "".join(_run_ps("-wwE", "-o", "command=", "-p", str(pid)))
-        marks = tuple(name for name in VARIABLES if f" {name}=" in told)
-        return Process(pid, parent, "", words, has_terminal, marks)
+        printed = "".join(_run_ps("-wwE", "-o", "command=", "-p", str(pid)))
+        marks = tuple(name for name in VARIABLES if f" {name}=" in printed)
+        return Process(
+            pid=pid,
+            parent=parent,
+            name="",
+            words=words,
+            has_terminal=has_terminal,
+            marks=marks,
+        )
 
     return look
 

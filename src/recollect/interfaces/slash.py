@@ -1,4 +1,4 @@
-"""Slash commands of a chat: `/session trim`, `/memory list`, through the command line's parser."""
+"""Slash commands of a chat, such as `/session trim`, parsed like the command line."""
 
 from __future__ import annotations
 
@@ -17,28 +17,27 @@ if TYPE_CHECKING:
 
 
 def run_slash(memory: Recollect, text: str) -> str:
-    """Do what a slash command says, with the opened memory; gives the answer as text."""
+    """Run a slash command on an open memory and return the answer as text."""
     words = _split_words(text.strip().removeprefix("/"))
-    if told := cli.render_group_help(words):
-        return told
-    command, rest = cli.find_command(words)
-    operation = commands.load_command(command)
-    # Nobody quotes what they ask in a chat.
-    given = commands.parse_arguments(operation, rest, join=True)
-    if given.get("help"):
-        return commands.render_help(operation)
-    if given.get("project") or given.get("incognito"):
-        raise InvalidInput("the memory of a chat is open already", where=f"/{command}")
-    values = {item.name: given[item.name] for item in operation.parameters if item.name in given}
-    result = call_operation(memory, operation.name, values)
-    if given.get("json"):
-        return display.format_json(result)
-    return show(command, result)
+    if help := cli.render_group_help(words):
+        return help
+    name, rest = cli.find_command(words)
+    command = commands.load_command(name)
+    # Chat users do not quote.
+    given = commands.parse_arguments(command, rest, join=True)
+    if given.help:
+        return commands.render_help(command)
+    if given.project or given.incognito:
+        raise InvalidInput("--project and --incognito have no effect in a chat", where=f"/{name}")
+    result: object = call_operation(memory, command.name, given.values)
+    return display.format_json(result) if given.json else show(name, result)
 
 
 def _split_words(text: str) -> list[str]:
-    """The words of a command. Quotes hold together what they enclose, as in a shell; an apostrophe
-    is a letter, a backslash too, and so is a quote that nothing closes."""
+    """Split a command at spaces outside of quotes.
+
+    Unlike in a shell, an apostrophe in a word, a backslash and an unclosed quote are plain text.
+    """
     lexer = shlex.shlex(re.sub(r"(?<=\w)'(?=\w)", "\0", text), posix=True)
     lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""
     try:

@@ -1,8 +1,7 @@
-"""Work that one runner does at a time: a lease with an owner, and how far the work has come.
+"""Jobs: a lease with an owner, so that one runner works at a time, and the progress of the work.
 
-`owner` and `attempt` fence every effect: whoever lost the lease finds that it is not theirs any
-more. A try counts as a failure from its beginning until it is finished, so that one that was killed
-counts too. It does not know what the work is.
+`owner` and `attempt` fence every effect: a runner that lost its lease cannot write. A try counts as
+a failure from its start until it is finished, so that a killed one counts too.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ _COLUMNS = "id, status, owner, attempt, lease_until, success_watermark, error, u
 
 
 class Job(NamedTuple):
-    """A job as it stands: `updated` is when the work was done last, `progress` how far it came, in
-    its own words, `success_watermark` the same as earlier versions told it, `failures` how many
-    tries were not finished since, and `tried` when the last of them began."""
+    """A job. `updated` is when the work was last finished, `progress` its state in its own terms,
+    `success_watermark` the same from earlier versions, `failures` the unfinished tries since, and
+    `tried` the start of the last one."""
 
     id: str
     status: str
@@ -36,7 +35,7 @@ class Job(NamedTuple):
 
 
 def get_job(tx: Tx, kind: str, subject: str = "", hold: bool = False) -> Job | None:
-    """The job of a kind and subject; with `hold`, nobody else changes it before the commit."""
+    """Return the job of a kind and subject; with `hold`, lock it until the commit."""
     row = tx.one(
         f"SELECT {_COLUMNS} FROM jobs WHERE space = :space AND kind = :kind "
         "AND subject = :subject " + (tx.for_update if hold else ""),
@@ -48,7 +47,7 @@ def get_job(tx: Tx, kind: str, subject: str = "", hold: bool = False) -> Job | N
 def acquire_lease(
     tx: Tx, kind: str, owner: str, now: int, lease: int, subject: str = ""
 ) -> Job | None:
-    """Take the lease, or None while somebody else has it."""
+    """Acquire the lease; return None while another runner holds it."""
     held = get_job(tx, kind, subject, hold=True)
     row = tx.one(
         "INSERT INTO jobs (space, id, kind, subject, payload, status, owner, attempt, lease_until, "
@@ -75,14 +74,14 @@ def acquire_lease(
 
 
 def finish_job(tx: Tx, job: Job, progress: Mapping[str, Json], now: int) -> bool:
-    """Give the lease back after the work was done; false when it was lost meanwhile."""
+    """Release the lease after the work was done; return false if it was lost meanwhile."""
     done = job._replace(status="done", error="", updated=now, progress=progress, failures=0)
     return _release(tx, done)
 
 
 def fail_job(tx: Tx, job: Job, error: SafeText, counts: bool = True) -> bool:
-    """Give the lease back after the work failed; what was done before still counts. What only came
-    at a bad moment `counts` not."""
+    """Release the lease after a failure; earlier progress stays. A failure that merely came at a
+    bad time is not counted (`counts`)."""
     failures = job.failures if counts else job.failures - 1
     return _release(tx, job._replace(status="failed", error=error, failures=failures))
 
@@ -108,7 +107,7 @@ def _release(tx: Tx, job: Job) -> bool:
 def rewind_job(
     tx: Tx, kind: str, status: str, progress: Mapping[str, Json], updated: int, subject: str = ""
 ) -> None:
-    """Set back how far the work has come."""
+    """Reset the progress of a job."""
     tx.run(
         "UPDATE jobs SET status = :status, payload = :payload, updated = :updated "
         "WHERE space = :space AND kind = :kind AND subject = :subject",
@@ -123,9 +122,21 @@ def rewind_job(
 
 
 def _job(row: Row) -> Job:
-    held = load_json(row[-1])
-    told = (held.get("progress", {}), held.get("failures", 0), held.get("tried", 0))
-    return Job._make((*row[:-1], *told))
+    id, status, owner, attempt, lease_until, success_watermark, error, updated, payload = row
+    state = load_json(payload)
+    return Job(
+        id=id,
+        status=status,
+        owner=owner,
+        attempt=attempt,
+        lease_until=lease_until,
+        success_watermark=success_watermark,
+        error=error,
+        updated=updated,
+        progress=state.get("progress", {}),
+        failures=state.get("failures", 0),
+        tried=state.get("tried", 0),
+    )
 
 
 def _payload(progress: Mapping[str, Json], failures: int, tried: int) -> str:

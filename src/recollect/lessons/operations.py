@@ -113,7 +113,7 @@ def list_episodes(
 
     outcome: only this outcome: success, failure, partial or unknown
     session: only this session
-    status: only this status: active or archived
+    status: only this status: active or hidden
     limit: at most so many
 
     Example: recollect episode list --outcome failure

@@ -2,8 +2,8 @@
 
 Decides which tasks are of one sort and become a pattern, which resolved errors become pitfalls,
 and which existing memories gain evidence instead. What memories do among themselves is decided in
-`memory.duplicates`, what fades in `memory.lifecycle`. A source is never deleted. Nothing derived is
-more trusted than the least trusted of what it is derived from, and what one session tells twice
+`lessons.duplicates`, what fades in `memory.lifecycle`. A source is never deleted. Nothing derived
+is more trusted than the least trusted of what it is derived from, and what one session tells twice
 counts once. It does not know the store; `validate` proves a plan before it is applied.
 """
 
@@ -24,10 +24,10 @@ from ..index.clusters import (
     find_clusters,
     words_by_stem,
 )
-from ..memory.duplicates import find_contradictions, find_merges, find_promotions
 from ..memory.lifecycle import FADED, find_weak
 from ..types.records import FOREVER, Memory
 from ..types.trust import least_trusted
+from .duplicates import find_contradictions, find_merges, find_promotions
 from .plan_rules import LEAST_CONFIDENCE, MOST_DEPTH, depth_of, validate
 from .plan_steps import Archive, Learn, LeftOut, Plan, Reinforce, Step, ref
 from .wording import pattern_lesson, pitfall_lesson, signature
@@ -99,7 +99,7 @@ def _in_use(memory: Memory) -> bool:
 
 
 def _is_lesson(memory: Memory) -> bool:
-    asleep = memory.valid_to == FOREVER and memory.status == "archived"
+    asleep = memory.valid_to == FOREVER and memory.status == "hidden"
     return memory.kind in ("pitfall", "pattern") and (asleep or _in_use(memory))
 
 
@@ -149,7 +149,7 @@ def _more_evidence(
     new = [episode for episode in episodes if episode.id not in have]
     sources = tuple(dict.fromkeys(episode.id for episode in new))
     if new and not _in_use(memory) and FADED not in memory.detail:
-        left_out.append(LeftOut(sources, f"{memory.id} says so, and somebody archived it"))
+        left_out.append(LeftOut(sources, f"{memory.id} says so, and it was hidden"))
     elif new:
         trusted = [one for one in new if least_trusted((one.label, memory.label)) == memory.label]
         confidence = _confidence(trusted, memory.confidence)

@@ -117,7 +117,7 @@ def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
 def _reinforce(
     step: Reinforce, told: Mapping[str, Episode], known: Mapping[str, Memory]
 ) -> Iterator[str]:
-    if missing := [*_there((step.memory,), known, ("active", "proposed", "archived"))]:
+    if missing := [*_there((step.memory,), known, ("active", "proposed", "hidden"))]:
         yield from missing
         return
     memory = known[step.memory]

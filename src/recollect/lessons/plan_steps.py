@@ -29,7 +29,7 @@ class Learn(NamedTuple):
 class Reinforce(NamedTuple):
     """More evidence for a memory that is there; its label stays. `sources` are episode ids.
     If it `revives`, some of it is new and as trusted as the memory: that keeps a memory alive, and
-    brings an archived one back."""
+    brings a hidden one back."""
 
     memory: str
     sources: tuple[str, ...]

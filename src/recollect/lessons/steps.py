@@ -27,7 +27,7 @@ from ..undo import sql as undo_sql
 from . import plan as lessons_plan
 from . import steps_unseen
 from .plan_steps import Archive, Connect, Learn, LeftOut, Merge, Plan, Promote, Reinforce, Step
-from .steps_apply import Changes, apply_step, digest, reindexed
+from .steps_apply import Changes, apply_step, digest, is_as_left, reindexed
 from .steps_unseen import JOB, Loaded
 
 OPERATION = "consolidate"
@@ -41,7 +41,7 @@ MOST_TRIES = 6
 
 
 class Line(NamedTuple):
-    """One line of the diff: + is new, ~ is changed, - is archived or gives way, > is a link."""
+    """One line of the diff: + is new, ~ is changed, - is hidden or gives way, > is a link."""
 
     sign: str
     what: str
@@ -190,7 +190,7 @@ def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
     plan = Plan(tuple(steps), tuple(left_out))
     lessons_plan.validate(plan, loaded.episodes, loaded.memories)
     used = {source for step in steps for source in getattr(step, "sources", ())}
-    ageing = [one for one in loaded.upkeep if one.status != "archived" or one.id not in used]
+    ageing = [one for one in loaded.upkeep if one.status != "hidden" or one.id not in used]
     return Ready(plan, drafts, loaded._replace(upkeep=ageing))
 
 
@@ -324,7 +324,7 @@ def diff(plan: Plan, loaded: Loaded) -> Iterator[Line]:
             case Reinforce():
                 old = texts[step.memory]
                 told = f"{old.text} (confidence {old.confidence:.2f} -> {step.confidence:.2f})"
-                back = old.status == "archived" and step.revives
+                back = old.status == "hidden" and step.revives
                 reason = f"{step.reason}: it is taken back out of the archive" if back else ""
                 yield Line("~", step.memory, told, reason or step.reason)
             case Promote():
@@ -340,7 +340,7 @@ def diff(plan: Plan, loaded: Loaded) -> Iterator[Line]:
                 told = f"{step.relation} {step.target}: {texts[step.target].text}"
                 yield Line(">", step.source, told, step.reason)
     for one in loaded.upkeep:
-        sign = "-" if one.status == "archived" else "~"
+        sign = "-" if one.status == "hidden" else "~"
         yield Line(sign, one.id, one.synopsis.split("\n")[0], one.reason)
 
 
@@ -358,14 +358,14 @@ def undo(tx: Tx, now: int) -> Undone:
     if last is None:
         raise NotFound("there is no consolidation to undo", where="consolidate undo")
     body: dict[str, Json] = json.loads(last.body)
-    rows = body["changes"]
+    rows = [[row[0], _renamed(tx, row[1]), *row[2:]] for row in body["changes"]]
     for table, key, _, names, known in rows:
         now_there = undo_sql.read_columns(tx, table, key, names)
-        if now_there is None or digest(now_there) != known:
+        if now_there is None or not is_as_left(now_there, known):
             raise Conflict(
                 f"{' '.join(key)} was changed since: undoing would lose that",
                 where=f"consolidate undo ({last.id})",
-                hint="archive or correct what you do not want instead",
+                hint="hide or correct what you do not want instead",
             )
     removed = 0
     for table, key, before, *_ in reversed(rows):
@@ -381,3 +381,11 @@ def undo(tx: Tx, now: int) -> Undone:
     jobs_sql.rewind_job(tx, JOB, UNDONE, progress, now)
     _log(tx, f"ev-{last.id}-undone", "undone", len(rows), now)
     return Undone(last.id, len(rows) - removed, removed)
+
+
+def _renamed(tx: Tx, key: Sequence[str]) -> list[str]:
+    """Return the key of a row with the ids that its memories have by now: an early version gave a
+    memory a new id with every change."""
+    return [
+        (memory_sql.find_alias(tx, part) if part.startswith("m-") else "") or part for part in key
+    ]

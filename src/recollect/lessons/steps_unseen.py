@@ -49,7 +49,7 @@ minutes are looked at again."""
 _PAGE = 5_000
 _LAST = "\U0010ffff"
 _IN_USE = ("active", "proposed")
-_KNOWN = (*_IN_USE, "archived")
+_KNOWN = (*_IN_USE, "hidden")
 _LESSONS = ("pattern", "pitfall")
 Place = tuple[int, str]
 """When something was written, and its id: all up to here was looked at."""

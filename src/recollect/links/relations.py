@@ -49,7 +49,7 @@ class Reached(NamedTuple):
 
 
 def inverse(relation: str) -> str:
-    """The relation seen from the other end; the inverse of an inverse is the relation."""
+    """Return the relation seen from the other end; its inverse is the relation again."""
     if relation in INVERSES:
         return INVERSES[relation]
     for name, other in INVERSES.items():
@@ -59,7 +59,7 @@ def inverse(relation: str) -> str:
 
 
 def check_relation(relation: str) -> str:
-    """A relation that a link may have, or InvalidInput."""
+    """Return a relation that a link may have, or raise InvalidInput."""
     if relation not in RELATIONS:
         raise _unknown(relation)
     return relation
@@ -72,7 +72,7 @@ def _unknown(relation: str) -> InvalidInput:
 
 
 def around(edges: Iterable[Edge]) -> dict[str, list[Edge]]:
-    """For every record the links at it, each seen from there, in a settled order."""
+    """Return the links of every record, each seen from there, sorted."""
     found: dict[str, set[Edge]] = {}
     for edge in edges:
         check_relation(edge.relation)
@@ -107,14 +107,14 @@ def walk(
 
 
 def contradicting(edges: Iterable[Edge], ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """For each of these records what contradicts it, so that a recall can say so."""
+    """Return what contradicts each of these records."""
     links = around(edge for edge in edges if edge.relation == "contradicts")
     found = {name: tuple(edge.target for edge in links.get(name, ())) for name in ids}
     return {name: others for name, others in found.items() if others}
 
 
 def newest(edges: Iterable[Edge], start: str) -> str:
-    """The record that replaced this one in the end; itself, if none did."""
+    """Return the record that replaced this one in the end; itself without one."""
     links = around(edge for edge in edges if "supersede" in edge.relation)
     here, seen = start, {start}
     while True:
@@ -133,18 +133,18 @@ Labels = Mapping[str, str]
 
 
 def to_json(edges: Iterable[Edge], labels: Labels | None = None) -> str:
-    """The graph as JSON: nodes and edges, in a settled order."""
+    """Render the graph as JSON: nodes and edges, sorted."""
     nodes, links = _settled(edges)
-    told = labels or {}
+    names = labels or {}
     body = {
-        "nodes": [{"id": name, "label": told.get(name, name)} for name in nodes],
+        "nodes": [{"id": name, "label": names.get(name, name)} for name in nodes],
         "edges": [edge._asdict() for edge in links],
     }
     return json.dumps(body, ensure_ascii=False, indent=2)
 
 
 def to_dot(edges: Iterable[Edge], labels: Labels | None = None) -> str:
-    """The graph for Graphviz."""
+    """Render the graph for Graphviz."""
     nodes, links = _settled(edges)
     lines = ["digraph memory {", "  rankdir=LR;", "  node [shape=box];"]
     lines += [f"  {_dot(name)} [label={_dot(_label(name, labels))}];" for name in nodes]
@@ -153,7 +153,7 @@ def to_dot(edges: Iterable[Edge], labels: Labels | None = None) -> str:
 
 
 def to_mermaid(edges: Iterable[Edge], labels: Labels | None = None) -> str:
-    """The graph for Mermaid. Records are numbered: Mermaid has words that no id may be."""
+    """Render the graph for Mermaid. Records are numbered: Mermaid has reserved words."""
     nodes, links = _settled(edges)
     numbers = {name: f"n{number}" for number, name in enumerate(nodes, 1)}
     lines = ["flowchart LR"]
@@ -170,8 +170,8 @@ def _settled(edges: Iterable[Edge]) -> tuple[list[str], list[Edge]]:
 
 
 def _label(name: str, labels: Labels | None) -> str:
-    told = " ".join((labels or {}).get(name, name).split())
-    return told if len(told) <= LONGEST_LABEL else told[: LONGEST_LABEL - 1] + "…"
+    label = " ".join((labels or {}).get(name, name).split())
+    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
 
 
 def _dot(text: str) -> str:
@@ -180,7 +180,7 @@ def _dot(text: str) -> str:
 
 
 def _mermaid(text: str) -> str:
-    """Text in which nothing is markup: Mermaid reads `#nn;` as the character of that number."""
+    """Escape Mermaid markup: it reads `#nn;` as the character of that number."""
     return "".join(
         char
         if char.isalnum() or char in " .,_/-"

@@ -30,7 +30,7 @@ def end(tx: Tx, source: str, relation: str, target: str, now: int) -> bool:
 
 
 def find_touching(tx: Tx, refs: list[str], relation: str = "") -> list[Link]:
-    """Open links that begin or end at one of the records."""
+    """Return the open links that begin or end at one of the records."""
     chosen = "AND relation = :relation " if relation else ""
     found: dict[Row, None] = {}  # one may begin in one batch and end in another
     for names, params in batches("ref", refs):
@@ -44,7 +44,7 @@ def find_touching(tx: Tx, refs: list[str], relation: str = "") -> list[Link]:
 
 
 def list_open(tx: Tx, relation: str) -> list[Link]:
-    """All open links of a relation."""
+    """Return all open links of a relation."""
     rows = tx.run(
         f"SELECT {_COLUMNS} FROM links WHERE space = :space AND valid_to = {FOREVER} "
         "AND relation = :relation ORDER BY source, target",

@@ -1,11 +1,11 @@
-"""Operations on the store itself and its connections: init, stats, verify, backup, doctor."""
+"""Operations on the store and agent connections: init, stats, rebuild, backup, adopt, doctor."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 
-from ..agents import operations as agents_operations
+from ..agents import operations_transcripts as agents_operations_transcripts
 from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..context import Context, new_id
 from ..errors import StoreError
@@ -15,6 +15,7 @@ from ..memory import operations as memory_operations
 from ..project import find_project, mark_project, stores_below
 from ..recall import operations as recall_operations
 from ..recall import steps_reindex as recall_steps_reindex
+from ..review import operations as review_operations
 from ..text import display
 from ..types import agents, records
 from . import steps
@@ -30,16 +31,16 @@ def initialise(
     print: bool = False,
     import_: bool = False,
 ) -> agents.Initialised:
-    """Give this project a memory of its own, and connect the agents on this machine to it.
+    """Create a memory for this project, and connect the agents on this machine.
 
     agent: only this agent: claude-code, codex, gemini, opencode or cursor (repeat for several);
-        without it, all that are found
+        by default all that are found
     scope: user (your own settings, for all projects) or project (the repository's)
     yes: write the agents' settings without asking; a backup of each file is kept
-    check: change nothing, say whether all is connected
-    remove: take our entries out of the agents' settings; the memory stays
+    check: change nothing, report whether all agents are connected
+    remove: remove our entries from the agents' settings; the memory stays
     print: change nothing, show what would be written
-    import_: also bring this project's past conversations into the archive
+    import_: also import this project's past conversations
 
     Example: recollect init
     Example: recollect init --yes --import
@@ -53,7 +54,7 @@ def initialise(
     changes = connections.connect_agents(
         context.project, context.environment, agent, scope, remove, ""
     )
-    # A store that is refused ends it here: no agent's settings are written.
+    # Fail on a refused store before any agent's settings are written.
     created = not (check or print or remove) and _make_project(context)
     if write:
         changes = connections.connect_agents(
@@ -61,21 +62,21 @@ def initialise(
         )
     imported, past = None, 0
     if not (check or print or remove):
-        imported = agents_operations.import_transcripts(context) if import_ else None
-        past = 0 if import_ else agents_operations.unread(context)
+        imported = agents_operations_transcripts.import_transcripts(context) if import_ else None
+        past = 0 if import_ else agents_operations_transcripts.unread(context)
     return agents.Initialised(
-        context.project.root,
-        context.project.database,
-        created,
-        changes,
-        write,
-        check,
-        stores_below(find_project(context.project.root)),
-        past,
-        imported,
-        remove,
-        os.path.exists(context.project.database),
-        connections.find_backup_folder(context.environment),
+        root=context.project.root,
+        database=context.project.database,
+        created=created,
+        changes=changes,
+        applied=write,
+        checked=check,
+        below=stores_below(find_project(context.project.root)),
+        past=past,
+        imported=imported,
+        removing=remove,
+        exists=os.path.exists(context.project.database),
+        backups=connections.find_backup_folder(context.environment),
         warning=connections.describe_unstable_install() if changes and not remove else "",
     )
 
@@ -89,24 +90,24 @@ def _make_project(context: Context) -> bool:
 
 
 def stats(context: Context) -> steps.Stats:
-    """Counts of everything that is kept, by kind, layer and status.
+    """Count memories, sessions and documents by kind, layer and status.
 
     Example: recollect stats --json
     """
     memory_operations.write_recalls(context)
     now = context.clock()
     found = steps.collect_stats(context.project_space, context.user_space, now)
-    told = context.project_space.read(lambda tx: lessons_steps.state(tx, now))
-    shown = context.project_space.read(briefing_steps_follow_up.in_time)
-    return found._replace(consolidation=told, in_time=shown)
+    consolidation = context.project_space.read(lambda tx: lessons_steps.state(tx, now))
+    in_time = context.project_space.read(briefing_steps_follow_up.in_time)
+    return found._replace(consolidation=consolidation, in_time=in_time)
 
 
 def rebuild(context: Context, missing: bool = False) -> steps.RebuildResult:
-    """Make the search index again from what is stored: words, then meaning.
+    """Rebuild the search index: words, then vectors.
 
-    Nothing else changes, and everything is found meanwhile.
+    Nothing else changes, and searching works meanwhile.
 
-    missing: only the vectors that are not made yet
+    missing: only make missing vectors
 
     Example: recollect rebuild
     Example: recollect rebuild --missing
@@ -126,7 +127,7 @@ def rebuild(context: Context, missing: bool = False) -> steps.RebuildResult:
 
 
 def backup(context: Context, path: str) -> steps.BackedUp:
-    """Write a whole copy of the project's store to a new file, safely while others write.
+    """Back up the project's store to a new file, safely while others write.
 
     path: the new file; an existing one is never overwritten
 
@@ -137,10 +138,10 @@ def backup(context: Context, path: str) -> steps.BackedUp:
 
 
 def adopt(context: Context, trust: bool = False) -> steps.Adopted:
-    """Make the project's store yours when it was made elsewhere: by a backup, or by a stranger.
+    """Adopt a project store that was made elsewhere: a backup, or somebody else's.
 
-    trust: it is your own: all of it stays in force; without it, its memories are kept in
-        quarantine until you confirm them
+    trust: the store is your own, and its memories stay in use; without it they are quarantined
+        until you confirm them
 
     Example: recollect adopt
     Example: recollect adopt --trust
@@ -149,7 +150,7 @@ def adopt(context: Context, trust: bool = False) -> steps.Adopted:
 
 
 def doctor(context: Context) -> steps.Diagnosis:
-    """Prove that a write can be read back, and say what is degraded.
+    """Check the store and the agent connections.
 
     Example: recollect doctor
     """
@@ -160,6 +161,7 @@ def doctor(context: Context) -> steps.Diagnosis:
     checks = (*found.checks, *connections.check_agents(context.project, context.environment))
     checks += _search_checks(context)
     checks += _consolidation_checks(context)
+    checks += _review_checks(context)
     checks += tuple(
         records.Check("stores below", False, f"not used, as it belongs to this project: {path}")
         for path in stores_below(context.project)
@@ -168,17 +170,27 @@ def doctor(context: Context) -> steps.Diagnosis:
 
 
 def _consolidation_checks(context: Context) -> tuple[records.Check, ...]:
-    """Whether what happened becomes what is known."""
+    """Check whether consolidation runs."""
     space, now = context.project_space, context.clock()
     try:
         examined = space.read(lambda tx: lessons_steps.examined(tx, now))
     except StoreError:
-        return ()  # the store's own check says why
+        return ()  # reported by the check of the store
     return (examined,)
 
 
+def _review_checks(context: Context) -> tuple[records.Check, ...]:
+    """Return how many items wait for a person: nothing is wrong with that."""
+    try:
+        waiting = review_operations.count_review(context)
+    except StoreError:
+        return ()  # the store's own check says why
+    told = f"{display.format_count(waiting, 'item')} waiting; answer: recollect review"
+    return (records.Check("review", True, told if waiting else "nothing waits"),)
+
+
 def _search_checks(context: Context) -> tuple[records.Check, ...]:
-    """Whether things are found by meaning, and what is in the way."""
+    """Check whether search by meaning works."""
     try:
         held = [space.read(index_steps.measure_coverage) for space in context.present_spaces()]
     except StoreError as error:

@@ -1,29 +1,33 @@
-"""What changes in a store that somebody else made, before it is used: nothing in it is in force."""
+"""Quarantine a store that was made elsewhere before it is used."""
 
 from __future__ import annotations
 
 from ..storage.database import Row, Tx
 
-_LABELLED = ("memories", "documents", "episodes", "procedures", "links")
+_LABELLED = ("memories", "memory_revisions", "documents", "episodes", "procedures", "links")
 _IN_FORCE = ("memories", "documents", "episodes", "procedures")
 
 
 def memory_vocabulary(tx: Tx) -> list[Row]:
-    """Every combination of kind, layer, status, priority, origin and label that memories have."""
+    """Return every combination of kind, layer, status, priority, origin and label of memories and
+    their earlier revisions."""
+    chosen = "SELECT kind, layer, status, priority, origin, label"
     return tx.run(
-        "SELECT DISTINCT kind, layer, status, priority, origin, label FROM memories "
-        "WHERE space = :space"
+        f"{chosen} FROM memories WHERE space = :space UNION "
+        f"{chosen} FROM memory_revisions WHERE space = :space"
     )
 
 
 def memory_ids(tx: Tx) -> list[str]:
-    """The ids of all versions of all memories."""
+    """Return the ids of all memories."""
     return [row[0] for row in tx.run("SELECT id FROM memories WHERE space = :space")]
 
 
 def quarantine(tx: Tx) -> None:
-    """Everything counts as imported; what was in force is kept, but out of use. The origin of
-    messages is part of their chain and stays."""
+    """Label everything as imported, and take it out of use.
+
+    The origin of messages is part of their hash chain and stays.
+    """
     for table in _LABELLED:
         tx.run(f"UPDATE {table} SET origin = 'import', label = 'import' WHERE space = :space")
     for table in _IN_FORCE:

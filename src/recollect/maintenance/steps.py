@@ -1,4 +1,4 @@
-"""Survey a store: what it holds, how large it is, and whether a write comes back."""
+"""Survey, check and adopt a store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..types import records
 from ..types.records import KINDS, LAYERS, ORIGINS, PRIORITIES, STATUSES, SafeText
 from . import sql
 
-_TRIAL = "doctor"
+_TOKEN_KEY = "doctor"
 
 DAY = 86_400_000_000
 
@@ -35,14 +35,14 @@ class BackedUp(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What works and what is degraded."""
+    """The results of all checks."""
 
     ok: bool
     checks: tuple[records.Check, ...]
 
 
 class SpaceCounts(NamedTuple):
-    """What one space holds."""
+    """The counts of one space."""
 
     memories: Sequence[Row]
     documents: Sequence[Row]
@@ -51,7 +51,7 @@ class SpaceCounts(NamedTuple):
 
 
 class Stats(NamedTuple):
-    """What is kept, by kind, layer and status; tokens are those of all memories' texts."""
+    """Counts by kind, layer and status; `tokens` are those of all memories' texts."""
 
     memories: int
     tokens: int
@@ -70,23 +70,23 @@ class Stats(NamedTuple):
     embedded: int
     unembedded: int
     consolidation: str = ""
-    """How the last consolidation of the project ended; empty before the first."""
+    """The result of the last consolidation of the project; empty before the first."""
     in_time: tuple[briefing_steps_follow_up.InTime, ...] = ()
     """How often memory spoke at each moment, and how often that was followed."""
 
 
 def count_space(tx: Tx) -> SpaceCounts:
-    """Count everything in one space."""
-    held, said = archive_sql.counts(tx)
+    """Count the records of one space."""
+    sessions, messages = archive_sql.counts(tx)
     return SpaceCounts(
-        memory_sql_upkeep.count_by_kind(tx), documents_sql.count_by_type(tx), held, said
+        memory_sql_upkeep.count_by_kind(tx), documents_sql.count_by_type(tx), sessions, messages
     )
 
 
 def sum_counts(
     parts: Sequence[SpaceCounts], sizes: tuple[int, ...], price: Callable[[int], int]
 ) -> Stats:
-    """The counts of all spaces together."""
+    """Add up the counts of all spaces."""
     by_kind: dict[str, int] = {}
     by_layer: dict[str, int] = {}
     by_status: dict[str, int] = {}
@@ -122,19 +122,19 @@ def sum_counts(
 
 
 def write_token(tx: Tx, token: SafeText, now: int) -> None:
-    """The first half of a round trip: write a token."""
-    storage_sql.set_value(tx, _TRIAL, token, now)
+    """Write the token of a round trip."""
+    storage_sql.set_value(tx, _TOKEN_KEY, token, now)
 
 
 def pop_token(tx: Tx) -> str | None:
-    """The second half: read it and take it away."""
-    found = storage_sql.get_value(tx, _TRIAL)
-    storage_sql.delete_value(tx, _TRIAL)
+    """Read and delete the token of a round trip."""
+    found = storage_sql.get_value(tx, _TOKEN_KEY)
+    storage_sql.delete_value(tx, _TOKEN_KEY)
     return found
 
 
 def collect_stats(project: Database, user: Database, now: int) -> Stats:
-    """What both spaces hold, how old and how used it is, and how large they are."""
+    """Collect counts, age, use and size of both spaces."""
     parts = [space.read(count_space) for space in (project, user)]
     sizes = (project.health().size, user.health().size)
     found = sum_counts(parts, sizes, text_tokens.estimate_tokens)
@@ -158,8 +158,8 @@ def collect_stats(project: Database, user: Database, now: int) -> Stats:
 
 
 def examine_spaces(spaces: Mapping[str, Database], mode: str, token: str, now: int) -> Diagnosis:
-    """Look at every space, and prove that a write to the first can be read back."""
-    checks = [check for name, space in spaces.items() for check in _health(name, space)]
+    """Check every space, and that a write to the first can be read back."""
+    checks = [check for name, space in spaces.items() for check in _check_health(name, space)]
     try:
         done = _round_trip(next(iter(spaces.values())), token, now)
         checks.append(records.Check("write and read", True, done))
@@ -169,8 +169,8 @@ def examine_spaces(spaces: Mapping[str, Database], mode: str, token: str, now: i
     return Diagnosis(all(check.ok for check in checks), tuple(checks))
 
 
-def _health(name: str, space: Database) -> list[records.Check]:
-    """What a space's engine says of itself, after reading all of it."""
+def _check_health(name: str, space: Database) -> list[records.Check]:
+    """Return the engine's report on a space after reading all of it."""
     try:
         report = space.health(deep=True)
     except RecollectError as error:
@@ -191,11 +191,11 @@ def _round_trip(space: Database, token: str, now: int) -> str:
 
 _PAGE = 500
 
-_WORDS = (frozenset(KINDS), LAYERS, STATUSES, PRIORITIES, ORIGINS, ORIGINS)
+_VOCABULARY = (frozenset(KINDS), LAYERS, STATUSES, PRIORITIES, ORIGINS, ORIGINS)
 
 
 class Adopted(NamedTuple):
-    """A store that is the user's own now; what is not trusted is kept out of use."""
+    """An adopted store; if not trusted, its records are out of use."""
 
     path: str
     memories: int
@@ -204,7 +204,7 @@ class Adopted(NamedTuple):
 
 
 def adopt_store(space: Database, path: str, trust: bool, origin: str) -> Adopted:
-    """Take a store over. Only a person can: an agent may have been talked into it."""
+    """Adopt a store. Only a person can: an agent may be manipulated into it."""
     if origin != "user":
         raise Refused(
             "only a person can adopt a store",
@@ -212,21 +212,21 @@ def adopt_store(space: Database, path: str, trust: bool, origin: str) -> Adopted
             hint="run `recollect adopt` at a terminal; where every store is yours, "
             "set RECOLLECT_TRUST=1",
         )
-    return space.adopt(lambda tx: _take(tx, path, trust))
+    return space.adopt(lambda tx: _adopt_records(tx, path, trust))
 
 
-def _take(tx: Tx, path: str, trust: bool) -> Adopted:
-    _check(tx, path)
+def _adopt_records(tx: Tx, path: str, trust: bool) -> Adopted:
+    _check_records(tx, path)
     if not trust:
         sql.quarantine(tx)
     held = sum(int(row[3]) for row in memory_sql_upkeep.count_by_kind(tx))
     return Adopted(path, held, archive_sql.counts(tx)[0], trust)
 
 
-def _check(tx: Tx, path: str) -> None:
-    """Refuse what Recollect never writes: the rest of the code relies on its own words."""
+def _check_records(tx: Tx, path: str) -> None:
+    """Refuse records that Recollect never writes: the code relies on known values."""
     for row in sql.memory_vocabulary(tx):
-        for word, known in zip(row, _WORDS, strict=True):
+        for word, known in zip(row, _VOCABULARY, strict=True):
             if word not in known:
                 raise StoreCorrupt(
                     f"this store holds a memory that Recollect did not write: {word!r}",
@@ -234,22 +234,25 @@ def _check(tx: Tx, path: str) -> None:
                     hint="remove the store, and do not trust where it came from",
                 )
     ids = sql.memory_ids(tx)
-    for start in range(0, len(ids), _PAGE):
-        try:
+    try:
+        for start in range(0, len(ids), _PAGE):
             memory_sql.get_many(tx, ids[start : start + _PAGE])
-        except (ValueError, TypeError) as error:
-            raise StoreCorrupt(
-                f"this store holds a memory that cannot be read: {error}",
-                where=path,
-                hint="restore a copy made by `recollect backup`",
-            ) from error
+        after = ("", 0)
+        while found := memory_sql.list_revisions(tx, _PAGE, after):
+            after = (found[-1].id, found[-1].revision)
+    except (ValueError, TypeError) as error:
+        raise StoreCorrupt(
+            f"this store holds a memory that cannot be read: {error}",
+            where=path,
+            hint="restore a copy made by `recollect backup`",
+        ) from error
 
 
 _REBUILD_HINT = "`recollect rebuild --missing` makes them again"
 
 
 class RebuildResult(NamedTuple):
-    """What was indexed anew by its words, how many vectors were made, and who made them."""
+    """The number of records indexed, of vectors made, and their embedder."""
 
     indexed: int
     embedded: int
@@ -259,7 +262,7 @@ class RebuildResult(NamedTuple):
 def check_embedder(
     embedder: records.Embedder | None, held: Sequence[index_steps.VectorCoverage]
 ) -> records.Check:
-    """Whether things are found by meaning."""
+    """Check whether search by meaning works."""
 
     if embedder is None:
         return records.Check("meaning", True, "switched off: recall works by words only")

@@ -1,9 +1,9 @@
-"""What durable memory is kept clean of, and what a note must have before it is promoted.
+"""Decide which texts durable memory refuses, and which notes may be promoted to it.
 
 Three things are never written to project or user memory: what can be read again from the
-repository, git history, and the passing state of a task. `refusal` says which of these a text is,
-and where it belongs instead. `review` walks a note of a session or task through the checklist of
-promotion, and stops at the first step that it does not pass.
+repository, git history, and the passing state of a task. `find_refusal` says which of these a text
+is, and where it belongs instead. `review_note` takes a note of a session or task through the
+checklist of promotion, and stops at the first step that it does not pass.
 
 It reads English sentences and nothing else: it does not know the repository, so it refuses only
 what the words give away. A text is refused when *every* sentence of it is; rules and preferences
@@ -54,7 +54,7 @@ STATE = Refusal(
 
 
 def find_refusal(text: str, kind: str, layer: str) -> Refusal | None:
-    """Why a text may not be kept in this layer, or None when it may."""
+    """Return why a text may not be saved in this layer, or None when it may."""
     if layer not in DURABLE or kind in _NEVER_REFUSED:
         return None
     lines = text.strip().splitlines()
@@ -84,7 +84,7 @@ def _of_sentence(sentence: str) -> Refusal | None:
 
 
 def _has_cue(sentence: str) -> bool:
-    """A cheap look: a rule can only hold where one of its words stands, or a commit's hash."""
+    """Check quickly whether any rule can apply: one of its words occurs, or a commit hash."""
     return not _cues().isdisjoint(split_lower_words(sentence)) or bool(
         _pattern("hash").match(sentence)
     )
@@ -111,13 +111,13 @@ _CUES = """
 
 
 def _is_listing(lines: Sequence[str]) -> bool:
-    """Whether a text is nothing but paths, one a line, as `ls` and `tree` print them."""
+    """Check whether a text is only paths, one a line, as `ls` and `tree` print them."""
     listed = [line for line in lines if line.strip()]
     return len(listed) >= FEWEST_LISTED_PATHS and all(map(_pattern("path").match, listed))
 
 
 def _is_bare_code(lines: Sequence[str]) -> bool:
-    """Whether a text is a block of code or a diff, with hardly a word about it."""
+    """Check whether a text is a block of code or a diff, with hardly a word about it."""
     outside, fenced = [], 0
     inside = False
     for line in lines:
@@ -243,7 +243,7 @@ class Verdict(NamedTuple):
 
 
 def review_note(note: Note, known: Sequence[KnownNote]) -> Verdict:
-    """The promotion checklist over a note; `known` is what is kept."""
+    """Apply the promotion checklist to a note; `known` is what was promoted before."""
     refused = find_refusal(note.text, note.kind, "project")
     if refused:
         return Verdict("drop", "classify", f"{refused.rule}; {refused.where}")

@@ -1,9 +1,8 @@
-"""How a memory ages: when it is weak enough to be archived, what pruning would take, and how
-feedback moves it.
+"""Compute how strong a memory is, when it is weak enough to be hidden, and how feedback moves it.
 
-Strength itself is `memory.strength.strength`, computed when read. Nothing here deletes: the answer
-is always a plan of what to archive and why, which is shown before it is applied. It does not know
-the store.
+Strength is computed when read and never stored. The factors for ranking are bounded, so that
+nothing outranks a clearly better match by being trusted, fresh or often used. Nothing here deletes:
+the answer is a plan of what to hide and why, which is shown before it is applied.
 """
 
 from __future__ import annotations
@@ -13,26 +12,20 @@ from math import log2
 
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple, Protocol
-from ..types.records import FOREVER, KINDS, Json, Memory
+from ..types.records import FOREVER, KINDS, STATUSES_IN_USE, Json, Memory
 from ..types.trust import TOOL_NOTE_DAYS
 
 DAY = 86_400_000_000
-
 HALF_LIFE_DAYS = 90
-
 _TRUST = {"system": 1.02, "user": 1.02, "agent": 1.0, "tool": 0.9, "import": 0.85}
-
-_STATUS = {"active": 1.0, "proposed": 0.95, "archived": 0.8, "superseded": 0.7, "quarantined": 0.6}
-
+_STATUS = {"active": 1.0, "proposed": 0.95, "hidden": 0.8, "superseded": 0.7, "quarantined": 0.6}
 _SATURATION = 8.0
-
 UNTRUSTED = frozenset({"tool", "import"})
-
 """Labels of what anybody may have written: it gives no evidence for other records."""
 
 
 class Reinforced(Protocol):
-    """Whatever fades: a memory, or a sketch of one."""
+    """A memory, or some columns of one, whose strength can be computed."""
 
     @property
     def kind(self) -> str: ...
@@ -45,8 +38,8 @@ class Reinforced(Protocol):
 
 
 def compute_strength(memory: Reinforced, now: int) -> float:
-    """`weight × 0.5^(days since last reinforcement / 90) × reinforcements`, never stored. A recall
-    counts as a reinforcement, but does not reset the clock."""
+    """Return `weight × 0.5^(days since last reinforcement / 90) × reinforcements`. A recall counts
+    as a reinforcement, but does not reset the clock."""
     weight = KINDS[memory.kind].weight
     if memory.kind == "policy":
         return weight * (memory.reinforcement + memory.recalls)
@@ -55,17 +48,17 @@ def compute_strength(memory: Reinforced, now: int) -> float:
 
 
 def score_words(match: float) -> float:
-    """A word match on a scale from 0 to 1, so that several spaces can be compared."""
+    """Scale a word match to 0..1, so that several spaces can be compared."""
     return match / (match + _SATURATION) if match > 0 else 0.0
 
 
 def nudge(label: str, status: str, strong: float = 1.0) -> float:
-    """By how much a record's trust (±15 %), status and strength (±10 %) raise or lower a match."""
+    """Return the factor of a match for a record's trust (±15 %), status and strength (±10 %)."""
     return _TRUST[label] * _STATUS[status] * (0.9 + 0.2 * strong / (strong + 1.0))
 
 
 def cut_snippet(text: str, terms: Sequence[str], width: int = 600) -> str:
-    """The part of a long text around the first place where a term stands."""
+    """Return the part of a long text around the first occurrence of a term."""
     if len(text) <= width:
         return text
     small = text.casefold()
@@ -79,22 +72,16 @@ def cut_snippet(text: str, terms: Sequence[str], width: int = 600) -> str:
 
 
 WEAK = 0.1
-
-"""Below this strength a memory is archived."""
+"""Below this strength a memory is hidden."""
 
 FADED = "faded"
-
-"""The detail that says on which day a memory was archived by itself: such a one comes back when it
-is needed again. What a person archived does not."""
+"""The detail with the day on which a memory was hidden by itself: such a one comes back when it is
+needed again. One that a person hid does not."""
 
 MAX_AGE_DAYS = 90
 
 MIN_CONFIDENCE = 0.3
-
 _OVER = f"a note from a tool, older than {TOOL_NOTE_DAYS} days"
-
-_HIDDEN = ("archived", "superseded", "quarantined")
-
 LEAST_USEFUL, MOST_USEFUL = 0.5, 1.5
 
 _CALM = 2.0
@@ -103,7 +90,7 @@ _CALM = 2.0
 
 
 class Hiding(NamedTuple):
-    """One memory that would be archived, and why."""
+    """A memory to be hidden, and why."""
 
     id: str
     reason: str
@@ -111,7 +98,7 @@ class Hiding(NamedTuple):
 
 
 class Ageing(Reinforced, Protocol):
-    """Whatever is archived when it has faded: a memory, or a sketch of one."""
+    """A memory, or some columns of one, that is hidden when it has faded."""
 
     @property
     def id(self) -> str: ...
@@ -128,26 +115,26 @@ class Ageing(Reinforced, Protocol):
 
 
 def find_decay_limits(now: int) -> tuple[int, int]:
-    """Return since when a memory must not have been reinforced to be weak, and before when one from
-    a tool was first seen that is over."""
+    """Return the time before which every weak memory was last reinforced, and the time before which
+    every expired note of a tool was first seen."""
     days = HALF_LIFE_DAYS * log2(min(kind.weight for kind in KINDS.values()) / WEAK)
     return now - int(days * DAY), now - TOOL_NOTE_DAYS * DAY
 
 
 def is_weak(memory: Ageing, now: int) -> bool:
-    """Whether a memory has decayed so far that it is archived; a policy never does."""
+    """Check whether a memory has decayed so far that it is hidden; a policy never does."""
     return memory.kind != "policy" and compute_strength(memory, now) < WEAK
 
 
 def is_over(memory: Ageing, now: int) -> bool:
-    """Whether a note from a tool has lasted its time. Being said again does not prolong it, only
-    what our own consolidation found again in new work; a person's word makes it another memory."""
+    """Check whether a note from a tool has expired. Only consolidation that finds it again in new
+    work prolongs it; a confirmation gives it another label."""
     since = memory.last_reinforced if memory.origin == "system" else memory.first_seen
     return memory.label == "tool" and now - since > TOOL_NOTE_DAYS * DAY
 
 
 def find_weak(memories: Sequence[Ageing], now: int) -> list[Hiding]:
-    """What the weekly consolidation would archive: notes that are over, then the weakest first."""
+    """Plan what the weekly consolidation hides: expired notes, then the weakest first."""
     used = [item for item in memories if _in_use(item)]
     over = sorted(item.id for item in used if is_over(item, now))
     weak = [(compute_strength(item, now), item.id) for item in used if is_weak(item, now)]
@@ -163,7 +150,7 @@ def plan_pruning(
     max_age_days: float = MAX_AGE_DAYS,
     min_confidence: float = MIN_CONFIDENCE,
 ) -> list[Hiding]:
-    """What pruning would archive, oldest first: too old or too doubtful, a policy never by age."""
+    """Plan what pruning hides, oldest first: too old or too doubtful, a policy never by age."""
     if max_age_days <= 0:
         raise InvalidInput(f"{max_age_days:g} days is no age", where="max_age_days")
     if not 0.0 <= min_confidence <= 1.0:
@@ -186,30 +173,30 @@ def plan_pruning(
 
 
 def mark_faded(detail: Mapping[str, Json], now: int) -> dict[str, Json]:
-    """The details of a memory that is archived because it faded."""
+    """Return the details of a memory that is hidden because it faded."""
     from ..types.json_records import write_time
 
     return {**detail, FADED: write_time(now)[:10]}
 
 
 def unmark_faded(detail: Mapping[str, Json]) -> dict[str, Json]:
-    """The details of a memory that did not fade, or not any more."""
+    """Return the details of a memory without the mark that it faded."""
     return {name: value for name, value in detail.items() if name != FADED}
 
 
 def _in_use(memory: Ageing) -> bool:
-    return memory.valid_to == FOREVER and memory.status not in _HIDDEN
+    return memory.valid_to == FOREVER and memory.status in STATUSES_IN_USE
 
 
 def _last_alive(memory: Memory) -> int:
-    """A recall does not count: it neither confirms a memory nor resets its clock."""
+    """Return when a memory was last reinforced or confirmed; a recall does neither."""
     return max(memory.last_reinforced, memory.last_confirmed)
 
 
 def rate_usefulness(helped: int, wrong: int, stale: int) -> float:
-    """What feedback makes of a memory's rank: 1 without any, never below 0.5 nor above 1.5.
+    """Return the factor of a memory's rank for its feedback: 1 without any, from 0.5 to 1.5.
 
-    Staleness counts half of wrongness: it was right once, and its freshness is checked besides.
+    Staleness counts half of wrongness: it was right once, and its freshness is checked too.
     """
-    told = helped + wrong + stale
-    return 1.0 + 0.5 * (helped - wrong - 0.5 * stale) / (told + _CALM)
+    verdicts = helped + wrong + stale
+    return 1.0 + 0.5 * (helped - wrong - 0.5 * stale) / (verdicts + _CALM)

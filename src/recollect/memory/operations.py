@@ -1,4 +1,4 @@
-"""Operations on memories: learn, recall, show, list."""
+"""Operations on memories: learn, list, change, hide, prune, clear."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class MemoryFields(TypedDict, total=False):
 def learn(
     context: Context, text: str, kind: str = "fact", **fields: Unpack[MemoryFields]
 ) -> Learned:
-    """Keep a statement for later conversations; the same text again reinforces it.
+    """Save a memory. Saving the same text again strengthens it.
 
     text: one statement, as you would tell a colleague
     kind: policy, pitfall, architecture, solution, workflow, decision, pattern, preference,
@@ -116,11 +116,11 @@ def list_memories(
     offset: int = 0,
     as_of: str = "",
 ) -> tuple[Memory, ...]:
-    """The memories in use, or those believed at another time, newest first.
+    """List the memories in use, or those believed at another time, newest first.
 
     kind: only this kind
     layer: only this layer: session, task, project or user
-    status: only this status: active, proposed, quarantined, or archived, which are hidden
+    status: only this status: active, proposed, quarantined or hidden; hidden ones are left out
         otherwise
     limit: at most so many
     offset: after skipping so many
@@ -155,24 +155,24 @@ def among(name: str, values: tuple[str, ...], allowed: tuple[str, ...]) -> tuple
 
 
 def confirm(context: Context, id: str) -> Memory:
-    """Stand behind a memory: a new version, trusted as yours, and active.
+    """Confirm a memory: it is trusted as yours, and active.
 
     id: the memory's id, or the beginning of it
 
     Example: recollect confirm m-4k9w2c
     """
-    fresh, now = new_id("m"), context.clock()
+    now = context.clock()
     rows = _tend(context, id, lambda tx: steps_verify.load_claims(tx, id), write=False)
     known = (
         steps_verify.pin_changed(freshness_steps.open_working_tree(context), rows) if rows else ()
     )
     return _tend(
-        context, id, lambda tx: steps_lifecycle.confirm(tx, id, context.origin, now, fresh, known)
+        context, id, lambda tx: steps_lifecycle.confirm(tx, id, context.origin, now, known)
     )
 
 
 def correct(context: Context, id: str, text: str, reason: str = "") -> Memory:
-    """Put another text in a memory's place; the old one stays in its history.
+    """Change the text of a memory. It keeps its id, and the old text stays in its history.
 
     id: the memory's id, or the beginning of it
     text: what is true now
@@ -203,8 +203,46 @@ def correct(context: Context, id: str, text: str, reason: str = "") -> Memory:
     return _tend(context, id, lambda tx: steps_lifecycle.correct(tx, id, ready, now, around, known))
 
 
+def scope(context: Context, id: str, scope: Sequence[str] = ()) -> Memory:
+    """Set the files a memory applies to. It keeps its id.
+
+    id: the memory's id, or the beginning of it
+    scope: path globs such as src/api/** (repeat for several); without any, it applies everywhere
+
+    Example: recollect scope m-4k9w2c --scope 'src/api/**'
+    """
+    now = context.clock()
+    return _tend(
+        context, id, lambda tx: steps_lifecycle.set_scope(tx, id, scope, context.origin, now)
+    )
+
+
+def undo(context: Context, id: str) -> Memory:
+    """Undo the last change of a memory: a confirmation, correction, repair or scope.
+
+    The memory keeps its id and says what it said before, as a new revision. Undoing twice brings
+    the change back.
+
+    id: the memory's id, or the beginning of it
+
+    Example: recollect undo m-4k9w2c
+    """
+    now = context.clock()
+    earlier = _tend(context, id, lambda tx: steps_lifecycle.find_before(tx, id), write=False)
+    known = (
+        ()
+        if earlier.layer == "user"
+        else freshness_steps.pin_claims(context, earlier.text, earlier.citations)
+    )
+    return _tend(
+        context,
+        id,
+        lambda tx: steps_lifecycle.undo_change(tx, earlier, context.origin, now, known),
+    )
+
+
 def remember(context: Context, id: str) -> Memory:
-    """Reinforce a memory: its clock of decay begins anew.
+    """Reinforce a memory: its clock of decay starts anew.
 
     id: the memory's id, or the beginning of it
 
@@ -223,12 +261,12 @@ def hide(context: Context, id: str) -> Memory:
     """
     now = context.clock()
     return _tend(
-        context, id, lambda tx: steps_lifecycle.set_status(tx, id, "archived", context.origin, now)
+        context, id, lambda tx: steps_lifecycle.set_status(tx, id, "hidden", context.origin, now)
     )
 
 
 def restore(context: Context, id: str) -> Memory:
-    """Take a memory back out of the archive.
+    """Take a hidden memory back.
 
     id: the memory's id, or the beginning of it
 
@@ -241,7 +279,7 @@ def restore(context: Context, id: str) -> Memory:
 
 
 def feedback(context: Context, id: str, verdict: str, session: str = "") -> steps_lifecycle.Judged:
-    """Say what came of a memory that was used; it counts in ranking.
+    """Rate a memory that was used; it counts in ranking.
 
     id: the memory's id, or the beginning of it
     verdict: helped, wrong or stale
@@ -256,11 +294,11 @@ def feedback(context: Context, id: str, verdict: str, session: str = "") -> step
 def prune(
     context: Context, max_age_days: float = 90.0, min_confidence: float = 0.3, apply: bool = False
 ) -> steps_lifecycle.Pruned:
-    """Archive memories that are old and unused, or doubtful; shows them first.
+    """Hide memories that are old and unused, or doubtful. Shows them first.
 
     max_age_days: not reinforced, confirmed or recalled for so long
     min_confidence: less sure than this
-    apply: really archive them; `restore` takes one back
+    apply: really hide them; `restore` takes one back
 
     Example: recollect prune
     Example: recollect prune --max-age-days 180 --apply
@@ -290,7 +328,7 @@ def clear_memories(context: Context, apply: bool = False) -> steps_lifecycle.Cle
 
 
 def undo_clear(context: Context) -> steps_lifecycle.Returned:
-    """Take back the last clearing: what it hid is in use again, each as it was.
+    """Undo the last `clear`: what it hid is in use again, each as it was.
 
     Example: recollect clear undo
     """
@@ -298,9 +336,11 @@ def undo_clear(context: Context) -> steps_lifecycle.Returned:
 
 
 def memory_history(context: Context, id: str) -> tuple[Memory, ...]:
-    """Every version of a memory, oldest first, with the time it was believed.
+    """List the revisions of a memory, oldest first, with the time each was believed.
 
-    id: the id of any version, or the beginning of it
+    Statements whose place it took are listed too, with their own ids.
+
+    id: the memory's id, or the beginning of it
 
     Example: recollect history m-4k9w2c
     """
@@ -308,7 +348,7 @@ def memory_history(context: Context, id: str) -> tuple[Memory, ...]:
 
 
 def for_file(context: Context, path: str, limit: int = 20) -> tuple[Memory, ...]:
-    """What applies to a file: memories whose scope takes it in, the most specific first.
+    """List the memories that apply to a file, the most specific first.
 
     path: a path inside the project
     limit: at most so many
@@ -328,7 +368,7 @@ def for_file(context: Context, path: str, limit: int = 20) -> tuple[Memory, ...]
 
 
 def add_discovery(context: Context, fact: str, confidence: float = 0.8) -> Learned:
-    """Keep a fact about the codebase.
+    """Save a fact about the codebase.
 
     fact: what was found out
     confidence: how sure you are, from 0 to 1
@@ -341,7 +381,7 @@ def add_discovery(context: Context, fact: str, confidence: float = 0.8) -> Learn
 def add_solution(
     context: Context, error: str, solution: str, examples: Sequence[str] = ()
 ) -> Learned:
-    """Keep an error with its fix.
+    """Save an error with its fix.
 
     error: what went wrong
     solution: what helps
@@ -361,7 +401,7 @@ def add_solution(
 def add_pattern(
     context: Context, pattern: str, confidence: float = 0.8, examples: Sequence[str] = ()
 ) -> Learned:
-    """Keep a convention of the code.
+    """Save a convention of the code.
 
     pattern: how things are done here
     confidence: how sure you are, from 0 to 1
@@ -378,7 +418,7 @@ def _tend(
     work: steps_lifecycle.Work[steps_lifecycle.Result],
     write: bool = True,
 ) -> steps_lifecycle.Result:
-    """Do work in the space that has the memory."""
+    """Run work in the space that has the memory."""
     id = id.removeprefix("memory://")
     write_recalls(context)
     for space in (context.project_space, context.user_space):
@@ -415,8 +455,8 @@ def _save_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
 
 
 def _list_open(tx: Tx, where: Mapping[str, str], limit: int, at: int = 0) -> list[Memory]:
-    """Open memories with these values, newest first, archived ones only where they are asked for;
-    or those that were believed at a time."""
+    """Return open memories with these values, newest first, hidden ones only when asked for; or
+    those believed at a time."""
     if at:
         return sql.list_valid_at(tx, where, at, limit)
-    return sql.list_open(tx, where, limit, without="" if "status" in where else "archived")
+    return sql.list_open(tx, where, limit, without="" if "status" in where else "hidden")

@@ -36,23 +36,23 @@ _EDGES = "\"'`()[]{}<>.,;:!?*“”‘’«»"
 
 
 def split_words(subject: str, text: str) -> frozenset[str]:
-    """The words of `subject|text`: lower case, punctuation to spaces."""
+    """Return the words of `subject|text`: lower case, punctuation to spaces."""
     return frozenset(split_lower_words(f"{subject}|{text}"))
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    """The share of words that two sets have in common; two empty sets have nothing in common."""
+    """Return the share of words that two sets have in common; 0 for two empty sets."""
     shared = len(a & b)
     return shared / (len(a) + len(b) - shared) if a or b else 0.0
 
 
 def is_near(a: Statement, b: Statement) -> bool:
-    """Whether two statements share so many words that a writer should look at both."""
+    """Check whether two statements share so many words that a writer should see both."""
     return jaccard(split_words(*a), split_words(*b)) >= NEAR
 
 
 def find_relation(old: Statement, new: Statement) -> str:
-    """What the new statement is to the old one: contradicts, revises, near, or nothing."""
+    """Return the relation of the new statement to the old: contradicts, revises, near or none."""
     if contradicts(old, new):
         return "contradicts"
     if revises(old, new):
@@ -94,7 +94,7 @@ def _word(piece: str, first: bool) -> _Word:
 
 
 def _content(text: str) -> list[_Word]:
-    """The words that carry the statement, in their order."""
+    """Return the content words of a text, in their order."""
     return [word for clause in _clauses(text) for word in clause if not _among(word, _FILLERS)]
 
 
@@ -134,7 +134,7 @@ _OPPOSITES = """
 
 @cache
 def _sides() -> dict[str, tuple[str, bool]]:
-    """By stem: the first word of its line of opposites, and on which side of it this one is."""
+    """Map each stem to the first word of its line of opposites, and to its side of it."""
     found: dict[str, tuple[str, bool]] = {}
     for line in _OPPOSITES.strip().splitlines():
         sides = [[stem(word) for word in side.split()] for side in line.split("/")]
@@ -144,7 +144,7 @@ def _sides() -> dict[str, tuple[str, bool]]:
 
 
 def _signed(statement: Statement) -> dict[str, bool]:
-    """Every content word with its sign: a negation turns what follows it in its clause."""
+    """Return every content word with its sign: a negation turns the rest of its clause."""
     found: dict[str, bool] = {}
     for text in statement:
         for clause in _clauses(text):
@@ -159,7 +159,7 @@ def _signed(statement: Statement) -> dict[str, bool]:
 
 
 def contradicts(a: Statement, b: Statement) -> bool:
-    """Whether two statements differ in the sign of a word and hardly in anything else."""
+    """Check whether two statements differ in the sign of a word and in little else."""
     ours, theirs = _signed(a), _signed(b)
     if jaccard(frozenset(ours), frozenset(theirs)) < NEAR:
         return False
@@ -255,7 +255,7 @@ def _family(root: str) -> frozenset[int]:
 
 
 def revises(old: Statement, new: Statement) -> bool:
-    """Whether the new statement is the old one with another value."""
+    """Check whether the new statement is the old one with another value."""
     if not _same_subject(old, new) or contradicts(old, new):
         return False
     replaced = _REPLACED.search(new[1])
@@ -279,7 +279,7 @@ def revises(old: Statement, new: Statement) -> bool:
 
 
 def _same_subject(old: Statement, new: Statement) -> bool:
-    """Whether both are about the same, as far as they say: an empty subject says nothing."""
+    """Check whether both have the same subject; an empty one fits any."""
     if not old[0].strip() or not new[0].strip():
         return True
     return split_words(old[0], "") == split_words(new[0], "")
@@ -305,14 +305,14 @@ def _unnumbered(words: Sequence[_Word]) -> list[_Word]:
 
 
 def _other_values(old: str, new: str) -> bool:
-    """Whether every number that changed is a value, and not part of the name of a thing."""
+    """Check whether every number that changed is a value, and not part of a name."""
     ours, theirs = _numbers(old), _numbers(new)
     changed = [pair for pair in zip(ours, theirs, strict=False) if pair[0][0] != pair[1][0]]
     return bool(changed) and all(one[1] and other[1] for one, other in changed)
 
 
 def _numbers(text: str) -> list[tuple[str, bool]]:
-    """Each number, and whether it is a value: not `step 2`, not `Python 3.11 supports …`."""
+    """Return each number, and whether it is a value: not `step 2`, not `Python 3.11 supports …`."""
     words = [word for clause in _clauses(text) for word in clause]
     verb = next((at for at, word in enumerate(words) if _among(word, _FINITE)), 0)
     chosen = any(word.raw.casefold() in _CHOICES.split() for word in words[verb:])
@@ -327,7 +327,7 @@ def _numbers(text: str) -> list[tuple[str, bool]]:
 
 
 def _other_labelled_number(before: Sequence[_Word], after: Sequence[_Word]) -> bool:
-    """Whether each number has the same word in front (`port 6379`), and one of them differs."""
+    """Check whether all numbers have the same word in front (`port 6379`), and one differs."""
     ours, theirs = _labelled(before), _labelled(after)
     if not ours or ours.keys() != theirs.keys() or ours == theirs:
         return False
@@ -367,7 +367,7 @@ def _change(before: Sequence[_Word], after: Sequence[_Word]) -> _Change | None:
 
 
 def _is_another_value(change: _Change, subject: Sequence[_Word]) -> bool:
-    """Whether the words that differ are two values of the same thing."""
+    """Check whether the words that differ are two values of the same thing."""
     old, new = _unnumbered(change.old), _unnumbered(change.new)
     context = [*subject, *change.lead, *change.rest]
     alike = len(old) == len(new) == 1 and _family(old[0].stem) & _family(new[0].stem)
@@ -382,7 +382,7 @@ def _is_another_value(change: _Change, subject: Sequence[_Word]) -> bool:
 
 
 def _is_slot(words: Sequence[_Word]) -> bool:
-    """Whether the last of some words names what has one value: no plural does."""
+    """Check whether the last of some words names a thing with one value: no plural does."""
     if not words:
         return False
     small = words[-1].raw.casefold()

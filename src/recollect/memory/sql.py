@@ -1,18 +1,17 @@
-"""Memories: one row a version; exactly one version of a memory is open.
+"""Memories: one row for each, its current revision; earlier revisions and aliases beside them.
 
 It does not know what makes a memory strong, trusted or true.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..storage.database import (
     Row,
     Tx,
     batches,
-    ids_with_prefix,
     list_columns,
     list_parameters,
     load_json,
@@ -23,13 +22,14 @@ from ..types.records import FOREVER, Json, Memory, SafeText
 
 _COLUMNS = Memory._fields
 _SELECT = f"SELECT {list_columns(_COLUMNS)} FROM memories WHERE space = :space"
+_SELECT_EARLIER = f"SELECT {list_columns(_COLUMNS)} FROM memory_revisions WHERE space = :space"
 _INSERT = (
     f"INSERT INTO memories (space, {list_columns(_COLUMNS)}) "
     f"VALUES (:space, {list_parameters(_COLUMNS)}) "
     "ON CONFLICT DO NOTHING RETURNING id"
 )
 ALL = 2**62
-"""A limit for `listing` that nothing reaches."""
+"""A limit for `list_open` that nothing reaches."""
 
 _JSON = tuple(
     _COLUMNS.index(name)
@@ -38,7 +38,7 @@ _JSON = tuple(
 
 
 class MemoryRow(NamedTuple):
-    """A memory as it is written: every text was scrubbed, JSON is text."""
+    """A revision of a memory as it is written: every text was scrubbed, JSON is text."""
 
     id: str
     root: str
@@ -73,10 +73,11 @@ class MemoryRow(NamedTuple):
     valid_from: int
     valid_to: int
     digest: str
+    change: str = "learn"
 
 
 def load_memory(row: Row | MemoryRow) -> Memory:
-    """The memory that a row holds."""
+    """Return the memory in a row."""
     fields = list(row)
     for place in _JSON:
         fields[place] = load_json(fields[place])
@@ -84,19 +85,68 @@ def load_memory(row: Row | MemoryRow) -> Memory:
 
 
 def insert(tx: Tx, row: MemoryRow) -> bool:
-    """Write a new version; false when an open one with the same text and scope is there."""
+    """Write a new memory; false when an open one with the same text and scope is there."""
     return tx.one(_INSERT, row._asdict()) is not None
 
 
+_KEPT = list_columns(name for name in _COLUMNS if name != "valid_to")
+_KEEP = (
+    f"INSERT INTO memory_revisions (space, {_KEPT}, valid_to) SELECT space, {_KEPT}, :valid_from "
+    "FROM memories WHERE space = :space AND id = :id AND revision = :was "
+    "ON CONFLICT DO NOTHING RETURNING id"
+)
+_REVISE = (
+    f"UPDATE memories SET {', '.join(f'{name} = :{name}' for name in _COLUMNS)} "
+    "WHERE space = :space AND id = :id AND revision = :was RETURNING id"
+)
+
+
+def revise(tx: Tx, row: MemoryRow, was: int) -> bool:
+    """Write the next revision of a memory and keep the one before, which was believed until then.
+
+    The number of the revision is the fence: false when `was` is not the current one any more.
+    """
+    params = {**row._asdict(), "was": was}
+    return tx.one(_KEEP, params) is not None and tx.one(_REVISE, params) is not None
+
+
 def update(tx: Tx, memory: str, changes: Mapping[str, Json]) -> None:
-    """Set columns of one version; JSON columns take JSON text."""
+    """Set columns of the current revision; JSON columns take JSON text."""
     set_columns(tx, "memories", memory, changes)
 
 
-def get(tx: Tx, memory: str) -> Memory | None:
-    """One version by its id."""
-    row = tx.one(f"{_SELECT} AND id = :id", {"id": memory})
+def get(tx: Tx, memory: str, lock: bool = False) -> Memory | None:
+    """Return a memory by its whole id; with `lock`, it is locked until the commit."""
+    clause = tx.for_update if lock else ""
+    row = tx.one(f"{_SELECT} AND id = :id {clause}", {"id": memory})
     return load_memory(row) if row else None
+
+
+def get_revision(tx: Tx, memory: str, revision: int) -> Memory | None:
+    """Return an earlier revision of a memory."""
+    row = tx.one(
+        f"{_SELECT_EARLIER} AND id = :id AND revision = :revision",
+        {"id": memory, "revision": revision},
+    )
+    return load_memory(row) if row else None
+
+
+def list_revisions(tx: Tx, limit: int, after: tuple[str, int] = ("", 0)) -> list[Memory]:
+    """Return earlier revisions of all memories, by id and number, following on one of them."""
+    rows = tx.run(
+        f"{_SELECT_EARLIER} AND (id, revision) > (:id, :revision) ORDER BY id, revision "
+        "LIMIT :limit",
+        {"id": after[0], "revision": after[1], "limit": limit},
+    )
+    return [load_memory(row) for row in rows]
+
+
+def find_alias(tx: Tx, alias: str) -> str:
+    """Return the id of the memory that was printed under another id once; empty without one."""
+    row = tx.one(
+        "SELECT id FROM memory_aliases WHERE space = :space AND alias = :alias", {"alias": alias}
+    )
+    return str(row[0]) if row else ""
 
 
 class MemorySketch(NamedTuple):
@@ -116,23 +166,44 @@ class MemorySketch(NamedTuple):
     claims: int
 
 
+_FIELDS = list_columns(name for name in MemorySketch._fields if name != "claims")
 _SKETCH = (
-    f"SELECT {list_columns(MemorySketch._fields[:-1])}, (SELECT count(*) FROM claims c WHERE "
-    "c.space = memories.space AND c.memory = memories.id) FROM memories WHERE space = :space"
+    f"SELECT {_FIELDS}, (SELECT count(*) FROM claims c WHERE c.space = memories.space "
+    "AND c.memory = memories.id) FROM memories WHERE space = :space"
 )
 
 
 def load_sketches(tx: Tx, ids: Sequence[str]) -> dict[str, MemorySketch]:
-    """Sketches of several versions by id; scope and tags are JSON."""
+    """Return sketches of several memories by id."""
     found: dict[str, MemorySketch] = {}
     for names, params in batches("id", ids):
         rows = tx.run(f"{_SKETCH} AND id IN ({names})", params)
-        found.update((row[0], MemorySketch._make(row)) for row in rows)
+        found.update((sketch.id, sketch) for sketch in map(MemorySketch._make, rows))
+    return found
+
+
+def load_earlier_sketches(
+    tx: Tx, wanted: Collection[tuple[str, int]]
+) -> dict[tuple[str, int], MemorySketch]:
+    """Return sketches of earlier revisions, by id and number; each has the address of its
+    revision for an id, and is superseded."""
+    found: dict[tuple[str, int], MemorySketch] = {}
+    for names, params in batches("id", sorted({id for id, _ in wanted})):
+        rows = tx.run(
+            f"SELECT revision, {_FIELDS}, 0 FROM memory_revisions WHERE space = :space "
+            f"AND id IN ({names})",
+            params,
+        )
+        for revision, *fields in rows:
+            sketch = MemorySketch._make(fields)
+            if (sketch.id, revision) in wanted:
+                named = sketch._replace(id=f"{sketch.id}@{revision}", status="superseded")
+                found[sketch.id, revision] = named
     return found
 
 
 def find_successors(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
-    """For versions that were superseded by another text, the open version of the memory."""
+    """Return the open memory of the chain for each superseded memory that says something else."""
     found: dict[str, str] = {}
     for names, params in batches("id", ids):
         rows = tx.run(
@@ -144,6 +215,22 @@ def find_successors(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
         )
         found.update(dict(rows))
     return found
+
+
+def find_reworded(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
+    """Return the open memory of the chain for earlier revisions, named `id@number`, that say
+    something else."""
+    found: dict[str, str] = {}
+    for names, params in batches("id", sorted({id.partition("@")[0] for id in ids})):
+        rows = tx.run(
+            "SELECT old.id, old.revision, new.id FROM memory_revisions old "
+            "JOIN memories new ON new.space = old.space AND new.root = old.root "
+            f"AND new.valid_to = {FOREVER} WHERE old.space = :space AND old.id IN ({names}) "
+            "AND old.digest <> new.digest",
+            params,
+        )
+        found.update((f"{id}@{revision}", new) for id, revision, new in rows)
+    return {id: found[id] for id in ids if id in found}
 
 
 class Statement(NamedTuple):
@@ -158,28 +245,30 @@ class Statement(NamedTuple):
 
 
 def load_statements(tx: Tx, ids: Sequence[str]) -> list[Statement]:
-    """What several versions say, in the order of their ids' list."""
+    """Return what several memories say, in the order of their ids' list."""
     found: dict[str, Statement] = {}
     for names, params in batches("id", ids):
-        sql = f"SELECT {list_columns(Statement._fields)} FROM memories WHERE space = :space"
-        found.update(
-            (row[0], Statement._make(row)) for row in tx.run(f"{sql} AND id IN ({names})", params)
+        rows = tx.run(
+            f"SELECT {list_columns(Statement._fields)} FROM memories WHERE space = :space "
+            f"AND id IN ({names})",
+            params,
         )
+        found.update((one.id, one) for one in map(Statement._make, rows))
     return [found[id] for id in dict.fromkeys(ids) if id in found]
 
 
 def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
-    """Several versions by id."""
+    """Return several memories by id."""
     found: dict[str, Memory] = {}
     for names, params in batches("id", ids):
         rows = tx.run(f"{_SELECT} AND id IN ({names})", params)
-        found.update((row[0], load_memory(row)) for row in rows)
+        found.update((memory.id, memory) for memory in map(load_memory, rows))
     return found
 
 
 def find_open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
-    """The open memories with this digest in this kind, layer and owner, one for each scope, oldest
-    first; held until the commit."""
+    """Return the open memories with this digest in this kind, layer and owner, one for each
+    scope, oldest first; held until the commit."""
     rows = tx.run(
         f"{_SELECT} AND layer = :layer AND owner = :owner AND kind = :kind AND digest = :digest "
         f"AND valid_to = {FOREVER} ORDER BY first_seen, id {tx.for_update}",
@@ -189,29 +278,51 @@ def find_open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
 
 
 def list_chain(tx: Tx, root: str) -> list[Memory]:
-    """All versions of a memory, oldest first."""
-    rows = tx.run(f"{_SELECT} AND root = :root ORDER BY revision", {"root": root})
-    return [load_memory(row) for row in rows]
+    """Return every revision of the memories that share a root, oldest first: of a memory, and of
+    the statements whose place it took."""
+    rows = tx.run(f"{_SELECT} AND root = :root", {"root": root})
+    rows += tx.run(f"{_SELECT_EARLIER} AND root = :root", {"root": root})
+    found = map(load_memory, rows)
+    return sorted(found, key=lambda memory: (memory.revision, memory.valid_from, memory.id))
+
+
+def find_open_in_chain(tx: Tx, root: str, lock: bool = False) -> Memory | None:
+    """Return the memory that is still believed among those that share a root."""
+    clause = tx.for_update if lock else ""
+    row = tx.one(
+        f"{_SELECT} AND root = :root AND valid_to = {FOREVER} ORDER BY id LIMIT 1 {clause}",
+        {"root": root},
+    )
+    return load_memory(row) if row else None
 
 
 def find_ids_starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
-    """Ids that begin with the prefix, so that a person need not type a whole one."""
-    return ids_with_prefix(tx, "memories", prefix, limit)
+    """Return the ids of memories whose id, or an alias, begins with the prefix: a person need not
+    type a whole one."""
+    rows = tx.run(
+        "SELECT id FROM memories WHERE space = :space AND id >= :low AND id < :high UNION "
+        "SELECT id FROM memory_aliases WHERE space = :space AND alias >= :low AND alias < :high "
+        "ORDER BY id LIMIT :limit",
+        {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
+    )
+    return [row[0] for row in rows]
 
 
 def list_valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memory]:
-    """Versions with these column values that were believed at a time, newest first."""
+    """Return the revisions with these column values that were believed at a time, newest first."""
     chosen = "".join(f" AND {name} = :{name}" for name in where)
-    rows = tx.run(
-        f"{_SELECT}{chosen} AND valid_from <= :at AND valid_to > :at AND status <> 'quarantined' "
-        "ORDER BY first_seen DESC, id LIMIT :limit",
-        {**where, "at": at, "limit": limit},
+    believed = (
+        f"{chosen} AND valid_from <= :at AND valid_to > :at AND status <> 'quarantined' "
+        "ORDER BY first_seen DESC, id LIMIT :limit"
     )
-    return [load_memory(row) for row in rows]
+    params = {**where, "at": at, "limit": limit}
+    rows = tx.run(f"{_SELECT}{believed}", params) + tx.run(f"{_SELECT_EARLIER}{believed}", params)
+    found = map(load_memory, rows)
+    return sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit]
 
 
 def list_strongest(tx: Tx, kind: str, limit: int, owners: Sequence[str]) -> list[Memory]:
-    """Active memories of a kind that these owners see, the most recently reinforced first."""
+    """Return active memories of a kind that these owners see, the last reinforced first."""
     seen, params = visible_to(owners)
     rows = tx.run(
         f"{_SELECT} AND kind = :kind AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
@@ -222,7 +333,7 @@ def list_strongest(tx: Tx, kind: str, limit: int, owners: Sequence[str]) -> list
 
 
 def list_open_ids(tx: Tx) -> list[str]:
-    """The ids of all open memories."""
+    """Return the ids of all open memories."""
     sql = f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} ORDER BY id"
     return [row[0] for row in tx.run(sql)]
 
@@ -237,7 +348,8 @@ def has_owned(tx: Tx) -> bool:
 
 
 def list_scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:
-    """Id and scope of every open memory in use that has a scope and that these owners see."""
+    """Return id and scope of every open memory in use that has a scope and that these owners
+    see."""
     seen, params = visible_to(owners)
     return tx.run(
         f"SELECT id, scope FROM memories WHERE space = :space AND valid_to = {FOREVER} "
@@ -247,7 +359,7 @@ def list_scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:
 
 
 def list_in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
-    """Active memories that these owners see, newest first."""
+    """Return active memories that these owners see, newest first."""
     seen, params = visible_to(owners)
     rows = tx.run(
         f"{_SELECT} AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
@@ -258,7 +370,7 @@ def list_in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
 
 
 def find_ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
-    """The ids of the newest open memories in use whose scope is this JSON."""
+    """Return the ids of the newest open memories in use whose scope is this JSON."""
     rows = tx.run(
         f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
         "AND scope <> '[]' AND status IN ('active', 'proposed') AND scope = :scope "
@@ -271,7 +383,7 @@ def find_ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
 def list_open(
     tx: Tx, where: Mapping[str, str], limit: int, offset: int = 0, without: str = ""
 ) -> list[Memory]:
-    """Open memories that have these column values, newest first; `without` one status."""
+    """Return open memories with these column values, newest first; `without` one status."""
     chosen = "".join(f" AND {name} = :{name}" for name in where)
     rows = tx.run(
         f"{_SELECT}{chosen} AND valid_to = {FOREVER} AND status <> :without "

@@ -1,4 +1,4 @@
-"""Injections: which record was put in front of which model, and what came of it."""
+"""Injections with their verdicts, counts, and what ages: for upkeep and statistics."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def set_verdict(tx: Tx, ref: str, session: str, verdict: str) -> int:
 
 
 def count_verdicts(tx: Tx, refs: Sequence[str]) -> dict[str, dict[str, int]]:
-    """How often each record was injected, and with which verdicts."""
+    """Count the injections of each record by verdict."""
     found: dict[str, dict[str, int]] = {}
     for names, params in batches("ref", refs):
         for ref, verdict, count in tx.run(
@@ -61,9 +61,9 @@ def count_verdicts(tx: Tx, refs: Sequence[str]) -> dict[str, dict[str, int]]:
 
 
 def find_never_useful(tx: Tx, least: int, limit: int) -> list[Row]:
-    """Records that never helped, injected at least so often: ref and how often.
+    """Return records that never helped, injected at least so often: ref and count.
 
-    Only where silence says something: in sessions in which somebody gave a verdict on anything,
+    Only where silence says something: in sessions with a verdict on anything,
     and not in the baseline, whose rules are always there and which nobody thanks for.
     """
     return tx.run(
@@ -76,8 +76,8 @@ def find_never_useful(tx: Tx, least: int, limit: int) -> list[Row]:
 
 
 def find_reinforced_after(tx: Tx, place: tuple[int, str], limit: int) -> list[tuple[int, str]]:
-    """When and which memories in use were learned or reinforced after a time, or at it with a
-    greater id: the first of them, in this order."""
+    """Return time and id of the first memories in use that were learned or reinforced after a
+    time, or at it with a greater id, in this order."""
     kinds, params = placeholders("kind", tuple(KINDS))
     rows = tx.run(
         f"SELECT last_reinforced, id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
@@ -89,7 +89,7 @@ def find_reinforced_after(tx: Tx, place: tuple[int, str], limit: int) -> list[tu
 
 
 def find_ids(tx: Tx, kinds: Sequence[str], statuses: Sequence[str], limit: int) -> list[str]:
-    """The ids of open memories of these kinds with one of these statuses, at most so many."""
+    """Return the ids of open memories of these kinds with one of these statuses."""
     of_kind, params = placeholders("kind", kinds)
     having, more = placeholders("status", statuses)
     rows = tx.run(
@@ -101,7 +101,7 @@ def find_ids(tx: Tx, kinds: Sequence[str], statuses: Sequence[str], limit: int) 
 
 
 class AgeingRow(NamedTuple):
-    """What tells whether a memory has faded."""
+    """The columns of a memory that decide whether it has faded."""
 
     id: str
     kind: str
@@ -116,8 +116,8 @@ class AgeingRow(NamedTuple):
 
 
 def list_ageing(tx: Tx, reinforced_before: int, tools_before: int) -> list[AgeingRow]:
-    """The memories in use that were not reinforced since a time, and those of tools from before
-    another one."""
+    """Return the memories in use that were last reinforced before a time, and those of tools
+    that were first seen before another one."""
     kinds, params = placeholders("kind", tuple(KINDS))
     select = (
         f"SELECT {list_columns(AgeingRow._fields)} FROM memories WHERE space = :space "
@@ -134,7 +134,7 @@ def list_ageing(tx: Tx, reinforced_before: int, tools_before: int) -> list[Agein
 
 
 def list_references(tx: Tx, after: str, limit: int) -> list[Row]:
-    """Id, sources and evidence (JSON) of memories in use that have any, after an id, by id."""
+    """Return id, sources and evidence (JSON) of memories in use that have any, after an id."""
     return tx.run(
         f"SELECT id, sources, evidence FROM memories WHERE space = :space AND valid_to = {FOREVER} "
         "AND status IN ('active', 'proposed') AND (sources <> '[]' OR evidence <> '[]') "
@@ -144,7 +144,7 @@ def list_references(tx: Tx, after: str, limit: int) -> list[Row]:
 
 
 def count_by_kind(tx: Tx) -> list[Row]:
-    """Kind, layer, status and how many open memories have them, with the length of their text."""
+    """Count open memories by kind, layer and status, with the length of their text."""
     return tx.run(
         "SELECT kind, layer, status, count(*), coalesce(sum(length(text)), 0) FROM memories "
         f"WHERE space = :space AND valid_to = {FOREVER} "
@@ -153,7 +153,7 @@ def count_by_kind(tx: Tx) -> list[Row]:
 
 
 def count_by_age(tx: Tx, since: Sequence[int]) -> list[int]:
-    """How many open memories were first seen after each of the times, and how many before."""
+    """Count open memories by age: first seen at or after each of the times, and before all."""
     rows = tx.run(f"SELECT first_seen FROM memories WHERE space = :space AND valid_to = {FOREVER}")
     found = [0] * (len(since) + 1)
     for (first,) in rows:
@@ -162,7 +162,7 @@ def count_by_age(tx: Tx, since: Sequence[int]) -> list[int]:
 
 
 def count_neglected(tx: Tx) -> tuple[int, int]:
-    """How many open memories were never recalled, and how many say something stale of the code."""
+    """Count open memories that were never recalled, and those with stale claims on the code."""
     unused = tx.one(
         f"SELECT count(*) FROM memories WHERE space = :space AND valid_to = {FOREVER} "
         "AND recalls = 0"

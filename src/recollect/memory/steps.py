@@ -1,8 +1,7 @@
-"""Learn: scrub, decide what the memory is worth and may be, write it or reinforce it."""
+"""Learn a statement: check and redact it, write it, or reinforce what says the same."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 from ..archive import sql as archive_sql
@@ -26,14 +25,14 @@ from ..types.records import (
     Memory,
     SafeText,
 )
-from . import hygiene, sql, steps_neighbours, steps_revisions
+from . import hygiene, sql, steps_neighbours, steps_reinforce, steps_revisions
 
 LONGEST_TEXT = 20_000
 NEAR = ("create", "skip", "merge")
 
 
 class Draft(NamedTuple):
-    """What a writer wants remembered."""
+    """A statement as its writer gave it."""
 
     text: str
     kind: str = "fact"
@@ -56,7 +55,7 @@ class Draft(NamedTuple):
 
 
 def check_draft(draft: Draft) -> Draft:
-    """The draft, or the error that says which field is wrong."""
+    """Return the draft, or raise the error that names the wrong field."""
     if not draft.text.strip():
         raise InvalidInput("there is nothing to learn: the text is empty", where="text")
     if len(draft.text) > LONGEST_TEXT:
@@ -97,8 +96,7 @@ def check_draft(draft: Draft) -> Draft:
 
 
 class PreparedMemory(NamedTuple):
-    """A draft that is ready to be written: scrubbed, admitted, split into the words it is found by,
-    and with its idempotency key."""
+    """A draft ready to be written: redacted, admitted, indexed, with its idempotency key."""
 
     row: sql.MemoryRow
     words: index_steps.StemParts
@@ -110,8 +108,8 @@ class PreparedMemory(NamedTuple):
 def prepare(
     draft: Draft, origin: str, now: int, id: str, label: str = "", propose: bool = False
 ) -> PreparedMemory:
-    """All the work that needs no transaction; the label is the origin's unless it is lower.
-    `propose` keeps it for a person to confirm, whatever its kind and label."""
+    """Do all the work that needs no transaction. The label is the origin's unless it is lower;
+    `propose` saves it for a person to confirm, whatever its kind and label."""
     label = label or origin
     trust.check_priority(draft.priority, origin)
     check_draft(draft)
@@ -128,17 +126,16 @@ def learn(
     around: steps_neighbours.Neighbours = steps_neighbours.NONE,
     known: Sequence[PinnedClaim] = (),
 ) -> Learned:
-    """Keep a statement; the same text again reinforces what is there, another value revises it, and
-    both only for the same files. `known` is what it says of the code, pinned to what the code looks
-    like now."""
+    """Save a statement. The same text again reinforces what is there, another value takes its
+    place, both only for the same files. `known` are its claims, pinned to the code of now."""
     row = prepared.row
     key = f"learn {prepared.key}" if prepared.key else ""
     if key and (earlier := storage_sql.find_write(tx, key, row.text)):
         there = sql.get(tx, earlier)
         if there:
             return Learned(there.id, there.address, "unchanged", there)
-    same_text = sql.find_open_with_text(tx, steps_revisions._place(row))
-    held = steps_revisions._with_scope(same_text, steps_revisions.read_scope(row))
+    same_text = steps_revisions.find_same_text(tx, row)
+    held = steps_revisions.pick_scope(same_text, steps_revisions.read_scope(row))
     if held is None:
         around = steps_neighbours.add_twins(around, same_text)
     learned = _kept(tx, prepared, held, around, now)
@@ -150,7 +147,7 @@ def learn(
 
 
 def _speaks_for(row: sql.MemoryRow, memory: Memory) -> bool:
-    """Whether what was seen of this text's claims is what the memory claims, by its own right."""
+    """Check whether the claims of this row are those of the memory, and its writer as trusted."""
     trusted = ORIGINS.index(row.label) <= ORIGINS.index(memory.label)
     return trusted and row.text == memory.text
 
@@ -162,7 +159,7 @@ def _kept(
     around: steps_neighbours.Neighbours,
     now: int,
 ) -> Learned:
-    """Write the statement; `held` is what says the same for the same files already."""
+    """Write the statement; `held` is the memory that says the same for the same files."""
     row, near = prepared.row, prepared.near
     like = _still_open(tx, around.near[0]) if around.near and near in ("skip", "merge") else None
     if held is None and like is not None:
@@ -171,31 +168,24 @@ def _kept(
                 f"not kept: {like.id} says almost the same for {globs.describe_scopes(like.scope)}"
             )
             return Learned(like.id, like.address, "skipped", like, (note,))
-        wide = _for_both(like, row)
-        held = steps_revisions.find_same(tx, row._replace(scope=wide)) or steps_revisions.find_same(
-            tx, steps_revisions.make_row(like)._replace(scope=wide)
-        )
+        wide = steps_reinforce.unite_scope(like, row)
+        theirs = steps_revisions.make_row(like)._replace(scope=wide)
+        held = steps_revisions.find_same(tx, row._replace(scope=wide))
+        held = held or steps_revisions.find_same(tx, theirs)
         held = held or like
     old = _still_open(tx, around.revised) if held is None and around.revised else None
     if old is not None:
         row = steps_neighbours.supersede(tx, old, row, now)
     if held is None and (memory := steps_revisions.put(tx, row, prepared.words)):
         return _created(tx, memory, around, old, now)
-    # Whoever lost the race to insert finds the winner's row here.
+    # A writer that lost the race to insert finds the winner's row here.
     held = held or steps_revisions.find_same(tx, row)
     assert held is not None
-    return _reinforced(tx, held, prepared, now)
-
-
-def _for_both(held: Memory, row: sql.MemoryRow) -> SafeText:
-    """Return the scope of two statements that become one: never narrower than either."""
-    return redaction.redact_json(
-        globs.unite_scopes(held.scope, steps_revisions.read_scope(row))
-    ).text
+    return steps_reinforce.reinforce(tx, held, prepared.row, now)
 
 
 def _still_open(tx: Tx, id: str) -> Memory | None:
-    memory = sql.get(tx, id)
+    memory = sql.get(tx, id, lock=True)
     return memory if memory and memory.valid_to == FOREVER else None
 
 
@@ -259,9 +249,10 @@ def _created(
 ) -> Learned:
     notes = []
     if memory.status != "active":
-        notes.append(f"kept as {memory.status}: it is used after a person confirms it")
+        why = "imported" if memory.label == "import" else "not typed at a terminal"
+        notes.append(f"{memory.status} ({why}). Confirm it: recollect confirm {memory.id}")
     elif memory.label == "tool":
-        notes.append(f"kept as a note for {trust.TOOL_NOTE_DAYS} days: it is found when asked for")
+        notes.append(f"a note from a tool: found by recall only, for {trust.TOOL_NOTE_DAYS} days")
     if old is not None:
         steps_neighbours.link(tx, memory.id, "supersedes", [old.id], "another value", now)
         notes.append(f"takes the place of {old.id}: {old.text}")
@@ -279,80 +270,9 @@ def _created(
     )
 
 
-def _reinforced(tx: Tx, held: Memory, prepared: PreparedMemory, now: int) -> Learned:
-    """The same again. From somebody as trusted: confidence only rises, lists unite, what is said
-    anew counts. From somebody more trusted: a new version in their name. From somebody less
-    trusted: one more count, and nothing else of the memory changes."""
-    row = prepared.row
-    theirs, ours = ORIGINS.index(row.label), ORIGINS.index(held.label)
-    if theirs < ours:
-        return _taken_over(tx, held, prepared, now)
-    changes: dict[str, Json] = {"reinforcement": held.reinforcement + 1}
-    if theirs <= ours:
-        changes |= {"last_reinforced": now, "last_confirmed": now}
-        changes |= _said_anew(held, row)
-    sql.update(tx, held.id, changes)
-    memory = sql.get(tx, held.id)
-    assert memory is not None
-    if len(changes) > 3:
-        index_steps.reindex_text(
-            tx, steps_revisions.make_entry(memory), steps_revisions.make_searchable_text(memory)
-        )
-    return Learned(memory.id, memory.address, "reinforced", memory, _reach(held, memory, row))
-
-
-def _reach(held: Memory, memory: Memory, row: sql.MemoryRow) -> tuple[str, ...]:
-    """Return what is to be said of a merge of statements for different files."""
-    if globs.same_scopes(held.scope, steps_revisions.read_scope(row)):
-        return ()
-    kept = "still" if globs.same_scopes(held.scope, memory.scope) else "now"
-    return (f"{memory.id} {kept} applies to {globs.describe_scopes(memory.scope)}",)
-
-
-def _said_anew(held: Memory, row: sql.MemoryRow) -> dict[str, Json]:
-    """What a repeated statement adds to the memory."""
-    changes: dict[str, Json] = {}
-    if row.confidence > held.confidence:
-        changes["confidence"] = row.confidence
-    if not globs.same_scopes(
-        held.scope, globs.unite_scopes(held.scope, steps_revisions.read_scope(row))
-    ):
-        changes["scope"] = _for_both(held, row)
-    for name in ("tags", "examples", "citations", "evidence", "sources"):
-        before = list(getattr(held, name))
-        united = before + [item for item in json.loads(getattr(row, name)) if item not in before]
-        if len(united) > len(before):
-            changes[name] = redaction.redact_json(united).text
-    detail = {**held.detail, **json.loads(row.detail)}
-    if detail != held.detail:
-        changes["detail"] = redaction.redact_json(detail).text
-    for name in ("subject", "reason"):
-        if getattr(row, name) and getattr(row, name) != getattr(held, name):
-            changes[name] = getattr(row, name)
-    if row.priority not in (held.priority, KINDS[row.kind].priority):
-        changes["priority"] = row.priority
-    if held.status == "archived":
-        changes["status"] = row.status
-    return changes
-
-
-def _taken_over(tx: Tx, held: Memory, prepared: PreparedMemory, now: int) -> Learned:
-    """Somebody more trusted says it too: a new version that stands under their name."""
-    row = prepared.row._replace(scope=_for_both(held, prepared.row))
-    row = steps_neighbours.supersede(tx, held, row, now)
-    memory = steps_revisions.put(
-        tx, row._replace(reinforcement=held.reinforcement + 1), prepared.words
-    )
-    assert memory is not None
-    steps_neighbours.carry_over(tx, held.id, memory.id, now)
-    steps_neighbours.link(tx, memory.id, "supersedes", [held.id], "confirmed", now)
-    notes = (f"confirms {held.id}", *_reach(held, memory, prepared.row))
-    return Learned(memory.id, memory.address, "reinforced", memory, notes)
-
-
 def find_label(tx: Tx, origin: str, evidence: Sequence[str]) -> str:
-    """How far a statement is trusted: as its writer, and as the messages it was made from. A
-    person vouches for what they say."""
+    """Return the least trusted label of a statement's writer and the messages it was made from. A
+    person's own word needs no evidence."""
     if origin in ("system", "user"):
         return origin
     labels = [origin]

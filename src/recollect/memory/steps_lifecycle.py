@@ -1,4 +1,8 @@
-"""Tend: confirm, correct, archive, prune and judge memories. Nothing here deletes."""
+"""Change memories: confirm, correct, scope, undo, hide, prune, judge, clear. Nothing is deleted.
+
+A change of what a memory says, or of how far it is trusted, makes a revision. Hiding, reinforcing
+and judging do not.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,11 @@ from typing import NamedTuple, TypeVar
 from ..errors import InvalidInput, NotFound, Refused
 from ..freshness.claims import PinnedClaim
 from ..index import sql as index_sql
-from ..index import steps as index_steps
 from ..secrets import redaction
 from ..storage.database import Tx
+from ..text import globs
 from ..types import trust
-from ..types.records import ORIGINS, Json, Memory
+from ..types.records import ORIGINS, STATUSES_IN_USE, Json, Memory
 from ..undo import sql as undo_sql
 from . import lifecycle, sql, sql_upkeep, steps, steps_neighbours, steps_revisions
 
@@ -27,8 +31,8 @@ PAGE = 5_000
 
 
 class Pruned(NamedTuple):
-    """What pruning archives, with the reason of each; `applied` says whether it was done, and
-    `kept` how many stay because somebody more trusted stated them."""
+    """The memories that pruning hides, with reasons; `applied` says whether it was done, `kept`
+    counts those that stay because a more trusted writer stated them."""
 
     memories: tuple[lifecycle.Hiding, ...]
     applied: bool
@@ -43,33 +47,29 @@ class Judged(NamedTuple):
     injections: int
 
 
-def confirm(
-    tx: Tx, id: str, origin: str, now: int, new_id: str, known: Sequence[PinnedClaim] = ()
-) -> Memory:
-    """A person stands behind it: a new version, trusted as the user's, and active. `known` is what
-    the code looks like now, where it changed."""
+def confirm(tx: Tx, id: str, origin: str, now: int, known: Sequence[PinnedClaim] = ()) -> Memory:
+    """Make a revision that is trusted as the user's, and active. `known` is what the code looks
+    like now, where it changed."""
     if origin != "user":
         raise Refused(
             "only a person can confirm a memory",
             where=id,
             hint="run `recollect confirm ID` at a terminal",
         )
-    old = steps_revisions.open_memory(tx, id)
+    old = steps_revisions.open_memory(tx, id, lock=True)
     if old.label == "user" and old.status == "active":
         sql.update(tx, old.id, {"last_confirmed": now, "last_reinforced": now})
         steps_neighbours.anchor(tx, old.id, known, now)
         return _read(tx, old.id)
     row = steps_revisions.make_row(old)._replace(
-        id=new_id,
         origin="user",
         label="user",
         status="active",
         last_confirmed=now,
         last_reinforced=now,
-        sources=redaction.redact_json([*old.sources, old.address]).text,
+        sources=redaction.redact_json([*old.sources, old.revision_address]).text,
     )
-    memory = replaced(tx, old, row, now)
-    steps_neighbours.carry_over(tx, old.id, memory.id, now)
+    memory = steps_revisions.revise(tx, old, row, "confirm", now)
     steps_neighbours.anchor(tx, memory.id, known, now)
     return memory
 
@@ -82,8 +82,8 @@ def correct(
     around: steps_neighbours.Neighbours = steps_neighbours.NONE,
     known: Sequence[PinnedClaim] = (),
 ) -> Memory:
-    """Put another text in a memory's place; the old one stays in its history."""
-    old = steps_revisions.open_memory(tx, id)
+    """Make a revision with another text; the one before stays in the history."""
+    old = steps_revisions.open_memory(tx, id, lock=True)
     new = prepared.row
     _check_trust(
         old, new.label, "learn it as a memory of its own; a person can decide between them"
@@ -96,7 +96,6 @@ def correct(
         )
     kept = steps_revisions.make_row(old)
     row = kept._replace(
-        id=new.id,
         text=new.text,
         digest=new.digest,
         origin=new.origin,
@@ -108,22 +107,74 @@ def correct(
         last_confirmed=now,
         last_reinforced=now,
     )
-    memory = replaced(tx, old, row, now)
-    steps_neighbours.anchor(tx, memory.id, known, now)
+    return _reworded(tx, old, row, "correct", now, around, known)
+
+
+def set_scope(tx: Tx, id: str, scope: Sequence[str], origin: str, now: int) -> Memory:
+    """Make a revision that applies to other files."""
+    old = steps_revisions.open_memory(tx, id, lock=True)
+    _check_trust(old, origin, "ask the user to run the command at a terminal")
+    if globs.same_scopes(old.scope, scope):
+        raise InvalidInput(
+            f"the memory applies to {globs.describe_scopes(old.scope)} already", where=old.address
+        )
+    packed = redaction.redact_json(sorted(set(scope))).text
+    row = steps_revisions.make_row(old)._replace(scope=packed)
+    return steps_revisions.revise(tx, old, row, "scope", now)
+
+
+_RESTORED = (
+    *("kind", "text", "subject", "detail", "category", "scope", "tags", "examples", "citations"),
+    *("evidence", "reason", "confidence", "priority", "origin", "label", "status", "sources"),
+    "digest",
+)
+"""What an undo takes from the earlier revision. Counts and times are the memory's own."""
+
+
+def find_before(tx: Tx, id: str) -> Memory:
+    """Return the revision before the current one: what an undo goes back to."""
+    memory = steps_revisions.open_memory(tx, id)
+    earlier = sql.get_revision(tx, memory.id, memory.revision - 1)
+    if earlier is None:
+        raise NotFound(
+            "nothing was changed in this memory since it was learned",
+            where=memory.address,
+            hint=f"`recollect hide {memory.id}` takes it out of use",
+        )
+    return earlier
+
+
+def undo_change(
+    tx: Tx, earlier: Memory, origin: str, now: int, known: Sequence[PinnedClaim] = ()
+) -> Memory:
+    """Make a revision that says again what the one before the current one said."""
+    old = steps_revisions.open_memory(tx, f"{earlier.id}@{earlier.revision + 1}", lock=True)
+    _check_trust(old, origin, "ask the user to run the command at a terminal")
+    before = steps_revisions.make_row(earlier)
+    row = steps_revisions.make_row(old)._replace(
+        **{name: getattr(before, name) for name in _RESTORED}
+    )
+    if row.status not in STATUSES_IN_USE:
+        row = row._replace(status=trust.default_status(row.kind, row.label))
+    around = steps_neighbours.find_neighbours(tx, row)
+    return _reworded(tx, old, row, "undo", now, around, known)
+
+
+def _reworded(
+    tx: Tx,
+    old: Memory,
+    row: sql.MemoryRow,
+    change: str,
+    now: int,
+    around: steps_neighbours.Neighbours,
+    known: Sequence[PinnedClaim],
+) -> Memory:
+    """Make a revision with another text: what it claims and contradicts begins anew."""
+    memory = steps_revisions.revise(tx, old, row, change, now)
+    steps_neighbours.replace_claims(tx, memory.id, known, now)
+    steps_neighbours.end_contradictions(tx, memory.id, now)
     opposite = [other for other in around.opposite if other != old.id]
     steps_neighbours.link(tx, memory.id, "contradicts", opposite, "the opposite is said", now)
-    return memory
-
-
-def replaced(tx: Tx, old: Memory, row: sql.MemoryRow, now: int) -> Memory:
-    """The next version of a memory; the one before is closed."""
-    row = steps_neighbours.supersede(tx, old, row, now)
-    memory = steps_revisions.put(
-        tx, row, index_steps.split_stems(steps_revisions.make_searchable_text(sql.load_memory(row)))
-    )
-    if memory is None:
-        raise InvalidInput("another open memory has exactly this text", where=old.address)
-    steps_neighbours.link(tx, memory.id, "supersedes", [old.id], "a new version of it", now)
     return memory
 
 
@@ -141,10 +192,11 @@ def _check_trust(memory: Memory, origin: str, hint: str) -> None:
 
 
 def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
-    """Archive a memory, or take it back out of the archive: to be confirmed, if it has to be."""
-    memory = steps_revisions.open_memory(tx, id)
+    """Hide a memory, or restore a hidden one, which may have to be confirmed again."""
+    memory = steps_revisions.open_memory(tx, id, lock=True)
     _check_trust(memory, origin, "ask the user to run the command at a terminal")
-    allowed = ("active", "proposed") if status == "archived" else ("archived",)
+    shown = (*STATUSES_IN_USE, "quarantined")
+    allowed = shown if status == "hidden" else ("hidden",)
     if memory.status not in allowed:
         raise InvalidInput(f"the memory is {memory.status}", where=memory.address)
     changes: dict[str, Json] = {
@@ -160,8 +212,8 @@ def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
 
 
 def reinforce(tx: Tx, id: str, now: int) -> Memory:
-    """ "Remember this": one more reinforcement, and the clock of decay begins anew."""
-    memory = steps_revisions.open_memory(tx, id)
+    """Add a reinforcement, and restart the clock of decay."""
+    memory = steps_revisions.open_memory(tx, id, lock=True)
     changes = {
         "reinforcement": memory.reinforcement + 1,
         "last_reinforced": now,
@@ -172,12 +224,12 @@ def reinforce(tx: Tx, id: str, now: int) -> Memory:
 
 
 def judge(tx: Tx, id: str, verdict: str, session: str, now: int) -> Judged:
-    """What came of a memory that was used: it helped, was wrong, or was stale."""
+    """Note what came of a memory that was used: it helped, was wrong, or was stale."""
     if verdict not in VERDICTS:
         raise InvalidInput(
             f"{verdict!r} is not a verdict", where="verdict", hint=f"one of: {', '.join(VERDICTS)}"
         )
-    memory = steps_revisions.open_memory(tx, id)
+    memory = steps_revisions.open_memory(tx, id, lock=True)
     changes: dict[str, Json] = {"failures": memory.failures + 1}
     if verdict == "helped":
         changes = {"successes": memory.successes + 1, "last_reinforced": now}
@@ -189,8 +241,8 @@ def judge(tx: Tx, id: str, verdict: str, session: str, now: int) -> Judged:
 def prune(
     tx: Tx, max_age_days: float, min_confidence: float, apply: bool, origin: str, now: int
 ) -> Pruned:
-    """Archive what is old or doubtful; shows it first, does it when told to. Nobody prunes what
-    somebody more trusted stated."""
+    """Plan to hide what is old or doubtful, and do it with `apply`. What a more trusted writer
+    stated is not pruned."""
     plan: list[lifecycle.Hiding] = []
     offset = kept = 0
     while found := sql.list_open(tx, {}, PAGE, offset):
@@ -203,8 +255,8 @@ def prune(
         for item in plan:
             detail = lifecycle.mark_faded(_read(tx, item.id).detail, now)
             packed = redaction.redact_json(detail).text
-            sql.update(tx, item.id, {"status": "archived", "detail": packed})
-            index_sql.set_status(tx, "memory", item.id, "archived")
+            sql.update(tx, item.id, {"status": "hidden", "detail": packed})
+            index_sql.set_status(tx, "memory", item.id, "hidden")
     return Pruned(tuple(plan), apply, kept)
 
 
@@ -215,13 +267,12 @@ def _read(tx: Tx, id: str) -> Memory:
 
 
 CLEAR = "clear"
+"""The operation under which a clearing is kept, to be undone."""
 
-HIDDEN = ("active", "proposed", "quarantined")
-
-"""What is archived; what was archived or superseded before is left as it is."""
+_CLEARABLE = (*STATUSES_IN_USE, "quarantined")
+"""What a clearing hides; what was hidden or superseded before is left as it is."""
 
 _CLEARED = {"memories": "memory", "episodes": "episode", "procedures": "procedure"}
-
 """The tables of what is learned, and what their rows are in the index."""
 
 
@@ -236,7 +287,7 @@ class Cleared(NamedTuple):
 
 
 class Returned(NamedTuple):
-    """How many came back, and how many were left because somebody changed them since."""
+    """Counts of what came back, and of what was left because it was changed since."""
 
     undo: str
     returned: int
@@ -244,8 +295,8 @@ class Returned(NamedTuple):
 
 
 def clear_all(tx: Tx, apply: bool, origin: str, undo: str, now: int) -> Cleared:
-    """Archive everything in use; only says how much that is unless told to do it."""
-    found = {table: undo_sql.find_with_status(tx, table, HIDDEN) for table in _CLEARED}
+    """Count everything in use, and hide it with `apply`."""
+    found = {table: undo_sql.find_with_status(tx, table, _CLEARABLE) for table in _CLEARED}
     memories, episodes, procedures = map(len, found.values())
     counted = Cleared(memories, episodes, procedures, applied=False)
     if not apply:
@@ -259,7 +310,7 @@ def clear_all(tx: Tx, apply: bool, origin: str, undo: str, now: int) -> Cleared:
     if not any(found.values()):
         return counted._replace(applied=True)
     for table, rows in found.items():
-        _set_statuses(tx, table, dict.fromkeys(rows, "archived"))
+        _set_statuses(tx, table, dict.fromkeys(rows, "hidden"))
     undo_sql.insert(tx, undo, CLEAR, redaction.redact_json(found).text, now)
     return counted._replace(applied=True, undo=undo)
 
@@ -269,17 +320,22 @@ def undo_clear(tx: Tx, origin: str) -> Returned:
     again since stays as it is now."""
     if origin != "user":
         raise Refused(
-            "only a person can take a clearing back",
+            "only a person can undo `clear`",
             where="clear undo",
             hint="run `recollect clear undo` at a terminal",
         )
     last = undo_sql.find_latest(tx, CLEAR)
     if last is None:
-        raise NotFound("there is no clearing to undo", where="clear undo")
+        raise NotFound("there is no `clear` to undo", where="clear undo")
     returned = changed = 0
     for table, hidden in json.loads(last.body).items():
-        still = undo_sql.find_with_status(tx, table, ("archived",))
-        back = {id: status for id, status in hidden.items() if id in still}
+        still = undo_sql.find_with_status(tx, table, ("hidden",))
+        back = {}
+        for id, status in hidden.items():
+            # A clearing of an early version names memories by ids that are aliases by now.
+            id = id if id in still or table != "memories" else sql.find_alias(tx, id)
+            if id in still:
+                back[id] = status
         _set_statuses(tx, table, back)
         returned += len(back)
         changed += len(hidden) - len(back)

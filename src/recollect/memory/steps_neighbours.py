@@ -1,8 +1,8 @@
-"""Revise: what a new statement does to those that are there already.
+"""Find the memories that a new statement changes, contradicts or repeats.
 
-A changed value becomes a new version; the opposite is linked and shown; what says almost the same
-is shown to the writer and never merged behind its back. Nobody less trusted replaces anything, and
-nothing that is said of other files does.
+A statement with another value takes the place of the old one; the opposite is linked and shown;
+near-duplicates are shown to the writer and never merged silently. A less trusted statement replaces
+nothing, and neither does one for other files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..links import sql as links_sql
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import globs, terms
-from ..types.records import FOREVER, ORIGINS, Link, Memory
+from ..types.records import ORIGINS, Link, Memory
 from . import similarity, sql
 
 LOOKED_AT = 6
@@ -80,8 +80,7 @@ def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
 
 
 def _may_be_related(memory: sql.Statement, subject: str, words: frozenset[str]) -> bool:
-    """A quick look: what says the same, the opposite or another value shares most of its words,
-    or is about the same subject."""
+    """Check quickly whether two statements share enough words or both have a subject."""
     if subject and memory.subject:
         return True
     return (
@@ -105,8 +104,8 @@ def _candidates(tx: Tx, row: sql.MemoryRow) -> list[sql.Statement]:
 
 
 def pick_rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float = 1.0) -> list[str]:
-    """The stems by which neighbours are looked up: in a large store, those that tell most. After
-    the `least` number of them none that more than a `share` of all entries holds."""
+    """Return the stems to look neighbours up by: in a large store, the rarest. After the
+    `least` number of them, none that more than a `share` of all entries holds."""
     entries = tx.frequencies(()).entries
     if entries < LARGE:
         return list(stems)
@@ -116,13 +115,14 @@ def pick_rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float 
 
 
 def _may_replace(row: sql.MemoryRow, memory: sql.Statement) -> bool:
-    """Only an active statement of at least the same trust takes another's place."""
+    """Check whether a statement may replace another: it is active and at least as trusted."""
     trusted = ORIGINS.index(row.label) <= ORIGINS.index(memory.label)
     return trusted and (row.status == "active" or memory.status == row.status)
 
 
 def supersede(tx: Tx, old: Memory, row: sql.MemoryRow, now: int) -> sql.MemoryRow:
-    """Close the old version; gives the new one's row as its next version."""
+    """Close a memory; return the row of the other statement that takes its place. The numbers of
+    its revisions follow on."""
     sql.update(tx, old.id, {"valid_to": now, "status": "superseded"})
     index_sql.set_status(tx, "memory", old.id, "superseded")
     return row._replace(
@@ -130,27 +130,26 @@ def supersede(tx: Tx, old: Memory, row: sql.MemoryRow, now: int) -> sql.MemoryRo
         revision=old.revision + 1,
         first_seen=old.first_seen,
         valid_from=max(now, old.valid_from + 1),
-        valid_to=FOREVER,
     )
 
 
-def carry_over(tx: Tx, old: str, new: str, now: int) -> None:
-    """Another version with the same text says the same of the code, and contradicts the same."""
-    freshness_sql.copy_claims(tx, old, new)
-    for one in links_sql.find_touching(tx, [old], "contradicts"):
-        renamed = [new if end == old else end for end in (one.source, one.target)]
-        links_sql.put(
-            tx, Link(renamed[0], "contradicts", renamed[1]), redaction.redact(one.reason), now
-        )
+def end_contradictions(tx: Tx, memory: str, now: int) -> None:
+    """End the links to what a memory contradicted before its text was changed."""
+    for one in links_sql.find_touching(tx, [memory], "contradicts"):
+        links_sql.end(tx, one.source, one.relation, one.target, now)
 
 
 def anchor(tx: Tx, memory: str, known: Sequence[PinnedClaim], now: int) -> None:
     """Pin a memory to what was seen of its claims just now; what was not seen stays as it was."""
-    held = {row[2:6]: row[2:] for row in freshness_sql.load_claims(tx, [memory]).get(memory, ())}
-    held |= {item[:4]: item for item in known if item.blob or item[:4] not in held}
-    rows = [
-        freshness_sql.ClaimRow(memory, place, *item) for place, item in enumerate(held.values())
-    ]
+    stored = map(freshness_sql.claim_of, freshness_sql.load_claims(tx, [memory]).get(memory, ()))
+    held = {item.target: item for item in stored}
+    held |= {item.target: item for item in known if item.blob or item.target not in held}
+    replace_claims(tx, memory, list(held.values()), now)
+
+
+def replace_claims(tx: Tx, memory: str, known: Sequence[PinnedClaim], now: int) -> None:
+    """Pin a memory to the claims seen just now, and to nothing else."""
+    rows = [freshness_sql.make_row(memory, place, item) for place, item in enumerate(known)]
     freshness_sql.replace_claims(tx, memory, rows, now)
 
 

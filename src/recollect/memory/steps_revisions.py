@@ -1,11 +1,15 @@
-"""Steps revisions."""
+"""Find a memory by what was typed, write its row, and make its next revision.
+
+A memory keeps its id. A person or a repair that changes it makes a revision with the next number,
+and the one before is kept as it was. Ids that were printed before memories kept theirs are aliases.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 
-from ..errors import NotFound
+from ..errors import Conflict, InvalidInput, NotFound
 from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..secrets import redaction
@@ -15,52 +19,155 @@ from ..types.records import FOREVER, Memory
 from . import sql
 
 
-def find_same(tx: Tx, row: sql.MemoryRow | Memory) -> Memory | None:
-    """Return the open memory with this text for the same files; held until the commit."""
-    return _with_scope(sql.find_open_with_text(tx, _place(row)), read_scope(row))
+def find(tx: Tx, name: str, lock: bool = False) -> Memory | None:
+    """Return the memory with this id, this alias, or the beginning of one; None without any."""
+    memory = sql.get(tx, name, lock)
+    if memory is None:
+        id = sql.find_alias(tx, name) or addresses.pick_unique_id(
+            name, sql.find_ids_starting_with(tx, name)
+        )
+        memory = sql.get(tx, id, lock) if id else None
+    return memory
 
 
-def _place(row: sql.MemoryRow | Memory) -> dict[str, str]:
-    return {"layer": row.layer, "owner": row.owner, "kind": row.kind, "digest": row.digest}
+def has_memory(tx: Tx, name: str) -> bool:
+    """Check whether this space has a memory with this id, or one that begins so."""
+    id, _ = addresses.split_revision(name)
+    return sql.get(tx, id) is not None or bool(sql.find_ids_starting_with(tx, id, 1))
 
 
-def read_scope(row: sql.MemoryRow | Memory) -> tuple[str, ...]:
-    return row.scope if isinstance(row, Memory) else tuple(json.loads(row.scope))
+def find_revision(tx: Tx, name: str, revision: int) -> Memory | None:
+    """Return a memory as it was in the revision with this number; None without the memory."""
+    memory = find(tx, name)
+    if memory is None or revision in (0, memory.revision):
+        return memory
+    earlier = sql.get_revision(tx, memory.id, revision)
+    if earlier is None:
+        raise NotFound(
+            f"there is no revision {revision}: the memory is at revision {memory.revision}",
+            where=memory.address,
+            hint=f"`recollect history {memory.id}` lists them",
+        )
+    return earlier
 
 
-def _with_scope(found: Sequence[Memory], scope: Sequence[str]) -> Memory | None:
-    return next((memory for memory in found if globs.same_scopes(memory.scope, scope)), None)
+def open_memory(tx: Tx, name: str, lock: bool = False) -> Memory:
+    """Return the memory that is believed: the one with this id or the beginning of it, or the one
+    that took its place. `m-4k9w2c@2` means: while it is at revision 2.
+
+    With `lock`, its row is locked until the commit.
+    """
+    id, revision = addresses.split_revision(name.removeprefix(addresses.SCHEME))
+    memory = find(tx, id, lock)
+    if memory is None:
+        raise NotFound(
+            "there is no such memory", where=id, hint="`recollect list` shows what there is"
+        )
+    if revision not in (0, memory.revision):
+        raise changed_meanwhile(memory, revision)
+    if memory.valid_to == FOREVER:
+        return memory
+    return sql.find_open_in_chain(tx, memory.root, lock) or memory
+
+
+def changed_meanwhile(memory: Memory, revision: int) -> Conflict:
+    """Return the error for a change of a revision that is not the current one."""
+    return Conflict(
+        f"the memory is at revision {memory.revision} by now, not {revision}",
+        where=memory.address,
+        hint=f"look at it (`recollect show {memory.id}`), then repeat the command",
+    )
+
+
+def list_history(tx: Tx, name: str) -> list[Memory]:
+    """Return every revision of a memory, and of the statements whose place it took, oldest
+    first."""
+    id, _ = addresses.split_revision(name)
+    return sql.list_chain(tx, open_memory(tx, id).root)
+
+
+def revise(tx: Tx, old: Memory, row: sql.MemoryRow, change: str, now: int) -> Memory:
+    """Make a row the next revision of a memory, and findable in place of the one before."""
+    same = find_same(tx, row)
+    if same is not None and same.id != old.id:
+        raise InvalidInput(
+            "another memory in use has exactly this text",
+            where=same.address,
+            hint=f"hide one of them: `recollect hide {old.id}`",
+        )
+    row = row._replace(
+        id=old.id,
+        root=old.root,
+        revision=old.revision + 1,
+        first_seen=old.first_seen,
+        valid_from=max(now, old.valid_from + 1),
+        valid_to=FOREVER,
+        change=change,
+    )
+    if not sql.revise(tx, row, old.revision):
+        moved = sql.get(tx, old.id) or old
+        raise changed_meanwhile(moved, old.revision)
+    memory = sql.load_memory(row)
+    index_sql.keep_revision(tx, "memory", old.id, old.revision)
+    index_sql.insert_entry(
+        tx, make_entry(memory), index_steps.split_stems(make_searchable_text(memory))
+    )
+    return memory
 
 
 def put(tx: Tx, row: sql.MemoryRow, words: index_steps.StemParts) -> Memory | None:
-    """Write a version and make it findable; None when an open one has the same text and scope."""
+    """Write a memory and make it findable; None when an open one has the same text and scope."""
     if not sql.insert(tx, row):
         return None
     index_sql.insert_entry(tx, make_entry(row), words)
     return sql.load_memory(row)
 
 
-def make_entry(memory: Memory | sql.MemoryRow) -> index_sql.IndexEntry:
+def find_same(tx: Tx, row: sql.MemoryRow | Memory) -> Memory | None:
+    """Return the open memory with this text for the same files; held until the commit."""
+    return pick_scope(find_same_text(tx, row), read_scope(row))
+
+
+def find_same_text(tx: Tx, row: sql.MemoryRow | Memory) -> list[Memory]:
+    """Return the open memories with this text, one for each scope; held until the commit."""
+    place = {"layer": row.layer, "owner": row.owner, "kind": row.kind, "digest": row.digest}
+    return sql.find_open_with_text(tx, place)
+
+
+def pick_scope(found: Sequence[Memory], scope: Sequence[str]) -> Memory | None:
+    """Return the memory that applies to the same files; None without one."""
+    return next((memory for memory in found if globs.same_scopes(memory.scope, scope)), None)
+
+
+def read_scope(row: sql.MemoryRow | Memory) -> tuple[str, ...]:
+    """Return the path globs of a memory or of its row."""
+    return row.scope if isinstance(row, Memory) else tuple(json.loads(row.scope))
+
+
+def make_entry(memory: Memory | sql.MemoryRow, earlier: bool = False) -> index_sql.IndexEntry:
+    """Return the index entry of a memory, or of an `earlier` revision: it has its number, and is
+    found only among what is superseded."""
     if isinstance(memory, sql.MemoryRow):
         memory = sql.load_memory(memory)
     facets = [("tag", tag) for tag in memory.tags]
     facets += [("scope", scope) for scope in memory.scope or ("",)]
     return index_sql.IndexEntry(
-        "memory",
-        memory.id,
-        memory.kind,
-        memory.layer,
-        memory.owner,
-        memory.status,
-        memory.label,
-        0,
-        memory.valid_from,
-        tuple(facets),
+        source="memory",
+        ref=memory.id,
+        kind=memory.kind,
+        layer=memory.layer,
+        owner=memory.owner,
+        status="superseded" if earlier else memory.status,
+        label=memory.label,
+        seq=memory.revision if earlier else 0,
+        at=memory.valid_from,
+        facets=tuple(facets),
     )
 
 
 def make_searchable_text(memory: Memory) -> str:
-    """All the words a memory is found by."""
+    """Return all the words a memory is found by: subject, tags, scope, examples, details and
+    cited paths besides its text."""
     pieces = [memory.subject, memory.text, *memory.tags, *memory.scope, *memory.examples]
     pieces += [str(value) for value in memory.detail.values()]
     pieces += [str(item.get("path", "")) for item in memory.citations]
@@ -68,7 +175,7 @@ def make_searchable_text(memory: Memory) -> str:
 
 
 def make_row(memory: Memory) -> sql.MemoryRow:
-    """The row of a memory that is there already; its texts were scrubbed when they came in, and are
+    """Return the row of a stored memory. Its texts were scrubbed when they came in, and are
     scrubbed again because the rules may have improved."""
     values = memory._asdict()
     for name in ("text", "subject", "reason"):
@@ -76,28 +183,3 @@ def make_row(memory: Memory) -> sql.MemoryRow:
     for name in ("detail", "scope", "tags", "examples", "citations", "evidence", "sources"):
         values[name] = redaction.redact_json(values[name]).text
     return sql.MemoryRow(**values)
-
-
-def has_memory(tx: Tx, id: str) -> bool:
-    """Whether this space has a memory with this id, or one that begins so."""
-    return sql.get(tx, id) is not None or bool(sql.find_ids_starting_with(tx, id, 1))
-
-
-def open_memory(tx: Tx, id: str) -> Memory:
-    """The open version of a memory, by the id (or the beginning of it) of any of its versions."""
-    id = id.removeprefix(addresses.SCHEME)
-    memory = sql.get(tx, id)
-    if memory is None:
-        memory = sql.get(tx, addresses.pick_unique_id(id, sql.find_ids_starting_with(tx, id)))
-    if memory is None:
-        raise NotFound(
-            "there is no such memory", where=id, hint="`recollect list` shows what there is"
-        )
-    return next(
-        (item for item in sql.list_chain(tx, memory.root) if item.valid_to == FOREVER), memory
-    )
-
-
-def list_history(tx: Tx, id: str) -> list[Memory]:
-    """All versions of a memory, oldest first."""
-    return sql.list_chain(tx, open_memory(tx, id).root)

@@ -1,13 +1,13 @@
-"""Follow: the report on all that memories say about the code, and what is done about it.
+"""Check what memories say about the code, and follow files that moved.
 
-A file that moved is followed: in the claims, and in the text, citations and examples that name it,
-as a new version of the memory. Who confirms a memory stands behind the code as it is now. The tree
-is looked at outside any transaction.
+A file that moved is followed in the claims, and in the text, citations and examples that name it,
+by a revision of the memory. A confirmation pins the claims to the code as it is now. The tree is
+looked at outside any transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..freshness import claims as freshness_claims
@@ -18,7 +18,7 @@ from ..secrets import redaction
 from ..storage.database import Database, Tx
 from ..text import messages
 from ..types.records import FOREVER, Json, Memory
-from . import sql, steps_lifecycle, steps_neighbours, steps_revisions
+from . import sql, steps_revisions
 
 
 class Checked(NamedTuple):
@@ -32,7 +32,7 @@ class Checked(NamedTuple):
 
 
 class ClaimReport(NamedTuple):
-    """All claims that are not fresh, and how many there are in all."""
+    """The claims that are not fresh, and the counts of all."""
 
     claims: int
     fresh: int
@@ -41,49 +41,47 @@ class ClaimReport(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A memory, where the files it names went, and its claims at their new places."""
+    """A memory, where the files it names went, and its claims at their old and new places."""
 
     memory: str
     paths: Mapping[str, str]
+    seen: tuple[freshness_sql.ClaimRow, ...]
     rows: tuple[freshness_sql.ClaimRow, ...]
 
 
-def check_claims(
-    space: Database, tree: ClaimTree, fix: bool, now: int, new_id: Callable[[str], str]
-) -> ClaimReport:
-    """Check every claim of every open memory; with `fix`, follow what moved."""
+def check_claims(space: Database, tree: ClaimTree, fix: bool, now: int) -> ClaimReport:
+    """Check every claim of every open memory; with `fix`, follow files that moved."""
     rows = space.read(_all_claims)
     seen = check_rows(tree, rows, thorough=True) if rows else []
     space.note(lambda tx: freshness_sql.save_checks(tx, seen, now))
     followed: list[freshness_sql.ClaimRow] = []
     if fix and (moves := _moves(tree, seen)):
-        ids = [new_id("m") for _ in moves]
-        followed = space.write(lambda tx: _follow(tx, moves, ids, now))
-    places = {row[:2] for row in followed}
-    left = [row for row in seen if row[:2] not in places]
+        followed = space.write(lambda tx: _follow(tx, moves, now))
+    places = {(row.memory, row.position) for row in followed}
+    left = [row for row in seen if (row.memory, row.position) not in places]
     stale = tuple(make_checked(row) for row in left if row.state not in ("fresh", "unverifiable"))
     fresh = sum(row.state == "fresh" for row in left) + len(followed)
     return ClaimReport(len(seen), fresh, stale, len(followed))
 
 
 def make_checked(row: freshness_sql.ClaimRow) -> Checked:
-    """What became of a claim."""
+    """Return a claim as it is reported."""
     return Checked(row.memory, row.path, row.symbol, row.state, row.moved_to)
 
 
 def load_checked(tx: Tx, memory: str) -> tuple[Checked, ...]:
-    """What became of each claim of a memory, at the last look."""
+    """Return each claim of a memory with the state that was last seen."""
     return tuple(map(make_checked, freshness_sql.load_claims(tx, [memory]).get(memory, ())))
 
 
 def load_claims(tx: Tx, id: str) -> list[freshness_sql.ClaimRow]:
-    """What a memory says of the code, by the id (or the beginning of it) of any version."""
+    """Return the claims of a memory, by its id or the beginning of it."""
     memory = steps_revisions.open_memory(tx, id)
     return freshness_sql.load_claims(tx, [memory.id]).get(memory.id, [])
 
 
 def pin_changed(tree: ClaimTree, rows: Sequence[freshness_sql.ClaimRow]) -> list[PinnedClaim]:
-    """The claims on what changed, pinned to what it is now: somebody stands behind them."""
+    """Return the claims on what changed, pinned to the code as it is now."""
     changed = [row for row in check_rows(tree, rows, thorough=False) if row.state == "changed"]
     wanted = [Claim(row.path, row.symbol, row.line, row.kind, given=True) for row in changed]
     return tree.pin(wanted) if wanted else []
@@ -95,7 +93,7 @@ def _all_claims(tx: Tx) -> list[freshness_sql.ClaimRow]:
 
 
 def _moves(tree: ClaimTree, seen: Sequence[freshness_sql.ClaimRow]) -> list[Move]:
-    """The memories that can be followed: all that they say of a file is in one new place."""
+    """Return the memories whose claims on a file are all in one new place."""
     of_memory: dict[str, list[freshness_sql.ClaimRow]] = {}
     for row in seen:
         if row.state != "unverifiable":
@@ -103,26 +101,25 @@ def _moves(tree: ClaimTree, seen: Sequence[freshness_sql.ClaimRow]) -> list[Move
     moves = []
     for id, rows in of_memory.items():
         paths = freshness_claims.find_moves((row.path, row.moved_to) for row in rows)
-        new = [_at_new_place(tree, row) for row in rows if row.path in paths]
+        old = [row for row in rows if row.path in paths]
+        new = [_at_new_place(tree, row) for row in old]
         if new and all(row.state == "fresh" for row in new):
-            moves.append(Move(id, paths, tuple(new)))
+            moves.append(Move(id, paths, tuple(old), tuple(new)))
     return moves
 
 
 def _at_new_place(tree: ClaimTree, row: freshness_sql.ClaimRow) -> freshness_sql.ClaimRow:
-    """The claim at its new place, pinned to what is there now."""
+    """Return a claim at its new place, pinned to the code there."""
     pinned = tree.pin([Claim(row.moved_to, row.symbol, row.line, row.kind, given=True)])
-    return freshness_sql.ClaimRow(row.memory, row.position, *pinned[0]) if pinned else row
+    return freshness_sql.make_row(row.memory, row.position, pinned[0]) if pinned else row
 
 
-def _follow(
-    tx: Tx, moves: Sequence[Move], ids: Sequence[str], now: int
-) -> list[freshness_sql.ClaimRow]:
-    """Write what moved; gives the claims that were followed."""
+def _follow(tx: Tx, moves: Sequence[Move], now: int) -> list[freshness_sql.ClaimRow]:
+    """Write what moved; return the claims that were followed."""
     followed: list[freshness_sql.ClaimRow] = []
-    for move, id in zip(moves, ids, strict=True):
-        memory = sql.get(tx, move.memory)
-        if memory is None or memory.valid_to != FOREVER:
+    for move in moves:
+        memory = sql.get(tx, move.memory, lock=True)
+        if memory is None or memory.valid_to != FOREVER or not _still_claimed(tx, move):
             continue
         before = steps_revisions.make_row(memory)
         row = _renamed(memory, before, move.paths)
@@ -130,16 +127,21 @@ def _follow(
         if there and there.id != memory.id:
             continue
         if row != before:
-            steps_lifecycle.replaced(tx, memory, row._replace(id=id), now)
-            steps_neighbours.carry_over(tx, memory.id, id, now)
-        said_by = id if row != before else memory.id
-        freshness_sql.update_claims(tx, [one._replace(memory=said_by) for one in move.rows], now)
+            steps_revisions.revise(tx, memory, row, "verify", now)
+        freshness_sql.update_claims(tx, move.rows, now)
         followed += move.rows
     return followed
 
 
+def _still_claimed(tx: Tx, move: Move) -> bool:
+    """Check whether nobody changed the claims of a memory since they were looked at."""
+    held = freshness_sql.load_claims(tx, [move.memory]).get(move.memory, ())
+    places = {(row.position, row.path, row.symbol) for row in held}
+    return places.issuperset((row.position, row.path, row.symbol) for row in move.seen)
+
+
 def _renamed(memory: Memory, row: sql.MemoryRow, paths: Mapping[str, str]) -> sql.MemoryRow:
-    """The memory with the new names of what it names."""
+    """Return the row of a memory with the new paths of the files it names."""
 
     def named(value: Json) -> Json:
         if isinstance(value, str):

@@ -1,7 +1,7 @@
-"""Whose memories may be shown now: those of a session or task are shown there alone.
+"""Find the memories that apply here: by session or task, and by file.
 
-They end with it: a session that is ended and a task that is complete show theirs no more. Both
-stay findable for whoever asks. An owner is written as `session/<id>` or `task/<slug>`.
+Memories of a session or task are shown only there, until it ends or is complete; recall finds them
+always. An owner is written as `session/<id>` or `task/<slug>`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,9 @@ from ..types.records import Memory
 from . import sql
 
 TASK = "task"
-
 """The type of the document that holds a task."""
 
 COMPLETED = "completed"
-
 """The field of a task that says when it was completed."""
 
 _MOST_TASKS = 1_000
@@ -60,12 +58,12 @@ def is_complete(tx: Tx, slug: str) -> bool:
 
 
 def running_task(tx: Tx, session: str) -> str:
-    """Return the task that a session works on: the one it said, or else the only one that runs."""
+    """Return the task that a session works on: the chosen one, or else the only one that runs."""
     held = documents_sql.list_documents(tx, TASK, _MOST_TASKS)
     running = [one.owner for one in held if not one.fields.get(COMPLETED)]
-    said = storage_sql.get_value(tx, _key(session)) if session and running else None
-    if said in running:
-        return str(said)
+    chosen = storage_sql.get_value(tx, _key(session)) if session and running else None
+    if chosen in running:
+        return str(chosen)
     return running[0] if len(running) == 1 else ""
 
 
@@ -74,7 +72,7 @@ def _key(session: str) -> str:
 
 
 def any_applies(tx: Tx, paths: Sequence[str], owners: Sequence[str]) -> bool:
-    """Whether the scope of any memory that these owners see takes in one of the paths."""
+    """Check whether the scope of any memory that these owners see covers one of the paths."""
     found = {scope for _, scope in sql.list_scoped(tx, owners)}
     return any(
         globs.matches(item, path) for scope in found for item in json.loads(scope) for path in paths
@@ -82,8 +80,8 @@ def any_applies(tx: Tx, paths: Sequence[str], owners: Sequence[str]) -> bool:
 
 
 def find_for_file(tx: Tx, path: str, limit: int, owners: Sequence[str]) -> list[Memory]:
-    """The memories that these owners see and whose scope takes in a path, the most specific
-    first."""
+    """Return the memories that these owners see and whose scope covers a path, the most
+    specific first."""
     found = []
     closeness: dict[str, int] = {}  # many memories share a scope
     for id, scope in sql.list_scoped(tx, owners):

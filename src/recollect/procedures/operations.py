@@ -1,4 +1,4 @@
-"""Operations on what is known how to do: procedures as skills, and patterns in their JSON form."""
+"""Operations on procedures, exported and loaded as skills, and on patterns as JSON."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _LARGEST_SKILL = 1_000_000
 
 
 class ProcedureParts(TypedDict, total=False):
-    """What a procedure says besides its name and description.
+    """The parts of a procedure besides its name and description.
 
-    prerequisites: what has to be there first (repeat for several)
+    prerequisites: what must be there first (repeat for several)
     steps: what to do, in order (repeat for several)
     errors: what goes wrong and what to do, as "Schema mismatch: regenerate" (repeat for several)
     exit_criteria: when it is done (repeat for several)
@@ -35,14 +35,14 @@ class ProcedureParts(TypedDict, total=False):
 def learn_procedure(
     context: Context, name: str, description: str, **parts: Unpack[ProcedureParts]
 ) -> procedures_steps.ShownProcedure:
-    """Keep a way of doing something: what it needs, its steps, and when it is done.
+    """Save a procedure: prerequisites, steps, known errors and exit criteria.
 
     name: its name in kebab-case, such as add-endpoint
     description: what it does and when to use it, in a sentence
 
     Example: recollect procedure learn add-endpoint "Add an API endpoint" --step "Read the spec"
     """
-    procedure = procedures_steps.build_procedure(name, description, _parts(parts))
+    procedure = procedures_steps.build_procedure(name, description, _given_parts(parts))
     row = procedures_steps.prepare_row(
         procedure, context.origin, context.origin, context.clock(), new_id("p")
     )
@@ -52,9 +52,9 @@ def learn_procedure(
 def list_procedures(
     context: Context, limit: int = 100
 ) -> tuple[procedures_steps.ShownProcedure, ...]:
-    """The procedures that are known, with how often they worked.
+    """List the procedures, with the counts of their successes and failures.
 
-    limit: at most so many
+    limit: maximum number of procedures
 
     Example: recollect procedure list
     """
@@ -64,7 +64,7 @@ def list_procedures(
 
 
 def show_procedure(context: Context, name: str) -> procedures_steps.ShownProcedure:
-    """One procedure whole.
+    """Show one procedure.
 
     name: its name, or the id of any version of it
 
@@ -78,7 +78,7 @@ def show_procedure(context: Context, name: str) -> procedures_steps.ShownProcedu
 def use_procedure(
     context: Context, name: str, result: str = "success"
 ) -> procedures_steps.ShownProcedure:
-    """Count how a use of a procedure ended.
+    """Record the result of using a procedure.
 
     name: its name
     result: success or failure
@@ -92,7 +92,7 @@ def use_procedure(
 def revise_procedure(
     context: Context, name: str, description: str = "", **parts: Unpack[ProcedureParts]
 ) -> procedures_steps.ShownProcedure:
-    """Change a procedure: a new version with what is given in place of what it said there.
+    """Revise a procedure: the given parts replace its own in a new version.
 
     name: its name
     description: what it does and when to use it
@@ -101,7 +101,7 @@ def revise_procedure(
     """
     now, id = context.clock(), new_id("p")
     held = show_procedure(context, name).procedure
-    new = procedures_steps.replace_parts(held, description, _parts(parts))
+    new = procedures_steps.replace_parts(held, description, _given_parts(parts))
     row = procedures_steps.prepare_row(new, context.origin, context.origin, now, id)
     return context.project_space.write(
         lambda tx: procedures_steps.revise_procedure(tx, name, row, now)
@@ -109,7 +109,7 @@ def revise_procedure(
 
 
 def accept_procedure(context: Context, name: str) -> procedures_steps.ShownProcedure:
-    """Stand behind a procedure that was proposed or came from a file: it is in use then.
+    """Accept a proposed or loaded procedure; it is in use from then on.
 
     name: its name
 
@@ -124,10 +124,10 @@ def accept_procedure(context: Context, name: str) -> procedures_steps.ShownProce
 def export_procedure(
     context: Context, name: str, folder: str = ""
 ) -> procedures_steps.ExportedSkill:
-    """A procedure as SKILL.md: printed, or written to FOLDER/NAME/SKILL.md.
+    """Export a procedure as SKILL.md: print it, or write FOLDER/NAME/SKILL.md.
 
     name: its name
-    folder: a folder of skills; an existing SKILL.md of the same name is replaced
+    folder: a folder of skills; an existing SKILL.md of that name is replaced
 
     Example: recollect procedure export add-endpoint --folder .claude/skills
     """
@@ -138,7 +138,7 @@ def export_procedure(
         return procedures_steps.ExportedSkill(shown.name, text, notes=notes)
     if shown.status != "active":
         raise Refused(
-            f"the procedure is {shown.status}: as a skill it would be followed",
+            f"the procedure is {shown.status}: an agent would follow it as a skill",
             where=shown.name,
             hint="a person accepts it with `recollect procedure accept`",
         )
@@ -150,7 +150,7 @@ def export_procedure(
 
 
 def load_procedure(context: Context, path: str) -> procedures_steps.ShownProcedure:
-    """Read a procedure from a SKILL.md; one that an agent loads waits for a person's accept.
+    """Load a procedure from a SKILL.md; if an agent loads it, a person must accept it.
 
     path: a SKILL.md, or the folder it is in
 
@@ -164,9 +164,9 @@ def load_procedure(context: Context, path: str) -> procedures_steps.ShownProcedu
 
 
 def load_patterns(context: Context, path: str) -> tuple[Learned, ...]:
-    """Read patterns from JSON: one or a list of them in a file, or all files of a folder.
+    """Load patterns from JSON: a file with one or a list of them, or a folder of files.
 
-    path: the file or folder; one that an agent loads waits for a person's confirmation
+    path: the file or folder; if an agent loads it, a person must confirm the patterns
 
     Example: recollect pattern load patterns.json
     """
@@ -181,14 +181,14 @@ def load_patterns(context: Context, path: str) -> tuple[Learned, ...]:
 
 
 def show_pattern(context: Context, id: str) -> dict[str, Json]:
-    """A pattern as JSON: conditions, right and wrong way, evidence, links.
+    """Show a pattern as JSON: conditions, right and wrong approach, evidence, links.
 
-    id: its id, or the id that it was loaded with
+    id: its id, or the id in the file it was loaded from
 
     Example: recollect pattern show sem-001
     """
     return context.project_space.read(lambda tx: steps_patterns.show_pattern(tx, id))
 
 
-def _parts(given: ProcedureParts) -> dict[str, Sequence[str]]:
+def _given_parts(given: ProcedureParts) -> dict[str, Sequence[str]]:
     return {name: words for name, words in given.items() if isinstance(words, Sequence)}

@@ -1,7 +1,7 @@
-"""A pattern as JSON that other programs write too: when it holds, the right way and the wrong way.
+"""Convert patterns from and to JSON, a format that other programs write too.
 
-All that is given comes back. In the store a pattern is a memory; what a memory has no field for is
-kept in its detail. It does not know the store.
+Reading and writing again loses nothing. In the store a pattern is a memory; JSON fields that a
+memory lacks are kept in its detail.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..errors import InvalidInput
-from ..lessons.plan_steps import ref
+from ..text.addresses import SCHEME
 from ..types.json_records import (
     Field,
     dump_record,
@@ -29,7 +29,7 @@ from ..types.records import RELATIONS, Json, Memory
 
 
 class PatternLink(NamedTuple):
-    """A link to another record, by the id that its writer gave it."""
+    """A link to another record, by the id in its source file."""
 
     to: str = ""
     relation: str = ""
@@ -37,7 +37,7 @@ class PatternLink(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """What was found to hold: under which conditions, what to do and what not."""
+    """A rule that was found to hold: its conditions, the right and the wrong approach."""
 
     id: str = ""
     pattern: str = ""
@@ -79,32 +79,34 @@ _PATTERN = (
 
 
 def from_json(given: Json) -> Pattern:
-    """The pattern in a JSON object; InvalidInput names the field that cannot be understood."""
+    """Parse a pattern from a JSON object; InvalidInput names the wrong field."""
     pattern = load_record(Pattern, _PATTERN, given, "pattern")
     if not pattern.pattern.strip():
-        raise InvalidInput("a pattern says what holds", where="pattern.pattern")
+        raise InvalidInput("the pattern is empty", where="pattern.pattern")
     return pattern
 
 
 def to_json(pattern: Pattern) -> dict[str, Json]:
-    """The pattern as JSON; all that was given comes back."""
+    """Convert a pattern to JSON, lossless."""
     return dump_record(pattern, _PATTERN)
 
 
 def from_memory(memory: Memory, linked: Iterable[PatternLink] = ()) -> Pattern:
-    """A memory as a pattern: as it was given, with what has changed since."""
+    """Convert a memory to a pattern: as loaded, with later changes."""
     if isinstance(memory.detail.get("pattern"), str):
         given = load_record(Pattern, _PATTERN, memory.detail, "pattern")
         return given._replace(pattern=memory.text, confidence=memory.confidence)
-    told = memory.detail
+    detail = memory.detail
     return Pattern(
-        memory.id,
-        memory.text,
-        conditions=_texts(told.get("conditions")),
-        correct_approach=str(told.get("correct_approach", "")),
-        incorrect_approach=str(told.get("incorrect_approach", "")),
+        id=memory.id,
+        pattern=memory.text,
+        conditions=_texts(detail.get("conditions")),
+        correct_approach=str(detail.get("correct_approach", "")),
+        incorrect_approach=str(detail.get("incorrect_approach", "")),
         confidence=memory.confidence,
-        source_episodes=tuple(dict.fromkeys(map(ref, (*memory.sources, *memory.evidence)))),
+        source_episodes=tuple(
+            dict.fromkeys(one.removeprefix(SCHEME) for one in (*memory.sources, *memory.evidence))
+        ),
         usage_count=memory.recalls,
         last_used=memory.last_recalled,
         links=tuple(linked),

@@ -1,9 +1,9 @@
-"""Procedures as skills: one `SKILL.md` is one named way of doing something.
+"""Convert procedures from and to `SKILL.md`.
 
-Written by the Agent Skills convention (frontmatter with name and description, then Markdown) and
-read with or without it. Four sections are understood; all others are kept as they are, in their
-place. The counts of a procedure travel in the frontmatter's `metadata`: whoever reads a skill from
-somewhere else decides whether to believe them. It does not know where skills are kept.
+Written by the Agent Skills convention (frontmatter with name and description, then Markdown), and
+read with or without it. Four sections are parsed; all others are kept as they are, in their order.
+The counts of a procedure are stored in the frontmatter's `metadata`; the caller decides whether to
+trust them.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _COUNTS = {"recollect-successes": "successes", "recollect-failures": "failures"}
 
 
 class KnownError(NamedTuple):
-    """An error that comes up, and what to do about it."""
+    """A known error and its fix."""
 
     error: str
     fix: str = ""
 
 
 class Section(NamedTuple):
-    """A section of a skill as it is written; without a body it is the place of one of the four."""
+    """A section of a skill; an empty body marks the position of one of the four parsed sections."""
 
     heading: str
     body: str = ""
 
 
 class Procedure(NamedTuple):
-    """A named way of doing something, with its success record.
+    """A named procedure with its success counts.
 
     `sections` are all sections of the file in their order, if there are others than the four in
-    their own order. `extra` is what else the frontmatter says.
+    their usual order. `extra` are the other fields of the frontmatter.
     """
 
     name: str
@@ -73,8 +73,8 @@ class Procedure(NamedTuple):
 
 
 def to_skill_md(procedure: Procedure) -> str:
-    """The procedure as a `SKILL.md`; InvalidInput if the convention does not allow it."""
-    _checked(procedure.name)
+    """Render a procedure as `SKILL.md`; InvalidInput if the convention forbids it."""
+    _check_name(procedure.name)
     if not 0 < len(procedure.description.strip()) <= LONGEST_DESCRIPTION:
         raise InvalidInput(
             f"a skill's description has 1 to {LONGEST_DESCRIPTION} characters, "
@@ -82,19 +82,22 @@ def to_skill_md(procedure: Procedure) -> str:
             where=f"skill {procedure.name}",
             hint="Say in a sentence or two what the skill does and when to use it.",
         )
-    parts = [write_frontmatter(_fields(procedure))]
+    parts = [write_frontmatter(_frontmatter_fields(procedure))]
     if procedure.title:
         parts.append(f"# {procedure.title}")
     if procedure.intro:
         parts.append(procedure.intro)
-    for heading, body in _in_order(procedure):
+    for heading, body in _ordered_sections(procedure):
         parts.append(f"## {heading}\n{body}" if body else f"## {heading}")
     return "\n\n".join(parts) + "\n"
 
 
 def describe_extensions(procedure: Procedure) -> str:
-    """Why a strict reader could refuse the skill; empty if it cannot. Such fields are some agent's
-    own (whether its model may use the skill unasked, say): to drop one could do harm."""
+    """Describe the fields that a strict reader could reject; empty if there are none.
+
+    They belong to some agent (such as whether its model may use the skill unasked), so dropping one
+    could do harm.
+    """
     own = [key for key in procedure.extra if key not in CONVENTION]
     compatibility = procedure.extra.get("compatibility", "")
     if not isinstance(compatibility, str) or len(compatibility) > LONGEST_COMPATIBILITY:
@@ -102,7 +105,7 @@ def describe_extensions(procedure: Procedure) -> str:
     return f"not of the Agent Skills convention, kept as it was: {', '.join(own)}" if own else ""
 
 
-def _fields(procedure: Procedure) -> dict[str, YamlValue]:
+def _frontmatter_fields(procedure: Procedure) -> dict[str, YamlValue]:
     given = procedure.extra.get("metadata", {})
     metadata = dict(given) if isinstance(given, Mapping) else {}
     for key, count in _COUNTS.items():
@@ -116,12 +119,12 @@ def _fields(procedure: Procedure) -> dict[str, YamlValue]:
     return fields | ({"metadata": metadata} if metadata else {})
 
 
-def _in_order(procedure: Procedure) -> Iterator[tuple[str, str]]:
+def _ordered_sections(procedure: Procedure) -> Iterator[tuple[str, str]]:
     lists = {
-        PREREQUISITES: _bullets(procedure.prerequisites),
-        STEPS: _numbers(procedure.steps),
-        ERRORS: _bullets([_told(error) for error in procedure.errors]),
-        EXIT: _bullets(procedure.exit_criteria),
+        PREREQUISITES: _render_bullets(procedure.prerequisites),
+        STEPS: _render_numbers(procedure.steps),
+        ERRORS: _render_bullets([_render_error(error) for error in procedure.errors]),
+        EXIT: _render_bullets(procedure.exit_criteria),
     }
     for heading, body in procedure.sections:
         name = _KNOWN.get(heading.casefold(), "")
@@ -129,22 +132,24 @@ def _in_order(procedure: Procedure) -> Iterator[tuple[str, str]]:
     yield from ((name, body) for name, body in lists.items() if body)
 
 
-def _bullets(items: Sequence[str]) -> str:
-    return "\n".join(f"- {_hung(item, 2)}" for item in items)
+def _render_bullets(items: Sequence[str]) -> str:
+    return "\n".join(f"- {_indent_rest(item, 2)}" for item in items)
 
 
-def _numbers(items: Sequence[str]) -> str:
+def _render_numbers(items: Sequence[str]) -> str:
     marks = (f"{number}. " for number in range(1, len(items) + 1))
-    return "\n".join(mark + _hung(item, len(mark)) for mark, item in zip(marks, items, strict=True))
+    return "\n".join(
+        mark + _indent_rest(item, len(mark)) for mark, item in zip(marks, items, strict=True)
+    )
 
 
-def _hung(item: str, width: int) -> str:
-    """The lines of an item under its first one."""
+def _indent_rest(item: str, width: int) -> str:
+    """Indent the continuation lines of a list item."""
     first, *rest = item.split("\n")
     return "\n".join([first, *(" " * width + line if line else "" for line in rest)])
 
 
-def _told(known: KnownError) -> str:
+def _render_error(known: KnownError) -> str:
     error = known.error
     if ": " in error or error.startswith("**"):
         error = f"**{error.replace('**', '*')}**"
@@ -155,22 +160,22 @@ def _told(known: KnownError) -> str:
 
 
 def from_skill_md(text: str) -> Procedure:
-    """The procedure in a `SKILL.md`; InvalidInput names the line that cannot be understood."""
+    """Parse a `SKILL.md`; InvalidInput names the wrong line."""
     lines, body = split_frontmatter(text)
     fields = read_frontmatter(lines) if lines is not None else {}
-    title, intro, sections = _chapters(body)
+    title, intro, sections = _split_sections(body)
     bare = title.removeprefix("Skill:").strip()
-    name = _text(fields, "name") or slugify(bare or "skill")
-    procedure = Procedure(_checked(name), _text(fields, "description"), title, intro)
-    procedure = _filled(procedure, sections)
+    name = _read_field(fields, "name") or slugify(bare or "skill")
+    procedure = Procedure(_check_name(name), _read_field(fields, "description"), title, intro)
+    procedure = _fill_sections(procedure, sections)
     if not procedure.description:
         first = "; ".join(step.split("\n")[0] for step in procedure.steps[:3])
-        told = f"{bare or name}: {first}" if first else bare or name
-        procedure = procedure._replace(description=told[:LONGEST_DESCRIPTION])
-    return _counted(procedure, fields)
+        described = f"{bare or name}: {first}" if first else bare or name
+        procedure = procedure._replace(description=described[:LONGEST_DESCRIPTION])
+    return _add_metadata(procedure, fields)
 
 
-def _checked(name: str) -> str:
+def _check_name(name: str) -> str:
     try:
         return check_slug(name)
     except InvalidInput as error:
@@ -178,40 +183,40 @@ def _checked(name: str) -> str:
         raise InvalidInput(error.message, where=f"the skill's name {name!r}", hint=better) from None
 
 
-def _text(fields: Mapping[str, YamlValue], key: str) -> str:
+def _read_field(fields: Mapping[str, YamlValue], key: str) -> str:
     value = fields.get(key, "")
     if not isinstance(value, str):
         raise InvalidInput(f"the frontmatter: {key} is one text", where=key)
     return value.strip()
 
 
-def _counted(procedure: Procedure, fields: Mapping[str, YamlValue]) -> Procedure:
-    """The procedure with its counts, and with what else the frontmatter says."""
+def _add_metadata(procedure: Procedure, fields: Mapping[str, YamlValue]) -> Procedure:
+    """Return the procedure with its counts and the other fields of the frontmatter."""
     extra = {key: value for key, value in fields.items() if key not in ("name", "description")}
     metadata = extra.get("metadata")
     if not isinstance(metadata, Mapping):
         return procedure._replace(extra=extra)
     rest = dict(metadata)
-    successes, failures = (_count(rest, key) for key in _COUNTS)
+    successes, failures = (_pop_count(rest, key) for key in _COUNTS)
     extra["metadata"] = rest
     if not rest and metadata:
         del extra["metadata"]
     return procedure._replace(extra=extra, successes=successes, failures=failures)
 
 
-def _count(metadata: dict[str, str], key: str) -> int:
-    """A count, taken out of the metadata. None is written by leaving it out."""
+def _pop_count(metadata: dict[str, str], key: str) -> int:
+    """Pop a count from the metadata; a missing one is 0."""
     written = metadata.get(key, "")
     return int(metadata.pop(key)) if re.fullmatch(r"[1-9][0-9]{0,8}", written) else 0
 
 
-def _chapters(body: str) -> tuple[str, str, list[Section]]:
-    """The title, what stands before the first section, and the sections."""
+def _split_sections(body: str) -> tuple[str, str, list[Section]]:
+    """Split a body into its title, the text before the first section, and the sections."""
     title = ""
     chapters: list[tuple[str, list[str]]] = [("", [])]
     fence = ""
     for line in body.split("\n"):
-        mark = _fence().match(line)
+        mark = _fence_pattern().match(line)
         if mark and not fence:
             fence = mark[1]
         elif fence:
@@ -228,22 +233,22 @@ def _chapters(body: str) -> tuple[str, str, list[Section]]:
             title = line[2:].strip()
             continue
         chapters[-1][1].append(line)
-    told = [Section(heading, "\n".join(lines).rstrip()) for heading, lines in chapters]
-    return title, told[0].body.strip("\n"), told[1:]
+    sections = [Section(heading, "\n".join(lines).rstrip()) for heading, lines in chapters]
+    return title, sections[0].body.strip("\n"), sections[1:]
 
 
 @cache
-def _fence() -> re.Pattern[str]:
+def _fence_pattern() -> re.Pattern[str]:
     return re.compile(r"\s{0,3}(?:[-*+] |\d+[.)] )?(`{3,}|~{3,})")
 
 
-def _filled(procedure: Procedure, sections: Sequence[Section]) -> Procedure:
-    """The procedure with the four sections as lists, and the others in their places."""
+def _fill_sections(procedure: Procedure, sections: Sequence[Section]) -> Procedure:
+    """Return the procedure with the four sections as lists, and the others in their order."""
     lists: dict[str, tuple[str, ...]] = {}
     kept: list[Section] = []
     for section in sections:
         name = _KNOWN.get(section.heading.casefold(), "")
-        items = _items(section.body) if name and name not in lists else None
+        items = _parse_items(section.body) if name and name not in lists else None
         if items is None:
             kept.append(section)
         else:
@@ -253,18 +258,18 @@ def _filled(procedure: Procedure, sections: Sequence[Section]) -> Procedure:
     return procedure._replace(
         prerequisites=lists.get(PREREQUISITES, ()),
         steps=lists.get(STEPS, ()),
-        errors=tuple(map(_known_error, lists.get(ERRORS, ()))),
+        errors=tuple(map(_parse_error, lists.get(ERRORS, ()))),
         exit_criteria=lists.get(EXIT, ()),
         sections=() if kept == usual else tuple(kept),
     )
 
 
-def _items(body: str) -> tuple[str, ...] | None:
-    """The items of a list; None if there is anything else, which would be lost."""
+def _parse_items(body: str) -> tuple[str, ...] | None:
+    """Parse a list; None if there is other text, which would be lost."""
     items: list[list[str]] = []
     width = 0
     for line in body.strip("\n").split("\n") if body.strip() else []:
-        if mark := _mark().match(line):
+        if mark := _item_pattern().match(line):
             if mark[1] and int(mark[1]) not in (1, len(items) + 1):
                 return None
             width = mark.end()
@@ -277,12 +282,12 @@ def _items(body: str) -> tuple[str, ...] | None:
 
 
 @cache
-def _mark() -> re.Pattern[str]:
+def _item_pattern() -> re.Pattern[str]:
     return re.compile(r"(?:[-*+]|(\d{1,4})[.)])\s+(?=\S)")
 
 
-def _known_error(item: str) -> KnownError:
-    """`error: fix`, where an error with a colon in it stands in bold."""
+def _parse_error(item: str) -> KnownError:
+    """Parse `error: fix`; an error with a colon in it is in bold."""
     if bold := re.match(r"\*\*(.+?)\*\*(?:: |$)", item):
         return KnownError(bold[1], item[bold.end() :])
     error, _, fix = item.partition(": ")

@@ -1,4 +1,4 @@
-"""Procedures: one row a version; exactly one version of a name is open. It does not know skills."""
+"""Procedures: one row a version; exactly one version of a name is open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..types.records import FOREVER, Json, SafeText
 
 
 class ProcedureRow(NamedTuple):
-    """A procedure as it is kept: `body` is JSON."""
+    """A stored procedure; `body` is JSON."""
 
     id: str
     root: str
@@ -41,11 +41,10 @@ _SELECT = f"SELECT {list_columns(_COLUMNS)} FROM procedures WHERE space = :space
 
 
 def insert(tx: Tx, row: ProcedureRow) -> bool:
-    """Write a version; false when the name has an open one."""
+    """Insert a version; return False if the name has an open one."""
     done = tx.one(
         f"INSERT INTO procedures (space, {list_columns(_COLUMNS)}) "
-        f"VALUES (:space, {list_parameters(_COLUMNS)}) "
-        "ON CONFLICT DO NOTHING RETURNING id",
+        f"VALUES (:space, {list_parameters(_COLUMNS)}) ON CONFLICT DO NOTHING RETURNING id",
         row._asdict(),
     )
     return done is not None
@@ -57,7 +56,7 @@ def update(tx: Tx, procedure: str, changes: Mapping[str, Json]) -> None:
 
 
 def get_by_name(tx: Tx, name: str, hold: bool = False) -> ProcedureRow | None:
-    """The open version of a name; with `hold`, nobody else changes it before the commit."""
+    """Return the open version of a name; with `hold`, lock it until the commit."""
     row = tx.one(
         f"{_SELECT} AND name = :name AND valid_to = {FOREVER} " + (tx.for_update if hold else ""),
         {"name": name},
@@ -66,24 +65,24 @@ def get_by_name(tx: Tx, name: str, hold: bool = False) -> ProcedureRow | None:
 
 
 def get(tx: Tx, procedure: str) -> ProcedureRow | None:
-    """One version by its id."""
+    """Return one version by its id."""
     row = tx.one(f"{_SELECT} AND id = :id", {"id": procedure})
     return ProcedureRow(*row) if row else None
 
 
 def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
-    """Ids that begin with the prefix."""
+    """Return ids that start with a prefix."""
     return ids_with_prefix(tx, "procedures", prefix, limit)
 
 
 def versions(tx: Tx, root: str) -> list[ProcedureRow]:
-    """All versions, oldest first."""
+    """Return all versions, oldest first."""
     rows = tx.run(f"{_SELECT} AND root = :root ORDER BY revision", {"root": root})
     return [ProcedureRow(*row) for row in rows]
 
 
 def listing(tx: Tx, limit: int) -> list[ProcedureRow]:
-    """Open procedures by name."""
+    """Return open procedures by name."""
     rows = tx.run(
         f"{_SELECT} AND valid_to = {FOREVER} ORDER BY name LIMIT :limit", {"limit": limit}
     )
@@ -91,7 +90,7 @@ def listing(tx: Tx, limit: int) -> list[ProcedureRow]:
 
 
 def proven(tx: Tx, limit: int) -> list[ProcedureRow]:
-    """Procedures in use that worked before, the most often successful first."""
+    """Return procedures in use that have succeeded, the most successful first."""
     rows = tx.run(
         f"{_SELECT} AND valid_to = {FOREVER} AND status = 'active' AND successes > 0 "
         "ORDER BY successes DESC, failures, name LIMIT :limit",
@@ -101,10 +100,13 @@ def proven(tx: Tx, limit: int) -> list[ProcedureRow]:
 
 
 def sketch(tx: Tx, procedure: str) -> RecordSketch | None:
-    """A procedure in a line: its name and description."""
+    """Return name and description of a procedure on one line."""
     row = tx.one(
         "SELECT name, description, status, label, valid_from FROM procedures "
         "WHERE space = :space AND id = :id",
         {"id": procedure},
     )
-    return RecordSketch(f"{row[0]}: {row[1]}", *row[2:]) if row else None
+    if row is None:
+        return None
+    name, description, status, label, valid_from = row
+    return RecordSketch(f"{name}: {description}", status, label, valid_from)

@@ -1,7 +1,7 @@
-"""Procedures: learned, used, revised, accepted; out to `SKILL.md` and in from one.
+"""Learn, use, revise and accept procedures; export and load them as `SKILL.md`.
 
-Only a person's procedure is in use at once; an agent's is proposed, one from a file that an agent
-loads is quarantined, and nothing that a tool printed becomes one.
+A procedure of a person is in use at once; one of an agent is proposed, one that an agent loads from
+a file is quarantined, and tool output never becomes one.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import addresses
 from ..types import trust
-from ..types.records import FOREVER, ORIGINS, Json
+from ..types.records import FOREVER, ORIGINS, TRUSTED_ORIGINS, Json
 from . import skills, sql
 
 RESULTS = ("success", "failure")
 
 
 class ShownProcedure(NamedTuple):
-    """A procedure with its record; `procedure` is what it says."""
+    """A procedure with its status and counts."""
 
     id: str
     name: str
@@ -45,8 +45,7 @@ class ShownProcedure(NamedTuple):
 
 
 class ExportedSkill(NamedTuple):
-    """A procedure as a skill: its text, the file it was written to, if it was, and why not every
-    reader may take it."""
+    """An exported procedure: its text, the file if one was written, and notes about extensions."""
 
     name: str
     text: str
@@ -57,14 +56,14 @@ class ExportedSkill(NamedTuple):
 def build_procedure(
     name: str, description: str, parts: Mapping[str, Sequence[str]]
 ) -> skills.Procedure:
-    """A procedure from its parts; an error is `what goes wrong: what to do`."""
+    """Build a procedure from its parts; an error is given as `error: fix`."""
     errors = []
     for words in parts.get("errors", ()):
         error, _, fix = words.partition(": ")
         errors.append(skills.KnownError(error.strip(), fix.strip()))
     return skills.Procedure(
-        name,
-        description,
+        name=name,
+        description=description,
         prerequisites=tuple(parts.get("prerequisites", ())),
         steps=tuple(parts.get("steps", ())),
         errors=tuple(errors),
@@ -73,14 +72,14 @@ def build_procedure(
 
 
 def admit_procedure(label: str) -> str:
-    """The status in which a procedure of this label is kept; Refused when it may not be."""
+    """Return the status of a new procedure with this label; Refused if it may not be stored."""
     return trust.admit_memory("workflow", label)
 
 
 def prepare_row(
     procedure: skills.Procedure, origin: str, label: str, now: int, id: str
 ) -> sql.ProcedureRow:
-    """The row of a new procedure, checked by the rules of skills and scrubbed."""
+    """Prepare the row of a new procedure: check it as a skill, and redact it."""
     skills.to_skill_md(procedure)
     if not procedure.steps and not procedure.sections:
         raise InvalidInput("a procedure needs steps", where=f"procedure {procedure.name}")
@@ -90,9 +89,9 @@ def prepare_row(
         revision=1,
         name=redaction.check_name(procedure.name, "name"),
         description=redaction.redact(procedure.description),
-        body=redaction.redact_json(_body(procedure)).text,
-        successes=procedure.successes if label in ("system", "user") else 0,
-        failures=procedure.failures if label in ("system", "user") else 0,
+        body=redaction.redact_json(_to_json(procedure)).text,
+        successes=procedure.successes if label in TRUSTED_ORIGINS else 0,
+        failures=procedure.failures if label in TRUSTED_ORIGINS else 0,
         last_used=0,
         status=admit_procedure(label),
         origin=origin,
@@ -104,24 +103,24 @@ def prepare_row(
 
 
 def learn_procedure(tx: Tx, row: sql.ProcedureRow) -> ShownProcedure:
-    """Keep a new procedure. The same again changes nothing, unless it was archived meanwhile."""
+    """Save a new procedure; the same again changes nothing, unless it was hidden meanwhile."""
     if sql.insert(tx, row):
-        _index(tx, row)
+        _index_row(tx, row)
         return show_row(row)
     held = sql.get_by_name(tx, row.name)
-    if held and held.status == "archived":
+    if held and held.status == "hidden":
         return revise_procedure(tx, held.name, row, row.valid_from)
     if held and (held.body, held.description) == (row.body, row.description):
         return show_row(held)
     raise Conflict(
-        f"there is a procedure {row.name!r} already",
+        f"a procedure {row.name!r} already exists",
         where=f"procedure {row.name}",
         hint=f"`recollect procedure revise {row.name}` makes a new version of it",
     )
 
 
 def revise_procedure(tx: Tx, name: str, row: sql.ProcedureRow, now: int) -> ShownProcedure:
-    """Put a new version in the place of the open one; its counts go on."""
+    """Replace the open version by a new one, which keeps its counts."""
     old = get_procedure(tx, name, hold=True)
     if ORIGINS.index(row.label) > ORIGINS.index(old.label):
         raise Refused(
@@ -141,13 +140,13 @@ def revise_procedure(tx: Tx, name: str, row: sql.ProcedureRow, now: int) -> Show
         valid_from=max(now, old.valid_from + 1),
     )
     if not sql.insert(tx, new):
-        raise Conflict(f"there is a procedure {row.name!r} already", where=f"procedure {old.name}")
-    _index(tx, new)
+        raise Conflict(f"a procedure {row.name!r} already exists", where=f"procedure {old.name}")
+    _index_row(tx, new)
     return show_row(new)
 
 
 def accept_procedure(tx: Tx, name: str, origin: str, now: int, id: str) -> ShownProcedure:
-    """A person stands behind a procedure: a new version, trusted as theirs, and active."""
+    """Accept a procedure for a person: a new version, active and trusted as theirs."""
     if origin != "user":
         raise Refused("only a person can accept a procedure", where=f"procedure {name}")
     old = get_procedure(tx, name, hold=True)
@@ -158,7 +157,7 @@ def accept_procedure(tx: Tx, name: str, origin: str, now: int, id: str) -> Shown
 
 
 def count_use(tx: Tx, name: str, result: str, now: int) -> ShownProcedure:
-    """Count how a use of a procedure ended."""
+    """Count the result of a use."""
     if result not in RESULTS:
         raise InvalidInput(
             f"{result!r} is not a result", where="result", hint=f"one of: {', '.join(RESULTS)}"
@@ -172,18 +171,18 @@ def count_use(tx: Tx, name: str, result: str, now: int) -> ShownProcedure:
 def replace_parts(
     held: skills.Procedure, description: str, parts: Mapping[str, Sequence[str]]
 ) -> skills.Procedure:
-    """The procedure with those parts that are given in the place of what it says there."""
+    """Return the procedure with the given parts replaced."""
     given = {field: words for field, words in parts.items() if words}
     new = build_procedure(held.name, description or held.description, given)
     fields = {field: getattr(new, field) for field in given}
     return held._replace(description=new.description, **fields)
 
 
-# ---------------------------------------------------------------- looking
+# ---------------------------------------------------------------- look up
 
 
 def get_procedure(tx: Tx, name: str, hold: bool = False) -> sql.ProcedureRow:
-    """The open version of a procedure, by its name or by the id of any version."""
+    """Return the open version of a procedure, by its name or the id of any version."""
     name = name.removeprefix("memory://")
     row = sql.get_by_name(tx, name, hold)
     if row is None and name.startswith("p-"):
@@ -199,69 +198,79 @@ def get_procedure(tx: Tx, name: str, hold: bool = False) -> sql.ProcedureRow:
 
 
 def show_row(row: sql.ProcedureRow) -> ShownProcedure:
+    """Return a stored procedure as a record."""
     return ShownProcedure(
-        row.id,
-        row.name,
-        row.description,
-        row.status,
-        row.revision,
-        row.successes,
-        row.failures,
-        row.last_used,
-        row.origin,
-        row.label,
-        row.valid_from,
-        parse_row(row),
+        id=row.id,
+        name=row.name,
+        description=row.description,
+        status=row.status,
+        revision=row.revision,
+        successes=row.successes,
+        failures=row.failures,
+        last_used=row.last_used,
+        origin=row.origin,
+        label=row.label,
+        valid_from=row.valid_from,
+        procedure=parse_row(row),
     )
 
 
 def list_procedures(tx: Tx, limit: int) -> list[ShownProcedure]:
-    """All procedures by name."""
+    """Return all procedures by name."""
     return [show_row(row) for row in sql.listing(tx, limit)]
 
 
 def parse_row(row: sql.ProcedureRow) -> skills.Procedure:
-    """What a row says, as a skill with its counts."""
+    """Parse the skill of a row, with its counts."""
     body = json.loads(row.body)
     extra = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in body["extra"].items()
     }
     return skills.Procedure(
-        row.name,
-        row.description,
-        body["title"],
-        body["intro"],
-        tuple(body["prerequisites"]),
-        tuple(body["steps"]),
-        tuple(skills.KnownError(*one) for one in body["errors"]),
-        tuple(body["exit_criteria"]),
-        tuple(skills.Section(*one) for one in body["sections"]),
-        row.successes,
-        row.failures,
-        extra,
+        name=row.name,
+        description=row.description,
+        title=body["title"],
+        intro=body["intro"],
+        prerequisites=tuple(body["prerequisites"]),
+        steps=tuple(body["steps"]),
+        errors=tuple(skills.KnownError(*one) for one in body["errors"]),
+        exit_criteria=tuple(body["exit_criteria"]),
+        sections=tuple(skills.Section(*one) for one in body["sections"]),
+        successes=row.successes,
+        failures=row.failures,
+        extra=extra,
     )
 
 
-def _body(procedure: skills.Procedure) -> dict[str, Json]:
+def _to_json(procedure: skills.Procedure) -> dict[str, Json]:
     kept = procedure._asdict()
     for name in ("name", "description", "successes", "failures"):
         del kept[name]
     return kept | {"extra": dict(procedure.extra)}
 
 
-def _index(tx: Tx, row: sql.ProcedureRow) -> None:
+def _index_row(tx: Tx, row: sql.ProcedureRow) -> None:
     index_steps.reindex_text(tx, entry_of(row), searchable(row))
 
 
 def entry_of(row: sql.ProcedureRow) -> index_sql.IndexEntry:
+    """Return the index entry of a procedure."""
     return index_sql.IndexEntry(
-        "procedure", row.id, "procedure", "project", "", row.status, row.label, 0, row.valid_from
+        source="procedure",
+        ref=row.id,
+        kind="procedure",
+        layer="project",
+        owner="",
+        status=row.status,
+        label=row.label,
+        seq=0,
+        at=row.valid_from,
     )
 
 
 def searchable(row: sql.ProcedureRow) -> str:
-    """All the words a procedure is found by."""
+    """Return the text that a procedure is found by."""
     procedure = parse_row(row)
     pieces = [row.name, row.description, procedure.title, procedure.intro]
     pieces += [*procedure.prerequisites, *procedure.steps, *procedure.exit_criteria]

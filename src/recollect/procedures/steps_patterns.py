@@ -1,4 +1,4 @@
-"""Patterns in and out as JSON: each is a memory of its kind, found by the id that it came with."""
+"""Load and show patterns as JSON: each is a memory, found by the id in its source file."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from . import patterns
 def prepare_pattern(
     pattern: patterns.Pattern, origin: str, label: str, now: int, id: str
 ) -> memory_steps.PreparedMemory:
-    """A pattern that is ready to be kept: scrubbed and admitted."""
+    """Prepare a pattern for storage: redact it and check its trust."""
     draft = memory_steps.Draft(
-        pattern.pattern,
-        "pattern",
+        text=pattern.pattern,
+        kind="pattern",
         detail=patterns.to_json(pattern),
         tags=(pattern.category,) if pattern.category else (),
         evidence=tuple(
@@ -37,13 +37,13 @@ def prepare_pattern(
 def save_patterns(
     tx: Tx, ready: Sequence[memory_steps.PreparedMemory], now: int
 ) -> tuple[Learned, ...]:
-    """Keep patterns, and make the links between those that are there."""
+    """Save patterns, and add the links between them and those already stored."""
     done = [
         memory_steps.learn(tx, one, now, memory_steps_neighbours.find_neighbours(tx, one.row))
         for one in ready
     ]
     new = {one.id for one in done}
-    known = {_own_id(memory): memory for memory in _every(tx)}
+    known = {_source_id(memory): memory for memory in _list_patterns(tx)}
     reason = redaction.redact("given with the pattern")
     for memory in known.values():
         for link in patterns.from_memory(memory).links:
@@ -54,8 +54,8 @@ def save_patterns(
 
 
 def show_pattern(tx: Tx, name: str) -> dict[str, Json]:
-    """A pattern as JSON, by our id, the beginning of it, or the id that it was given with."""
-    memory = next((one for one in _every(tx) if _own_id(one) == name), None)
+    """Return a pattern as JSON, by its id, a prefix of it, or the id in its source file."""
+    memory = next((one for one in _list_patterns(tx) if _source_id(one) == name), None)
     memory = memory or memory_steps_revisions.open_memory(tx, name)
     if memory.kind != "pattern":
         raise InvalidInput(f"this is a {memory.kind}, not a pattern", where=memory.address)
@@ -67,10 +67,10 @@ def show_pattern(tx: Tx, name: str) -> dict[str, Json]:
     return patterns.to_json(patterns.from_memory(memory, made))
 
 
-def _own_id(memory: Memory) -> str:
-    """The id that the writer of a pattern gave it."""
+def _source_id(memory: Memory) -> str:
+    """Return the id of a pattern in its source file."""
     return str(memory.detail.get("id", "")) or memory.id
 
 
-def _every(tx: Tx) -> list[Memory]:
+def _list_patterns(tx: Tx) -> list[Memory]:
     return memory_sql.list_open(tx, {"kind": "pattern"}, memory_sql.ALL)

@@ -1,8 +1,8 @@
-"""Anthropic messages: a record holds what both sides say in one turn, results among the words.
+"""Anthropic messages: one record holds all of one side's turn, with tool results among the words.
 
-A user record becomes one message for each result and one for each stretch of words; an
-assistant record becomes one message with its calls. On the way back neighbours of one side are
-one record again, so that the sides alternate as the format demands.
+A user record becomes one message for each result and each stretch of words; an assistant record
+becomes one message with its calls. On the way back neighbours of one side become one record again,
+so that the sides alternate as the format requires.
 
 Usual shape: a user's words alone are a string, everything else is a list of blocks.
 """
@@ -34,12 +34,11 @@ from .content_blocks import (
 )
 
 FORMAT = "anthropic"
-_ENCODER = json.JSONEncoder(ensure_ascii=False)
 SYSTEM_ROLES = ("system", "developer")
 
 
 def decode(record: Record) -> list[Message]:
-    """The messages that one record means."""
+    """Return the messages of one record."""
     if record["role"] == "assistant":
         return [_assistant(record)]
     if isinstance(record.get("content"), str):
@@ -48,7 +47,7 @@ def decode(record: Record) -> list[Message]:
 
 
 def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
-    """Records with alternating sides; system messages stand where they were said."""
+    """Return records with alternating sides; system messages keep their positions."""
     records: list[dict[str, Json]] = []
     for side, group in groupby(messages, _side):
         together = list(group)
@@ -60,10 +59,10 @@ def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
 
 
 def build_request(records: list[dict[str, Json]], opener: str) -> dict[str, Json]:
-    """The arguments of a request: system apart, the rest as the interface accepts it.
+    """Return the arguments of a request, with the system prompt apart.
 
-    A system message in the middle becomes words of the user's turn, empty turns go, and a
-    conversation that would begin with the assistant begins with `opener`.
+    A system message in the middle becomes words of the user's turn, empty turns are dropped, and
+    `opener` is inserted if the assistant would come first.
     """
     system: list[Json] = []
     turns: list[dict[str, Json]] = []
@@ -81,7 +80,7 @@ def build_request(records: list[dict[str, Json]], opener: str) -> dict[str, Json
         turns.insert(0, {"role": "user", "content": opener})
     for turn in turns:
         if not isinstance(turn["content"], str):
-            # Results have to come first in a turn; the order is kept otherwise.
+            # Results must come first in a turn; the order is kept otherwise.
             turn["content"] = sorted(turn["content"], key=_is_no_result)
     out: dict[str, Json] = {"messages": turns}
     if len(system) == 1:
@@ -127,7 +126,7 @@ def _assistant(record: Record) -> Message:
 
 
 def _places_if_between(blocks: list[Block]) -> list[Block]:
-    """Calls stand after everything else as a rule; only then need their places not be kept."""
+    """Keep the positions of calls, unless all calls come last, which is the usual order."""
     kinds = [block["type"] == "call" for block in blocks]
     if kinds == sorted(kinds):
         return [block for block in blocks if block["type"] != "call"]
@@ -140,7 +139,7 @@ def _call(block: Record) -> ToolCall:
     return ToolCall(
         required_text(block, "id", f"the call of {name}"),
         name,
-        arguments if isinstance(arguments, str) else _ENCODER.encode(arguments),
+        arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False),
     )
 
 
@@ -271,7 +270,7 @@ def _raw_block(block: Block) -> Json | None:
     if kind == "reasoning" and "data" in rest:
         return {"type": "redacted_thinking", **rest}
     if kind == "reasoning" and "signature" in rest:
-        # Unsigned thinking is refused, so that of other models stays at home.
+        # Unsigned thinking is refused: drop that of other models.
         return {"type": "thinking", "thinking": block["text"], **rest}
     if kind == "image" and "url" in block:
         return {"type": "image", "source": {"type": "url", "url": block["url"]}, **rest}
@@ -294,7 +293,7 @@ def _plain(content: Json) -> str:
 
 
 def _sendable(content: Json) -> Json:
-    """Content without the empty texts that the interface refuses."""
+    """Drop the empty texts that the API refuses."""
     if isinstance(content, str):
         return content if content.strip() else ""
     return [

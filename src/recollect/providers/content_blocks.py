@@ -1,8 +1,8 @@
-"""What the wire formats have in common: deviations from the usual shape, and inline bytes.
+"""Helpers that the wire formats share: deviations from the usual shape, and inline bytes.
 
-Every format has a usual way to write a message. Where a record is written in another way that
-means the same, the difference is noted under the format's name, so that the record can be given
-back exactly as it came, and so that no other format is bothered by it.
+Every format has a usual way to write a message. If a record is written in another way with the same
+meaning, the difference is stored under the format's name, so that the record can be restored
+exactly and other formats ignore it.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from ..types.records import Json, Message
 
 Record = Mapping[str, Json]
 JSON_OBJECT = (dict, Mapping)
-"""A JSON object. Asking the abstract class alone takes five times as long, and so does asking
-whether a text is one: where it may be, that is asked first."""
+"""The types of a JSON object, `dict` first: checking the abstract class alone takes five times as
+long. Check for `str` before, where a text is possible."""
 
 _INLINE_KEYS = frozenset({"data", "file_data", "result", "b64_json"})
 _INLINE_LENGTH = 1_024
 
 
 def make_extra(form: str, **deviations: Json) -> dict[str, Json] | None:
-    """The `extra` of a message: only what deviates, or None when nothing does."""
+    """Return the `extra` of a message: deviations only, None without any."""
     said = {key: value for key, value in deviations.items() if value}
     return {form: said} if said else None
 
 
 def read_extra(message: Message, form: str) -> Record:
-    """What was noted of a message for this format."""
+    """Return the deviations of a message for this format."""
     return message.extra.get(form, {}) if message.extra else {}
 
 
 def omit_keys(record: Record, *keys: str) -> dict[str, Json]:
-    """What else a record holds."""
+    """Return a record without these keys."""
     return {key: value for key, value in record.items() if key not in keys}
 
 
 def attach_rest(block: dict[str, Json], form: str, rest: Record) -> dict[str, Json]:
-    """A block of the normal form together with what only its own format understands."""
+    """Attach to a block what only its own format uses."""
     return {**block, "rest": {form: dict(rest)}} if rest else block
 
 
 def read_rest(block: Block, form: str) -> dict[str, Json]:
-    """What a block carries for this format."""
+    """Return what a block carries for this format."""
     return dict(block.get("rest", {}).get(form, {}))
 
 
@@ -53,7 +53,7 @@ def read_rest(block: Block, form: str) -> dict[str, Json]:
 
 
 def content_shape(record: Record, key: str = "content") -> str:
-    """How a record wrote its content: absent, null, str or list."""
+    """Return the shape of a record's content: absent, null, str or list."""
     if key not in record:
         return "absent"
     value = record[key]
@@ -69,9 +69,9 @@ def put_content(
     shape: str,
     raw_block: Callable[[Block], Json | None],
 ) -> None:
-    """Write content in its shape, as far as that can still hold it.
+    """Write content in its original shape, if it still fits.
 
-    Content may have been changed since the shape was noted: a stub does not fit into a null.
+    Content may have changed since: a stub does not fit into a null.
     """
     if not content and shape in ("absent", "null"):
         if shape == "null":
@@ -83,7 +83,7 @@ def put_content(
 
 
 def required_text(record: Record, key: str, what: str) -> str:
-    """A text that a record cannot do without."""
+    """Return a required text of a record; raise InvalidInput without one."""
     value = record.get(key)
     if not isinstance(value, str) or not value:
         raise InvalidInput(f"{what} has no {key}")
@@ -91,7 +91,7 @@ def required_text(record: Record, key: str, what: str) -> str:
 
 
 def optional_text(record: Record, key: str) -> str:
-    """A text that a record may do without."""
+    """Return an optional text of a record."""
     value = record.get(key)
     if value is not None and not isinstance(value, str):
         raise InvalidInput(f"its {key} is not text")
@@ -99,7 +99,7 @@ def optional_text(record: Record, key: str) -> str:
 
 
 def optional_list(record: Record, key: str) -> Sequence[Json]:
-    """A list that a record may do without."""
+    """Return an optional list of a record."""
     value = record.get(key)
     if value is not None and not isinstance(value, (list, tuple)):
         raise InvalidInput(f"its {key} is not a list")
@@ -110,7 +110,7 @@ def optional_list(record: Record, key: str) -> Sequence[Json]:
 
 
 def image_block(form: str, url: str, rest: Record) -> dict[str, Json]:
-    """An image by its address; bytes inside a `data:` address become a reference."""
+    """Return an image block; inline bytes of a `data:` address become a reference."""
     if url.startswith("data:"):
         head, _, data = url.partition(",")
         media_type = head[5:].partition(";")[0] or "application/octet-stream"
@@ -119,12 +119,12 @@ def image_block(form: str, url: str, rest: Record) -> dict[str, Json]:
 
 
 def opaque_block(form: str, block: Record, **more: Json) -> dict[str, Json]:
-    """A block that only its own format understands, kept whole but for inline bytes."""
+    """Keep a block that only its own format knows, without inline bytes."""
     return {"type": "opaque", "as": form, "block": strip_inline_bytes(block), **more}
 
 
 def strip_inline_bytes(value: Any, key: str = "") -> Any:
-    """A JSON value in which inline bytes are replaced by what is known of them."""
+    """Replace inline bytes in a JSON value by their type, length and hash."""
     if isinstance(value, JSON_OBJECT):
         kind = str(value.get("media_type") or value.get("format") or "")
         return {k: strip_inline_bytes(v, f"{k}:{kind}") for k, v in value.items()}
@@ -147,7 +147,7 @@ def strip_inline_bytes(value: Any, key: str = "") -> Any:
 
 
 def simplify_blocks(blocks: list[Block]) -> Content:
-    """Blocks of one message; a text block is never without its text."""
+    """Simplify the blocks of one message; raise InvalidInput for a text block without text."""
     for block in blocks:
         if block.get("type") == "text" and not isinstance(block.get("text"), str):
             raise InvalidInput("a text block has no text")

@@ -1,11 +1,11 @@
-"""The door: provider messages become ours, and ours become provider messages again.
+"""Convert provider messages to our normal form and back.
 
-Decides which wire format a record is in, repairs the legacy shapes, and refuses by name what it
-cannot understand: a batch is normalised whole or not at all. The formats themselves are in
-`wire_chat`, `wire_responses` and `wire_anthropic`. It does not know sessions or the archive.
+Detects the wire format of a record, repairs legacy shapes, and refuses unknown ones by name: a
+batch is converted whole or not at all. The formats are in `openai_chat`, `openai_responses` and
+`anthropic`.
 
-What comes in goes out the same: `to_wire(from_wire(x), form) == x` for a well-formed `x`, but
-for inline images, whose bytes are not kept.
+The conversion is lossless: `to_wire(from_wire(x), form) == x` for a well-formed `x`, except for
+inline images, whose bytes are not kept.
 """
 
 from __future__ import annotations
@@ -21,21 +21,17 @@ from . import openai_chat, openai_responses
 from .content_blocks import JSON_OBJECT
 
 Decode = Callable[[Mapping[str, Json]], list[Message]]
-
 Encode = Callable[[Sequence[Message]], list[dict[str, Json]]]
-
 FORMATS: Mapping[str, tuple[Decode, Encode]] = {
     "chat": (openai_chat.decode, openai_chat.encode),
     "responses": (openai_responses.decode, openai_responses.encode),
     "anthropic": (providers_anthropic.decode, providers_anthropic.encode),
 }
-
 _ALIASES = {
     "openai": "chat",
     "openai-chat": "chat",
     "openai-responses": "responses",
 }
-
 _OTHER_NAMES = {
     "human": "user",
     "model": "assistant",
@@ -44,16 +40,14 @@ _OTHER_NAMES = {
     "agent": "assistant",
     "gemini": "assistant",
 }
-
 _ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
-
 _RESPONSES_BLOCKS = frozenset({"input_text", "output_text", "input_image", "input_file"})
 
 
 def from_wire(raw: Json, provider: str = "auto") -> list[Message]:
-    """The messages in a provider's list, record, request or response.
+    """Return the messages in a provider's list, record, request or response.
 
-    Raises InvalidInput naming the record that cannot be understood; then nothing is returned.
+    Raises InvalidInput naming the invalid record; then nothing is returned.
     """
     records = [_legacy(given, at) for at, given in enumerate(_records(raw))]
     form = (
@@ -72,12 +66,12 @@ def from_wire(raw: Json, provider: str = "auto") -> list[Message]:
 
 
 def from_record(record: Mapping[str, Json], form: str) -> list[Message]:
-    """The messages in one record of a known format, as a transcript has them."""
+    """Return the messages in one record of a known format, as in a transcript."""
     return _own(_decoded(*_legacy(record, 0), form, 0))
 
 
 def _own(messages: Iterable[Message]) -> list[Message]:
-    """What is not ours of them; a call id may stand there once."""
+    """Remove our own injections; raise InvalidInput for a repeated call id."""
     own = [mine for message in messages if (mine := strip_injected_message(message)) is not None]
     if sum([len(message.calls) for message in own]) > 1:
         refuse_duplicate_calls(own)
@@ -95,13 +89,13 @@ def _decoded(record: Mapping[str, Json], unknown_role: str, form: str, at: int) 
 
 
 def to_wire(messages: Iterable[Message], provider: str) -> list[dict[str, Json]]:
-    """The messages as a list in the provider's format, system messages in their places."""
+    """Return the messages as a list in the provider's format, with system messages in place."""
     _, encode = FORMATS[resolve_format(provider)]
     return encode(list(messages))
 
 
 def to_request(messages: Iterable[Message], provider: str) -> dict[str, Json]:
-    """The messages as the arguments of a request: `client.messages.create(**to_request(…))`."""
+    """Return the arguments of a request: `client.messages.create(**to_request(…))`."""
     form = resolve_format(provider)
     records = to_wire(messages, form)
     if form == "anthropic":
@@ -110,7 +104,7 @@ def to_request(messages: Iterable[Message], provider: str) -> dict[str, Json]:
 
 
 def resolve_format(provider: str) -> str:
-    """The wire format that a provider's name stands for."""
+    """Return the wire format for a provider's name."""
     form = _ALIASES.get(provider, provider)
     if form not in FORMATS:
         known = ", ".join(("auto", *FORMATS, *_ALIASES))
@@ -122,7 +116,7 @@ def resolve_format(provider: str) -> str:
 
 
 def _records(raw: Json) -> list[Json]:
-    """The records in whatever they came in: a list, one record, a request, a response."""
+    """Return the records of a list, one record, a request or a response."""
     if isinstance(raw, JSON_OBJECT):
         if raw.get("messages") is not None and "role" not in raw:
             return _led_by(raw.get("system"), raw["messages"])
@@ -150,7 +144,7 @@ def _led_by(system: Json, records: Json) -> list[Json]:
 
 
 def _guess(records: Sequence[Mapping[str, Json]]) -> str:
-    """The format of a batch, by what only one format has."""
+    """Detect the format of a batch by features that only one format has."""
     anthropic = False
     for record in records:
         if "role" not in record:
@@ -173,10 +167,8 @@ def _guess(records: Sequence[Mapping[str, Json]]) -> str:
 
 
 def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
-    """A record with a known role and content that is text, nothing, or a list of blocks.
-
-    A role that nobody knows is returned beside it.
-    """
+    """Return a record with a known role and content that is text, nothing, or a list of blocks; and
+    the original role, if it is unknown."""
     if not isinstance(given, JSON_OBJECT):
         raise _not_understood(at, given, "it is not an object")
     role, kind, unknown = given.get("role"), given.get("type"), ""
@@ -195,7 +187,7 @@ def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
     if role not in ROLES and role != "function":
         known = _OTHER_NAMES.get(role.strip().lower(), "")
         unknown = "" if known else role
-        # Never `user`: nobody may gain the user's trust by an unknown name.
+        # Never `user`: an unknown role must not gain the user's trust.
         record["role"] = known or "assistant"
     if "parts" in record and "content" not in record:
         record["content"] = record.pop("parts")
@@ -205,7 +197,7 @@ def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
 
 
 def _is_usual(content: Json) -> bool:
-    """Whether content is as the formats of today have it."""
+    """Check whether content has a current shape."""
     if content is None or isinstance(content, str):
         return True
     if not isinstance(content, list):
@@ -247,12 +239,11 @@ def _not_understood(at: int, record: Json, why: str, hint: str = "") -> InvalidI
 
 
 _CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
-
-"""Anthropic counts what came from its cache beside `input_tokens`; others count it inside."""
+"""Anthropic counts cached tokens separately from `input_tokens`; others include them."""
 
 
 class TokenUsage(NamedTuple):
-    """The tokens of requests and of their answers."""
+    """The tokens of requests and responses."""
 
     requests: int = 0
     input_tokens: int = 0
@@ -260,7 +251,7 @@ class TokenUsage(NamedTuple):
 
 
 def read_usage(counted: Mapping[str, Json] | None) -> TokenUsage:
-    """The cost of one request by the provider's own numbers; all zero when it gave none."""
+    """Return the tokens of one request by the provider's numbers; zero without any."""
     if not counted:
         return TokenUsage()
     prompt = _number(counted, "input_tokens") or _number(counted, "prompt_tokens")
@@ -270,7 +261,7 @@ def read_usage(counted: Mapping[str, Json] | None) -> TokenUsage:
 
 
 def add_usage(total: Mapping[str, Json], more: TokenUsage) -> TokenUsage:
-    """What a session cost, with one more request."""
+    """Add the tokens of one more request to a session's usage."""
     return TokenUsage(*(_number(total, name) + getattr(more, name) for name in TokenUsage._fields))
 
 

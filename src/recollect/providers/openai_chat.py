@@ -34,7 +34,7 @@ _REASONING = ("reasoning_content", "reasoning")
 
 
 def decode(record: Record) -> list[Message]:
-    """The message that a chat record means."""
+    """Return the message of a chat record."""
     if record["role"] == "function" or "function_call" in record:
         raise InvalidInput(
             "it uses the retired function_call, which has no call id",
@@ -70,7 +70,7 @@ def decode(record: Record) -> list[Message]:
 
 
 def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
-    """Chat records, one for each message."""
+    """Return chat records, one for each message."""
     return [_record(message) for message in messages]
 
 
@@ -104,7 +104,7 @@ def _block(raw: Record) -> Block:
 
 
 def _call(raw: Json) -> tuple[ToolCall, dict[str, Json]]:
-    """A call, and what deviates from the usual way to write it."""
+    """Return a call, and its deviations from the usual shape."""
     if not isinstance(raw, JSON_OBJECT):
         raise InvalidInput("a tool call is not an object")
     kind = raw.get("type", "function")
@@ -123,7 +123,7 @@ def _call(raw: Json) -> tuple[ToolCall, dict[str, Json]]:
 
 
 def _spoken(message: Message) -> Content:
-    """The content that chat knows as content: no reasoning, no places of calls."""
+    """Return the content that chat supports: no reasoning, no positions of calls."""
     if isinstance(message.content, str):
         return message.content
     return simplify_content(

@@ -39,7 +39,7 @@ _SEALED_ENDINGS = ("_call", "_output", "_list_tools", "_request", "_response", "
 
 
 def decode(record: Record) -> list[Message]:
-    """The message that one item means."""
+    """Return the message of one item."""
     kind = optional_text(record, "type") or "message"
     if kind == "message":
         return [_message(record)]
@@ -50,18 +50,18 @@ def decode(record: Record) -> list[Message]:
     if kind.endswith("_output") and record.get("call_id"):
         return [_result(kind, record)]
     if kind in _SEALED_ITEMS or kind.endswith(_SEALED_ENDINGS):
-        # What the provider did by itself: there is no result that could be left without its call.
+        # A built-in tool of the provider: there is no result that could lose its call.
         return [Message("assistant", (opaque_block(FORMAT, record, item=True),))]
     raise InvalidInput(f"items of type {kind!r} are not known")
 
 
 def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
-    """Items in order; a message with words and calls becomes several."""
+    """Return items in order; a message with words and calls becomes several."""
     return [item for message in messages for item in _items(message)]
 
 
 def is_item(kind: str) -> bool:
-    """Whether a record of this type, without a role, can only be a responses item."""
+    """Check whether a record of this type, without a role, must be a responses item."""
     return kind == "reasoning" or kind in _SEALED_ITEMS or kind.endswith(_SEALED_ENDINGS)
 
 

@@ -1,15 +1,12 @@
-"""Questions whose answers are known, out of what was said and done; no model takes part.
-
-It decides what can be asked of a history, and how good a ranking of the answers is:
+"""Make evaluation questions with known answers from a history, without a model, and score rankings.
 
     commits    a commit's subject -> the sessions that it was made in
     answers    what a person asked -> what was said and done in reply
     files      a file's name -> the sessions that changed it
     memories   half of the words of a memory -> the memory
 
-What a question is made from is hidden: it is neither an answer nor a rival, nor does it speak for
-what stands beside it. Two sessions with the same commit both count. It does not know how anything
-is searched.
+The messages that a question is made from are hidden from the search. Two sessions with the same
+commit both count as answers.
 """
 
 from __future__ import annotations
@@ -27,13 +24,13 @@ from ..text.terms import is_content_word, query_terms
 SOURCES = ("commits", "answers", "files", "memories")
 
 LEAST_TERMS, MOST_TERMS = 3, 40
-"""Fewer say too little to be asked (`go on`), more are a pasted text."""
+"""Fewer terms say too little (`go on`), more are a pasted text."""
 
 LEAST_ANSWER = 40
-"""Characters of an answer: less is `done.`"""
+"""Characters of an answer: fewer are `done.`"""
 
 MOST_HOMES = 5
-"""What was done in more sessions than this is a question without an answer."""
+"""A question with more answering sessions than this has no clear answer."""
 
 _HOUR = 3_600_000_000
 
@@ -48,7 +45,7 @@ class RepositoryCommit(NamedTuple):
 
 
 class AnsweredQuestion(NamedTuple):
-    """What a person asked, where and when, and where the reply ends; 0 if there was none."""
+    """A question of the user, its number and time, and the last message of the reply; 0 if none."""
 
     asked: int
     text: str
@@ -57,57 +54,62 @@ class AnsweredQuestion(NamedTuple):
 
 
 class SessionHistory(NamedTuple):
-    """What is known of one session: when it was, what it asked, committed and changed."""
+    """The times of a session, its questions, commits and changed files."""
 
     session: str
     first: int
     last: int
     exchanges: tuple[AnsweredQuestion, ...]
     commits: Mapping[str, tuple[str, tuple[int, ...]]]
-    """By the first seven digits: the subject, and the messages that speak of making it."""
+    """By the first seven digits of the hash: the subject, and the messages about making it."""
     files: Mapping[str, tuple[int, ...]]
     """Each changed file with the messages that changed it."""
 
 
 class EvaluationQuestion(NamedTuple):
-    """A question, what answers it (sessions or records), and what must not."""
+    """A question, its answers (sessions or records), and what is hidden from the search."""
 
     source: str
     text: str
     answers: frozenset[str]
     hidden: frozenset[tuple[str, int]] = frozenset()
     at: int = 0
-    """When it was asked; 0 for now."""
+    """The time of the question; 0 for now."""
     reply: tuple[str, int, int] = ("", 0, 0)
-    """The session and messages, both ends included, that answer together as one."""
+    """The session and messages, both ends included, that together are one answer."""
 
 
 def collect_facts(session: str, messages: Sequence[PlacedMessage]) -> SessionHistory:
-    """What a session's messages say of themselves."""
+    """Collect times, questions, commits and changed files from a session's messages."""
     times = [one.message.at for one in messages if one.message.at] or [0]
     commits: dict[str, tuple[str, tuple[int, ...]]] = {}
     files: dict[str, tuple[int, ...]] = {}
     for attempt in list_attempts(messages):
         places = (attempt.asked, attempt.answered)
-        for commit in _commits(attempt):
+        for commit in _find_commits(attempt):
             _, known = commits.get(commit[0], ("", ()))
             commits[commit[0]] = (commit[1], (*known, *places))
         if attempt.state == "ok":
             for path in attempt.writes:
                 files[path] = (*files.get(path, ()), *places)
     return SessionHistory(
-        session, min(times), max(times), tuple(_exchanges(messages)), commits, files
+        session=session,
+        first=min(times),
+        last=max(times),
+        exchanges=tuple(_find_questions(messages)),
+        commits=commits,
+        files=files,
     )
 
 
-def _commits(attempt: CallAttempt) -> Iterable[tuple[str, str]]:
+def _find_commits(attempt: CallAttempt) -> Iterable[tuple[str, str]]:
     git = read_effects(attempt.call).git
     found = find_commits(git, attempt.output) if git else []
     return [(commit.hash[:7], commit.subject) for commit in found if commit.made]
 
 
-def _exchanges(messages: Sequence[PlacedMessage]) -> Iterable[AnsweredQuestion]:
-    """Each question of a person, with all that came before the next, if something was said."""
+def _find_questions(messages: Sequence[PlacedMessage]) -> Iterable[AnsweredQuestion]:
+    """Yield each question of the user with the last message before the next one."""
     asked: AnsweredQuestion | None = None
     for one in messages:
         if one.message.role == "user":
@@ -130,7 +132,7 @@ def _exchanges(messages: Sequence[PlacedMessage]) -> Iterable[AnsweredQuestion]:
 
 
 def _can_be_asked(text: str) -> bool:
-    """Whether it is somebody's sentence; what a program writes begins with a sign."""
+    """Check whether a text is a person's sentence; output of programs begins with a sign."""
     return (
         text[:1].isalnum()
         and LEAST_TERMS <= sum(map(is_content_word, query_terms(text))) <= MOST_TERMS
@@ -143,14 +145,17 @@ def _can_be_asked(text: str) -> bool:
 def ask_commits(
     sessions: Sequence[SessionHistory], commits: Iterable[RepositoryCommit]
 ) -> list[EvaluationQuestion]:
-    """The subject of a commit: it was made in the sessions that say so, and in those that were
-    going on at that time and had changed one of its files."""
+    """Make questions of commit subjects.
+
+    A commit was made in the sessions that report it, and in those active at that time that had
+    changed one of its files.
+    """
     made: dict[str, set[str]] = {}
     hidden: dict[str, set[tuple[str, int]]] = {}
     for one in sessions:
         for _, (subject, places) in one.commits.items():
             made.setdefault(subject, set()).add(one.session)
-            hidden.setdefault(subject, set()).update(_messages(one, places))
+            hidden.setdefault(subject, set()).update(_hidden_messages(one, places))
     for commit in commits:
         for one in sessions:
             if one.first <= commit.at <= one.last + _HOUR and _touches(one.files, commit.files):
@@ -163,21 +168,21 @@ def ask_commits(
 
 
 def _touches(changed: Iterable[str], files: Iterable[str]) -> bool:
-    """Whether one of the changed paths is one of a commit's files."""
+    """Check whether one of the changed paths is one of a commit's files."""
     ends = tuple(f"/{name}" for name in files)
     return bool(ends) and any(f"/{path}".endswith(ends) for path in changed)
 
 
 def ask_answers(sessions: Iterable[SessionHistory]) -> list[EvaluationQuestion]:
-    """What a person asked, when it was asked: everything up to the last word on it answers."""
+    """Make questions of what the user asked; the reply up to its last message is the answer."""
     return [
         EvaluationQuestion(
-            "answers",
-            exchange.text,
-            frozenset([range_address(one.session, exchange.asked + 1, exchange.end)]),
-            frozenset(_messages(one, (exchange.asked,))),
-            exchange.at,
-            (one.session, exchange.asked + 1, exchange.end),
+            source="answers",
+            text=exchange.text,
+            answers=frozenset([range_address(one.session, exchange.asked + 1, exchange.end)]),
+            hidden=frozenset(_hidden_messages(one, (exchange.asked,))),
+            at=exchange.at,
+            reply=(one.session, exchange.asked + 1, exchange.end),
         )
         for one in sessions
         for exchange in one.exchanges
@@ -185,14 +190,14 @@ def ask_answers(sessions: Iterable[SessionHistory]) -> list[EvaluationQuestion]:
 
 
 def ask_files(sessions: Iterable[SessionHistory]) -> list[EvaluationQuestion]:
-    """The end of a file's path: the sessions that changed it, found by anything but the change."""
+    """Make questions of file names; the sessions that changed the file are the answers."""
     homes: dict[str, set[str]] = {}
     hidden: dict[str, set[tuple[str, int]]] = {}
     for one in sessions:
         for path, places in one.files.items():
             name = "/".join(path.replace("\\", "/").split("/")[-2:])
             homes.setdefault(name, set()).add(one.session)
-            hidden.setdefault(name, set()).update(_messages(one, places))
+            hidden.setdefault(name, set()).update(_hidden_messages(one, places))
     return [
         EvaluationQuestion("files", name, frozenset(found), frozenset(hidden[name]))
         for name, found in homes.items()
@@ -201,7 +206,7 @@ def ask_files(sessions: Iterable[SessionHistory]) -> list[EvaluationQuestion]:
 
 
 def ask_memories(memories: Iterable[tuple[str, str]]) -> list[EvaluationQuestion]:
-    """Every other telling word of a memory, which is given by its address and its text."""
+    """Make questions of every other content word of a memory, given by address and text."""
     found = []
     for address, text in memories:
         words = query_terms(text)
@@ -210,14 +215,14 @@ def ask_memories(memories: Iterable[tuple[str, str]]) -> list[EvaluationQuestion
     return found
 
 
-def _messages(one: SessionHistory, places: Iterable[int]) -> list[tuple[str, int]]:
+def _hidden_messages(one: SessionHistory, places: Iterable[int]) -> list[tuple[str, int]]:
     return [(one.session, place) for place in places if place]
 
 
 def sample_questions(
     questions: Sequence[EvaluationQuestion], count: int, seed: int
 ) -> list[EvaluationQuestion]:
-    """So many of them, always the same for a seed, and mostly the same as the history grows."""
+    """Return `count` questions, the same for a seed, and mostly the same as the history grows."""
 
     def lot(asked: EvaluationQuestion) -> bytes:
         return blake2b(f"{seed} {asked.text}".encode(), digest_size=8).digest()
@@ -229,8 +234,7 @@ def sample_questions(
 
 
 class QuestionScore(NamedTuple):
-    """How well one question was answered: the share of its answers among the first five and ten,
-    and one by the place of the first."""
+    """The share of answers among the first five and ten hits, and the reciprocal rank."""
 
     recall_5: float
     recall_10: float
@@ -238,7 +242,7 @@ class QuestionScore(NamedTuple):
 
 
 def score_ranking(ranked: Iterable[str], answers: frozenset[str]) -> QuestionScore:
-    """A ranking of sessions or records against what answers the question."""
+    """Score a ranking of sessions or records against the answers of a question."""
     found = list(dict.fromkeys(ranked))
     first = next((1 / place for place, one in enumerate(found, 1) if one in answers), 0.0)
     shares = [len(answers.intersection(found[:depth])) / len(answers) for depth in (5, 10)]

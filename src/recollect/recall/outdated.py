@@ -1,10 +1,10 @@
-"""Which of several texts were replaced by newer ones.
+"""Find texts that newer ones replace.
 
-Texts that share their words are about the same thing at most. One replaces another only if a
-sentence of it is a statement of the other with another value, or its opposite: what `similar` says
-of two memories before one supersedes the other. Questions, conditions and errands state nothing.
+Texts that share words are at most about the same thing. One replaces another only if a sentence of
+it states the other with a different value, or its opposite, by the same rule with which one memory
+supersedes another (`memory.similarity`). Questions, conditions and requests state nothing.
 
-Precision comes before recall: whoever reads a mark stops reading what is marked.
+Precision comes before recall: a reader skips what is marked as outdated.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ..memory import similarity
 from ..text.terms import stem
 
 LONGEST, MOST = 4_000, 8
-"""Nobody states anything in a page of text: so much of a text is looked at, and so many of its
-sentences that are about the question."""
+"""Characters of a text, and sentences about the question, that are compared: a page of text states
+nothing."""
 
 FEWEST_WORDS, MOST_WORDS = 3, 25
 _ALIKE = 0.3
-"""With less in common two sentences are not the same but for a value."""
+"""The least similarity of two sentences that differ only in a value."""
 
 
 class DatedText(NamedTuple):
-    """A text, when it was said, and whether it is a memory: of two memories it is known already
-    whether one supersedes the other."""
+    """A text, its time, and whether it is a memory (`settled`): what one memory supersedes is
+    known."""
 
     text: str
     at: int
@@ -43,9 +43,11 @@ class _Statement(NamedTuple):
 
 
 def find_outdated(texts: Sequence[DatedText], searched: Collection[str]) -> dict[int, int]:
-    """The places of texts that do not hold any more, each with that of the newest that says so, as
-    far as they state anything with one of the stems in it that are searched for."""
-    stated = [_about(one.text, searched) for one in texts]
+    """Return the positions of outdated texts, each with that of the newest text that replaces it.
+
+    Only statements that contain one of the searched stems count.
+    """
+    stated = [_statements_about(one.text, searched) for one in texts]
     found: dict[int, int] = {}
     for old, new in permutations([place for place, said in enumerate(stated) if said], 2):
         one, other = texts[old], texts[new]
@@ -56,15 +58,16 @@ def find_outdated(texts: Sequence[DatedText], searched: Collection[str]) -> dict
     return found
 
 
-def _about(text: str, searched: Collection[str]) -> list[_Statement]:
+def _statements_about(text: str, searched: Collection[str]) -> list[_Statement]:
     found = [
-        _Statement(one, similarity.split_words("", one)) for one in split_statements(_typed(text))
+        _Statement(one, similarity.split_words("", one))
+        for one in split_statements(_strip_pasted(text))
     ]
     return [one for one in found if any(stem(word) in searched for word in one.words)][:MOST]
 
 
-def _typed(text: str) -> str:
-    """What is left without what was pasted: others state that."""
+def _strip_pasted(text: str) -> str:
+    """Return the text without pasted parts: these are not statements of the user."""
     text = text[:LONGEST]
     kept, at = [], 0
     for start, end in pasted(text):
@@ -74,11 +77,13 @@ def _typed(text: str) -> str:
 
 
 def split_statements(text: str) -> list[str]:
-    """The sentences of a text that state something by themselves."""
+    """Return the sentences of a text that are statements by themselves."""
     found = []
-    for piece in _ends().split(text):
-        sentence = _bullet().sub("", piece.strip())
-        if FEWEST_WORDS <= len(sentence.split()) <= MOST_WORDS and not _unstated().search(sentence):
+    for piece in _sentence_end_pattern().split(text):
+        sentence = _bullet_pattern().sub("", piece.strip())
+        if FEWEST_WORDS <= len(
+            sentence.split()
+        ) <= MOST_WORDS and not _no_statement_pattern().search(sentence):
             found.append(sentence)
     return found
 
@@ -93,17 +98,17 @@ def _replaces(new: Sequence[_Statement], old: Sequence[_Statement]) -> bool:
 
 
 @cache
-def _ends() -> re.Pattern[str]:
+def _sentence_end_pattern() -> re.Pattern[str]:
     return re.compile(r"(?<=[.!?…])(?=\s|$)|(?<=[。！？])|\n+")
 
 
 @cache
-def _bullet() -> re.Pattern[str]:
+def _bullet_pattern() -> re.Pattern[str]:
     return re.compile(r"^(?:[-*•+>]|\d{1,3}[.)]|#{1,6})\s+")
 
 
 @cache
-def _unstated() -> re.Pattern[str]:
+def _no_statement_pattern() -> re.Pattern[str]:
     return re.compile(
         r"[?？]\s*$|^(?:(?:and|but|so|ok|okay|also),? )*(?:what|which|who|whose|when|where|why|how|"
         r"is|are|was|were|do|does|did|can|could|should|would|will|has|have|if|maybe|perhaps|let's|"

@@ -1,12 +1,11 @@
-"""Which candidate answers a question best: its words, its meaning, and what stands around it.
+"""Rank candidates for a question by words, meaning, context and time.
 
-It decides how much each sign counts, for all engines and all spaces at once. It does not know
-how candidates were found, nor their text: counts, a cosine, a place and a time are enough. Each
-sign adds a bounded amount to a scale on which a perfect match by words and meaning is 1, so no
-sign alone carries a bad match past a good one.
+One ranking for all engines and spaces. It works on counts, a cosine, a position and a time, not on
+text. Each signal adds a bounded amount to a scale on which a perfect match by words and meaning is
+1, so no single signal carries a bad match past a good one.
 
-The amounts are round numbers from the middle of a range in which nothing much changes. They
-were tried on the half of four sets (`python -m bench.recall`); what is left without each sign:
+The amounts are round numbers from the middle of a range in which results barely change. They were
+tuned on one half of each benchmark (`python -m bench.recall`). Results without each signal:
 
     LoCoMo  rebuilt  fresh  pool   code
      .752    .916    .907   .811   .729   all of them
@@ -50,21 +49,20 @@ HIGHEST = (1 + NEARBY) * (
 )
 
 LEAST_MEANING = 0.35
-"""A candidate that holds none of the words must be at least this near: below it, questions
-without sense find something too."""
+"""The least cosine of a candidate without any of the words: below it, nonsense finds hits."""
 
 BY_WORDS, BY_MEANING, LOOKED_AT = 200, 100, 400
-"""How many candidates to rank: the best by words, the best by meaning among those that
-`nearest.best` finds by sign. With half of each LoCoMo and pool lose .016."""
+"""Candidates to rank: the best by words, and the best by meaning among the `LOOKED_AT` nearest by
+sign bits. With half of each, LoCoMo and pool lose .016."""
 
 SUFFICE = 0.6
-"""The share of a question, by weight, that one entry must hold for words to suffice."""
+"""The weighted share of a question that one entry must hold for words to suffice."""
 
 SMALL = 20_000
-"""Up to so many entries the vectors are always searched: see `needs_meaning`."""
+"""Up to this many entries the vectors are always searched: see `needs_meaning`."""
 
 NEWEST = 5
-"""Among so many of the first hits the newer of two about the same thing goes first."""
+"""Among this many first hits, the newer of two about the same thing goes first."""
 
 _SAME_THING = 0.5
 _ALMOST = 0.75
@@ -79,40 +77,40 @@ _K1, _B = 1.2, 0.75
 
 
 class RankingQuestion(NamedTuple):
-    """What is asked, as far as ranking is concerned. See `subject`, `weight`, `speaker_of`."""
+    """A question prepared for ranking. See `subject_terms`, `term_weight`, `asked_speaker`."""
 
     weights: tuple[float, ...]
-    """How much each of the searched terms tells."""
+    """The weight of each searched term."""
     average: float
-    """How many terms an entry has on average."""
+    """The average number of terms of an entry."""
     speaker: str = ""
     period: tuple[int, int] | None = None
-    """The time asked about, from the first moment to before the last (`dates.period`)."""
+    """The time asked about: first moment included, last excluded (`dates.find_period`)."""
     names: tuple[int, ...] = ()
-    """The places of terms that name one thing among many (`names_among`)."""
+    """The positions of terms that name one thing among many (`find_names`)."""
 
 
 class RankingCandidate(NamedTuple):
-    """Something that may answer. A memory belongs to no session and opens its own."""
+    """A record that may answer. A memory belongs to no session and counts as its opening."""
 
     entry: int
-    """The number it was recorded under: of two, the lower one was recorded first."""
+    """Its number in the index: the lower of two was recorded first."""
     counts: tuple[int, ...]
-    """How often each of the question's terms stands in it, in the order of the weights."""
+    """Occurrences of each term of the question, in the order of the weights."""
     length: int
-    """How many terms it has."""
+    """The number of its terms."""
     cosine: float
     at: int
     session: str = ""
     seq: int = 0
-    """Its place in the session; 0 is the opening."""
+    """Its position in the session; 0 is the opening."""
     role: str = ""
     """`user` for what the user said or confirmed, `assistant` for what an agent said."""
     trusted: bool = True
     digest: str = ""
-    """The same for texts that are the same."""
+    """Equal for equal texts."""
     restates: bool = False
-    """Whether it only asks the question: see `asked_in`."""
+    """Whether it only repeats the question: see `question_stems`."""
 
 
 _ASKING = """
@@ -128,29 +126,29 @@ _OTHER = frozenset({"you", "your"})
 
 
 @cache
-def _asking() -> frozenset[str]:
+def _asking_words() -> frozenset[str]:
     return frozenset(_ASKING.split())
 
 
 def subject_terms(question: str) -> list[str]:
-    """The terms a question is about, without those that only ask, if others are left."""
+    """Return the terms a question is about, without words that only ask if others are left."""
     asked = query_terms(question)
-    return [term for term in asked if term not in _asking()] or asked
+    return [term for term in asked if term not in _asking_words()] or asked
 
 
 def find_names(terms: Sequence[str]) -> tuple[int, ...]:
-    """The places of terms with a digit: a port, a ticket, the seventh of many."""
+    """Return the positions of terms with a digit: a port, a ticket, the seventh of many."""
     return tuple([place for place, term in enumerate(terms) if not term.isalpha()])
 
 
 def term_weight(entries: int, holding: int, rarity: float) -> float:
-    """How much a term tells: rare among the entries, and rare in the language (0 to 1)."""
+    """Return the weight of a term: rare among the entries, and rare in the language (0 to 1)."""
     holding = min(max(holding, 0), entries)
     return rarity * log(1 + (entries - holding + 0.5) / (holding + 0.5))
 
 
 def asked_speaker(question: str) -> str:
-    """Whose words are asked for: what `I` did, I said myself; what `you` said, the agent did."""
+    """Return whose words are asked for: the user for `I`, the assistant for `you`."""
     words = split_terms(question)
     if not _OTHER.isdisjoint(words):
         return "assistant"
@@ -158,8 +156,10 @@ def asked_speaker(question: str) -> str:
 
 
 def question_stems(question: str) -> frozenset[str]:
-    """All stems of what is put as a question; a message that holds no others restates it, and
-    answers nothing. Of a few words, nobody can say that."""
+    """Return all stems of a question; none if the text is not phrased as one.
+
+    A message with no other stems only restates the question, and answers nothing.
+    """
     asks = question.rstrip().endswith(("?", "？"))
     if not asks and not {*split_terms(question)[:1]} & {*_INTERROGATIVES.split()}:
         return frozenset()
@@ -169,73 +169,69 @@ def question_stems(question: str) -> frozenset[str]:
 def needs_meaning(
     question: RankingQuestion, found: Sequence[RankingCandidate], entries: int
 ) -> bool:
-    """Whether entries that share no word should be looked for, after those found by words.
+    """Check whether to search the vectors after the candidates found by words.
 
-    Always in a store of up to `SMALL` entries, where it takes a millisecond or two. In a larger
-    one only if no entry holds most of what is asked, by weight: what four of five questions do
-    not need is then not paid for by all (LoCoMo loses .016, LongMemEval .005).
+    Always in a store of up to `SMALL` entries, where it takes a millisecond or two. In a larger one
+    only if no entry holds most of the question by weight: four of five questions do not need it
+    (LoCoMo loses .016, LongMemEval .005).
     """
     enough = SUFFICE * sum(question.weights)
-    return entries <= SMALL or not any(_held(question, item) >= enough > 0 for item in found)
+    return entries <= SMALL or not any(_held_weight(question, item) >= enough > 0 for item in found)
 
 
-def _held(question: RankingQuestion, candidate: RankingCandidate) -> float:
-    """How much of the question stands in a candidate, by weight."""
+def _held_weight(question: RankingQuestion, candidate: RankingCandidate) -> float:
+    """Return the total weight of the terms that a candidate holds."""
     pairs = zip(question.weights, candidate.counts, strict=True)
     return sum([tells for tells, count in pairs if count])
 
 
 def matched_share(question: RankingQuestion, candidate: RankingCandidate) -> float:
-    """How much of the question stands in a candidate, from 0 to 1."""
-    return _held(question, candidate) / (sum(question.weights) or 1.0)
-
-
-def is_near(candidate: RankingCandidate) -> bool:
-    """Whether it has anything to do with the question."""
-    return any(candidate.counts) or candidate.cosine >= LEAST_MEANING
+    """Return the weighted share of the question that a candidate holds, from 0 to 1."""
+    return _held_weight(question, candidate) / (sum(question.weights) or 1.0)
 
 
 def score_candidates(
     question: RankingQuestion, candidates: Sequence[RankingCandidate]
 ) -> list[float]:
-    """The score of each candidate, from 0 to `HIGHEST`; of equal ones the newer is better.
+    """Return the score of each candidate, from 0 to `HIGHEST`; the newer of equal ones scores
+    higher.
 
-    What is not trusted gives no evidence for what is: trusted candidates have the scores that
-    they have among themselves.
+    Untrusted candidates lend nothing to trusted ones: these have the scores they have among
+    themselves.
     """
     found = [0.0] * len(candidates)
-    for places in _trusted_last(candidates):
-        among_them = _scores(question, [candidates[place] for place in places])
+    for places in _trust_groups(candidates):
+        among_them = _score_group(question, [candidates[place] for place in places])
         for place, score in zip(places, among_them, strict=True):
             found[place] = score
     return found
 
 
-def _trusted_last(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
-    """All places, and then those of the trusted ones alone if there are others."""
+def _trust_groups(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
+    """Return all positions, then those of trusted candidates alone if there are others."""
     trusted = [place for place, candidate in enumerate(candidates) if candidate.trusted]
     everything = list(range(len(candidates)))
     return [everything, trusted] if len(trusted) < len(everything) else [everything]
 
 
-def _scores(question: RankingQuestion, candidates: Sequence[RankingCandidate]) -> list[float]:
-    pairs = zip(_signs(question, candidates), candidates, strict=True)
+def _score_group(question: RankingQuestion, candidates: Sequence[RankingCandidate]) -> list[float]:
+    pairs = zip(_compute_signals(question, candidates), candidates, strict=True)
     found = [sum(gained) * (_RESTATED if item.restates else 1.0) for gained, item in pairs]
-    return _without_copies(candidates, _nearby(candidates, found))
+    return _reduce_copies(candidates, _add_nearby(candidates, found))
 
 
-_SIGNS = ("words", "meaning", "around", "beside", "opening", "speaker", "period")
+_SIGNALS = ("words", "meaning", "around", "beside", "opening", "speaker", "period")
 
 
-def _signs(
+def _compute_signals(
     question: RankingQuestion, candidates: Sequence[RankingCandidate]
 ) -> list[tuple[float, ...]]:
-    """What each sign adds to each candidate's score, in the order of `_SIGNS`."""
+    """Return the amount of each signal for each candidate, in the order of `_SIGNALS`."""
     gained = [bm25_gains(question, candidate) for candidate in candidates]
-    words = _relative([sum(gain) for gain in gained])
-    meaning = _relative([max(candidate.cosine, 0.0) for candidate in candidates])
+    words = _scale([sum(gain) for gain in gained])
+    meaning = _scale([max(candidate.cosine, 0.0) for candidate in candidates])
     alone = [WORDS * one + MEANING * other for one, other in zip(words, meaning, strict=True)]
-    around = _relative(_around(candidates, gained))
+    around = _scale(_score_around(candidates, gained))
     held: dict[tuple[str, int], float] = {}
     for item, score in zip(candidates, alone, strict=True):
         held[item.session, item.seq] = max(score, held.get((item.session, item.seq), 0.0))
@@ -243,7 +239,7 @@ def _signs(
     for item, one, other, said in zip(candidates, words, meaning, around, strict=True):
         beside = 0.0
         if item.session:
-            # A long message says itself what it is about.
+            # A long message needs less context.
             steps = [held.get((item.session, item.seq + step), 0.0) for step in (-1, 1)]
             beside = sum(steps) * _SHORT / (_SHORT + item.length)
         found.append(
@@ -254,25 +250,25 @@ def _signs(
                 NEIGHBOUR * beside,
                 OPENING / (1 + max(item.seq, 0)),
                 SPEAKER[question.speaker] if item.role == question.speaker else 0.0,
-                PERIOD if question.period and _in(question.period, item.at) else 0.0,
+                PERIOD if question.period and _is_within(question.period, item.at) else 0.0,
             )
         )
     return found
 
 
-def _in(period: tuple[int, int], at: int) -> bool:
+def _is_within(period: tuple[int, int], at: int) -> bool:
     return period[0] <= at < period[1]
 
 
 def explain_scores(
     question: RankingQuestion, candidates: Sequence[RankingCandidate]
 ) -> list[dict[str, float]]:
-    """What each sign adds for each candidate, to be shown."""
-    return [dict(zip(_SIGNS, one, strict=True)) for one in _signs(question, candidates)]
+    """Return the amount of each signal for each candidate by name."""
+    return [dict(zip(_SIGNALS, one, strict=True)) for one in _compute_signals(question, candidates)]
 
 
 def bm25_gains(question: RankingQuestion, candidate: RankingCandidate) -> list[float]:
-    """BM25, a term at a time."""
+    """Return the BM25 score of each term."""
     if not any(candidate.counts):
         return [0.0] * len(question.weights)
     size = _K1 * (1 - _B + _B * candidate.length / max(question.average, 1.0))
@@ -282,17 +278,20 @@ def bm25_gains(question: RankingQuestion, candidate: RankingCandidate) -> list[f
     ]
 
 
-def _relative(values: Sequence[float]) -> list[float]:
-    """The values as shares of the highest one."""
+def _scale(values: Sequence[float]) -> list[float]:
+    """Scale the values by the highest one."""
     highest = max(values, default=0.0)
     return [value / highest for value in values] if highest > 0 else [0.0] * len(values)
 
 
-def _around(
+def _score_around(
     candidates: Sequence[RankingCandidate], gained: Sequence[Sequence[float]]
 ) -> list[float]:
-    """What is said of the question at a place: each term where it is said best, there or a few
-    messages before or after. Question and answer, and the parts of a long answer, meet here."""
+    """Return the score of the messages around each candidate.
+
+    Each term counts where it scores best, within a few messages before or after: question and
+    answer, and the parts of a long answer, support each other.
+    """
     sessions: dict[str, list[int]] = {}
     for place, item in enumerate(candidates):
         if item.session:
@@ -307,12 +306,12 @@ def _around(
     return found
 
 
-def _nearby(candidates: Sequence[RankingCandidate], found: list[float]) -> list[float]:
-    """With what was done in other sessions when the best hits were said, or shortly before.
+def _add_nearby(candidates: Sequence[RankingCandidate], found: list[float]) -> list[float]:
+    """Add a share of the best hits' scores to candidates of other sessions close in time.
 
     Work on one thing is often spread over sessions that run side by side or one after another.
     """
-    sources = _order(candidates, found)[:_SOURCES]
+    sources = _rank_positions(candidates, found)[:_SOURCES]
     lifted = []
     for item, score in zip(candidates, found, strict=True):
         best = 0.0
@@ -327,10 +326,9 @@ def _nearby(candidates: Sequence[RankingCandidate], found: list[float]) -> list[
     return lifted
 
 
-def _without_copies(candidates: Sequence[RankingCandidate], found: list[float]) -> list[float]:
-    """The scores when the same text is not shown over and over: the one recorded first stands
-    for all and is as good as the best, the others step back."""
-    for places in _copies(candidates):
+def _reduce_copies(candidates: Sequence[RankingCandidate], found: list[float]) -> list[float]:
+    """Lower repeated texts: the first recorded copy gets the best score, the others are reduced."""
+    for places in _find_copies(candidates):
         best = max(found[place] for place in places)
         for place in places:
             found[place] *= _COPY
@@ -338,8 +336,8 @@ def _without_copies(candidates: Sequence[RankingCandidate], found: list[float]) 
     return found
 
 
-def _copies(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
-    """The places of the same text, the one recorded first at the head."""
+def _find_copies(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
+    """Return the positions of equal texts, the first recorded one first."""
     same: dict[str, list[int]] = {}
     for place, item in enumerate(candidates):
         if item.digest:
@@ -350,32 +348,32 @@ def _copies(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
 def lift_newest(
     question: RankingQuestion, candidates: Sequence[RankingCandidate], scores: Sequence[float]
 ) -> list[float]:
-    """The scores with the newer of two that seem to be about the same thing just above the older
-    one. Whether it replaces the older one is for others to say: see `recall.outdated`.
+    """Lift the newer of two candidates about the same thing just above the older one.
 
-    It is among the first hits, said by the same side, almost as good, with the same words of the
-    question in it and none of its names missing. Who asks about a certain time does not ask for
-    the newest. The candidates may be the best of all.
+    The newer one must be among the first hits, of the same speaker, almost as good, and hold the
+    same words of the question and all its names. A question about a certain time does not ask for
+    the newest. `recall.outdated` decides whether one replaces the other. The candidates may be only
+    the best ones.
     """
     found = list(scores)
     if not question.period:
-        for places in _trusted_last(candidates):
+        for places in _trust_groups(candidates):
             ours = [candidates[place] for place in places]
-            lifted = _lifted(question, ours, [scores[place] for place in places])
+            lifted = _lift_group(question, ours, [scores[place] for place in places])
             for place, score in zip(places, lifted, strict=True):
                 found[place] = score
     return found
 
 
-def _lifted(
+def _lift_group(
     question: RankingQuestion, candidates: Sequence[RankingCandidate], found: list[float]
 ) -> list[float]:
     times = [item.at for item in candidates]
-    for places in _copies(candidates):
+    for places in _find_copies(candidates):
         newest = max(times[place] for place in places)
         for place in places:
             times[place] = newest if place == places[0] else 0
-    first = _order(candidates, found)[:NEWEST]
+    first = _rank_positions(candidates, found)[:NEWEST]
     for rank, place in enumerate(first):
         item = candidates[place]
         for other in first[:rank] + first[rank + 1 :]:
@@ -387,15 +385,17 @@ def _lifted(
                 and item.role == older.role
                 and (item.session != older.session or not item.session)
                 and (item.trusted or not older.trusted)
-                and _shared(question, item, older) >= _SAME_THING
+                and _shared_weight(question, item, older) >= _SAME_THING
                 and all(item.counts[name] or not older.counts[name] for name in question.names)
             ):
                 found[place] = max(found[place], nextafter(found[other], inf))
     return found
 
 
-def _shared(question: RankingQuestion, one: RankingCandidate, other: RankingCandidate) -> float:
-    """How much of the words of the question that either holds is held by both."""
+def _shared_weight(
+    question: RankingQuestion, one: RankingCandidate, other: RankingCandidate
+) -> float:
+    """Return the weighted share of common terms among those that either candidate holds."""
     both = either = 0.0
     for tells, mine, others in zip(question.weights, one.counts, other.counts, strict=False):
         if mine or others:
@@ -404,7 +404,7 @@ def _shared(question: RankingQuestion, one: RankingCandidate, other: RankingCand
     return both / either if either else 0.0
 
 
-def _order(candidates: Sequence[RankingCandidate], found: Sequence[float]) -> list[int]:
-    """The places, best first; of equals the newer, then the one recorded first."""
+def _rank_positions(candidates: Sequence[RankingCandidate], found: Sequence[float]) -> list[int]:
+    """Return the positions, best first; of equals the newer, then the first recorded."""
     keys = [(-found[place], -item.at, item.entry) for place, item in enumerate(candidates)]
     return sorted(range(len(keys)), key=keys.__getitem__)

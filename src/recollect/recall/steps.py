@@ -1,8 +1,8 @@
-"""Recall: candidates by words and by meaning from each space, one ranking, the best that fit."""
+"""Recall: find candidates by words and vectors in each space, rank them together, load the best."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..errors import Unavailable
 from ..fast_typing import Any, NamedTuple
@@ -12,28 +12,25 @@ from ..memory import lifecycle
 from ..storage.database import IndexMatch, StemFrequencies, Tx
 from ..text import dates, globs, terms
 from ..types import records
-from ..types.records import ROLES, Hit, Recalled
+from ..types.records import ROLES, TRUSTED_ORIGINS, Hit, Recalled
 from . import outdated, steps_hits
 from . import ranking as recall_ranking
 
 COMMON_SHARE = 0.1
-"""A term held by more than this share of all entries says next to nothing about any."""
+"""A term in more than this share of all entries is too common to look up."""
 
 COMMON_FROM, COMMON_FROM_BY_WORDS = 20_000, 5_000
 ENOUGH = 4_000
-"""In a store of at least so many entries the rarest terms are looked up until they promise this
-many candidates; more common ones only rank what was found, and are what a look-up costs most."""
+"""From `COMMON_FROM` entries on, the rarest terms are looked up until they promise `ENOUGH`
+candidates. Common terms are the most expensive to look up; they only rank what was found."""
 
 WORDS_ALONE = 40
-"""How many candidates are ranked without vectors: there are fewer signs to tell them apart."""
+"""Candidates that are ranked without vectors: fewer signals tell them apart."""
 
-FROM_ONE_SOURCE = 2
-"""Of ten hits, so many may come from one source that is not trusted."""
-
-_OF_ANOTHER = (
+_OTHER_EMBEDDER = (
     "by words only: the vectors are another embedder's; `recollect rebuild --missing` makes ours"
 )
-_SEARCHED = ("active", "proposed", "archived")
+_SEARCHED = ("active", "proposed", "hidden")
 _FILTERS = (
     *("kinds", "layers", "sources", "statuses", "tags", "file", "session"),
     *("since", "until", "as_of"),
@@ -41,7 +38,7 @@ _FILTERS = (
 
 
 class RecallQuestion(NamedTuple):
-    """What is asked, and which records may answer."""
+    """A query with its filters."""
 
     query: str
     limit: int
@@ -59,27 +56,27 @@ class RecallQuestion(NamedTuple):
     around: int = 0
     explain: bool = False
     seen: tuple[str, ...] | None = None
-    """Who may see the answer, when nobody asked for it: see `memory.steps_visible`."""
+    """Owners whose records may be shown unasked: see `memory.steps_visible`."""
     without: frozenset[tuple[str, int]] = frozenset()
-    """What is not there, by reference and number, for whoever measures."""
+    """Records to leave out, by reference and number: the evaluation hides some."""
 
 
 class _PreparedQuestion(NamedTuple):
-    """A question on its way: for ranking, for the index, and as a vector."""
+    """A question prepared for ranking, for the index, and as a vector."""
 
     ranking: recall_ranking.RankingQuestion
     stems: tuple[str, ...]
-    """What ranking counts, in the order of its weights."""
+    """The stems that ranking counts, in the order of its weights."""
     searched: list[str]
-    """What is looked up."""
+    """The stems that are looked up."""
     vector: bytes
-    """Empty without meaning."""
+    """Empty without an embedder."""
     whole: frozenset[str]
-    """What a message that only restates the question is made of."""
+    """All stems of the question: a message without others only restates it."""
 
 
 class _FoundCandidate(NamedTuple):
-    """A candidate, and where it was found."""
+    """A candidate, and the space in which it was found."""
 
     tx: Tx
     matched: IndexMatch
@@ -92,36 +89,33 @@ def recall(
     now: int,
     embedder: records.Embedder | None = None,
 ) -> Recalled:
-    """The best records of all given spaces for a question; nothing when nothing matches."""
+    """Return the best records of all given spaces for a question."""
     words: dict[str, str] = {}
     for word in recall_ranking.subject_terms(question.query):
         words.setdefault(terms.stem(word), word)
     if not words:
         return Recalled(notes=("the question has no words to search for",))
-    vector, notes = _vector(embedder, question.query)
+    vector, notes = _embed_question(embedder, question.query)
     known = [tx.frequencies(list(words)) for tx in txs]
-    asked = _asked(question.query, words, known, embedder if vector else None, now)
+    asked = _prepare_question(question.query, words, known, embedder if vector else None, now)
     found: list[_FoundCandidate] = []
     for tx, frequencies in zip(txs, known, strict=True):
         if vector and embedder:
             maker = index_steps.embedder_id(tx)
             asked = asked._replace(vector=vector if maker == embedder.id else b"")
-            notes += (_OF_ANOTHER,) if maker not in ("", embedder.id) else ()
-        near = _candidates(tx, asked, question, frequencies.entries)
-        found += [item for item in near if item.matched[2:4] not in question.without]
-    best = _ranked(found, asked, question, now)
-    # Who names a session wants all of it.
-    best = best if question.session else _without_flood(best)
+            notes += (_OTHER_EMBEDDER,) if maker not in ("", embedder.id) else ()
+        near = _find_candidates(tx, asked, question, frequencies.entries)
+        found += [
+            item for item in near if (item.matched.ref, item.matched.seq) not in question.without
+        ]
+    best = _rank_hits(found, asked, question, now)
+    # A question about one session may be answered by that session alone.
+    best = best if question.session else steps_hits.limit_untrusted(best)
     return steps_hits.pack_hits(best, question.limit, question.budget, notes)
 
 
-def words_missing(tx: Tx) -> bool:
-    """Whether nothing can be found before `things.rebuild` has indexed a space again."""
-    return index_sql.needs_reindex(tx)
-
-
-def _vector(embedder: records.Embedder | None, query: str) -> tuple[bytes, tuple[str, ...]]:
-    """The question as a vector, and why there is none."""
+def _embed_question(embedder: records.Embedder | None, query: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return the vector of a question; empty, with a note, if the embedder fails."""
     if embedder is None:
         return b"", ()
     try:
@@ -130,7 +124,7 @@ def _vector(embedder: records.Embedder | None, query: str) -> tuple[bytes, tuple
         return b"", (f"by words only: {error.message}",)
 
 
-def _asked(
+def _prepare_question(
     query: str,
     words: Mapping[str, str],
     known: Sequence[StemFrequencies],
@@ -150,56 +144,69 @@ def _asked(
     period = dates.find_period(query, now)
     names = recall_ranking.find_names(stems)
     ranking = recall_ranking.RankingQuestion(
-        weights, average, recall_ranking.asked_speaker(query), period, names
+        weights=weights,
+        average=average,
+        speaker=recall_ranking.asked_speaker(query),
+        period=period,
+        names=names,
     )
     searched = choose_stems(stems, entries, holding, embedder is not None)
-    return _PreparedQuestion(ranking, stems, searched, b"", recall_ranking.question_stems(query))
+    return _PreparedQuestion(
+        ranking=ranking,
+        stems=stems,
+        searched=searched,
+        vector=b"",
+        whole=recall_ranking.question_stems(query),
+    )
 
 
 def choose_stems(
     stems: Sequence[str], entries: int, holding: Mapping[str, int], by_meaning: bool
 ) -> list[str]:
-    """The stems to look up: all of them in a small store, the rarest ones in a large one."""
+    """Return the stems to look up: all in a small store, the rarest in a large one."""
     if entries < (COMMON_FROM if by_meaning else COMMON_FROM_BY_WORDS):
         return list(stems)
     return terms.pick_rarest(stems, holding, ENOUGH, most=entries * COMMON_SHARE)
 
 
-def _candidates(
+def _find_candidates(
     tx: Tx, asked: _PreparedQuestion, question: RecallQuestion, entries: int
 ) -> list[_FoundCandidate]:
-    """What a space holds for the question: the best by words and the nearest by meaning."""
+    """Return the best entries of a space by words and the nearest by meaning."""
     depth = (
         recall_ranking.BY_WORDS
         if entries <= recall_ranking.SMALL
         else recall_ranking.BY_WORDS * 3 // 4
     )
     depth = max(depth, question.limit) if asked.vector else max(WORDS_ALONE, 2 * question.limit)
-    filters = _filters(tx, question)
+    filters = _build_filters(tx, question)
     matched = index_sql.find_candidates(tx, asked.searched, depth, filters, bool(asked.vector))
-    if len(matched) < depth and len(asked.searched) < len(asked.stems) and _chosen(question):
-        # A filter may leave only what holds the common words.
+    if len(matched) < depth and len(asked.searched) < len(asked.stems) and _is_filtered(question):
+        # A filter may leave only entries with the common words.
         matched = index_sql.find_candidates(tx, asked.stems, depth, filters, bool(asked.vector))
     near: dict[int, float] = {}
     if asked.vector:
         held = {item.entry: item.vector for item in matched if item.vector}
         near = index_steps.cosines_by_entry(asked.vector, held)
-    found = [_found(tx, item, asked, near.get(item.entry, 0.0)) for item in matched]
+    found = [_make_candidate(tx, item, asked, near.get(item.entry, 0.0)) for item in matched]
     if asked.vector and recall_ranking.needs_meaning(
         asked.ranking, [item.candidate for item in found], entries
     ):
-        things = {item.matched[1:4] for item in found}
-        for item, cosine in _by_meaning(tx, asked.vector, filters):
-            if item[1:4] not in things:
-                found.append(_found(tx, item, asked, cosine))
+        known = {_record_key(item.matched) for item in found}
+        for item, cosine in _find_by_meaning(tx, asked.vector, filters):
+            if _record_key(item) not in known:
+                found.append(_make_candidate(tx, item, asked, cosine))
     return found
 
 
-def _by_meaning(
+def _find_by_meaning(
     tx: Tx, vector: bytes, filters: Mapping[str, Sequence[Any]]
 ) -> list[tuple[IndexMatch, float]]:
-    """The nearest entries that the filters let through. Most filters let enough of the nearest
-    through; if not, those that fulfil them are looked for."""
+    """Return the nearest entries that pass the filters.
+
+    The nearest of all are filtered first, which is enough for most filters; else only entries that
+    pass them are compared.
+    """
     found: list[tuple[IndexMatch, float]] = []
     for among in (None, filters):
         near = index_steps.find_nearest(tx, vector, recall_ranking.LOOKED_AT, among)
@@ -211,32 +218,40 @@ def _by_meaning(
     return found[: recall_ranking.BY_MEANING]
 
 
-def _found(tx: Tx, item: IndexMatch, asked: _PreparedQuestion, cosine: float) -> _FoundCandidate:
-    entry, source, _, seq, kind, owner, label, at, stems, *_ = item
-    if source != "message":
-        kind = "user" if label in ("system", "user") else "assistant"
-        owner, seq = "", 1
+def _record_key(item: IndexMatch) -> tuple[str, str, int]:
+    return item.source, item.ref, item.seq
+
+
+def _make_candidate(
+    tx: Tx, item: IndexMatch, asked: _PreparedQuestion, cosine: float
+) -> _FoundCandidate:
+    """Return an index match as a candidate; records other than messages open their own session."""
+    is_message, stems = item.source == "message", item.stems
+    role = "user" if item.label in TRUSTED_ORIGINS else "assistant"
     candidate = recall_ranking.RankingCandidate(
-        entry,
-        terms.count_stems(stems, asked.stems),
-        stems.count(" ") + 1,
-        cosine,
-        at,
-        owner,
-        seq - 1,
-        kind,
-        label not in lifecycle.UNTRUSTED,
-        stems,
-        bool(asked.whole) and source == "message" and asked.whole.issuperset(stems.split()),
+        entry=item.entry,
+        counts=terms.count_stems(stems, asked.stems),
+        length=stems.count(" ") + 1,
+        cosine=cosine,
+        at=item.at,
+        session=item.owner if is_message else "",
+        seq=item.seq - 1 if is_message else 0,
+        role=item.kind if is_message else role,
+        trusted=item.label not in lifecycle.UNTRUSTED,
+        digest=stems,
+        restates=bool(asked.whole) and is_message and asked.whole.issuperset(stems.split()),
     )
     return _FoundCandidate(tx, item, candidate)
 
 
-def _ranked(
+def _rank_hits(
     found: Sequence[_FoundCandidate], asked: _PreparedQuestion, question: RecallQuestion, now: int
 ) -> list[Hit]:
-    """The hits, best first. Records are read only for those that can come out on top: what a
-    record adds to its score is small."""
+    """Return the hits, best first.
+
+    Records are loaded only for the candidates that can still win: a record changes the score
+    little.
+    """
     everything = [item.candidate for item in found]
     scores = recall_ranking.score_candidates(asked.ranking, everything)
     order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
@@ -251,12 +266,12 @@ def _ranked(
     nudged = [scores[place] * loaded[place].nudge for place in best]
     candidates = [found[place].candidate for place in best]
     final = recall_ranking.lift_newest(asked.ranking, candidates, nudged)
-    newer = _replaced([loaded[place] for place in best], asked.stems)
+    newer = _find_outdated([loaded[place] for place in best], asked.stems)
     signs = recall_ranking.explain_scores(asked.ranking, everything) if question.explain else []
     answer = [
         loaded[place].hit._replace(
             score=score / (1.0 + score),
-            why=_why(asked, found[place], loaded[place], signs[place] if signs else {}),
+            why=_explain(asked, found[place], loaded[place], signs[place] if signs else {}),
             outdated_by=newer.get(number) or loaded[place].hit.outdated_by,
         )
         for number, (place, score) in enumerate(zip(best, final, strict=True))
@@ -264,63 +279,50 @@ def _ranked(
     return sorted(answer, key=lambda hit: (-hit.score, -hit.at, hit.address))
 
 
-def _replaced(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]) -> dict[int, str]:
-    """The hits that state what the user stated otherwise since, with the address of the newer."""
+def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]) -> dict[int, str]:
+    """Return the places of hits that a newer statement of the user replaces, with its address."""
     own = [place for place, one in enumerate(best) if one.stated]
     if len(own) < 2 or all(best[place].hit.kind != "message" for place in own):
         return {}
-    said = outdated.DatedText
     texts = [
-        said(best[place].stated, best[place].hit.at, best[place].hit.kind != "message")
+        outdated.DatedText(
+            best[place].stated, best[place].hit.at, best[place].hit.kind != "message"
+        )
         for place in own
     ]
     found = outdated.find_outdated(texts, set(searched))
     return {own[old]: best[own[new]].hit.address for old, new in found.items()}
 
 
-def _why(
+def _explain(
     asked: _PreparedQuestion,
     found: _FoundCandidate,
     loaded: steps_hits.LoadedHit,
     signs: Mapping[str, float],
 ) -> str:
-    """What speaks for a hit: how much of the question it holds, how near it is, and its record."""
-    said = [f"words {recall_ranking.matched_share(asked.ranking, found.candidate):.2f}"]
+    """Describe the score of a hit: matched words, meaning, signals and its record."""
+    parts = [f"words {recall_ranking.matched_share(asked.ranking, found.candidate):.2f}"]
     if asked.vector:
-        said.append(f"meaning {found.candidate.cosine:.2f}")
-    said += [f"{name} +{value:.2f}" for name, value in signs.items() if value]
+        parts.append(f"meaning {found.candidate.cosine:.2f}")
+    parts += [f"{name} +{value:.2f}" for name, value in signs.items() if value]
     if signs:
-        said.append(f"record ×{loaded.nudge:.2f}")
-    return ", ".join([*said, *filter(None, [loaded.hit.why])])
+        parts.append(f"record ×{loaded.nudge:.2f}")
+    return ", ".join([*parts, *filter(None, [loaded.hit.why])])
 
 
-def _without_flood(best: Iterable[Hit]) -> list[Hit]:
-    """What is not trusted cannot fill the answer: in ten hits, two of one source."""
-    kept: list[Hit] = []
-    taken: dict[str, int] = {}
-    for hit in best:
-        if hit.trust in lifecycle.UNTRUSTED:
-            source = hit.session or hit.address
-            taken[source] = taken.get(source, 0) + 1
-            if taken[source] > FROM_ONE_SOURCE * (1 + len(kept) // 10):
-                continue
-        kept.append(hit)
-    return kept
-
-
-def _chosen(question: RecallQuestion) -> bool:
-    """Whether the question lets only some records answer."""
+def _is_filtered(question: RecallQuestion) -> bool:
+    """Check whether the question has a filter."""
     anything = RecallQuestion(question.query, question.limit)
     return any(getattr(question, name) != getattr(anything, name) for name in _FILTERS)
 
 
-def _filters(tx: Tx, question: RecallQuestion) -> dict[str, Sequence[Any]]:
+def _build_filters(tx: Tx, question: RecallQuestion) -> dict[str, Sequence[Any]]:
     filters: dict[str, Sequence[Any]] = {"status": question.statuses}
     if question.as_of:
         filters["status"] = (*_SEARCHED, "superseded")
         filters["until"] = filters["as_of"] = (question.as_of,)
     if question.kinds:
-        # The entry of a message has its role for a kind.
+        # The kind of a message's entry is its role.
         roles = ROLES if "message" in question.kinds else ()
         filters["kind"] = (*question.kinds, *roles)
     if question.layers:

@@ -1,7 +1,6 @@
-"""Measure recall on the user's own history: gather questions, ask them all, say what was found.
+"""Measure recall on the user's own history: gather questions, ask them, report the results.
 
-Nothing is written, and no recall is counted. `recall.evaluation_questions` decides
-what can be asked.
+Nothing is written, and no recall is counted. `recall.evaluation_questions` makes the questions.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from .evaluation_questions import (
 )
 
 MOST_SESSIONS, MOST_MEMORIES = 500, 10_000
-"""Questions are made from so many sessions and memories, the newest; all are searched."""
+"""Questions are made from this many of the newest sessions and memories; all are searched."""
 
 DEPTH = 100
-"""How many hits are asked for, so that ten sessions can be ranked from them."""
+"""Hits to ask for, so that ten sessions can be ranked from them."""
 
 RANKED = 10
 _PAGE = 1_000
@@ -37,11 +36,11 @@ _NOTHING = (
 )
 
 Ranker = Callable[[Sequence[Tx], steps.RecallQuestion, int], Recalled]
-"""A way to answer a question at a time."""
+"""A function that answers a question at a time."""
 
 
 class EvaluationOptions(NamedTuple):
-    """How many questions of each source, which ones, and how many failures to show."""
+    """The number of questions of each source, the seed, the sources, and the failures to show."""
 
     sample: int
     seed: int
@@ -50,7 +49,7 @@ class EvaluationOptions(NamedTuple):
 
 
 class EvaluationLine(NamedTuple):
-    """How well the questions of one source were answered by one way of searching."""
+    """How well one way of searching answered the questions of one source."""
 
     source: str
     by: str
@@ -61,7 +60,7 @@ class EvaluationLine(NamedTuple):
 
 
 class MissedQuestion(NamedTuple):
-    """A question none of whose answers was among the first ten."""
+    """A question without an answer among the first ten hits."""
 
     source: str
     question: str
@@ -69,7 +68,7 @@ class MissedQuestion(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """The measures, and how many sessions and questions they rest on."""
+    """The results, and the number of sessions and questions behind them."""
 
     sessions: int
     questions: int
@@ -79,7 +78,7 @@ class Evaluation(NamedTuple):
 
 
 class GatheredQuestions(NamedTuple):
-    """The questions to ask, and what they were made from."""
+    """The questions to ask, and the number of sessions they were made from."""
 
     sessions: int
     asked: tuple[EvaluationQuestion, ...]
@@ -89,8 +88,11 @@ class GatheredQuestions(NamedTuple):
 def gather_questions(
     tx: Tx, commits: Sequence[RepositoryCommit], wanted: EvaluationOptions
 ) -> GatheredQuestions:
-    """The questions that this history has answers for, of each source as many as are wanted."""
-    found = [_told(tx, session.id) for session in archive_sql.latest_sessions(tx, MOST_SESSIONS)]
+    """Make the questions that this history has answers for, from each source up to the sample."""
+    found = [
+        _collect_session(tx, session.id)
+        for session in archive_sql.latest_sessions(tx, MOST_SESSIONS)
+    ]
     kept = [
         (memory.address, memory.text)
         for memory in memory_sql.list_open(tx, {}, MOST_MEMORIES)
@@ -118,16 +120,16 @@ def gather_questions(
 
 
 def empty_evaluation() -> Evaluation:
-    """What is said where there is no history."""
-    return Evaluation(0, 0, (), (), (_NOTHING,))
+    """Return the result for an empty history."""
+    return Evaluation(sessions=0, questions=0, lines=(), missed=(), notes=(_NOTHING,))
 
 
-def _told(tx: Tx, session: str) -> SessionHistory:
-    """A session with only what questions are made from: its texts are let go one by one."""
-    return evaluation_questions.collect_facts(session, list(_messages(tx, session)))
+def _collect_session(tx: Tx, session: str) -> SessionHistory:
+    """Collect the facts of a session; its texts are released one by one."""
+    return evaluation_questions.collect_facts(session, list(_read_messages(tx, session)))
 
 
-def _messages(tx: Tx, session: str) -> Iterator[messages.NumberedMessage]:
+def _read_messages(tx: Tx, session: str) -> Iterator[messages.NumberedMessage]:
     first = 1
     while rows := archive_sql.messages(tx, session, first, first + _PAGE - 1, _PAGE):
         for row in rows:
@@ -142,9 +144,9 @@ def run_evaluation(
     rankers: Mapping[str, Ranker],
     wanted: EvaluationOptions,
     now: int,
-    tell: Callable[[int], object] | None = None,
+    report: Callable[[int], object] | None = None,
 ) -> Evaluation:
-    """Put every question to every way of searching. The project's space comes first."""
+    """Ask every question with every ranker. The project's space comes first."""
     lines: list[EvaluationLine] = []
     missed: list[MissedQuestion] = []
     for source in dict.fromkeys(one.source for one in gathered.asked):
@@ -153,68 +155,72 @@ def run_evaluation(
             found = []
             for one in asked:
                 found.append(
-                    evaluation_questions.score_ranking(_ranking(txs, one, ranker, now), one.answers)
+                    evaluation_questions.score_ranking(
+                        _rank_answers(txs, one, ranker, now), one.answers
+                    )
                 )
-                if tell:
-                    tell(1)
-            lines.append(_line(source, by, found))
+                if report:
+                    report(1)
+            lines.append(_summarise(source, by, found))
         missed += [
             MissedQuestion(source, one.text, tuple(sorted(one.answers)))
             for one, row in zip(asked, found, strict=True)
             if not row.reciprocal
         ]
     return Evaluation(
-        gathered.sessions,
-        len(gathered.asked),
-        tuple(lines),
-        tuple(missed[: wanted.missed]),
-        gathered.notes,
+        sessions=gathered.sessions,
+        questions=len(gathered.asked),
+        lines=tuple(lines),
+        missed=tuple(missed[: wanted.missed]),
+        notes=gathered.notes,
     )
 
 
-def _line(source: str, by: str, found: Sequence[QuestionScore]) -> EvaluationLine:
+def _summarise(source: str, by: str, found: Sequence[QuestionScore]) -> EvaluationLine:
     means = [round(sum(column) / len(found), 4) for column in zip(*found, strict=True)]
     return EvaluationLine(source, by, len(found), *means)
 
 
-def _ranking(txs: Sequence[Tx], asked: EvaluationQuestion, ranker: Ranker, now: int) -> list[str]:
-    """The first ten sessions or records, without what the question was made from."""
+def _rank_answers(
+    txs: Sequence[Tx], asked: EvaluationQuestion, ranker: Ranker, now: int
+) -> list[str]:
+    """Return the first ten sessions or records, without what the question was made from."""
     sources = () if asked.source == "memories" else ("message",)
     question = steps.RecallQuestion(asked.text, DEPTH, sources=sources, without=asked.hidden)
-    whole = _plain(asked.text) if asked.source in ("commits", "answers") else ""
+    whole = _normalise(asked.text) if asked.source in ("commits", "answers") else ""
     ranked: dict[str, None] = {}
     for hit in ranker(txs, question, asked.at or now):
-        if whole and _holds(txs[0], hit, whole):
+        if whole and _contains_question(txs[0], hit, whole):
             continue
-        ranked[_name(asked, hit)] = None
+        ranked[_answer_of(asked, hit)] = None
         if len(ranked) == RANKED:
             break
     return list(ranked)
 
 
-def _name(asked: EvaluationQuestion, hit: Hit) -> str:
-    """What a hit stands for: a session, a reply as a whole, or itself."""
+def _answer_of(asked: EvaluationQuestion, hit: Hit) -> str:
+    """Return what a hit counts as: its session, a reply as a whole, or itself."""
     if asked.source in ("commits", "files"):
         return hit.session
     session, first, last = asked.reply
-    if session and hit.session == session and first <= _place(hit) <= last:
+    if session and hit.session == session and first <= _message_number(hit) <= last:
         return messages.range_address(session, first, last)
     return hit.address
 
 
-def _place(hit: Hit) -> int:
+def _message_number(hit: Hit) -> int:
     return int(hit.id.rpartition(":")[2])
 
 
-def _holds(tx: Tx, hit: Hit, whole: str) -> bool:
-    """Whether a message has the question in it word for word."""
-    row = archive_sql.message(tx, hit.session, _place(hit))
+def _contains_question(tx: Tx, hit: Hit, whole: str) -> bool:
+    """Check whether a message contains the question word for word."""
+    row = archive_sql.message(tx, hit.session, _message_number(hit))
     if row is None:
         return True
-    return whole in _plain(
+    return whole in _normalise(
         messages.searchable_text(messages.message_from_body(json.loads(row.body)))
     )
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.casefold().split())

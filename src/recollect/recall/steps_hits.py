@@ -1,8 +1,8 @@
-"""Turn what a search found into hits: the records themselves, read from the store."""
+"""Load the records of index matches as hits, and fit them into limit and budget."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..archive import sql as archive_sql
 from ..documents import sql as documents_sql
@@ -15,15 +15,17 @@ from ..procedures import sql as procedures_sql
 from ..storage import database
 from ..storage.database import IndexMatch, Tx
 from ..text import messages, tokens
-from ..types.records import KINDS, Hit, Message, NearbyMessage, Recalled
+from ..types.records import IN_USE, KINDS, TRUSTED_ORIGINS, Hit, Message, NearbyMessage, Recalled
 
 if TYPE_CHECKING:
     from .steps import RecallQuestion
 
+FROM_ONE_SOURCE = 2
+"""Hits in every ten that may come from one untrusted source."""
+
 
 class LoadedHit(NamedTuple):
-    """A hit without its score, by how much its record nudges it, and the words in which the user
-    themselves may state something."""
+    """A hit without its score, the factor that its record adds, and the user's own words in it."""
 
     hit: Hit
     nudge: float
@@ -33,134 +35,140 @@ class LoadedHit(NamedTuple):
 def load_hits(
     tx: Tx, found: Sequence[IndexMatch], question: RecallQuestion, searched: Sequence[str], now: int
 ) -> dict[int, LoadedHit]:
-    """The hits of entries by their numbers, as far as their records are there."""
-    ids = [item.ref for item in found if item.source == "memory"]
-    held = memory_sql.load_sketches(tx, ids)
+    """Load the hits of index matches by entry number; missing records are left out."""
+    current = [item.ref for item in found if item.source == "memory" and not item.seq]
+    earlier = {(item.ref, item.seq) for item in found if item.source == "memory" and item.seq}
+    held = memory_sql.load_sketches(tx, current)
+    before = memory_sql.load_earlier_sketches(tx, earlier) if earlier else {}
     hits: dict[int, LoadedHit] = {}
     for item in found:
         if item.source == "memory":
-            one = _memory(held.get(item.ref), now)
+            sketch = before.get((item.ref, item.seq)) if item.seq else held.get(item.ref)
+            one = _load_memory(sketch, now)
         elif item.source == "message":
-            one = _message(tx, item, question, searched)
+            one = _load_message(tx, item, question, searched)
         elif item.source == "document":
-            one = _document(tx, item, searched)
+            one = _load_document(tx, item, searched)
         else:
-            one = _experience(tx, item)
+            one = _load_experience(tx, item)
         if one:
             hits[item.entry] = one
     return _with_contradictions(tx, _with_successors(tx, hits))
 
 
-def _memory(memory: memory_sql.MemorySketch | None, now: int) -> LoadedHit | None:
+def _load_memory(memory: memory_sql.MemorySketch | None, now: int) -> LoadedHit | None:
     if memory is None:
         return None
     strong = lifecycle.compute_strength(memory, now)
     hit = Hit(
-        memory.id,
-        f"memory://{memory.id}",
-        memory.kind,
-        memory.text,
-        0.0,
-        f"strength {strong:.2f}",
-        memory.layer,
-        memory.status,
-        memory.label,
-        memory.valid_from,
+        id=memory.id,
+        address=f"memory://{memory.id}",
+        kind=memory.kind,
+        text=memory.text,
+        score=0.0,
+        why=f"strength {strong:.2f}",
+        layer=memory.layer,
+        status=memory.status,
+        trust=memory.label,
+        at=memory.valid_from,
         freshness="unchecked" if memory.claims and memory.layer != "user" else "",
     )
-    stated = memory.text if memory.label in ("system", "user") else ""
+    stated = memory.text if memory.label in TRUSTED_ORIGINS else ""
     return LoadedHit(hit, lifecycle.nudge(memory.label, memory.status, strong), stated)
 
 
-def _message(
+def _load_message(
     tx: Tx, item: IndexMatch, question: RecallQuestion, searched: Sequence[str]
 ) -> LoadedHit | None:
     around = question.around
     rows = archive_sql.messages(tx, item.ref, item.seq - around, item.seq + around)
-    said = {row.seq: messages.searchable_text(_message_of(row)) for row in rows}
+    texts = {row.seq: messages.searchable_text(_parse_message(row)) for row in rows}
     (row,) = [row for row in rows if row.seq == item.seq] or (None,)
     if row is None:
         return None
     hit = Hit(
-        f"{row.session}:{row.seq}",
-        messages.range_address(row.session, row.seq, row.seq),
-        "message",
-        lifecycle.cut_snippet(said[row.seq], searched),
-        0.0,
-        "",
-        "session",
-        "active",
-        row.label,
-        row.at,
-        row.session,
-        row.role,
+        id=f"{row.session}:{row.seq}",
+        address=messages.range_address(row.session, row.seq, row.seq),
+        kind="message",
+        text=lifecycle.cut_snippet(texts[row.seq], searched),
+        score=0.0,
+        why="",
+        layer="session",
+        status="active",
+        trust=row.label,
+        at=row.at,
+        session=row.session,
+        role=row.role,
         around=tuple(
             NearbyMessage(
                 messages.range_address(other.session, other.seq, other.seq),
                 other.role,
-                lifecycle.cut_snippet(said[other.seq], searched),
+                lifecycle.cut_snippet(texts[other.seq], searched),
             )
             for other in rows
             if other.seq != row.seq
         ),
     )
     own = row.role == row.label == "user"
-    stated = messages.typed_text(_message_of(row)) if own else ""
-    # Trust can only lower a message: which side's words are asked for is the ranking's to judge.
+    stated = messages.typed_text(_parse_message(row)) if own else ""
+    # Trust can only lower a message; the ranking judges which speaker is asked for.
     return LoadedHit(hit, min(lifecycle.nudge(row.label, "active"), 1.0), stated)
 
 
-def _message_of(row: archive_sql.MessageRow) -> Message:
+def _parse_message(row: archive_sql.MessageRow) -> Message:
     from json import loads
 
     return messages.message_from_body(loads(row.body))
 
 
-def _document(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> LoadedHit | None:
+def _load_document(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> LoadedHit | None:
     document = database.read_or_none(lambda: documents_sql.get_document(tx, item.ref))
     if document is None:
         return None
     hit = Hit(
-        document.address.removeprefix("memory://"),
-        document.address,
-        document.type,
-        lifecycle.cut_snippet(document.text, searched),
-        0.0,
-        "",
-        document.layer,
-        document.status,
-        document.label,
-        document.valid_from,
+        id=document.address.removeprefix("memory://"),
+        address=document.address,
+        kind=document.type,
+        text=lifecycle.cut_snippet(document.text, searched),
+        score=0.0,
+        why="",
+        layer=document.layer,
+        status=document.status,
+        trust=document.label,
+        at=document.valid_from,
     )
     return LoadedHit(hit, lifecycle.nudge(document.label, "active"))
 
 
-def _experience(tx: Tx, item: IndexMatch) -> LoadedHit | None:
-    """An episode or a procedure."""
+def _load_experience(tx: Tx, item: IndexMatch) -> LoadedHit | None:
+    """Return the hit of an episode or a procedure."""
     sketch = episodes_sql.sketch if item.source == "episode" else procedures_sql.sketch
     kept = sketch(tx, item.ref)
     if kept is None:
         return None
     hit = Hit(
-        item.ref,
-        f"memory://{item.ref}",
-        item.source,
-        kept.text,
-        0.0,
-        "",
-        "project",
-        kept.status,
-        kept.label,
-        kept.at,
-        item.owner,
+        id=item.ref,
+        address=f"memory://{item.ref}",
+        kind=item.source,
+        text=kept.text,
+        score=0.0,
+        why="",
+        layer="project",
+        status=kept.status,
+        trust=kept.label,
+        at=kept.at,
+        session=item.owner,
     )
     return LoadedHit(hit, lifecycle.nudge(kept.label, kept.status))
 
 
 def _with_successors(tx: Tx, hits: Mapping[int, LoadedHit]) -> dict[int, LoadedHit]:
-    """Versions that were superseded name what is believed in their place."""
+    """Add to superseded memories and earlier revisions the address of what replaced them."""
     old = [one.hit.id for one in hits.values() if one.hit.status == "superseded"]
+    if not old:
+        return dict(hits)
     newer = memory_sql.find_successors(tx, old)
+    newer |= memory_sql.find_reworded(tx, [id for id in old if "@" in id])
     found = dict(hits)
     for entry, loaded in hits.items():
         if loaded.hit.id in newer:
@@ -170,36 +178,36 @@ def _with_successors(tx: Tx, hits: Mapping[int, LoadedHit]) -> dict[int, LoadedH
 
 
 def _with_contradictions(tx: Tx, hits: Mapping[int, LoadedHit]) -> dict[int, LoadedHit]:
-    """Hits that something else in use contradicts say so."""
+    """Add to hits the ids of records in use that contradict them."""
     ids = memory_ids([loaded.hit for loaded in hits.values()])
     pairs = [(link.source, link.target) for link in links_sql.find_touching(tx, ids, "contradicts")]
     if not pairs:
         return dict(hits)
     known = memory_sql.load_sketches(tx, sorted({id for pair in pairs for id in pair}))
-    used = {id for id, one in known.items() if one.status in ("active", "proposed")}
+    used = {id for id, one in known.items() if one.status in IN_USE}
     against: dict[str, list[str]] = {}
     for one, other in pairs:
         if {one, other} <= used:
             against.setdefault(one, []).append(other)
             against.setdefault(other, []).append(one)
     return {
-        entry: loaded._replace(hit=_contradicted(loaded.hit, against.get(loaded.hit.id, ())))
+        entry: loaded._replace(hit=_add_contradictions(loaded.hit, against.get(loaded.hit.id, ())))
         for entry, loaded in hits.items()
     }
 
 
-def _contradicted(hit: Hit, others: Sequence[str]) -> Hit:
-    said = f"{hit.why}, contradicts {', '.join(sorted(others))}"
-    return hit._replace(why=said) if others else hit
+def _add_contradictions(hit: Hit, others: Sequence[str]) -> Hit:
+    why = f"{hit.why}, contradicts {', '.join(sorted(others))}"
+    return hit._replace(why=why) if others else hit
 
 
 def memory_ids(hits: Sequence[Hit]) -> list[str]:
-    """The ids of those hits that are memories."""
+    """Return the ids of hits that are memories."""
     return [hit.id for hit in hits if hit.address == f"memory://{hit.id}" and hit.kind in KINDS]
 
 
 class FreshnessState(Protocol):
-    """Whether what a memory says of the code still holds."""
+    """The result of a freshness check."""
 
     @property
     def state(self) -> str: ...
@@ -207,16 +215,30 @@ class FreshnessState(Protocol):
     def moved_to(self) -> str: ...
 
 
+def limit_untrusted(best: Iterable[Hit]) -> list[Hit]:
+    """Drop hits of an untrusted source beyond two in ten, so that it cannot flood the answer."""
+    kept: list[Hit] = []
+    counts: dict[str, int] = {}
+    for hit in best:
+        if hit.trust in lifecycle.UNTRUSTED:
+            source = hit.session or hit.address
+            counts[source] = counts.get(source, 0) + 1
+            if counts[source] > FROM_ONE_SOURCE * (1 + len(kept) // 10):
+                continue
+        kept.append(hit)
+    return kept
+
+
 def pack_hits(
     found: Sequence[Hit], limit: int, budget: int, notes: tuple[str, ...] = ()
 ) -> Recalled:
-    """The best hits whole, as many as limit and budget take; what does not fit is counted."""
+    """Return the best hits that fit into limit and budget, and count the rest."""
     chosen: list[Hit] = []
     spent = 0
     for hit in found:
         if len(chosen) == limit:
             break
-        texts = [hit.text, *[said.text for said in hit.around]]
+        texts = [hit.text, *[nearby.text for nearby in hit.around]]
         cost = sum(map(tokens.count_text, texts))
         if not budget or spent + cost <= budget:
             chosen.append(hit._replace(tokens=cost))
@@ -228,7 +250,7 @@ def pack_hits(
 
 
 def mark_freshness(found: Recalled, fresh: Mapping[str, FreshnessState]) -> Recalled:
-    """The hits with what the working tree says of them."""
+    """Return the hits with the result of their freshness check."""
     answer = [
         hit._replace(freshness=_freshness_mark(fresh[hit.id]) if hit.id in fresh else "")
         for hit in found

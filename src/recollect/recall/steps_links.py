@@ -1,4 +1,4 @@
-"""Relate: make, end and follow typed links between records, from both ends."""
+"""Add, end and follow typed links between records, from both ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMATS = ("json", "dot", "mermaid")
 
 
 class Linked(NamedTuple):
-    """What can be reached from a record, the nearest first, and the graph as text if asked for."""
+    """The records linked to one, the nearest first, and the graph as text on request."""
 
     id: str
     reached: tuple[links_relations.Reached, ...]
@@ -32,7 +32,7 @@ class Linked(NamedTuple):
 
 
 def resolve_ref(tx: Tx, address: str) -> str:
-    """What a record is called in links: its address without `memory://`; empty without one."""
+    """Return the name of a record in links: its address without `memory://`; empty if missing."""
     place = addresses.parse_address(address if "://" in address else f"{addresses.SCHEME}{address}")
     shown = steps_show.show_in_space(tx, place)
     if shown is None:
@@ -49,40 +49,40 @@ def resolve_ref(tx: Tx, address: str) -> str:
 def add_link(
     tx: Tx, ends: tuple[str, str], relation: str, reason: str, origin: str, now: int
 ) -> Link:
-    """Connect two records."""
+    """Link two records."""
     source, target = ends
     if source == target:
         raise InvalidInput("a record is not linked to itself", where=source)
     made = Link(
-        source,
-        links_relations.check_relation(relation),
-        target,
-        redaction.redact(reason),
-        origin,
-        now,
+        source=source,
+        relation=links_relations.check_relation(relation),
+        target=target,
+        reason=redaction.redact(reason),
+        origin=origin,
+        at=now,
     )
     links_sql.put(tx, made, redaction.redact(reason), now)
     return made
 
 
 def end_link(tx: Tx, ends: tuple[str, str], relation: str, now: int) -> bool:
-    """End a link; false when there is none."""
+    """End a link; return False if there is none."""
     return links_sql.end(tx, ends[0], links_relations.check_relation(relation), ends[1], now)
 
 
 def follow_links(
     tx: Tx, start: str, depth: int, relations: Sequence[str] = (), format: str = ""
 ) -> Linked:
-    """What is linked to a record, over so many steps, both ways."""
+    """Follow the links of a record over `depth` steps, both ways."""
     if format and format not in FORMATS:
         raise InvalidInput(
             f"{format!r} is not a format", where="format", hint=f"one of: {', '.join(FORMATS)}"
         )
-    edges = _edges(tx, start, depth)
+    edges = _find_edges(tx, start, depth)
     reached = links_relations.walk(edges, start, depth, relations)
     seen = {start, *(one.id for one in reached)}
     near = [edge for edge in edges if edge.source in seen and edge.target in seen]
-    labels = {name: _label(tx, name) for name in sorted(seen)}
+    labels = {name: _describe_record(tx, name) for name in sorted(seen)}
     write = {
         "json": links_relations.to_json,
         "dot": links_relations.to_dot,
@@ -92,8 +92,8 @@ def follow_links(
     return Linked(start, tuple(reached), labels, text)
 
 
-def _edges(tx: Tx, start: str, depth: int) -> list[links_relations.Edge]:
-    """The links that a walk of so many steps can meet."""
+def _find_edges(tx: Tx, start: str, depth: int) -> list[links_relations.Edge]:
+    """Return the links that a walk of `depth` steps can meet."""
     found: dict[links_relations.Edge, None] = {}
     seen, front = {start}, [start]
     for _ in range(depth):
@@ -108,8 +108,8 @@ def _edges(tx: Tx, start: str, depth: int) -> list[links_relations.Edge]:
     return list(found)
 
 
-def _label(tx: Tx, name: str) -> str:
-    """A record in a line."""
+def _describe_record(tx: Tx, name: str) -> str:
+    """Return the text of a record for one line."""
     kind = name[:2]
     if kind == "m-":
         memory = database.read_or_none(lambda: memory_sql.get(tx, name))

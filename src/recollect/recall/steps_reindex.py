@@ -1,7 +1,7 @@
-"""What can be found, thing by thing: the entry and the text under which each is indexed.
+"""Rebuild the index: the entry and the text of every record that can be found.
 
-The flows that write a thing index it by the same functions. Here they are told apart by the
-source of an entry, for whoever goes through all of them: making vectors, rebuilding the index.
+The steps that write a record index it by the same functions; here they are chosen by the source of
+an entry, to go through all records: to rebuild the index or to make vectors.
 """
 
 from __future__ import annotations
@@ -37,18 +37,19 @@ _BATCH = 200
 
 
 def load_texts(tx: Tx, items: Sequence[UnembeddedEntry]) -> list[str]:
-    """What each entry says; nothing when the thing itself is gone."""
-    found = [_thing(tx, item.source, item.ref, item.seq) for item in items]
+    """Return the text of each entry; empty if the record is gone."""
+    found = [_load_record(tx, item.source, item.ref, item.seq) for item in items]
     return [thing[1] if thing else "" for thing in found]
 
 
 def rebuild_index(space: Database, tell: Callable[[int], object] | None = None) -> int:
-    """Index everything again from what is stored, and say how much it was.
+    """Index all stored records again; return the count.
 
-    A batch is replaced in one transaction: killed at any moment, everything is found by words as
-    before. Vectors are waited for again."""
+    Each batch is replaced in one transaction: killed at any moment, everything is still found by
+    words. Vectors are queued again.
+    """
     done = 0
-    for source in _THINGS:
+    for source in _LOADERS:
         done += _walk(space, source, partial(_index, source), tell)
         space.write(partial(index_sql.remove_orphans, source=source))
     space.write(lambda tx: storage_sql.delete_value(tx, index_sql.REINDEX_KEY))
@@ -56,32 +57,32 @@ def rebuild_index(space: Database, tell: Callable[[int], object] | None = None) 
 
 
 def renew_index(space: Database, tell: Callable[[int], object] | None = None) -> int:
-    """Index again what an earlier version indexed in another way, and say how much it was."""
+    """Index records again that an earlier version indexed differently; return the count."""
     if space.read(index_sql.lacks_words):
         return rebuild_index(space, tell)
-    done = sum(_walk(space, source, step, tell) for source, step in _RENEWED.items())
+    done = sum(_walk(space, source, step, tell) for source, step in _RENEWALS.items())
     space.write(lambda tx: storage_sql.delete_value(tx, index_sql.REINDEX_KEY))
     return done
 
 
 def count_indexed(tx: Tx) -> int:
-    """How many things can be found."""
-    return sum(index_sql.count_records(tx, source) for source in _THINGS)
+    """Count the indexed records."""
+    return sum(index_sql.count_records(tx, source) for source in _LOADERS)
 
 
 _Step = Callable[[Tx, str, int, bool], bool]
-"""What is done with a thing, given by reference, number, and whether it is an echo; says whether
-anything was."""
+"""Handles a record, given its reference, its number and whether it is an echo; returns whether it
+changed anything."""
 
 
 def _walk(space: Database, source: str, step: _Step, tell: Callable[[int], object] | None) -> int:
-    """Take a step with each thing of a source, a batch in a transaction."""
+    """Apply a step to every record of a source, one batch a transaction."""
 
     def next_batch(tx: Tx, after: tuple[str, int]) -> tuple[list[tuple[str, int]], int]:
         keys = index_sql.list_records(tx, source, after, _BATCH)
-        done, heard = 0, _Heard(tx)
+        done, echoes = 0, _EchoDetectors(tx)
         for ref, seq in keys:
-            done += step(tx, ref, seq, source == "message" and heard.is_echo(ref, seq))
+            done += step(tx, ref, seq, source == "message" and echoes.is_echo(ref, seq))
         return keys, done
 
     count, last = 0, ("", -1)
@@ -95,8 +96,8 @@ def _walk(space: Database, source: str, step: _Step, tell: Callable[[int], objec
             tell(len(keys))
 
 
-class _Heard:
-    """Tells which messages are echoes, session by session, each in its order."""
+class _EchoDetectors:
+    """Detects echoes, session by session, each in its order."""
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
@@ -112,7 +113,7 @@ class _Heard:
 
 
 def _index(source: str, tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
-    thing = None if is_echo else _thing(tx, source, ref, seq)
+    thing = None if is_echo else _load_record(tx, source, ref, seq)
     if thing:
         index_steps.reindex_text(tx, *thing)
     else:
@@ -121,7 +122,7 @@ def _index(source: str, tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
 
 
 def _renew_memory(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
-    thing = _thing(tx, "memory", ref, seq)
+    thing = _load_record(tx, "memory", ref, seq)
     if thing:
         index_sql.set_facets(tx, thing[0])
     return thing is not None
@@ -139,30 +140,27 @@ def _renew_document(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
     return made and _index("document", tx, ref, seq, is_echo)
 
 
-_RENEWED: dict[str, _Step] = {
+_RENEWALS: dict[str, _Step] = {
     "memory": _renew_memory,
     "message": _renew_message,
     "document": _renew_document,
 }
 
 
-def _thing(tx: Tx, source: str, ref: str, seq: int) -> IndexedText | None:
-    return database.read_or_none(lambda: _THINGS[source](tx, ref, seq))
+def _load_record(tx: Tx, source: str, ref: str, seq: int) -> IndexedText | None:
+    return database.read_or_none(lambda: _LOADERS[source](tx, ref, seq))
 
 
-def _memory(tx: Tx, ref: str, seq: int) -> IndexedText | None:
-    memory = memory_sql.get(tx, ref)
-    return (
-        (
-            memory_steps_revisions.make_entry(memory),
-            memory_steps_revisions.make_searchable_text(memory),
-        )
-        if memory
-        else None
-    )
+def _load_memory(tx: Tx, ref: str, seq: int) -> IndexedText | None:
+    """Return the current revision of a memory (number 0), or an earlier one."""
+    memory = memory_sql.get_revision(tx, ref, seq) if seq else memory_sql.get(tx, ref)
+    if memory is None:
+        return None
+    entry = memory_steps_revisions.make_entry(memory, earlier=seq > 0)
+    return entry, memory_steps_revisions.make_searchable_text(memory)
 
 
-def _message(tx: Tx, ref: str, seq: int) -> IndexedText | None:
+def _load_message(tx: Tx, ref: str, seq: int) -> IndexedText | None:
     row = archive_sql.message(tx, ref, seq)
     if row is None:
         return None
@@ -174,25 +172,25 @@ def _message(tx: Tx, ref: str, seq: int) -> IndexedText | None:
     return archive_steps.entry_of(row.session, row.seq, row.role, row.label, row.at), text
 
 
-def _document(tx: Tx, ref: str, seq: int) -> IndexedText | None:
+def _load_document(tx: Tx, ref: str, seq: int) -> IndexedText | None:
     document = documents_sql.get_document(tx, ref)
     return documents_steps.document_entry(document) if document else None
 
 
-def _episode(tx: Tx, ref: str, seq: int) -> IndexedText | None:
+def _load_episode(tx: Tx, ref: str, seq: int) -> IndexedText | None:
     row = episodes_sql.get(tx, ref)
     return (episodes_steps.entry_of(row), episodes_steps.searchable(row)) if row else None
 
 
-def _procedure(tx: Tx, ref: str, seq: int) -> IndexedText | None:
+def _load_procedure(tx: Tx, ref: str, seq: int) -> IndexedText | None:
     row = procedures_sql.get(tx, ref)
     return (procedures_steps.entry_of(row), procedures_steps.searchable(row)) if row else None
 
 
-_THINGS: dict[str, Callable[[Tx, str, int], IndexedText | None]] = {
-    "memory": _memory,
-    "message": _message,
-    "document": _document,
-    "episode": _episode,
-    "procedure": _procedure,
+_LOADERS: dict[str, Callable[[Tx, str, int], IndexedText | None]] = {
+    "memory": _load_memory,
+    "message": _load_message,
+    "document": _load_document,
+    "episode": _load_episode,
+    "procedure": _load_procedure,
 }

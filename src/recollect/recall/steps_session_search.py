@@ -1,9 +1,8 @@
-"""How well a message of a past session answers a query, by words alone, and what to show of it.
+"""Search past sessions: all messages, including those that left the window.
 
-The plain mode of `recall_sessions`: the whole query found +3, each of its words +1, +1.5 when
-there are several words and most are there, +0.5 when the session's title has one. Without a
-match in the message itself there is no score. It does not know sessions or the store, and it is
-not the ranking of the general search.
+The index picks the candidates. Mode `ranked` ranks them like any recall. Mode `plain` scores words:
+the whole query +3, each of its words +1, +1.5 if there are several and most match, +0.5 if the
+session's title has one; a message without a match scores nothing.
 """
 
 from __future__ import annotations
@@ -23,36 +22,34 @@ from . import steps
 PHRASE, WORD, DENSE, TITLE = 3.0, 1.0, 1.5, 0.5
 
 DENSE_SHARE = 0.7
-
-"""The share of the words that has to be there for the density bonus."""
+"""The share of the words that must match for the density bonus."""
 
 _FIRST_UNSPACED = "\u2e80"
-
-"""From here on, scripts are written without spaces: a word is found wherever it stands."""
+"""From this character on, scripts have no spaces: a word matches anywhere."""
 
 
 def score_message(query: str, text: str, title: str = "") -> float:
-    """The score of a message; 0.0 when neither the query nor a word of it is there."""
-    words = _words(query)
+    """Score a message for a query; 0.0 if neither the query nor one of its words matches."""
+    words = _split_words(query)
     if not words:
         return 0.0
-    found = sum(1 for word in words if _pattern(word).search(text))
-    phrase = bool(_pattern(" ".join(query.split())).search(text))
+    found = sum(1 for word in words if _word_pattern(word).search(text))
+    phrase = bool(_word_pattern(" ".join(query.split())).search(text))
     if not found and not phrase:
         return 0.0
     score = PHRASE * phrase + WORD * found
     if len(words) > 1 and found >= DENSE_SHARE * len(words):
         score += DENSE
-    if any(_pattern(word).search(title) for word in words):
+    if any(_word_pattern(word).search(title) for word in words):
         score += TITLE
     return score
 
 
 def make_preview(text: str, query: str, about: int = 600) -> str:
-    """About so many characters of a text around the match, on word boundaries."""
+    """Return about this many characters of a text around the match, on word boundaries."""
     if len(text) <= about:
         return text
-    match = _first_match(text, query)
+    match = _find_first_match(text, query)
     middle = (match.start() + match.end()) // 2 if match else 0
     start = max(0, min(middle - about // 2, len(text) - about))
     end = start + about
@@ -64,41 +61,39 @@ def make_preview(text: str, query: str, about: int = 600) -> str:
     return f"{head}{text[start:end].strip()}{tail}"
 
 
-def _first_match(text: str, query: str) -> re.Match[str] | None:
-    phrase = _pattern(" ".join(query.split())).search(text) if query.strip() else None
+def _find_first_match(text: str, query: str) -> re.Match[str] | None:
+    phrase = _word_pattern(" ".join(query.split())).search(text) if query.strip() else None
     if phrase:
         return phrase
-    matches = [match for word in _words(query) if (match := _pattern(word).search(text))]
+    matches = [match for word in _split_words(query) if (match := _word_pattern(word).search(text))]
     return min(matches, key=lambda match: match.start(), default=None)
 
 
-def _words(query: str) -> tuple[str, ...]:
+def _split_words(query: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(re.findall(r"[^\W_]+", query.casefold())))
 
 
 @lru_cache(256)
-def _pattern(words: str) -> re.Pattern[str]:
-    """Finds whole words in a row, whatever white space stands between them."""
+def _word_pattern(words: str) -> re.Pattern[str]:
+    """Return a pattern for whole words in a row, with any white space between them."""
     body = r"\s+".join(map(re.escape, words.split()))
-    before = r"(?<![^\W_])" if _bounded(words[:1]) else ""
-    after = r"(?![^\W_])" if _bounded(words[-1:]) else ""
+    before = r"(?<![^\W_])" if _has_word_boundary(words[:1]) else ""
+    after = r"(?![^\W_])" if _has_word_boundary(words[-1:]) else ""
     return re.compile(f"{before}{body}{after}", re.IGNORECASE)
 
 
-def _bounded(char: str) -> bool:
+def _has_word_boundary(char: str) -> bool:
     return char.isalnum() and char < _FIRST_UNSPACED
 
 
 MODES = ("ranked", "plain")
 
 _DEPTH = 400
-
-"""How many candidates the plain scoring looks at, from the whole archive and again from the
-newest sessions: a common word stands in more messages than anybody wants to read."""
+"""Candidates that the plain mode scores from the whole archive, and from the newest sessions."""
 
 
 class SessionMatch(NamedTuple):
-    """A message that answers, enough to be read alone."""
+    """A message that matches, with enough context to be read alone."""
 
     session: str
     name: str
@@ -113,16 +108,16 @@ class SessionMatch(NamedTuple):
 def search_messages(
     tx: Tx, query: str, max_sessions: int, max_results: int, mode: str, now: int
 ) -> list[SessionMatch]:
-    """The best messages, from at most so many sessions; nothing when nothing matches."""
+    """Return the best messages of at most `max_sessions` sessions."""
     if mode not in MODES:
         raise InvalidInput(f"{mode!r} is not a mode", where="mode", hint="one of: ranked, plain")
     for name, number in (("max_sessions", max_sessions), ("max_results", max_results)):
         if number < 1:
             raise InvalidInput(f"{name} must be at least 1, not {number}", where=name)
     scored = (
-        _ranked(tx, query, max_results, now)
+        _search_ranked(tx, query, max_results, now)
         if mode == "ranked"
-        else _plain(tx, query, max_sessions)
+        else _search_plain(tx, query, max_sessions)
     )
     chosen: list[SessionMatch] = []
     seen: set[str] = set()
@@ -135,45 +130,52 @@ def search_messages(
     return chosen
 
 
-def _ranked(tx: Tx, query: str, max_results: int, now: int) -> list[SessionMatch]:
+def _search_ranked(tx: Tx, query: str, max_results: int, now: int) -> list[SessionMatch]:
     question = steps.RecallQuestion(query, max(max_results * 4, 20), sources=("message",))
     names: dict[str, str] = {}
     return [
         SessionMatch(
-            hit.session,
-            _name(tx, hit.session, names),
-            hit.role,
-            hit.address,
-            hit.at,
-            hit.score,
-            hit.why,
-            hit.text,
+            session=hit.session,
+            name=_session_name(tx, hit.session, names),
+            role=hit.role,
+            address=hit.address,
+            at=hit.at,
+            score=hit.score,
+            why=hit.why,
+            preview=hit.text,
         )
         for hit in steps.recall((tx,), question, now)
     ]
 
 
-def _plain(tx: Tx, query: str, max_sessions: int) -> list[SessionMatch]:
+def _search_plain(tx: Tx, query: str, max_sessions: int) -> list[SessionMatch]:
     names: dict[str, str] = {}
     scored = []
-    for match in _candidates(tx, query, max_sessions):
+    for match in _find_candidates(tx, query, max_sessions):
         row = archive_sql.message(tx, match.ref, match.seq)
         if row is None:
             continue
         text = messages.searchable_text(messages.message_from_body(json.loads(row.body)))
-        title = _name(tx, row.session, names)
+        title = _session_name(tx, row.session, names)
         score = score_message(query, text, title)
         if score:
             address = messages.range_address(row.session, row.seq, row.seq)
             preview = make_preview(text, query)
             found = SessionMatch(
-                row.session, title, row.role, address, row.at, score, "phrase and words", preview
+                session=row.session,
+                name=title,
+                role=row.role,
+                address=address,
+                at=row.at,
+                score=score,
+                why="phrase and words",
+                preview=preview,
             )
             scored.append((-score, -row.at, row.session, -row.seq, found))
     return [found for *_, found in sorted(scored, key=lambda item: item[:4])]
 
 
-def _candidates(tx: Tx, query: str, max_sessions: int) -> set[IndexMatch]:
+def _find_candidates(tx: Tx, query: str, max_sessions: int) -> set[IndexMatch]:
     wanted = terms.query_stems(query)
     filters = {"source": ("message",)}
     newest = [session.id for session in archive_sql.latest_sessions(tx, max_sessions)]
@@ -187,7 +189,7 @@ def _candidates(tx: Tx, query: str, max_sessions: int) -> set[IndexMatch]:
     return set(best.values())
 
 
-def _name(tx: Tx, session: str, names: dict[str, str]) -> str:
+def _session_name(tx: Tx, session: str, names: dict[str, str]) -> str:
     if session not in names:
         held = read_or_none(lambda: archive_sql.get(tx, session))
         names[session] = held.name if held else ""

@@ -1,7 +1,7 @@
-"""Values under a name that announces a secret: `API_KEY=…`, `"password": "…"`, `--token …`.
+"""Find values under a secret's name: `API_KEY=…`, `"password": "…"`, `--token …`.
 
-Knows how names and values are joined: by assignment, in pairs, as options, as the default of a
-variable. What a name announces and which values are secrets is asked of `secrets.rules`.
+Knows how names and values are joined: assignments, pairs, options, defaults of variables.
+`secrets.rules` decides which names and values count.
 """
 
 from __future__ import annotations
@@ -10,10 +10,23 @@ import re
 from collections.abc import Iterator
 
 from . import rules
-from .word_scan import NAME_ENDS, NAME_REST, Places
 
 Span = tuple[int, int, str]
 """Start, end, type."""
+
+Places = dict[str, list[int]]
+"""Each hint in a text, and where it occurs, in order."""
+
+NAME_ENDS = (
+    *("pass", "pwd", "secret", "token", "key", "cred"),
+    *("auth", "salt", "_pat", "login", "kennwort"),
+)
+"""The last word of a name that announces a secret, without `_NAME_REST`."""
+
+_NAME_REST = (
+    r"(?:w(?:or)?[dt]|phrase|code|ential|e(?= ))?s?"
+    r"(?:[_-]?\d{1,2}|(?:[_-][a-z0-9]{1,16}){0,2})(?![a-z0-9])"
+)
 
 SECRET_TYPES = {
     "password": "password",
@@ -22,7 +35,7 @@ SECRET_TYPES = {
     "key": "api-key",
     "hint": "secret",
 }
-"""What a secret is called that was found by its name alone."""
+"""The type of a secret that was found by its name alone."""
 
 
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.-"
@@ -53,28 +66,28 @@ _DEFAULT = (
     r"|(?<=\})[ \t]?//|(?<=\))[ \t]?\{|\.unwrap_or(?:_else)?\((?:\|_?\|)?"
     r")\s{0,30}" + _LITERAL + ")"
 )
-"""What stands between a variable and the literal that stands in for it."""
+"""Text between a variable and its default literal."""
 
 _EXPANDED = (
     r"\$\{([\w.]{1,100}+)(?::[-=]?|[-=])(?![-=?+/])"
     r"(?:\\*[\"']([^\"'`{}$\n\\]{4,512})\\*[\"']|([^\s\"'`{}$\\]{4,512}))\}"
 )
 _SOURCE = r"^(?:pass|env|file|fd):|^stdin$"
-"""Where OpenSSL takes a password from."""
+"""The sources that OpenSSL reads a password from."""
 
 _TAKES_OPTIONS = (
     r"login\s+\S+\s+$|\s--?\w[^\n]*$"
     r"|\b(?:wget|mysql\w*|mariadb|psql|keytool|jarsigner|gpg2?|svn|java|clickhouse-client)\s[^\n|;]*$"
 )
-"""Before an option: another one, or a program that takes a password as it stands."""
+"""Text before an option: another option, or a program that takes a literal password."""
 
 _ANSIBLE = "ansible_"
 _READS_VARIABLE = r"(?i)(?:(?<!set)env[\w.]*|default|orelse|fetch|config)\(\s*\\*[\"']$"
 
 
 def find_assigned(text: str, lower: str, places: Places) -> Iterator[Span]:
-    """Values under a name that announces a secret: `API_KEY=…`, `"password": "…"`, `--token …`."""
-    rest, joined = rules.compile_pattern(NAME_REST).match, rules.compile_pattern(_ASSIGNED).match
+    """Find values under a secret's name: `API_KEY=…`, `"password": "…"`, `--token …`."""
+    rest, joined = rules.compile_pattern(_NAME_REST).match, rules.compile_pattern(_ASSIGNED).match
     defaulted = rules.compile_pattern(_DEFAULT).match
     for hint in NAME_ENDS:
         seen = 0
@@ -85,7 +98,7 @@ def find_assigned(text: str, lower: str, places: Places) -> Iterator[Span]:
             if default := defaulted(text, end.end()):
                 yield from _default_of(text, at, default)
             elif at >= seen and (match := joined(text, end.end())):
-                seen = match.end("bare")  # a value without quotes is looked at once
+                seen = match.end("bare")  # an unquoted value is checked once
                 yield from _value_under(text, at, match)
     if "${" in text:
         yield from _expanded(text)
@@ -94,7 +107,7 @@ def find_assigned(text: str, lower: str, places: Places) -> Iterator[Span]:
 def _value_under(text: str, at: int, match: re.Match[str]) -> Iterator[Span]:
     before, name = _name_at(text, at, match.start())
     kind = rules.classify_name(name)
-    if kind == "hint":  # perhaps of two words: "secret key"
+    if kind == "hint":  # perhaps two words: "secret key"
         kind = rules.classify_name(" ".join([*before.split(" ")[-2:-1], name])) or kind
     if kind and _takes_value(match, kind, name, before):
         group = match.lastgroup or "bare"
@@ -106,14 +119,14 @@ def _value_under(text: str, at: int, match: re.Match[str]) -> Iterator[Span]:
 
 
 def _name_at(text: str, at: int, end: int) -> tuple[str, str]:
-    """Return the text before a name, and the name: all of it that stands before `at`."""
+    """Return the text before a name, and the name up to `at`."""
     around = text[max(0, at - 120) : at]
     before = around.rstrip(_NAME_CHARACTERS)
     return before, around[len(before) :] + text[at:end]
 
 
 def _default_of(text: str, at: int, match: re.Match[str]) -> Iterator[Span]:
-    """The literal that stands in for a variable: `process.env.DB_PASSWORD || "…"`."""
+    """Find the default literal of a variable: `process.env.DB_PASSWORD || "…"`."""
     name = _name_at(text, at, match.start())[1].rpartition(".")[2]
     kind = _kind_of_default(rules.classify_name(name), name)
     group = match.lastgroup or ""
@@ -122,27 +135,27 @@ def _default_of(text: str, at: int, match: re.Match[str]) -> Iterator[Span]:
 
 
 def _expanded(text: str) -> Iterator[Span]:
-    """The default of a variable of the shell, or of a Spring property: `${DB_PASSWORD:-…}`."""
+    """Find the default of a shell variable or Spring property: `${DB_PASSWORD:-…}`."""
     for match in rules.compile_pattern(_EXPANDED).finditer(text):
         kind = _kind_of_default(rules.classify_name(match[1]), match[1])
         group = match.lastindex or 0
         if (
             kind
-            and not rules.contains(r"^[\d:]+$", match[group])  # a part of the value: ${X:0:10}
+            and not rules.contains(r"^[\d:]+$", match[group])  # a substring: ${X:0:10}
             and rules.is_secret(kind, match[group], quoted=True, loose=True)
         ):
             yield *match.span(group), SECRET_TYPES[kind]
 
 
 def _kind_of_default(kind: str, name: str) -> str:
-    """A default is a literal, so that a secret key needs not look random."""
+    """Return the kind for a default, a literal: a secret key need not look random."""
     return "secret" if kind == "key" and "secret" in rules.split_name(name) else kind
 
 
 def _takes_value(match: re.Match[str], kind: str, name: str, before: str) -> bool:
-    """Whether what stands between name and value gives the value to the name."""
+    """Check whether the text between name and value assigns the value to the name."""
     quote = match["quote"] or match["escape"]
-    if before.endswith("${"):  # a variable of the shell, with what to do when it is empty
+    if before.endswith("${"):  # a shell variable with its default
         return False
     if match["comma"]:
         if not (match["close"] and quote):
@@ -173,12 +186,12 @@ def _takes_value(match: re.Match[str], kind: str, name: str, before: str) -> boo
     if not quote:
         tells_outcome = match["op"] == ":" and name.lower().endswith("pass")  # of a test
         return not tells_outcome or name.startswith(_ANSIBLE)
-    # In "Password: " the quote behind the name closes the string that the name stands in.
+    # In "Password: " the quote after the name closes the string that contains the name.
     return match["close"] is not None or quote[-1] != before[-1:]
 
 
 def _takes_bare(match: re.Match[str], name: str, before: str) -> bool:
-    """Whether literals stand here without quotes, so that a plain word is not a variable."""
+    """Check whether unquoted literals occur here, so that a plain word is not a variable."""
     op = match["op"]
     if match["comma"]:
         return rules.contains(_READS_VARIABLE, before)

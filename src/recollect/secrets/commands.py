@@ -1,8 +1,8 @@
-"""Command lines that hold a password: which programs take one, and where it stands.
+"""Command lines with a password: a table of programs and the position of the password.
 
-A table of shapes, as `secrets.formats`. Most letters mean something else to other programs
-(`mkdir -p`, `ssh -p 22`, `docker run -p 80:80`), so each option is tied to its program. Whether a
-password stands there, or a variable, a port, an example, is decided in `secrets.rules`.
+Most option letters mean something else to other programs (`mkdir -p`, `ssh -p 22`, `docker run -p
+80:80`), so each option is tied to its program. `secrets.rules` decides whether the value is a
+password, or a variable, port or example.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 from functools import cache
 
 _GAP = r"(?:[^\n|;&\\]|&(?!&)|\\(?![nr])\n?){0,200}?"
-"""The arguments in between, of one command, which may go on behind a backslash."""
+"""Arguments in between, of one command, which may continue after a backslash."""
 
 _REST = r"[^\n|;]{0,200}?"
 _TO_VALUE = r"(?:[ =]{1,4}|\\*[\"'],\s{0,4}(?=\\*[\"']))"
-"""Between an option and its value, also as items of a list: `"-p", "…"`."""
+"""Between an option and its value, also as list items: `"-p", "…"`."""
 
 _NOT_YET = r"(?![-$<{\[(*\s]|\\[-nrt\"'])"
-"""No password begins like this, but an option, a variable, a template or a mask."""
+"""The start of an option, variable, template or mask: not a password."""
 
 _IN_DOUBLE = _NOT_YET + r"([^\"\n]{3,128}?)(?<![\s\\])\\*\""
 _IN_SINGLE = _NOT_YET + r"([^'\n]{3,128}?)(?<![\s\\])\\*'"
@@ -27,19 +27,19 @@ _OF_USER = (
     rf"(?:\\*\"[^\":\n]{{0,64}}:{_IN_DOUBLE}|\\*'[^':\n]{{0,64}}:{_IN_SINGLE}"
     rf"|[^\s:\"'`]{{0,64}}:{_BARE})"
 )
-"""A name, a colon and a password."""
+"""A user name, a colon and a password."""
 
 _ARGUMENT = r"\s{1,4}[^\s-]\S{0,120}"
 _LAST = r"\s{1,4}" + _VALUE
 
 
 def _option(letter: str, program: str, value: str = _VALUE) -> str:
-    """An option, then its value."""
+    """Match an option, then its value."""
     return rf"{program}{_GAP}[\s\"']-{letter}{_TO_VALUE}{value}"
 
 
 def _attached(letter: str, program: str) -> str:
-    """An option with its value right behind it: behind a space stands something else."""
+    """Match an option with its value attached: after a space follows something else."""
     return rf"{program}{_GAP}[\s\"']-{letter}{_VALUE}"
 
 
@@ -54,7 +54,6 @@ def _any(*patterns: str) -> str:
 _SHARED_DASH = "[fgGijkLlnNOpRsSvZ#0-9]*"
 _OF_SMB = rf"\\*[\"']?[^\s%\"'$]{{1,64}}%{_VALUE}"
 _OF_ORACLE = r"\s[\"']?[\w$#.]{1,64}/(?![$&])([^\s\"'@/]{3,64})"
-_ZIP = r"(?:(?<![\w.-])|(?<=\bun))"
 _FLAGS = r"(?:\s{1,4}-\w{1,8}(?:\s\d{1,2})?){1,6}"
 _TO_PIPE = r"(?=[^\n|]{0,300}\|[^\n|;]{0,200}?(?:chpasswd|sudo|-stdin))"
 _ECHO = "echo" + _TO_PIPE
@@ -136,8 +135,8 @@ COMMANDS = {
     ),
     "printf": rf"printf{_TO_PIPE}(?:\s{{1,4}}\\*[\"']?%s(?:\\{{1,2}}n)?\\*[\"']?)?{_LAST}{_PIPED}",
 }
-"""A text in lower case, and a pattern that begins with it; the group that matched last is the
-password."""
+"""A text in lower case, and a pattern that begins with it; the last matching group is the password.
+"""
 
 _SEVERAL = {
     "mysql": "mysql mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mysqlsh",
@@ -163,10 +162,12 @@ _SEVERAL = {
 
 @cache
 def programs() -> dict[str, str]:
-    """Return the text that a program's pattern begins with, by the program as a whole word, perhaps
-    with the letter of an escaped line end (`\\n`) before it.
+    """Map each program, as a whole word, to the text that its pattern begins with. The word may
+    have the letter of an escaped line end (`\\n`) before it.
 
-    Patterns that begin with the end of a name (`pass`) have no program: they are found by that."""
+    Patterns that begin with the end of a name (`pass`) have no program: they are found by that
+    text.
+    """
     return {
         escaped + name + ending: hint
         for hint in COMMANDS

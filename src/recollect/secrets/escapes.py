@@ -1,8 +1,8 @@
-"""Escape sequences of terminals, and characters that are written out: they hide secrets.
+"""Terminal escape sequences and escaped characters, which can hide secrets.
 
-In `ESC[31mghp_…` the letter of the sequence stands before the token like a letter of a word, and in
-`\\u003dghp_…` a digit does. The search (`secrets.search`) reads such a text twice more: with
-spaces in place of the sequences, and without them. It does not know what a secret looks like.
+In `ESC[31mghp_…` the letter of the sequence looks like the start of the token's word, and in
+`\\u003dghp_…` a digit does. The search (`secrets.search`) scans such a text twice more: with spaces
+in place of the sequences, and without them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _SEQUENCE = (
     rf"|{_ESC}"
     r"|\[\d{1,3}(?:[;:]\d{1,3}){0,8}m"
 )
-"""CSI (colours, cursor), OSC (titles, links), character sets, two characters; with ESC as it is or
-written out. Colours also without it: some logs drop what cannot be printed."""
+"""CSI (colours, cursor), OSC (titles, links), character sets, two-character sequences; ESC raw or
+escaped. Colours also without ESC: some logs drop unprintable characters."""
 
 _WRITTEN_ESC = r"\\[xXuUe03](?:(?:00|000000|\{0*)?[19][bB]|241[bB]|3|(?<=0)33|(?<=e)[\[\]()])"
-"""One of these is in each sequence whose ESC is written out."""
+"""Every sequence with an escaped ESC contains one of these."""
 
 _BEHIND = r"(?=[\w.:~$/!-]{16})"
 _WRITTEN = (
@@ -38,17 +38,17 @@ _WRITTEN = (
     + _BEHIND
 )
 _ENCODED = r"%[\da-fA-F]{2}" + _BEHIND
-"""A character that is written out, with what may be a token right behind it."""
+"""An escaped character directly before a possible token."""
 
 _REACH = 400
-"""Characters around a sequence that may belong to one secret with it, or announce it."""
+"""Characters around a sequence that may belong to the same secret."""
 
 Extent = tuple[int, int]
-"""Where a part of a text begins that is kept, and where it ends."""
+"""Start and end of a part of a text."""
 
 
 class Unescaped:
-    """A text without its escape sequences, which knows where each character stood."""
+    """A text without its escape sequences, with a map back to the original positions."""
 
     def __init__(self, text: str, kept: list[Extent]) -> None:
         self.text = "".join([text[start:end] for start, end in kept])
@@ -56,7 +56,7 @@ class Unescaped:
         self._begins = [0, *accumulate(end - start for start, end in kept)]
 
     def place(self, at: int) -> int:
-        """Return the index in the whole text of a character of this one."""
+        """Return the original index of a character."""
         from bisect import bisect_right  # most texts have no sequences
 
         piece = bisect_right(self._begins, at) - 1
@@ -64,7 +64,7 @@ class Unescaped:
 
 
 def find_sequences(text: str) -> list[Extent]:
-    """Return where the escape sequences of a text stand."""
+    """Return the escape sequences of a text."""
     if not (
         "\x1b" in text
         or ("[" in text and rules.contains(r"\[\d[\d;:]{0,40}m", text))
@@ -84,8 +84,8 @@ def find_sequences(text: str) -> list[Extent]:
 
 
 def strip_sequences(text: str, sequences: list[Extent]) -> Iterator[Unescaped]:
-    """Return the text without its sequences, as far as they reach: a long text with one colour in
-    it is not searched twice."""
+    """Yield the text around its sequences, without them: a long text with one colour is not
+    searched twice."""
     first = 0
     for at in range(1, len(sequences) + 1):
         if at < len(sequences) and sequences[at][0] - sequences[at - 1][1] < 2 * _REACH:
@@ -99,15 +99,15 @@ def strip_sequences(text: str, sequences: list[Extent]) -> Iterator[Unescaped]:
 
 
 def _begin(text: str, sequence: int) -> int:
-    """Where to begin before a sequence: not inside of a word, whose end would look like one."""
+    """Return the start of the search before a sequence: not inside a word, whose rest would look
+    like one."""
     start = max(sequence - _REACH, 0)
     space = rules.compile_pattern(r"\s").search(text, start, sequence) if start else None
     return space.start() if space else start
 
 
 def mask_sequences(text: str, sequences: list[Extent]) -> str:
-    """Return the text with spaces for escape sequences and for characters that are written out,
-    each as long as what it stands for; the text itself if there are none."""
+    """Replace escape sequences and escaped characters by spaces of the same length."""
     if sequences:
         ends = [0, *(end for _, end in sequences)]
         starts = [*(start for start, _ in sequences), len(text)]

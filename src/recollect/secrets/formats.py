@@ -1,11 +1,12 @@
-"""The published formats of secrets: what a token of each issuer looks like, and the places in
-headers and addresses where a secret stands; those in command lines are in `secrets.commands`.
+"""The published formats of secrets: tokens of each issuer, and secrets in headers and addresses.
+Command lines are in `secrets.commands`.
 
-Tables of shapes, nothing else. Whether a match is a real secret or an example is decided in
-`secrets.rules`; `secrets.redaction` does the searching.
+Tables of patterns only. `secrets.rules` decides whether a match is a real secret or an example;
+`secrets.search` applies them.
 
 With `re.ASCII`, `\\w` is a letter, a digit or an underscore and `[^\\W_]` a letter or a digit. No
-pattern nests quantifiers, and an open tail has nothing behind it that could send it back.
+pattern nests quantifiers, and an open tail is never followed by something that could make it
+backtrack.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ PREFIXED = (
     ("easypost-key", "EZAK EZTK", A + "{54}"),
     ("shippo-key", "shippo_live_ shippo_test_", X + "{40}"),
     ("lob-key", "live_ test_ live_pub_ test_pub_", H + "{31,35}"),
-    # Watching
+    # Monitoring
     ("newrelic-key", "NRAK- NRJS- NRII- NRIQ- NRRA- NRAA- NRSP-", W + "{19,}"),
     ("pixie-key", "px-api- px-dep-", UUID),
     ("dynatrace-token", "dt0", r"[a-z]\d\d\.[A-Z0-9]{24}(?:\.[A-Z0-9]{64})?"),
@@ -174,7 +175,7 @@ PREFIXED = (
     ("jwt", "ZXlK", B + "{60,}={0,2}"),
     ("jwt", "eyJ", r"(?<![_-]eyJ)" + W + r"{8,}\." + W + r"{8,}(?:\.[\w-]+){1,3}"),
 )
-"""Type, prefixes, and what follows one of them."""
+"""Type, prefixes, and the pattern after a prefix."""
 
 SHAPED = (
     ("azure-key", "Q~", "", r"(?<![_.~-])[\w.~-]{3}\dQ~[\w.~-]{31,34}(?![\w~-])"),
@@ -195,7 +196,7 @@ SHAPED = (
         "[MNO]" + A + r"{22,27}\.[\w-]{6}\.[\w-]{27,40}",
     ),
 )
-"""Type, a text and a pattern that the long runs of a text must show, and the whole pattern."""
+"""Type, a text and a pattern that a long run must contain, and the whole pattern."""
 
 _CONNECTION = r"[^;\n\"']{1,64};\s?(?:password|pwd)=([^\s;\"'<>]{3,128})"
 
@@ -212,7 +213,7 @@ CONTEXTS = (
     (
         "url-password",
         "://",
-        # A user that was redacted holds a colon of its own.
+        # A redacted user name contains a colon of its own.
         r"://(?:[^\s:/@'\"`<>\\\[]|\[REDACTED:[\w-]{1,40}\]){0,99}:([^\s/?'\"`<>\\]{1,256})@"
         r"(?!sha256:)[\w[$%.-]",
     ),
@@ -275,8 +276,8 @@ LONGEST_ID = 150
 
 @cache
 def id_pattern() -> re.Pattern[str]:
-    """What agents and providers call their messages and calls by, and what we make of it: it comes
-    with every message, and cannot be one of the secrets above."""
+    """Match the ids of agents, providers and our own: they come with every message, and cannot be
+    one of the secrets above."""
     begins = "|".join(prefix for prefix, _, _ in token_prefixes() if prefix.isalnum())
     own = _OWN_ID.format(prefixes=begins)
     rest = f"[:/](?:call:|out:)?{own}|/{_TIMED_ID}(?:/out)?|{_COUNTED}"
@@ -285,7 +286,7 @@ def id_pattern() -> re.Pattern[str]:
 
 
 Prefix = tuple[str, str, str]
-"""What a token begins with, its type, and what follows."""
+"""Prefix of a token, its type, and the pattern after it."""
 
 _HEAD = 3
 _WORDS = bytes(code if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
@@ -293,7 +294,7 @@ _WORDS = bytes(code if code < 128 and chr(code).isalnum() else ord(" ") for code
 
 @cache
 def token_prefixes() -> tuple[Prefix, ...]:
-    """Every prefix with its type and what follows it."""
+    """Return every prefix with its type and the pattern after it."""
     return tuple(
         (prefix, type_, body) for type_, several, body in PREFIXED for prefix in several.split(" ")
     )
@@ -301,9 +302,9 @@ def token_prefixes() -> tuple[Prefix, ...]:
 
 @cache
 def _by_head() -> tuple[dict[bytes, list[int]], tuple[int, ...]]:
-    """The numbers of the prefixes by the letters and digits that they begin with, at most three.
-    A shorter head is followed by something else, so that it is a whole word; where it is not, the
-    prefix may begin any word: those are told apart."""
+    """Group the prefixes by their first letters and digits, at most three. A shorter head is a
+    whole word, because something else follows it; otherwise the prefix may begin any word. Both
+    groups are returned."""
     found: dict[bytes, list[int]] = {}
     anywhere = []
     for number, (prefix, _, _) in enumerate(token_prefixes()):
@@ -316,9 +317,9 @@ def _by_head() -> tuple[dict[bytes, list[int]], tuple[int, ...]]:
 
 
 def find_prefixes(runs: str) -> list[Prefix]:
-    """The prefixes that stand in runs of token characters, at the beginning of a word."""
+    """Return the prefixes that begin a word in runs of token characters."""
     shadow = runs.encode("ascii", "replace")
-    if "\\" in runs:  # the letter of an escaped line end does not belong to the word
+    if "\\" in runs:  # the letter of an escaped line end is not part of the word
         for escape in (b"\\n", b"\\r", b"\\t"):
             shadow = shadow.replace(escape, b"  ")
     table, anywhere = _by_head()
@@ -332,5 +333,5 @@ def find_prefixes(runs: str) -> list[Prefix]:
 
 @cache
 def token_openings() -> tuple[str, ...]:
-    """What a token begins with, for `str.startswith`; two letters would say too little."""
+    """Return the beginnings of tokens, for `str.startswith`; two letters say too little."""
     return tuple(prefix for prefix, _, _ in token_prefixes() if len(prefix) > 2)

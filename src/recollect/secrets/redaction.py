@@ -1,17 +1,16 @@
-"""Finds secrets and takes them out: the only maker of `SafeText`.
+"""Find and remove secrets: the only maker of `SafeText`.
 
-Everything passes here before it is stored and again before a model sees it. A secret becomes
-`[REDACTED:<type>]`, a `<private>` span becomes `[PRIVATE]`. Where the secrets are is found by
-`secrets.search`; this module rewrites the text or the JSON. It does not know who wrote it or
-where it goes.
+Every text is redacted before it is stored and again before a model sees it. A secret becomes
+`[REDACTED:<type>]`, a `<private>` span becomes `[PRIVATE]`. `secrets.search` finds the secrets;
+this module rewrites the text or JSON, and checks names and addresses.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import count
 
 from ..errors import InvalidInput
@@ -23,20 +22,15 @@ from .formats import LONGEST_ID, id_pattern
 from .search import find_secrets
 
 PRIVATE = "[PRIVATE]"
-
 MAX_DEPTH = 200
-
 MAX_ROUNDS = 8
-
 SHORT = 80
-
 _SHORTEST = 16
-
-"""A shorter text of letters and digits is no token, and announces no secret."""
+"""A shorter alphanumeric text is not a token, and names no secret."""
 
 
 class Redacted(NamedTuple):
-    """Text without secrets, and the types of those that were taken out, in order."""
+    """Text without secrets, and the types of the removed ones, in order."""
 
     text: SafeText
     found: tuple[str, ...]
@@ -45,58 +39,40 @@ class Redacted(NamedTuple):
 _ENCODER = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
 )
-
-"""What it writes was walked through, to a depth: it cannot be circular."""
-
-
-@cache
-def _writer() -> Callable[[Json, int], Iterable[str]]:
-    """What writes a value in pieces. CPython's encoder makes it anew for every text, which takes
-    longer than to write a short one."""
-    from json import encoder
-
-    make = getattr(encoder, "c_make_encoder", None)
-    if make is None:
-        return lambda value, _: _ENCODER.iterencode(value)
-    separators = _ENCODER.key_separator, _ENCODER.item_separator
-    quoted = encoder.encode_basestring
-    made: Callable[[Json, int], Iterable[str]] = make(
-        None, _ENCODER.default, quoted, None, *separators, False, False, False
-    )
-    return made
+"""Without a check for cycles: the depth of the value was limited before."""
 
 
 _NO_ITEMS, _NO_PAIRS = Redacted(SafeText("[]"), ()), Redacted(SafeText("{}"), ())
 
 
 def redact_and_report(text: str) -> Redacted:
-    """The text without secrets and private spans, fit for a text column of either engine."""
+    """Remove secrets and private spans; the result fits a text column of either engine."""
     clean, found = _redact(_storable(text))
     return Redacted(SafeText(clean), found)
 
 
 def redact(text: str) -> SafeText:
-    """The text alone, for where nobody asks what was found."""
+    """Return the redacted text only."""
     return redact_and_report(text).text
 
 
 def is_safe(text: str) -> bool:
-    """Whether there is nothing to take out of a text."""
+    """Check whether redaction would change nothing."""
     return _redact(text) == (text, ())
 
 
 def redact_json(value: Json) -> Redacted:
-    """The value as compact JSON with every string in it scrubbed, keys and values alike.
+    """Return the value as compact JSON with every string redacted, keys and values alike.
 
-    A string under a name such as "password" is judged by that name as well. Characters that no
-    engine stores (NUL, lone surrogates) are escaped, so that they come back as they were.
+    A string under a name such as "password" is also judged by that name. Characters that no engine
+    stores (NUL, lone surrogates) are escaped, so that they can be restored.
     """
     if value in ((), [], {}):
         return _NO_PAIRS if isinstance(value, dict) else _NO_ITEMS
     found: list[str] = []
     clean = _scrub_value(value, "", found, 0)
     try:
-        text = "".join(_writer()(clean, 0))
+        text = _ENCODER.encode(clean)
     except ValueError as error:
         raise InvalidInput(
             f"a number cannot be written as JSON: {error}",
@@ -148,7 +124,7 @@ def _scrub_pairs(pairs: dict[str, Json], found: list[str], depth: int) -> dict[s
 
 
 def _unused(name: str, pairs: dict[str, Json]) -> str:
-    """Keys whose secrets were taken out may have become the same."""
+    """Make a key unique: redacted keys may have become equal."""
     return next(other for n in count(2) if (other := f"{name} {n}") not in pairs)
 
 
@@ -162,14 +138,14 @@ def _redact_told(told: tuple[str, str], value: str) -> tuple[str, tuple[str, ...
 
 @lru_cache(maxsize=1024)
 def _told_by(name: str) -> tuple[str, str] | None:
-    """What a name says of its value: the words to read in front of it, and its kind."""
+    """Return the context that a name gives its value, and the kind of the name."""
     label = "authorization: " if name.lower().endswith("authorization") else ""
     kind = rules.classify_name(name)
     return (label, kind) if label or kind else None
 
 
 def _storable(text: str) -> str:
-    """PostgreSQL refuses NUL, and neither engine takes half of a surrogate pair."""
+    """Remove NUL, which PostgreSQL refuses, and lone surrogates, which neither engine stores."""
     return (text if _is_unicode(text) else _paired(text, "replace")).replace("\0", "␀")
 
 
@@ -184,13 +160,13 @@ def _is_unicode(text: str) -> bool:
 
 
 def _paired(text: str, halves: str) -> str:
-    """Two surrogates that belong together become the character that they stand for."""
+    """Combine surrogate pairs into the characters that they encode."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", halves)
 
 
 def _redact(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text without its secrets. Short texts come again and again (field names, roles, ids, a
-    session's directory): each is looked at once."""
+    """Redact a text. Short texts repeat (field names, roles, ids, a session's directory): they are
+    cached."""
     if len(text) <= SHORT:
         return _redact_short(text)
     if len(text) <= LONGEST_ID and id_pattern().fullmatch(text):
@@ -208,7 +184,7 @@ def _redact_short(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _redact_any(text: str) -> tuple[str, tuple[str, ...]]:
-    """Rewritten until nothing is found: what one redaction lays bare, the next round takes."""
+    """Redact until nothing is found: one redaction can expose the next secret."""
     text = _without_private(text)
     found: list[str] = []
     for _ in range(MAX_ROUNDS):
@@ -232,7 +208,7 @@ def _without_private(text: str) -> str:
 
 
 def _private(text: str) -> list[tuple[int, int]]:
-    """Nested spans end with their outermost; one that is not closed lasts to the end."""
+    """Return private spans: nested ones as one, an unclosed one to the end of the text."""
     if "<" not in text:
         return []
     found: list[tuple[int, int]] = []
@@ -249,9 +225,10 @@ def _private(text: str) -> list[tuple[int, int]]:
 
 
 def _joined_up(items: Sequence[Json], found: list[str]) -> list[Json]:
-    """A list of blocks in which no secret and no private span goes on from one text to the next.
+    """Redact secrets and private spans that continue from one text block to the next.
 
-    Whoever reads the blocks reads their texts as one."""
+    A reader sees the texts of the blocks as one.
+    """
     places = [at for at, item in enumerate(items) if _is_text(item)]
     if len(places) < 2:
         return list(items)
@@ -285,19 +262,17 @@ _AMBIGUOUS = frozenset(
         *("cio", "oy2", "A3T", "SCW", "4b1d"),
     )
 )
-
-"""Prefixes that words (`task-`, `latest_`, `cachekey-`) and random ids may end in: behind a letter
-or a digit they announce nothing."""
+"""Prefixes that words (`task-`, `latest_`, `cachekey-`) and random ids may end in: after a letter
+or digit they are ignored."""
 
 _DIGITS = r"\d{1,4}-"
-
-"""A shape that begins so is also a version with a digest behind it: `v1-…`."""
+"""This pattern also matches a version before a digest: `v1-…`."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,60}")
 
 
 def check_name(name: str, field: str) -> SafeText:
-    """A name or id that others will call the record by; what holds a secret is refused."""
+    """Return a name or id as SafeText; raise Refused if it holds a secret."""
     if holds_secret(name):
         from ..errors import Refused
 
@@ -311,14 +286,14 @@ def check_name(name: str, field: str) -> SafeText:
 
 
 def check_path(path: str, field: str) -> SafeText:
-    """An address or a folder, of which each part is a name; together they would say more."""
+    """Return an address or folder as SafeText; raise Refused if a part holds a secret."""
     for part in path.split("/"):
         check_name(part, field)
     return SafeText(path)
 
 
 def redact_name(name: str) -> SafeText:
-    """The name, or its digest if it holds a secret."""
+    """Return the name, or its digest if it holds a secret."""
     if not holds_secret(name):
         return SafeText(name)
     from ..text.messages import body_digest
@@ -327,8 +302,8 @@ def redact_name(name: str) -> SafeText:
 
 
 def holds_secret(name: str) -> bool:
-    """Whether there is a secret in a name. Names are put together of parts with nothing between
-    them, so a token may also stand behind a letter, where it would be none in a text."""
+    """Check whether a name holds a secret. Names are joined from parts without separators, so a
+    token may also follow a letter, which text does not allow."""
     prefixes = [prefix for prefix, _, _ in formats.token_prefixes() if prefix in name]
     shaped = [
         pattern
@@ -336,7 +311,7 @@ def holds_secret(name: str) -> bool:
         if part in name and re.search(shape, name, re.ASCII)
     ]
     if not (prefixes or shaped) and _PLAIN.fullmatch(name):
-        return False  # no other secret can be written with these characters
+        return False  # no other secret consists of these characters
     from . import rules
 
     if redact_and_report(name).found:

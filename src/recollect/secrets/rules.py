@@ -1,7 +1,6 @@
-"""Which strings are secrets: the names that announce one, and what its value has to look like.
+"""Decide whether a name announces a secret, and whether a value is one.
 
-Decides by shape alone, for one name and one value at a time. Where in a text they stand, and what
-becomes of them, is the business of `secrets.redaction`.
+Decides by shape alone, for one name and one value at a time; `secrets.search` finds them in a text.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from functools import cache, lru_cache
 
 @cache
 def compile_pattern(pattern: str, flags: int = re.ASCII) -> re.Pattern[str]:
-    """Compiled when first needed: most texts need few of them, and a hook starts cold."""
+    """Compile at first use: most texts need few patterns, and a hook starts cold."""
     return re.compile(pattern, flags)
 
 
 @cache
 def bounded_pattern(prefix: str, pattern: str) -> re.Pattern[str]:
-    """The prefix and, as a group, what follows. No letter or digit on either side, but for the
-    letter of an escaped line end (`\\n`)."""
+    """Match a prefix and, as a group, what follows, without a letter or digit on either side. The
+    letter of an escaped line end (`\\n`) is allowed."""
     return compile_pattern(rf"(?:(?<![^\W_])|(?<=\\[nrt])){re.escape(prefix)}({pattern})(?![^\W_])")
 
 
@@ -29,7 +28,7 @@ def contains(pattern: str, value: str) -> bool:
 
 
 def split_name(name: str) -> list[str]:
-    """The words of a name in camel, snake or kebab case, in lower case and without digits."""
+    """Split a name in camel, snake or kebab case into lower-case words without digits."""
     return [word.lower() for word in compile_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+").findall(name)]
 
 
@@ -65,7 +64,7 @@ _BEFORE_PASS = _set(
 
 @lru_cache(maxsize=4096)
 def classify_name(name: str) -> str:
-    """What a value under this name is: password, secret, token, key, hint (perhaps), or nothing."""
+    """Classify the value of a name: password, secret, token, key, hint (perhaps), or nothing."""
     parts = split_name(name) if len(name) <= LONGEST_NAME and "[" not in name else []
     while parts and parts[-1] in _ENDINGS:
         parts.pop()
@@ -102,7 +101,7 @@ def _kind_of_key(of: str, name: str) -> str:
     if of in _QUALIFIERS:
         return "key"
     if split_name(name)[-1].removesuffix("s") != "key":
-        return ""  # a word that happens to end like that: monkey
+        return ""  # a word with such an ending: monkey
     return "key" if of and name.isupper() else "hint"
 
 
@@ -145,7 +144,7 @@ _SWITCH = r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])"
 
 
 def is_filler(value: str) -> bool:
-    """A template, a mask, an ellipsis, our own mark: something that stands for a secret."""
+    """Check for a placeholder: a template, a mask, an ellipsis, our own mark."""
     return (
         len(set(value)) < (3 if len(value) < 8 else 5)
         or contains(_FILLED_IN_LATER, value)
@@ -155,7 +154,7 @@ def is_filler(value: str) -> bool:
 
 
 def is_words(value: str) -> bool:
-    """Nothing but everyday words of forms, types and prompts; digits only as in `sha256`."""
+    """Check for everyday words of forms, types and prompts only; digits only as in `sha256`."""
     if not value.isascii() and value.isalpha():
         return True
     parts = split_name(value)
@@ -165,10 +164,10 @@ def is_words(value: str) -> bool:
 
 
 def is_random(value: str, least: int = 10) -> bool:
-    """Whether letters and digits alternate as they do in random text and not in words.
+    """Check whether letters and digits alternate as in random text.
 
-    Words joined by capitals, dashes or underscores, versions and dates switch less than once in
-    six characters; hexadecimal, base 32 and base 64 switch more often.
+    Words joined by capitals, dashes or underscores, versions and dates switch less than once in six
+    characters; hexadecimal, base 32 and base 64 switch more often.
     """
     if (
         len(value) < least
@@ -188,7 +187,7 @@ def is_random(value: str, least: int = 10) -> bool:
 
 
 def is_token(body: str, type_: str = "") -> bool:
-    """Whether what follows an issuer's prefix is a token: no mask, no words of a manual."""
+    """Check whether the text after an issuer's prefix is a token, not a mask or plain words."""
     if is_filler(body):
         return False
     # The key ids of AWS are base 32: one in thirty has no digit.
@@ -196,13 +195,13 @@ def is_token(body: str, type_: str = "") -> bool:
 
 
 def is_phrase(value: str) -> bool:
-    """Whether these are words without grammar, as in a passphrase."""
+    """Check for words without grammar, as in a passphrase."""
     parts = compile_pattern(r"[A-Za-z]+").findall(value.lower())
     return 4 <= len(parts) <= 10 and _OF_SENTENCES.isdisjoint(parts)
 
 
 def is_solid(value: str) -> bool:
-    """Whether this is one long run of letters or of digits that no language has a word for."""
+    """Check for one long run of letters or digits that is not a word."""
     if contains(r"^(?:[a-z]{20,}|[A-Z]{20,}|[0-9]{16,})$", value):
         return True
     return contains(r"^[A-Za-z]{20,}$", value) and len(
@@ -211,10 +210,10 @@ def is_solid(value: str) -> bool:
 
 
 def is_secret(kind: str, value: str, *, quoted: bool, loose: bool) -> bool:
-    """Whether a value under a name of this kind is a secret.
+    """Check whether a value under a name of this kind is a secret.
 
     `quoted`: it is a literal and cannot be a variable. `loose`: the place (an environment line, a
-    connection string, an option of a command) takes literals without quotes.
+    connection string, an option of a command) takes unquoted literals.
     """
     if is_filler(value):
         return False
@@ -230,7 +229,7 @@ def is_secret(kind: str, value: str, *, quoted: bool, loose: bool) -> bool:
     if kind == "password":
         if contains(r"^[#.][a-z][a-z-]*$", value) or contains(_PLACE, value) or is_words(value):
             return False
-        if contains(r"\s", value):  # a sentence, unless signs stand inside of its words
+        if contains(r"\s", value):  # a sentence, unless its words contain signs
             signs = contains(r"[A-Za-z][0-9@#$%^&*!]+[A-Za-z]", value)
             return quoted and len(value) < 64 and (signs or is_phrase(value))
         if quoted or loose:
@@ -242,12 +241,12 @@ def is_secret(kind: str, value: str, *, quoted: bool, loose: bool) -> bool:
 
 
 def _refers(value: str) -> bool:
-    """A variable that holds a secret: `user_password`, `password2`."""
+    """Check for a variable that holds a secret: `user_password`, `password2`."""
     return contains(r"^[A-Za-z_]+\d?$", value) and not _SELF.isdisjoint(split_name(value))
 
 
 def is_secret_in(context: str, value: str) -> bool:
-    """Whether what stands in one of the places of `secret_formats.CONTEXTS` is a secret."""
+    """Check whether a value in one of the places of `formats.CONTEXTS` is a secret."""
     if context == "basic-auth":
         return is_basic(value)
     if context == "passphrase":
@@ -256,8 +255,8 @@ def is_secret_in(context: str, value: str) -> bool:
 
 
 def is_secret_argument(value: str) -> bool:
-    """Check whether an argument of `secret_commands.COMMANDS` is a password: no example, no name of
-    a variable, no port."""
+    """Check whether an argument of `commands.COMMANDS` is a password: not an example, a variable or
+    a port."""
     return not (
         is_filler(value)
         or is_words(value)
@@ -267,7 +266,7 @@ def is_secret_argument(value: str) -> bool:
 
 
 def is_basic(value: str) -> bool:
-    """Whether this is a name and a password, joined by a colon, in base 64."""
+    """Check for a user name and a password, joined by a colon, in base 64."""
     try:
         decoded = binascii.a2b_base64(value + "=" * (-len(value) % 4))
     except binascii.Error:

@@ -1,12 +1,12 @@
-"""Where in a text the secrets are.
+"""Find the secrets in a text.
 
-Knows places: long runs of token characters, broken lines, key blocks, headers and commands; names
-with a value are found by `secrets.assignments`. What is a secret in such a place is asked of
-`secrets.formats` and `secrets.rules`; what becomes of it is the business of `secrets.redaction`.
+Knows the places: long runs of token characters, broken lines, key blocks, headers and commands;
+`secrets.assignments` finds values under a name. `secrets.formats` and `secrets.rules` decide what
+is a secret in such a place, `secrets.redaction` removes it.
 
-Text without secrets costs little, because the search runs over an ASCII shadow of the text (one
-character for each, so that offsets agree), and a pattern is tried only where a fixed text was found
-(`secrets.word_scan`). No place is looked at more than a bounded number of times.
+Text without secrets costs little: the search runs over an ASCII shadow of the text (one character
+for each, so that offsets agree), and a pattern is tried only where one of its hints, a fixed text,
+was found. Each place is tried a bounded number of times.
 """
 
 from __future__ import annotations
@@ -14,22 +14,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..text import terms
 from . import commands, escapes, formats, rules
-from .assignments import SECRET_TYPES, Span, find_assigned
-from .word_scan import (
-    BLOCK_HINTS,
-    COOKIE_HINT,
-    HIDDEN,
-    HINTS,
-    MANIFEST_HINT,
-    UNSEEN,
-    Places,
-    all_of,
-    glance,
-    hints_of,
-    places_of,
-    tokens_among,
+from .assignments import NAME_ENDS, SECRET_TYPES, Places, Span, find_assigned
+
+_UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+"""Invisible characters that may stand between those of a secret."""
+
+_BLOCK_HINTS = ("-----begin ", "private-lines: ")
+_MANIFEST_HINT = "kind:"
+_COOKIE_HINT = "cookie"
+_HINTS = frozenset(
+    (
+        *(hint for _, hint, _ in formats.CONTEXTS),
+        *NAME_ENDS,
+        *_BLOCK_HINTS,
+        _MANIFEST_HINT,
+        _COOKIE_HINT,
+    )
 )
+"""Every rule begins with one of these texts, except for tokens, tables and command lines: those are
+found by the names of their programs, which are whole words."""
 
 _TOKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-~"
 _CLASS = {
@@ -39,14 +44,14 @@ _CLASS = {
     **dict.fromkeys(".+/=%!$:", "s"),
 }
 _CLASSES = bytes(ord(_CLASS.get(chr(code), " ")) for code in range(256))
-"""Token characters, quotes (with what the shadow shows for other characters), line ends, and signs
-that stand in tokens."""
+"""Token characters, quotes (also the shadow of non-ASCII characters), line ends, and signs inside
+tokens."""
 
 
 def find_secrets(text: str) -> list[Span]:
-    """The secrets in the text, in order and disjoint.
+    """Return the secrets in the text, in order and disjoint.
 
-    Where rules overlap, all that any of them covers goes, under the name of the most telling rule.
+    Where rules overlap, their union is removed, under the type of the most specific rule.
     """
     found = [(start, end, rank, type_) for rank, (start, end, type_) in enumerate(_found(text))]
     if not found:
@@ -62,7 +67,7 @@ def find_secrets(text: str) -> list[Span]:
 
 
 def _found(text: str) -> Iterator[Span]:
-    """Everything that looks like a secret, also behind and around escape sequences."""
+    """Yield everything that looks like a secret, also after and around escape sequences."""
     yield from _seen(text)
     sequences = escapes.find_sequences(text)
     masked = escapes.mask_sequences(text, sequences)
@@ -74,38 +79,55 @@ def _found(text: str) -> Iterator[Span]:
 
 
 def _seen(text: str) -> Iterator[Span]:
-    """What looks like a secret as the text stands, the most telling rules first."""
+    """Yield what looks like a secret in the text as it is, the most specific rules first."""
     shadow, classes = _shadow_and_classes(text)
-    seen = glance(text)
-    lower = shadow.lower() if not seen or seen.clues else shadow
-    places = places_of(lower, hints_of(seen, shadow))
-    if not places.keys().isdisjoint(BLOCK_HINTS):
+    lower = shadow.lower()
+    places = _find_hints(lower)
+    if not places.keys().isdisjoint(_BLOCK_HINTS):
         yield from _key_blocks(text, places)
-    if _RUN in classes and (not seen or tokens_among(shadow, seen.clues)):
+    if _RUN in classes:
         yield from _tokens(text, classes)
     yield from _broken_tokens(text, classes)
-    if HIDDEN in seen.clues if seen else not text.isascii():
+    if not text.isascii():
         yield from _interspersed(text)
     if places:
-        if MANIFEST_HINT in places:
-            yield from _manifests(text, places[MANIFEST_HINT])
+        if _MANIFEST_HINT in places:
+            yield from _manifests(text, places[_MANIFEST_HINT])
         yield from _in_contexts(text, places)
         yield from find_assigned(text, lower, places)
-        if COOKIE_HINT in places:
-            yield from _cookies(text, places[COOKIE_HINT])
+        if _COOKIE_HINT in places:
+            yield from _cookies(text, places[_COOKIE_HINT])
     if "|" in text and "--" in text:
         yield from _tables(text)
 
 
 def _shadow_and_classes(text: str) -> tuple[str, str]:
-    """The text in ASCII, and the class of each of its characters."""
+    """Return the text in ASCII, and the class of each of its characters."""
     shadow = text.encode("ascii", "replace")
     classes = shadow.translate(_CLASSES).decode("ascii")
     return text if text.isascii() else shadow.decode("ascii"), classes
 
 
+def _find_hints(lower: str) -> Places:
+    """Return where each hint occurs in a text in lower case."""
+    programs = commands.programs()
+    words = {word.decode() for word in terms.split_bytes(lower)}
+    hints = _HINTS.union([programs[word] for word in words & programs.keys()])
+    return {hint: _find_all(lower, hint) for hint in hints if hint in lower}
+
+
+def _find_all(haystack: str, needle: str) -> list[int]:
+    """Return every index of one text in another, including overlaps."""
+    found = []
+    at = haystack.find(needle)
+    while at >= 0:
+        found.append(at)
+        at = haystack.find(needle, at + 1)
+    return found
+
+
 def _in_contexts(text: str, places: Places) -> Iterator[Span]:
-    """What stands in a place of a command, a header or an address where secrets stand."""
+    """Yield the secrets in commands, headers and addresses."""
     for type_, hint, pattern in formats.CONTEXTS:
         for match in _matches(pattern, text, places[hint]) if hint in places else ():
             group = match.lastindex or 0
@@ -119,7 +141,7 @@ def _in_contexts(text: str, places: Places) -> Iterator[Span]:
 
 
 def _matches(pattern: str, text: str, places: Sequence[int]) -> Iterator[re.Match[str]]:
-    """Matches that begin in one of the places, and do not overlap."""
+    """Yield the matches that begin at one of the places, without overlaps."""
     end = 0
     for at in places:
         if at >= end and (match := rules.compile_pattern(pattern).match(text, at)):
@@ -131,9 +153,9 @@ def _matches(pattern: str, text: str, places: Sequence[int]) -> Iterator[re.Matc
 # Tokens
 
 _RUN = "a" * 16
-_BEFORE_RUN = 60  # a prefix, and what a sign cuts off
+_BEFORE_RUN = 60  # a prefix, and the part before a sign
 _TELLING = r"\d|[a-z][A-Z]|[A-Z][a-z]|A(?:KI|SI|BI|CC)A[A-Z]{16}"
-_QUOTE_INSIDE = "qaaaa(?<=aaqaaaa)"  # the quote first: there are few, and they are found at once
+_QUOTE_INSIDE = "qaaaa(?<=aaqaaaa)"  # the quote first: it is rare, and fast to find
 _LINE_END = "a" * 12 + "n"
 _BREAK = (
     r"[`'\"␀\u00ad\u200b-\u200d\u2060\ufeff](?=[\w~-]{4})"
@@ -143,10 +165,10 @@ _REACH = 400
 
 
 def _tokens(text: str, classes: str) -> Iterator[Span]:
-    """Tokens that name their issuer.
+    """Yield tokens with an issuer's prefix.
 
-    Each has a long run of token characters: only those runs, with what stands before them, a small
-    part of most texts, are searched for the many prefixes.
+    Each has a long run of token characters: only those runs, with the text before them, are
+    searched for the many prefixes. They are a small part of most texts.
     """
     runs: set[str] = set()
     start = classes.find(_RUN)
@@ -176,9 +198,9 @@ def _tokens(text: str, classes: str) -> Iterator[Span]:
 
 
 def _broken_tokens(text: str, classes: str) -> Iterator[Span]:
-    """Tokens with a quote, a backtick or a line end inside, found where the text is joined up."""
+    """Yield tokens with a quote, a backtick or a line end inside, found in the joined text."""
     places = [match.start() for match in rules.compile_pattern(_QUOTE_INSIDE).finditer(classes)]
-    places += [at + 12 for at in all_of(classes, _LINE_END)]
+    places += [at + 12 for at in _find_all(classes, _LINE_END)]
     if not places:
         return
     broken, openings = rules.compile_pattern(_BREAK).match, formats.token_openings()
@@ -191,7 +213,7 @@ def _broken_tokens(text: str, classes: str) -> Iterator[Span]:
     )
     if not breaks:
         return
-    pieces: list[tuple[int, int, str]] = []  # from, to, what stands for what is left out behind it
+    pieces: list[tuple[int, int, str]] = []  # start, end, replacement of the part left out after it
     end = 0
     for start, stop in (*breaks, (len(text), len(text))):
         if start - end > 2 * _REACH:
@@ -207,24 +229,24 @@ def _broken_tokens(text: str, classes: str) -> Iterator[Span]:
 
 
 def _spread(found: Iterable[Span], kept: Sequence[int]) -> Iterator[Span]:
-    """What was found in a text of which only some characters were kept, where something was left
-    out inside of it: the rest is found in the whole text."""
+    """Search a text with characters left out, and yield the secrets that span a gap: the others are
+    found in the whole text."""
     for start, end, type_ in found:
         if kept[end - 1] - kept[start] >= end - start:
             yield kept[start], kept[end - 1] + 1, type_
 
 
 def _interspersed(text: str) -> Iterator[Span]:
-    """Secrets whose characters stand apart with something between them that nobody sees."""
-    if not any(character in text for character in UNSEEN):
+    """Yield secrets with invisible characters in between."""
+    if not any(character in text for character in _UNSEEN):
         return
-    unseen = rules.compile_pattern(f"[{UNSEEN}]")
+    unseen = rules.compile_pattern(f"[{_UNSEEN}]")
     joined = unseen.sub("", text)
     shadow, classes = _shadow_and_classes(joined)
     lower = shadow.lower()
-    found = [*_tokens(joined, classes), *find_assigned(joined, lower, places_of(lower, HINTS))]
+    found = [*_tokens(joined, classes), *find_assigned(joined, lower, _find_hints(lower))]
     if found:
-        kept = [at for at, character in enumerate(text) if character not in UNSEEN]
+        kept = [at for at, character in enumerate(text) if character not in _UNSEEN]
         yield from _spread(found, kept)
 
 
@@ -240,8 +262,9 @@ _BLOCK_END = r"[^()\[\]{};]{0,400}?-----END [A-Z0-9 ]{1,60}-----"
 
 
 def _key_blocks(text: str, places: Places) -> Iterator[Span]:
-    """Private keys in PEM or PuTTY form, to their END line or as far as the lines look like it."""
-    for hint in BLOCK_HINTS:
+    """Yield private keys in PEM or PuTTY form, up to the END line or as far as the lines look like
+    a key."""
+    for hint in _BLOCK_HINTS:
         for block in _matches(_BLOCK, text, places.get(hint, ())):
             closed = rules.compile_pattern(_BLOCK_END).match(text, block.end())
             if closed or block.end() - block.start() > 60:
@@ -249,7 +272,7 @@ def _key_blocks(text: str, places: Places) -> Iterator[Span]:
 
 
 def _manifests(text: str, places: Sequence[int]) -> Iterator[Span]:
-    """The data of a Kubernetes secret: its names say nothing and its values are only encoded."""
+    """Yield the data of a Kubernetes secret: arbitrary names, values only encoded."""
     if not any(_matches(r"kind:[ \t]{1,4}[\"']?Secret\b", text, places)):
         return
     block = r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\n((?:\1[ \t]+\S[^\n]*\n?)+)"
@@ -267,7 +290,7 @@ _LONGEST_TABLE = 1000
 
 
 def _cookies(text: str, places: Sequence[int]) -> Iterator[Span]:
-    """Random values in a Cookie header, whatever their names."""
+    """Yield random values in a Cookie header, whatever their names."""
     for header in _matches(_COOKIES, text, places):
         pairs = rules.compile_pattern(r"[\w.-]{1,64}=([^\s;,]{16,})")
         for pair in pairs.finditer(text, *header.span(1)):
@@ -276,7 +299,7 @@ def _cookies(text: str, places: Sequence[int]) -> Iterator[Span]:
 
 
 def _tables(text: str) -> Iterator[Span]:
-    """The cells of a Markdown table whose column is called password, token …"""
+    """Yield the cells of a Markdown table in a column named password, token …"""
     end = 0
     for rule in rules.compile_pattern(r"\n[ \t|:-]{3,400}(?=\n)").finditer(text):
         if rule.start() < end or "|" not in rule[0]:

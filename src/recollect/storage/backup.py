@@ -1,8 +1,7 @@
-"""A whole space, row by row, from any engine into a new SQLite file.
+"""Copy a whole space of any engine, row by row, into a new SQLite file.
 
-This is the backup of a PostgreSQL space: one snapshot, written to a private file beside the
-target, checked, then given its name. Derived words are copied as they are, vectors are not. It
-knows tables, not what they mean.
+This is the backup of a PostgreSQL space: one snapshot, written to a private file next to the
+target, checked, then renamed. The word index is copied, vectors are not.
 """
 
 from __future__ import annotations
@@ -20,6 +19,8 @@ TABLES = (
     "windows",
     "messages",
     "memories",
+    "memory_revisions",
+    "memory_aliases",
     "claims",
     "documents",
     "episodes",
@@ -39,7 +40,7 @@ _ENTRY = "id, source, ref, kind, layer, owner, status, label, seq, part, at"
 
 
 def copy_space(source: Database, target: str) -> int:
-    """Copy every row of a PostgreSQL space to a new SQLite store; gives its size in bytes."""
+    """Copy every row of a PostgreSQL space to a new SQLite store; return its size in bytes."""
     refuse_existing(target)
     partial = f"{target}.{os.urandom(4).hex()}.partial"
     copy = SqliteDatabase(partial, "project")
@@ -74,5 +75,5 @@ def _copy(origin: Tx, into: Tx) -> None:
         into.add_words([(row[0], row[-1])])
     facets = origin.run("SELECT entry, name, value FROM facets WHERE space = :space")
     into.insert("facets", "entry, name, value", facets)
-    # Vectors are found in another way there, and are made again.
+    # SQLite stores vectors in another way: they are made again.
     into.run("INSERT INTO unembedded (entry, space) SELECT id, space FROM entries WHERE part = 0")

@@ -1,8 +1,8 @@
-"""The seam between the store and an engine: what a database and a transaction can do.
+"""The interface of an engine: databases and transactions, and helpers for statements.
 
-Statements are written once, with `:name` parameters, and run on both engines. What cannot be
-said in one dialect (matching words, rows that others hold locked) is a method of the
-transaction. This module does not know which engines exist.
+Statements are written once, with `:name` parameters, and run on both engines. Whatever differs
+between the dialects (matching words, skipping locked rows) is a method of the transaction. This
+module does not know the engines.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from ..errors import StoreCorrupt
 from ..fast_typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 _AT_ONCE = 100
-
 Row = tuple[Any, ...]
-
 Params = Mapping[str, Any]
 
 if TYPE_CHECKING:
@@ -27,7 +25,7 @@ else:
 
 
 class IndexMatch(NamedTuple):
-    """An entry of the search index that was found; a higher score is better."""
+    """A matching entry of the search index; a higher score is better."""
 
     entry: int
     source: str
@@ -38,17 +36,17 @@ class IndexMatch(NamedTuple):
     label: str
     at: int
     stems: str
-    """All stems of its text, in order, with a space between them."""
+    """All stems of its text, in order, separated by spaces."""
     score: float
     vector: bytes | None = None
-    """Its vector, if it was asked for and is made."""
+    """Its vector, if requested and already made."""
 
 
 MATCH_COLUMNS = "e.id, e.source, e.ref, e.seq, e.kind, e.owner, e.label, e.at"
 
 
 class StemFrequencies(NamedTuple):
-    """How many entries there are, how many stems they have on average, how many hold each."""
+    """Number of entries, average number of stems, and the number of entries with each stem."""
 
     entries: int
     average: float
@@ -62,28 +60,28 @@ class Tx(Protocol):
     for_update: str
     skip_locked: str
     listed: str
-    """A query that gives the texts in a JSON array, with `{}` for the name of its parameter."""
+    """A query for the texts in a JSON array, with `{}` for the name of its parameter."""
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
-        """Run one statement, give back its rows."""
+        """Run one statement and return its rows."""
 
     def one(self, sql: str, params: Params | None = None) -> Row | None:
-        """Run one statement, give back its first row."""
+        """Run one statement and return its first row."""
 
     def many(self, sql: str, rows: Iterable[Params]) -> None:
         """Run one statement for each set of parameters."""
 
     def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
-        """Add rows to a table of this space, each with its values in the order of the columns."""
+        """Insert rows into a table of this space, each in the order of the columns."""
 
     def new_entries(self, count: int) -> Sequence[int]:
-        """Numbers for so many new entries of the search index, in order."""
+        """Return ids for new entries of the search index, in order."""
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
-        """Index the stems of entries, given by their numbers."""
+        """Index the stems of entries, given by id."""
 
     def remove_words(self, entry: int) -> None:
-        """Take an entry out of the word index."""
+        """Remove an entry from the word index."""
 
     def match(
         self,
@@ -95,29 +93,31 @@ class Tx(Protocol):
         exact: bool = True,
         vectors: bool = False,
     ) -> list[IndexMatch]:
-        """The best entries `e` holding any of the stems and fulfilling the SQL `where`, with their
-        `vectors` if wanted; without `exact`, those among the best `limit` that fulfil it, which is
-        quicker."""
+        """Return the best entries `e` with any of the stems that fulfil the SQL `where`, with their
+        `vectors` if wanted. Without `exact`, filter the best `limit` only, which is faster."""
 
-    def these(self, entries: Sequence[int], where: str, params: Params) -> list[IndexMatch]:
-        """Those of the entries `e` that fulfil the SQL `where`, without a score."""
+    def filter_entries(
+        self, entries: Sequence[int], where: str, params: Params
+    ) -> list[IndexMatch]:
+        """Return those of the entries `e` that fulfil the SQL `where`, without a score."""
 
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
-        """How common each of the stems is; in a large store, about how common."""
+        """Count the entries with each stem; approximate in a large store."""
 
     finds_nearest: bool
-    """Whether the engine itself finds the nearest vectors: then it is told of each, and asked."""
+    """Whether the engine itself searches vectors: then `point` adds them and `nearest` queries
+    them."""
 
-    def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Tell the engine the vectors of these entries, which are stored already."""
+    def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Add the stored vectors of these entries to the engine's vector index."""
 
     def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
-        """The entries whose vectors are nearest, as far as the engine knows: about those, or, of
-        the entries `e` that fulfil the SQL `where`, exactly those."""
+        """Return the entries with the nearest vectors in the engine's index: approximate without
+        `where`, exact among the entries `e` that fulfil it."""
 
 
 class EngineHealth(NamedTuple):
-    """What an engine can say about itself; `problems` is empty when all is well."""
+    """The state of an engine; `problems` is empty for a healthy one."""
 
     engine: str
     version: str
@@ -132,50 +132,49 @@ class Database(Protocol):
 
     space: str
     on_upgrade: Callable[[int], object]
-    """Told 0 when an upgrade from an earlier version begins, and 1 when it is done."""
+    """Called with 0 when an upgrade from an earlier version begins, and with 1 when it is done."""
 
     def present(self) -> bool:
-        """Whether the store is there; a look must not create it."""
+        """Check whether the store exists, without creating it."""
 
     def current(self) -> bool:
-        """Whether the store can be used at once: one of an earlier version is upgraded first, which
-        takes its time. This look does not upgrade it."""
+        """Check whether the store is of the current version, without upgrading it, which takes
+        time."""
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
-        """Run work that changes nothing, on one consistent state."""
+        """Run read-only work on one consistent state."""
 
     def write(self, work: Callable[[Tx], Result]) -> Result:
-        """Run work and commit it durably; on any error nothing of it remains."""
+        """Run work and commit it durably; on any error everything is rolled back."""
 
     def note(self, work: Callable[[Tx], Any]) -> bool:
-        """Run work that may be lost (how often something was used): never waits long, never
-        fails its caller; says whether it was kept."""
+        """Run work that may be lost (usage counts): never wait long, never fail the caller; return
+        whether it was kept."""
 
     def refit(self) -> None:
-        """Make use of what the engine can do by now and could not when the tables were made."""
+        """Use features of the engine that appeared after the tables were made."""
 
     def backup(self, target: str) -> int:
-        """Write a whole copy to a new file while others go on; gives its size in bytes."""
+        """Write a whole copy to a new file while others go on; return its size in bytes."""
 
     def adopt(self, work: Callable[[Tx], Result]) -> Result:
-        """Make a store of somebody else's the user's own, once `work` has looked through it."""
+        """Make a foreign store the user's own, after `work` has inspected it."""
 
     def health(self, deep: bool = False) -> EngineHealth:
-        """The engine's state; with `deep`, all pages and indexes are read."""
+        """Return the engine's state; with `deep`, read all pages and indexes."""
 
     def close(self) -> None:
-        """Give back the connections of this thread."""
+        """Close the connections of this thread."""
 
 
 def placeholders(name: str, values: Sequence[Any]) -> tuple[str, dict[str, Any]]:
-    """`IN (…)` for both engines: the placeholders as text, and their parameters."""
+    """Return the placeholders of an `IN (…)` list as text, and their parameters."""
     params = {f"{name}{index}": value for index, value in enumerate(values)}
     return ", ".join(f":{key}" for key in params), params
 
 
 def batches(name: str, values: Sequence[Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The same for many values, so many at a time that a statement is quick to prepare: SQLite
-    looks for each name among all that stand before it."""
+    """Yield `placeholders` of limited size: SQLite compares each new name with all earlier ones."""
     for start in range(0, len(values), _AT_ONCE):
         yield placeholders(name, values[start : start + _AT_ONCE])
 
@@ -187,7 +186,7 @@ if TYPE_CHECKING:
 
 
 class RecordSketch(NamedTuple):
-    """What showing a hit needs of an episode or a procedure."""
+    """The columns of an episode or procedure that a hit shows."""
 
     text: str
     status: str
@@ -196,8 +195,7 @@ class RecordSketch(NamedTuple):
 
 
 def read_or_none(read: Callable[[], Read]) -> Read | None:
-    """Return what is read, or None for a record that cannot be decoded: whoever reads many of them,
-    one by one, goes on without it."""
+    """Return the result of `read`, or None for a damaged record, so that a loop can skip it."""
     try:
         return read()
     except StoreCorrupt:
@@ -205,7 +203,7 @@ def read_or_none(read: Callable[[], Read]) -> Read | None:
 
 
 def load_json(text: str) -> Any:
-    """The value of a JSON column; lists become tuples."""
+    """Parse a JSON column; lists become tuples."""
     if text == "[]":
         return ()
     if text == "{}":
@@ -219,18 +217,18 @@ def load_json(text: str) -> Any:
 
 
 def list_columns(names: Iterable[str]) -> str:
-    """`a, b, c` for a SELECT or an INSERT."""
+    """Return `a, b, c` for a SELECT or an INSERT."""
     return ", ".join(names)
 
 
 def list_parameters(names: Iterable[str]) -> str:
-    """`:a, :b, :c` for an INSERT."""
+    """Return `:a, :b, :c` for an INSERT."""
     return ", ".join(f":{name}" for name in names)
 
 
 def visible_to(owners: Sequence[str], table: str = "") -> tuple[str, dict[str, Any]]:
-    """Return the condition, with its parameters, that leaves out what belongs to other sessions
-    and tasks than these owners, each written `layer/owner`."""
+    """Return a condition and its parameters that hides other sessions' and tasks' records; each
+    owner is `layer/owner`."""
     names, params = placeholders("seen", owners)
     own = f" OR {table}layer || '/' || {table}owner IN ({names})" if owners else ""
     return f"({table}layer NOT IN ('session', 'task'){own})", params
@@ -246,7 +244,7 @@ def set_columns(tx: Tx, table: str, id: str, changes: Mapping[str, Any]) -> None
 
 
 def ids_with_prefix(tx: Tx, table: str, prefix: str, limit: int) -> list[str]:
-    """Ids that begin with the prefix, so that a person need not type a whole one."""
+    """Return the ids with a prefix, so that a person can type a short one."""
     rows = tx.run(
         f"SELECT id FROM {table} WHERE space = :space AND id >= :low AND id < :high "
         "ORDER BY id LIMIT :limit",

@@ -1,7 +1,7 @@
 """Migrations: numbered files, forward only, each recorded in the transaction that ran it.
 
-`NAME.sql` is for both engines; `NAME.sqlite.sql` and `NAME.postgres.sql` are for one. A file
-that was released never changes. This module decides what is pending; engines run it.
+`NAME.sql` is for both engines; `NAME.sqlite.sql` and `NAME.postgres.sql` are for one. A released
+file never changes. This module lists what is pending; engines run it.
 """
 
 from __future__ import annotations
@@ -21,20 +21,22 @@ MIGRATIONS = (
     "0007_text_by_scope",
     "0008_what_is_new",
     "0009_facets",
+    "0010_ids_stay",
     "0011_findings",
     "0012_moments",
+    "0013_review",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
 
 class OutdatedStore(Exception):
-    """The store is of an earlier version, and whoever looks at it has no time for an upgrade."""
+    """The store is of an earlier version, and the caller has no time for an upgrade."""
 
 
 def is_current(local: Any, read: Callable[[Callable[[Any], None]], None]) -> bool:
-    """Whether a store can be read without an upgrade; `local.hurried` tells the engine to raise
-    `Outdated` rather than to make one."""
+    """Check whether a store can be read without an upgrade; `local.hurried` makes the engine raise
+    `OutdatedStore` instead of upgrading."""
     local.hurried = True
     try:
         read(lambda tx: None)
@@ -46,7 +48,7 @@ def is_current(local: Any, read: Callable[[Callable[[Any], None]], None]) -> boo
 
 
 def pending_scripts(version: int, engine: str) -> list[str]:
-    """The scripts that lead from `version` to the latest."""
+    """Return the scripts from `version` to the latest."""
     return [_read(name, engine) for name in MIGRATIONS[version:]]
 
 

@@ -1,7 +1,7 @@
 """PostgreSQL: the same store for teams, many spaces in one database.
 
-Decided here: that every transaction names its space (row-level security keeps the others out),
-and that a deadlock is retried. The driver is imported when it is needed.
+Every transaction sets its space (row-level security hides the others), and a deadlock is retried.
+The driver is imported at first use.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import psycopg
 
 _MIGRATION_LOCK = 0x5245434F
-# If the server has pgvector and this role may create it, HNSW finds the nearest vectors.
+# With pgvector on the server, and the right to create it, HNSW searches the vectors.
 _USE_PGVECTOR = """
 DO $$
 BEGIN
@@ -51,7 +51,7 @@ END $$
 
 
 class PostgresDatabase:
-    """A space in a PostgreSQL database. Each thread has its connection."""
+    """A space in a PostgreSQL database. Each thread has its own connection."""
 
     def __init__(self, url: str, space: str, kind: str, *, wait: float = 30.0) -> None:
         self.url = url
@@ -180,7 +180,7 @@ class PostgresDatabase:
                 )
 
     def _migrate(self, connection: psycopg.Connection[Row]) -> int:
-        """All pending files in one transaction; whoever comes second finds the work done."""
+        """Run all pending files in one transaction; a second process finds them done."""
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
@@ -208,7 +208,7 @@ class PostgresDatabase:
                 connection.execute(_USE_PGVECTOR)
                 self._local.finds_nearest = _finds_nearest(connection)
         except driver.errors.InsufficientPrivilege:
-            return  # the tables are another role's; `health` says what could be better
+            return  # another role owns the tables; `health` reports it
         except driver.Error as error:
             raise self._translated(error) from error
 
@@ -260,7 +260,7 @@ class PostgresDatabase:
             self._local.connection = None
 
     def _place(self) -> str:
-        """The address without its password."""
+        """Return the address without its password."""
         return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", self.url)
 
     def _translated(self, error: Exception) -> StoreError:
@@ -276,14 +276,14 @@ class PostgresDatabase:
                 where=self._place(),
                 hint="check RECOLLECT_DATABASE and that the server is running",
             )
-        # Not even something that libpq could take for an address.
+        # Hide anything that libpq could read as an address, too.
         wrong = "://" not in self.url and "=" not in self.url
         hint = "RECOLLECT_DATABASE is an address: postgresql://me@host/database" if wrong else ""
         return StoreError(f"PostgreSQL says: {said}", where=self._place(), hint=hint)
 
 
 def _finds_nearest(connection: psycopg.Connection[Row]) -> bool:
-    """Whether the tables make use of pgvector."""
+    """Check whether the tables use pgvector."""
     row = connection.execute(
         "SELECT count(*) FROM pg_attribute "
         "WHERE attrelid = 'vectors'::regclass AND attname = 'direction'"

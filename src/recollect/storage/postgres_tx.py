@@ -1,5 +1,5 @@
-"""One PostgreSQL transaction: the statements that all engines run, matching words with the same
-BM25 as SQLite's, and the nearest vectors where pgvector is there."""
+"""One PostgreSQL transaction: plain statements, word search with the same BM25 as SQLite, and
+nearest vectors with pgvector."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ USING hnsw ((direction::vector({dims})) vector_cosine_ops) WHERE vector_dims(dir
 
 @lru_cache(maxsize=512)
 def to_driver(sql: str) -> str:
-    """The statement with the driver's placeholders."""
+    """Convert `:name` to the driver's placeholders."""
     return re.sub(r"(?<!:):([a-z_][a-z_0-9]*)", r"%(\1)s", sql.replace("%", "%%"))
 
 
 def words_literal(stems: str) -> str:
-    """A tsvector of stems, each at its positions."""
+    """Return a tsvector of stems with their positions."""
     places: dict[str, list[str]] = {}
     for position, stem in enumerate(stems.split(), start=1):
         places.setdefault(stem, []).append(str(position))
@@ -136,11 +136,14 @@ class PostgresTx:
             },
         )
         found = [
-            IndexMatch._make((*row[:9], _bm25(row[8], row[9], known), row[10])) for row in rows
+            IndexMatch._make((*columns, held, _bm25(held, length, known), vector))
+            for *columns, held, length, vector in rows
         ]
         return sorted(found, key=lambda match: (-match.score, match.ref, match.seq))[:limit]
 
-    def these(self, entries: Sequence[int], where: str, params: Params) -> list[IndexMatch]:
+    def filter_entries(
+        self, entries: Sequence[int], where: str, params: Params
+    ) -> list[IndexMatch]:
         rows = self.run(
             f"SELECT {MATCH_COLUMNS}, e.stems, 0.0, NULL FROM entries e WHERE e.space = :space "
             "AND e.id = ANY(:entries)" + (f" AND {where}" if where else ""),
@@ -161,7 +164,7 @@ class PostgresTx:
             holding[stem] = row[0] if row else 0
         return StemFrequencies(total[0] if total else 0, float(total[1]) if total else 0.0, holding)
 
-    def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+    def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         dims = len(vectors[0][1]) if vectors else 0
         index = f"vectors_near_{dims}"
         if dims and self.one("SELECT to_regclass(:name)", {"name": f"{SCHEMA}.{index}"}) == (None,):
@@ -174,22 +177,22 @@ class PostgresTx:
     def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
         bound = {**params, "vector": _direction(vector), "count": count}
         if where:
-            # Few are left by the filter: the index would look for them among all others.
+            # The filter leaves few rows: searching the vector index would visit all others.
             sql = _NEAREST_OF.format(dims=len(vector), where=where)
             return [row[0] for row in self.run(sql, bound)]
-        # Others' vectors lie between ours: the index goes on until there are enough.
+        # Other spaces' vectors lie between ours: iterate the index until there are enough.
         self.run(f"SET LOCAL hnsw.ef_search = {min(max(count, 40), 1000)}")
         self.run("SET LOCAL hnsw.iterative_scan = relaxed_order")
         return [row[0] for row in self.run(_NEAREST.format(dims=len(vector)), bound)]
 
 
 def _direction(vector: bytes) -> str:
-    """Our bytes, 128 is zero, as pgvector reads numbers."""
+    """Convert our bytes (128 is zero) to pgvector's numbers."""
     return "[" + ",".join([str(component - 128) for component in vector]) + "]"
 
 
 def _bm25(stems: str, size: int, known: StemFrequencies) -> float:
-    """FTS5's own formula, so that both engines give the same order."""
+    """Score with the formula of FTS5, so that both engines give the same order."""
     score, text = 0.0, f" {stems} "
     for stem, held in known.holding.items():
         often = stems.split().count(stem) if f" {stem} " in text else 0

@@ -1,6 +1,6 @@
-"""Small values of the system itself, and the keys of writes that were done already.
+"""Key-value state of the system, and the idempotency keys of writes.
 
-A key of a write is somebody else's text and may hold anything: its hash is kept, never the key.
+An idempotency key is foreign text and may hold anything: only its hash is stored.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _KEYS = ("utf-8", "surrogatepass")
 
 
 def get_value(tx: Tx, key: str) -> str | None:
-    """One value."""
+    """Return a value; None without one."""
     row = tx.one("SELECT value FROM state WHERE space = :space AND key = :key", {"key": key})
     return row[0] if row else None
 
 
 def set_value(tx: Tx, key: str, value: SafeText, now: int) -> None:
-    """Set one value."""
+    """Set a value."""
     tx.run(
         "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :value, :now) "
         "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated",
@@ -30,7 +30,7 @@ def set_value(tx: Tx, key: str, value: SafeText, now: int) -> None:
 
 
 def lock_value(tx: Tx, key: str, first: SafeText, now: int) -> str:
-    """One value, which is `first` at first; nobody else changes it before the commit."""
+    """Return a value, initially `first`, and lock it until the commit."""
     row = tx.one(
         "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :first, :now) "
         "ON CONFLICT (space, key) DO UPDATE SET updated = excluded.updated RETURNING value",
@@ -40,14 +40,16 @@ def lock_value(tx: Tx, key: str, first: SafeText, now: int) -> str:
 
 
 def delete_value(tx: Tx, key: str) -> None:
-    """Drop one value."""
+    """Delete a value."""
     tx.run("DELETE FROM state WHERE space = :space AND key = :key", {"key": key})
 
 
 def find_write(tx: Tx, key: str, content: str = "") -> str | None:
-    """The record that an earlier write with this key made; Conflict when it wrote other content.
+    """Return the record that an earlier write with this key made; raise Conflict if its content
+    differs.
 
-    `key` names the operation and its target too, so that one used elsewhere is another key."""
+    `key` includes the operation and its target, so that a key used elsewhere is another one.
+    """
     row = tx.one(
         "SELECT ref, operation FROM writes WHERE space = :space AND key = :key",
         {"key": _hash(key)},
@@ -65,7 +67,7 @@ def find_write(tx: Tx, key: str, content: str = "") -> str | None:
 
 
 def record_write(tx: Tx, key: str, operation: str, ref: str, now: int, content: str = "") -> bool:
-    """Remember what a write made, and the hash of its content; false when the key was used."""
+    """Record the result of a write and the hash of its content; return false for a used key."""
     row = tx.one(
         "INSERT INTO writes (space, key, operation, ref, at) "
         "VALUES (:space, :key, :operation, :ref, :now) "
@@ -81,8 +83,8 @@ def record_write(tx: Tx, key: str, operation: str, ref: str, now: int, content: 
 
 
 def record_writes(tx: Tx, operation: str, made: Mapping[str, str], now: int) -> str | None:
-    """The same for many keys and what each made; gives back a key that was used before, and then
-    notes none. Two writers must not claim the same keys at once: they hold a row that says so."""
+    """Record the results of many writes; return a used key, if any, and then record none. The
+    caller holds a lock, so that two writers never claim the same keys."""
     from hashlib import sha256
 
     hashes = {sha256(key.encode(*_KEYS)).hexdigest(): key for key in made}

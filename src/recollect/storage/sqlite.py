@@ -1,10 +1,10 @@
 """SQLite: one file, one space, many processes.
 
-Decided here: WAL with `synchronous=FULL` (an acknowledged write survives a power cut), writers
-that begin immediately and retry with jitter (the plain busy handler starves some of them), and
-that nothing but SQLite ever opens the file: closing any other descriptor of it would drop
-SQLite's locks. Files are made private before the first byte. Imports are few: each costs every
-hook (hence `_thread`, and no `random`).
+WAL with `synchronous=FULL` (an acknowledged write survives a power cut). Writers begin immediately
+and retry with jitter, because the plain busy handler starves some of them. Only SQLite ever opens
+the file: closing any other descriptor of it would drop SQLite's locks. Files are made private
+before the first byte. Imports are few, because each costs every hook (hence `_thread`, and no
+`random`).
 """
 
 from __future__ import annotations
@@ -33,19 +33,10 @@ _PRAGMAS = (
 _NOTE_WAIT = 0.05
 _READ = "BEGIN"
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
-_SAFE_WAL = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
-
-
-def wal_is_safe(version: str) -> bool:
-    """Whether WAL may be used: older libraries can lose commits when several checkpoint."""
-    numbers = tuple(int(part) for part in version.split(".")[:3])
-    if numbers >= _SAFE_WAL[-1]:
-        return True
-    return any(numbers[:2] == floor[:2] and numbers >= floor for floor in _SAFE_WAL)
 
 
 class SqliteDatabase:
-    """A space in a file, or in memory when `path` is empty. Each thread has its connection."""
+    """A space in a file, or in memory if `path` is empty. Each thread has its own connection."""
 
     def __init__(
         self,
@@ -76,7 +67,7 @@ class SqliteDatabase:
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
         if not getattr(self._local, "connection", None) and not self.present():
-            # Looking creates nothing: a store that is not there yet is an empty one.
+            # Reading creates nothing: a missing store is an empty one.
             return SqliteDatabase("", self.space).read(work)
         return self._attempt(_READ, work)
 
@@ -102,10 +93,10 @@ class SqliteDatabase:
             if connection is not None:
                 connection.pragma("synchronous", 2)
         except apsw.Error:
-            self.close()  # the next one begins as every connection does
+            self.close()  # the next connection starts with the defaults
 
     def _attempt(self, begin: str, work: Callable[[Tx], Result], wait: float = 0.0) -> Result:
-        """Run work in a transaction; while others hold the lock, wait a little and retry."""
+        """Run work in a transaction; while the store is locked, wait with jitter and retry."""
         deadline = time.monotonic() + (wait or self._wait)
         while True:
             try:
@@ -146,7 +137,7 @@ class SqliteDatabase:
             )
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
         if connection and self.path and connection.readonly("main"):
-            # It does not see what others write: it serves one transaction.
+            # A read-only connection does not see later writes: it serves one transaction.
             self.close()
             connection = None
         if connection is None:
@@ -164,7 +155,7 @@ class SqliteDatabase:
 
     def _open(self, to_read: bool) -> apsw.Connection:
         if not self.path:
-            # One memory for all threads, used in turns.
+            # One database for all threads, used in turns.
             if self._memory is None:
                 self._memory = apsw.Connection(":memory:")
                 self._prepare(self._memory)
@@ -175,7 +166,7 @@ class SqliteDatabase:
         try:
             return self._prepared(self._new_connection())
         except (apsw.IOError, apsw.CantOpenError, apsw.FullError):
-            # No room for what SQLite keeps beside the file, which may still be read.
+            # No room for SQLite's files next to the store, which may still be readable.
             if not to_read:
                 raise
             return self._prepared(sqlite_files.open_read_only(self.path))
@@ -195,7 +186,7 @@ class SqliteDatabase:
         version = connection.pragma("user_version")
         mark = connection.pragma("application_id")
         if version > 0 and mark != APPLICATION_ID:
-            raise self._foreign()
+            raise sqlite_files.foreign_store_error(self.path)
         if version > migrate.LATEST:
             raise StoreNewer(
                 f"a newer Recollect wrote this store (schema {version}, this one knows "
@@ -211,10 +202,10 @@ class SqliteDatabase:
         if version < migrate.LATEST:
             self._migrate(connection)
         elif self.path and connection.pragma("journal_mode") == "delete":
-            _use_wal(connection)
+            sqlite_files.use_wal(connection)
 
     def _check(self, connection: apsw.Connection) -> None:
-        """Whether the store is this user's own and holds nothing that runs by itself."""
+        """Check that the store is this user's own and has no triggers or views."""
         sqlite_files.check_schema(connection, self.path)
         if self._registry:
             name = "SELECT CAST(name AS BLOB) FROM spaces WHERE id = ?"
@@ -223,26 +214,26 @@ class SqliteDatabase:
                 raise sqlite_files.unknown_store_error(self.path)
 
     def _migrate(self, connection: apsw.Connection) -> None:
-        """Create or upgrade, all in one immediate transaction, after a backup of what was there."""
-        if _is_empty(connection):
+        """Create or upgrade in one immediate transaction, after a backup of an existing store."""
+        if sqlite_files.is_empty(connection):
             if self.path:
                 os.chmod(self.path, 0o600)
                 connection.pragma("page_size", _PAGE_SIZE)
-                _use_wal(connection)
+                sqlite_files.use_wal(connection)
         elif connection.pragma("application_id") != APPLICATION_ID:
-            raise self._foreign()
+            raise sqlite_files.foreign_store_error(self.path)
         connection.execute("BEGIN IMMEDIATE")
         try:
             version = connection.pragma("user_version")
             if version:
-                # It may have been made while we waited, and not by this user.
+                # Another user may have made it while we waited.
                 self._check(connection)
-            elif not _is_empty(connection):
-                raise self._foreign()
+            elif not sqlite_files.is_empty(connection):
+                raise sqlite_files.foreign_store_error(self.path)
             upgrades = 0 < version < migrate.LATEST and bool(self.path)
             if upgrades:
                 self.on_upgrade(0)
-                self._copy_to(self._backup_name(version))
+                self._copy_to(sqlite_files.upgrade_backup_path(self.path, version))
             for script in migrate.pending_scripts(version, "sqlite"):
                 connection.execute(script)
             connection.execute(
@@ -263,20 +254,11 @@ class SqliteDatabase:
             raise
 
     def _make_own(self, connection: apsw.Connection) -> None:
-        """A new secret id, known to this user before the store has it."""
+        """Give the store a new secret id, registered for this user before the store has it."""
         id = os.urandom(16).hex()
         if self._registry:
             self._reach(lambda registry: registry.note(id, self.path))
         connection.execute("UPDATE spaces SET name = ? WHERE id = ?", (id, self.space))
-
-    def _backup_name(self, version: int) -> str:
-        folder = os.path.join(os.path.dirname(self.path), "backups")
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        for name in os.listdir(folder):
-            # Of an upgrade that was killed: who upgrades holds the store, nobody else copies here.
-            if name.startswith("schema") and ".partial" in name:
-                os.unlink(os.path.join(folder, name))
-        return os.path.join(folder, f"schema{version}-{time.time_ns()}.db")
 
     def _make_place(self, folder: str) -> None:
         self._reach(lambda registry: registry.make_folder(folder))
@@ -317,7 +299,7 @@ class SqliteDatabase:
         return result
 
     def refit(self) -> None:
-        return  # everything that SQLite can do it could from the beginning
+        return  # SQLite had every feature from the beginning
 
     def backup(self, target: str) -> int:
         if not self.present():
@@ -339,30 +321,17 @@ class SqliteDatabase:
             source.close()
 
     def health(self, deep: bool = False) -> EngineHealth:
-        def look(tx: Tx) -> EngineHealth:
-            problems: list[str] = []
-            mode = str((tx.one("PRAGMA journal_mode") or ("?",))[0])
-            version = apsw.sqlite_lib_version()
-            if self.path and mode != "wal":
-                problems.append(
-                    f"journal mode is {mode}, not wal: readers and writers wait for each other"
-                )
-            if deep:
-                from .sqlite_health import find_damage
-
-                problems += find_damage(self._local.connection)
-            size = os.path.getsize(self.path) if self.path and os.path.exists(self.path) else 0
-            durability = "in memory" if not self.path else f"{mode}, synchronous=FULL"
-            return EngineHealth("sqlite", version, self.path, durability, size, tuple(problems))
+        from . import sqlite_health
 
         if not self.present():
-            version = apsw.sqlite_lib_version()
-            return EngineHealth("sqlite", version, self.path, "made with the first write", 0, ())
+            return sqlite_health.report_missing(self.path)
+
+        def look(tx: Tx) -> EngineHealth:
+            return sqlite_health.report_health(self._local.connection, self.path, deep)
+
         report = self.read(look)
         if deep:
-            self.write(
-                lambda tx: tx.run("INSERT INTO words (words, rank) VALUES ('integrity-check', 0)")
-            )
+            self.write(sqlite_health.check_word_index)
         return report
 
     def close(self) -> None:
@@ -370,23 +339,3 @@ class SqliteDatabase:
         if connection is not None and connection is not self._memory:
             connection.close()
         self._local.connection = None
-
-    def _foreign(self) -> StoreError:
-        return StoreForeign(
-            "this file is an SQLite database, but not a Recollect store",
-            where=self.path,
-            hint="move it away, or point --project to another directory; nothing was changed",
-        )
-
-
-def _is_empty(connection: apsw.Connection) -> bool:
-    return not connection.execute("SELECT count(*) FROM sqlite_schema").get
-
-
-def _use_wal(connection: apsw.Connection) -> None:
-    """Readers and writers side by side, where the library is safe and the file can be written."""
-    if wal_is_safe(apsw.sqlite_lib_version()):
-        try:
-            connection.pragma("journal_mode", "wal")
-        except apsw.ReadOnlyError:
-            return  # a store that can only be read is read as it is; `doctor` says so

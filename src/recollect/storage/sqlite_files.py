@@ -1,13 +1,14 @@
-"""The files of an SQLite store: whose they must be, whether they can be written, how one is copied.
+"""The files of an SQLite store: ownership, permissions, errors and copies.
 
-It looks with `lstat` and opens nothing that is a store: closing any other descriptor of the file
-would drop SQLite's locks. It does not know what is in the tables.
+It uses `lstat` and never opens a store: closing any other descriptor of the file would drop
+SQLite's locks.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+import time
 
 import apsw
 
@@ -23,8 +24,7 @@ from ..errors import (
 from ..fast_typing import TYPE_CHECKING, Any, Protocol
 
 _ROOM = 32 * 1024
-
-"""What SQLite needs at once, at most: a part of its index of the log."""
+"""The most that SQLite needs at once: a part of the WAL index."""
 
 _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[StoreError], str, str], ...] = (
     (
@@ -67,9 +67,9 @@ _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[StoreError], str, str], ...] =
 
 
 def translate_error(error: apsw.Error, where: str) -> StoreError:
-    """Our error for the engine's."""
+    """Translate an SQLite error into ours."""
     if isinstance(error, (apsw.IOError, apsw.CantOpenError)) and _is_full(where):
-        # What SQLite needs beside the file, its log and the index of that, has no room either.
+        # There is no room for the WAL and its index either.
         error = apsw.FullError()
     for kind, make, what, advice in _TRANSLATIONS:
         if isinstance(error, kind):
@@ -78,7 +78,7 @@ def translate_error(error: apsw.Error, where: str) -> StoreError:
 
 
 def _is_full(path: str) -> bool:
-    """Whether nothing more can be written where the file lies."""
+    """Check whether the disk of a path is full."""
     try:
         disk = os.statvfs(os.path.dirname(path) or ".")
     except OSError:
@@ -87,16 +87,15 @@ def _is_full(path: str) -> bool:
 
 
 _SMALLEST = 512
-
-"""Bytes of the smallest page, and so of the smallest database. SQLite makes a new one of an empty
-file, which is right, and also of a file of one byte, which somebody wrote."""
+"""Bytes of the smallest page, and so of the smallest database. SQLite makes a new database of an
+empty file, which is right, but also of a file with one byte of somebody's text."""
 
 _BESIDE = ("-wal", "-shm", "-journal")
 
 if TYPE_CHECKING:
 
     class Registry(Protocol):
-        """Which stores this user made or took over, and how their place is made."""
+        """The stores that this user made or adopted."""
 
         trusting: bool
         """Whether every store on this machine is the user's."""
@@ -105,18 +104,18 @@ if TYPE_CHECKING:
             """Make the private directory of a store."""
 
         def knows(self, id: str, path: str) -> bool:
-            """Whether the store with this id, found at this path, is the user's own."""
+            """Check whether the store with this id, found at this path, is the user's own."""
 
         def note(self, id: str, path: str) -> None:
-            """Remember that the store with this id is the user's own."""
+            """Record that the store with this id is the user's own."""
 
         def had_one_at(self, path: str) -> bool:
-            """Whether a store of the user's own was at this path."""
+            """Check whether a store of the user's own was at this path."""
 
 
 def file_identity(path: str, registry: Registry | None = None) -> tuple[int, int] | None:
-    """Which file stands at the path, none for a missing one; what is not the user's own plain
-    file is refused."""
+    """Return device and inode of the file at a path, None without one; raise StoreForeign unless it
+    is the user's own regular file."""
     try:
         found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -138,7 +137,7 @@ def file_identity(path: str, registry: Registry | None = None) -> tuple[int, int
 
 
 def check_files(path: str, registry: Registry | None) -> None:
-    """Refuse a place that somebody else prepared, before SQLite opens anything there."""
+    """Refuse a path prepared by another user, before SQLite opens anything there."""
     for ending in _BESIDE:
         file_identity(path + ending, registry)
     if file_identity(path, registry) is None:
@@ -163,7 +162,7 @@ def _not_ours(what: str, path: str) -> StoreForeign:
 
 
 def unknown_store_error(path: str) -> StoreForeign:
-    """The error for a store that this user neither made nor took over."""
+    """Return the error for a store that this user neither made nor adopted."""
     return StoreForeign(
         "this store was not made by you on this machine: what it says could be somebody's trap",
         where=path,
@@ -173,14 +172,14 @@ def unknown_store_error(path: str) -> StoreForeign:
 
 
 def make_private(path: str) -> None:
-    """Only its owner reads a store; a copy or a checkout may have been open to all."""
+    """Make a store readable by its owner only; a copy or checkout may have been readable by all."""
     for name in (path, *(path + ending for ending in _BESIDE)):
         if os.path.exists(name):
             os.chmod(name, 0o600)
 
 
 def check_schema(connection: apsw.Connection, path: str) -> None:
-    """Triggers and views run with our rights; we make none."""
+    """Refuse triggers and views, which would run with our rights; we make none."""
     strange: Any = connection.execute(
         "SELECT type, CAST(name AS BLOB) FROM sqlite_schema "
         "WHERE type IN ('trigger', 'view') LIMIT 1"
@@ -195,7 +194,7 @@ def check_schema(connection: apsw.Connection, path: str) -> None:
 
 
 def open_connection(path: str) -> apsw.Connection:
-    """Open the file, read-only when it cannot be written."""
+    """Open the file, read-only if it cannot be written."""
     folder = os.path.dirname(path) or "."
     if not os.path.exists(path) or (_can_write(path) and _can_write(folder)):
         return apsw.Connection(path)
@@ -203,10 +202,10 @@ def open_connection(path: str) -> apsw.Connection:
 
 
 def open_read_only(path: str) -> apsw.Connection:
-    """Open a file that cannot be written, or that has no room beside it."""
+    """Open a file that cannot be written, or that has no room next to it."""
     from urllib.parse import quote
 
-    # Without a log to be read there is nothing that SQLite would have to write beside the file.
+    # Without a WAL to read, SQLite has nothing to write next to the file.
     log = f"{path}-wal"
     still = not (os.path.exists(log) and os.path.getsize(log))
     address = f"file:{quote(os.path.abspath(path))}?mode=ro" + ("&immutable=1" if still else "")
@@ -218,7 +217,7 @@ def _can_write(path: str) -> bool:
 
 
 def refuse_existing(target: str) -> None:
-    """A backup never takes the place of something else, not even of a dangling link."""
+    """Raise Refused if the target exists, even as a dangling link."""
     if os.path.lexists(target):
         raise _exists(target)
 
@@ -228,7 +227,7 @@ def _exists(target: str) -> Refused:
 
 
 def copy_store(source: apsw.Connection, path: str, target: str) -> int:
-    """A whole copy of the store at `path` by SQLite's own backup, checked, then given its name."""
+    """Copy the store at `path` with SQLite's backup, check the copy, then rename it."""
     refuse_existing(target)
     partial = f"{target}.{os.urandom(4).hex()}.partial"
     try:
@@ -237,7 +236,7 @@ def copy_store(source: apsw.Connection, path: str, target: str) -> int:
         raise translate_error(error, target) from error
     try:
         os.chmod(partial, 0o600)
-        # In one step: with WAL it reads one snapshot and keeps no writer waiting.
+        # In one step: with WAL this reads one snapshot and blocks no writer.
         with into.backup("main", source, "main") as progress:
             progress.step()
         into.pragma("journal_mode", "delete")
@@ -260,13 +259,13 @@ def copy_store(source: apsw.Connection, path: str, target: str) -> int:
 
 
 def _give_name(partial: str, target: str) -> None:
-    """Not a rename, which would replace what somebody else has put there meanwhile."""
+    """Link instead of rename, which would replace a file made meanwhile."""
     try:
         os.link(partial, target)
     except FileExistsError:
         raise
     except OSError:
-        # A disk without hard links: take the name, then put the copy in its place.
+        # A disk without hard links: reserve the name, then replace it.
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         os.replace(partial, target)
 
@@ -275,3 +274,50 @@ def _sync_directory(path: str) -> None:
     handle = os.open(path, os.O_RDONLY)
     os.fsync(handle)
     os.close(handle)
+
+
+# ---------------------------------------------------------------- opening and upgrading
+
+_SAFE_WAL = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
+
+
+def wal_is_safe(version: str) -> bool:
+    """Check whether WAL is safe: older libraries can lose commits when several checkpoint."""
+    numbers = tuple(int(part) for part in version.split(".")[:3])
+    if numbers >= _SAFE_WAL[-1]:
+        return True
+    return any(numbers[:2] == floor[:2] and numbers >= floor for floor in _SAFE_WAL)
+
+
+def use_wal(connection: apsw.Connection) -> None:
+    """Switch to WAL if the library is safe and the file writable."""
+    if wal_is_safe(apsw.sqlite_lib_version()):
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.ReadOnlyError:
+            return  # a read-only store is used as it is; `doctor` reports it
+
+
+def is_empty(connection: apsw.Connection) -> bool:
+    """Check whether a database has no tables."""
+    return not connection.execute("SELECT count(*) FROM sqlite_schema").get
+
+
+def foreign_store_error(path: str) -> StoreForeign:
+    """Return the error for an SQLite database that is not a store."""
+    return StoreForeign(
+        "this file is an SQLite database, but not a Recollect store",
+        where=path,
+        hint="move it away, or point --project to another directory; nothing was changed",
+    )
+
+
+def upgrade_backup_path(path: str, version: int) -> str:
+    """Return a new path for the backup before an upgrade, and remove leftovers of killed ones."""
+    folder = os.path.join(os.path.dirname(path), "backups")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    for name in os.listdir(folder):
+        # Left over from a killed upgrade: the lock ensures that no other copy is being written.
+        if name.startswith("schema") and ".partial" in name:
+            os.unlink(os.path.join(folder, name))
+    return os.path.join(folder, f"schema{version}-{time.time_ns()}.db")

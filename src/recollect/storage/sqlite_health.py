@@ -1,14 +1,17 @@
-"""Find what is damaged in an SQLite store: pages, indexes, and records that cannot be decoded.
+"""The health of an SQLite store: its settings, and damage to pages, indexes and records.
 
-SQLite keeps whatever bytes it is given as text, so a bad disk, an old copy or another program can
-leave some that are not UTF-8. Reading sets such a record aside (`sqlite_tx`); this names it.
+SQLite stores any bytes as text, so a bad disk, an old copy or another program can leave some that
+are not UTF-8. Reading skips such a record (`sqlite_tx`); this module names it.
 """
 
 from __future__ import annotations
 
+import os
+
 import apsw
 
 from ..fast_typing import Any
+from .database import EngineHealth, Tx
 
 _NAMED = 5
 _TABLES = (
@@ -16,14 +19,49 @@ _TABLES = (
 )
 
 
+def report_missing(path: str) -> EngineHealth:
+    """Return the state of a store that does not exist yet."""
+    return EngineHealth(
+        engine="sqlite",
+        version=apsw.sqlite_lib_version(),
+        place=path,
+        durability="made with the first write",
+        size=0,
+        problems=(),
+    )
+
+
+def report_health(connection: apsw.Connection, path: str, deep: bool) -> EngineHealth:
+    """Return the state of a store; with `deep`, read all of it."""
+    problems: list[str] = []
+    mode = str(connection.pragma("journal_mode"))
+    if path and mode != "wal":
+        problems.append(f"journal mode is {mode}, not wal: readers and writers wait for each other")
+    if deep:
+        problems += find_damage(connection)
+    return EngineHealth(
+        engine="sqlite",
+        version=apsw.sqlite_lib_version(),
+        place=path,
+        durability=f"{mode}, synchronous=FULL" if path else "in memory",
+        size=os.path.getsize(path) if path and os.path.exists(path) else 0,
+        problems=tuple(problems),
+    )
+
+
+def check_word_index(tx: Tx) -> None:
+    """Run the integrity check of FTS5, which raises an error for a damaged index."""
+    tx.run("INSERT INTO words (words, rank) VALUES ('integrity-check', 0)")
+
+
 def find_damage(connection: apsw.Connection) -> list[str]:
-    """Return what is wrong with a store, after reading all of it."""
+    """Read the whole store and return the problems found."""
     found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
     return [*(f"integrity: {said}" for said in found if said != "ok"), *_undecodable(connection)]
 
 
 def _undecodable(connection: apsw.Connection) -> list[str]:
-    """Return a sentence for each table that holds text that is not UTF-8."""
+    """Return a sentence for each table with text that is not UTF-8."""
     connection.create_scalar_function("is_utf8", _is_utf8, deterministic=True)
     tables = [str(row[0]) for row in connection.execute(_TABLES)]
     return [told for table in tables if (told := _in_table(connection, table))]

@@ -1,4 +1,4 @@
-"""One SQLite transaction: the statements that all engines run, and matching words with FTS5."""
+"""One SQLite transaction: plain statements, and word search with FTS5."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import apsw
 from ..errors import StoreCorrupt
 from .database import MATCH_COLUMNS, IndexMatch, Params, Row, StemFrequencies
 
-# One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count
-# each term again. Texts are read only for what is left.
+# One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count each term
+# again. Texts are read only for the remaining rows.
 _BEST = (
     "SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH :match "
     "ORDER BY score LIMIT :limit"
@@ -52,7 +52,7 @@ class SqliteTx:
     def one(self, sql: str, params: Params | None = None) -> Row | None:
         rows, damaged = self._readable(sql, params)
         if damaged and not rows:
-            # Not "there is none": its caller would make another one.
+            # Not None: the caller would make another record.
             raise StoreCorrupt(
                 "this record cannot be read: it holds text that is not UTF-8",
                 where=self._connection.filename,
@@ -62,8 +62,7 @@ class SqliteTx:
         return rows[0] if rows else None
 
     def _readable(self, sql: str, params: Params | None) -> tuple[list[Row], int]:
-        """Return the rows that can be decoded, and the number of the others: a damaged record is
-        set aside alone."""
+        """Return the rows that can be decoded, and the number of damaged ones."""
         found = self._connection.execute(sql, {"space": self.space, **(params or {})})
         rows: list[Row] = []
         damaged = 0
@@ -72,20 +71,20 @@ class SqliteTx:
                 rows.extend(found)
                 return rows, damaged
             except UnicodeDecodeError:
-                damaged += 1  # what was read is kept, and the next row comes next
+                damaged += 1  # keep the rows so far and go on with the next
 
     def many(self, sql: str, rows: Iterable[Params]) -> None:
         self._connection.executemany(sql, ({"space": self.space, **row} for row in rows))
 
     def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
-        # By their places: looking up every value by its name takes longer than inserting it.
+        # Positional: binding every value by name takes longer than inserting it.
         places = ", ?" * (columns.count(",") + 1)
         sql = f"INSERT INTO {table} (space, {columns}) VALUES (?{places})"
         space = self.space
         self._connection.executemany(sql, ((space, *row) for row in rows))
 
     def new_entries(self, count: int) -> Sequence[int]:
-        # Asking each insertion for its number would cost ten times the insertion.
+        # Asking each insertion for its id costs ten times the insertion.
         row = self.one("SELECT coalesce(max(id), 0) FROM entries")
         last = row[0] if row else 0
         return range(last + 1, last + 1 + count)
@@ -115,7 +114,9 @@ class SqliteTx:
             sql = _MATCH.format(best=_BEST, vector=vector) + (f" WHERE {where}" if where else "")
         return list(map(IndexMatch._make, self.run(sql, bound)))
 
-    def these(self, entries: Sequence[int], where: str, params: Params) -> list[IndexMatch]:
+    def filter_entries(
+        self, entries: Sequence[int], where: str, params: Params
+    ) -> list[IndexMatch]:
         sql = _THESE.format(entries=", ".join(map(str, entries)))
         sql += f" AND {where}" if where else ""
         return list(map(IndexMatch._make, self.run(sql, params)))
@@ -129,8 +130,8 @@ class SqliteTx:
         return StemFrequencies(entries, words / max(entries, 1), holding)
 
     def _holding(self, stem: str, entries: int, after: int) -> int:
-        """How many entries hold a stem. Counting a common one takes as long as searching for it:
-        in a large store the newest entries tell how many there are."""
+        """Count the entries with a stem. Counting a common one takes as long as searching for it,
+        so a large store extrapolates from the newest entries."""
         run = self._connection.execute
         if after:
             lately = int(run(_HOLDING_LATELY, (stem, after)).get)
@@ -138,7 +139,7 @@ class SqliteTx:
                 return lately * entries // _LATELY
         return int(run(_HOLDING, (stem,)).get)
 
-    def point(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+    def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
 
     def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
@@ -146,7 +147,7 @@ class SqliteTx:
 
 
 def _numbers(record: bytes) -> tuple[int, int]:
-    """FTS5's own totals: its number of rows, and of tokens in the one column."""
+    """Return FTS5's own totals: rows, and tokens of the one column."""
     found, value = [], 0
     for byte in record:
         value = value << 7 | byte & 127

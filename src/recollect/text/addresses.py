@@ -1,18 +1,18 @@
-"""`memory://` addresses: which exist, what they name, and what a name may be.
+"""Parse, format and check `memory://` addresses.
 
     memory://root                             the summary that is injected
     memory://root/MEMORY.md                   the curated memory
     memory://root/skills/<slug>/SKILL.md      a skill
     memory://session/<id>                     a conversation
     memory://session/<id>/messages/<a>-<b>    some of its messages
-    memory://task/<slug>[/<path>]             what belongs to a task
+    memory://task/<slug>[/<path>]             a task and its artifacts
     memory://scratch/<key>                    a value under its key
     memory://ledger/<agent>, memory://handoff/<id>, memory://notes, memory://continuity
     memory://m-…, memory://e-…, memory://p-…  a memory, an episode, a procedure
+    memory://m-…@2                            the second revision of a memory
 
-A name says what it may hold, not what it may not: letters, digits, `_ - . :`, no dot in front.
-No traversal can be written with these, in no encoding. What stands at an address, and whether
-anything does, is not known here.
+Names are checked by an allow list: letters, digits, `_ - . :`, no leading dot. Path traversal
+cannot be written with these in any encoding. Whether a record exists is not checked here.
 """
 
 from __future__ import annotations
@@ -38,24 +38,29 @@ _WHAT_THERE_IS = (
 
 class Address(NamedTuple):
     """A parsed address. `kind` is one of root, notes, continuity, session, messages, task,
-    scratch, ledger, handoff, memory, episode, procedure; `first` and `last` are for messages."""
+    scratch, ledger, handoff, memory, episode, procedure; `first` and `last` are for messages.
+    `revision` is that of a memory, 0 for the current one."""
 
     kind: str
     name: str = ""
     path: str = ""
     first: int = 0
     last: int = 0
+    revision: int = 0
 
 
 def parse_address(text: str) -> Address:
-    """The address in a text, or InvalidInput that says what is wrong with it."""
+    """Parse an address; raise InvalidInput with the reason if it is malformed."""
     if text[: len(SCHEME)].lower() != SCHEME:
         raise _refusal("an address begins with memory://", text)
     if len(text) > LONGEST_ADDRESS:
         raise _refusal(f"an address has at most {LONGEST_ADDRESS} characters", text)
-    parts = _unescaped(text[len(SCHEME) :], text).split("/")
+    rest, revision = split_revision(_unescaped(text[len(SCHEME) :], text))
+    parts = rest.split("/")
     for part in parts:
         _check_name(part, "a part of an address", text)
+    if revision and not (len(parts) == 1 and _is_id(rest) and rest.startswith("m-")):
+        raise _refusal("only memories have numbered revisions, as in m-4k9w2c@2", text)
     match parts:
         case ["root", "MEMORY.md" as path]:
             return Address("root", path=path)
@@ -70,17 +75,17 @@ def parse_address(text: str) -> Address:
         case [kind, name] if kind in _NAMED:
             return Address(kind, name)
         case [record] if _is_id(record):
-            return Address(_RECORDS[record[0]], record)
+            return Address(_RECORDS[record[0]], record, revision=revision)
     raise _refusal("there is no such address", text, _WHAT_THERE_IS)
 
 
 def format_address(address: Address) -> str:
-    """The address as text; `parse` gives the same address back."""
-    kind, name, path, first, last = address
+    """Return the address as text; `parse_address` is the inverse."""
+    kind, name, path, first, last, revision = address
     if kind == "messages":
         text = f"session/{name}/messages/{first}-{last}"
     elif kind in _RECORDS.values():
-        text = name
+        text = f"{name}@{revision}" if revision else name
     else:
         text = "/".join(filter(None, (kind, name, path)))
     if parse_address(SCHEME + text) != address:
@@ -88,13 +93,23 @@ def format_address(address: Address) -> str:
     return SCHEME + text
 
 
+def split_revision(name: str) -> tuple[str, int]:
+    """Split `m-4k9w2c@2` into the id and the number of the revision; 0 without one."""
+    id, mark, number = name.rpartition("@")
+    if not mark:
+        return name, 0
+    if not (number.isascii() and number.isdigit() and len(number) < 16 and number[0] != "0"):
+        raise _refusal("a revision is named by its number, as in m-4k9w2c@2", name)
+    return id, int(number)
+
+
 def check_key(key: str) -> str:
-    """A scratch key, session id or agent's name: a name, not a path."""
+    """Check a scratch key, session id or agent name: a name, not a path."""
     return _check_name(_composed(key), "a key", key)
 
 
 def check_slug(slug: str) -> str:
-    """The kebab-case name of a task or skill."""
+    """Check the kebab-case name of a task or skill."""
     words = slug.split("-")
     good = all(word and all(map(_is_letter, word)) for word in words)
     if len(slug) > LONGEST_SLUG or slug != slug.casefold() or not good:
@@ -105,7 +120,7 @@ def check_slug(slug: str) -> str:
 
 
 def slugify(title: str) -> str:
-    """The slug of a title: `Add OAuth 2 (Google)` is `add-oauth-2-google`."""
+    """Return the slug of a title: `Add OAuth 2 (Google)` becomes `add-oauth-2-google`."""
     from unicodedata import normalize
 
     bare = "".join(c for c in normalize("NFKD", title[:1000]) if not "\u0300" <= c <= "\u036f")
@@ -120,7 +135,7 @@ def slugify(title: str) -> str:
 
 
 def _unescaped(rest: str, text: str) -> str:
-    """Clients may escape letters beyond ASCII. Nothing in ASCII needs it: `%2e` is an attack."""
+    """Decode percent escapes of non-ASCII letters. ASCII needs none: `%2e` is an attack."""
     if "%" not in rest:
         return _composed(rest)
     try:
@@ -135,8 +150,8 @@ def _unescaped(rest: str, text: str) -> str:
 
 
 def _composed(text: str) -> str:
-    """Typed and decomposed accents are the same name. (What is too long is refused anyway, and
-    composing piled accents takes quadratic time.)"""
+    """Compose accents, so that both encodings of a letter are one name. Longer texts are refused
+    anyway, and composing piled accents takes quadratic time."""
     if text.isascii() or len(text) > LONGEST_ADDRESS:
         return text
     from unicodedata import normalize
@@ -157,7 +172,7 @@ def _check_name(name: str, what: str, text: str) -> str:
 
 
 def _is_letter(char: str) -> bool:
-    """Letters and digits, and the vowel signs that are letters in the scripts of India."""
+    """Check for a letter or digit; the vowel signs of Indic scripts are letters."""
     if char < "\u0900" or char.isalnum() or "\ufe00" <= char <= "\ufe0f":
         return char.isalnum()
     from unicodedata import category
@@ -177,7 +192,7 @@ def _span(span: str, text: str) -> tuple[int, int]:
 
 
 def _is_id(name: str) -> bool:
-    """An id, or the beginning of one."""
+    """Check for an id or a prefix of one."""
     kind, hyphen, rest = name.partition("-")
     return (
         kind in _RECORDS
@@ -194,7 +209,7 @@ def _refusal(problem: str, text: str, hint: str = "") -> InvalidInput:
 
 
 def pick_unique_id(name: str, ids: Sequence[str]) -> str:
-    """The one id that begins so, or nothing; InvalidInput when somebody has to say more."""
+    """Return the only id found for a prefix, or an empty string; raise InvalidInput for several."""
     if len(ids) > 1:
         hint = ", ".join(ids[:5])
         raise InvalidInput(f"several records begin with {name!r}", where=name, hint=hint)

@@ -1,12 +1,11 @@
-"""Dates in words: `last week` in a memory, in a question, or behind `--since`.
+"""Dates in words: `last week` in a memory, in a question, or after `--since`.
 
-It decides which words are a date, which time they mean, and how a text can say so without
-leaning on the day it was written. It reads English words and ISO dates. Days and weeks (from
-Monday) are those of UTC. What time it is, it is told, in microseconds since 1970.
+Reads English words and ISO dates. Days and weeks (from Monday) are those of UTC. The current time
+is passed in, in microseconds since 1970.
 
-    absolute    It broke yesterday        It broke on 2026-11-14
-    period      what broke in May 2023?   from the 1st of May to before the 1st of June
-    parse_when  3d, last week             three days ago, Monday of last week
+    replace_relative_dates  It broke yesterday        It broke on 2026-11-14
+    find_period             what broke in May 2023?   from 2023-05-01 to before 2023-06-01
+    parse_time              3d, last week             three days ago, Monday of last week
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 LONGEST_QUESTION = 2000
 
-"""A longer one has a text pasted below it, whose dates are not meant."""
+"""A longer question has a text pasted below it, whose dates are not part of the question."""
 
 _MINUTE = 60_000_000
 
@@ -34,7 +33,7 @@ _DAY = _UNITS["day"]
 
 _FIRST_DAY = 719_163
 
-"""The ordinal of 1970-01-01; it was a Thursday."""
+"""The ordinal of 1970-01-01, a Thursday."""
 
 _OFFSETS = {"last": -1, "previous": -1, "this": 0, "next": 1, "coming": 1}
 
@@ -53,14 +52,14 @@ _WEEKDAY = "|".join(_WEEKDAYS)
 _LONG_MONTHS = "january|february|april|june|july|august|september|october|november|december"
 
 _SHORT_MONTHS = "jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec"
-# `may` and `march` are more often verbs: they need their capital, or a preposition in front.
+# `may` and `march` are more often verbs: they need a capital, or a preposition before them.
 _MONTH = f"{_LONG_MONTHS}|(?-i:May|March)"
 
 _ANY_MONTH = f"{_MONTH}|{_SHORT_MONTHS}|(?(side)(?:may|march)|(?!))"
 
 _COUNT = rf"[0-9]{{1,3}}|an?|{'|'.join(_NUMBERS)}"
 
-# No part of an identifier, a path, an option or an address, and no function that is called.
+# Not inside an identifier, a path, an option or an address, and not a function call.
 _EDGE_BEFORE, _EDGE_AFTER = r"(?<![\w./\\=:@#$-])", r"(?![\w/\\=@$(-]|\.\w)"
 
 _RELATIVE = rf"""
@@ -87,7 +86,7 @@ _DATED = rf"""
 _SIDES = "since|from|after|before|until|till|between|in|on|during|over|within"
 
 _PROTECTED = r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|(?<!\w)'[^'\n]+'(?!\w)"
-# Words after which a date stands alone: `since 2026-11-14`, not `since on 2026-11-14`.
+# Words before a bare date: `since 2026-11-14`, not `since on 2026-11-14`.
 _PREPOSITIONS = frozenset(
     ("since", "until", "till", "by", "from", "before", "after", "for", "of", "on", "in", "to", "at")
 )
@@ -102,25 +101,15 @@ _HINTS = """
 
 
 class _Period(NamedTuple):
-    """From the first moment to before the last, and the grain in which it was said."""
+    """A half-open period, and the unit in which it was stated."""
 
     first: int
     after: int
     grain: str
 
 
-def format_iso(us: int) -> str:
-    """The moment in UTC, as `2026-11-14T10:30:00Z`; what no calendar holds is its first or last."""
-    from datetime import datetime, timedelta
-
-    epoch, tick = datetime(1970, 1, 1), timedelta(microseconds=1)
-    earliest, latest = datetime.min, datetime.max.replace(microsecond=0)
-    held = max((earliest - epoch) // tick, min(us, (latest - epoch) // tick))
-    return (epoch + held * tick).isoformat() + "Z"
-
-
 def replace_relative_dates(text: str, now_us: int) -> str:
-    """The text with its relative dates replaced, except in code, quotes and identifiers."""
+    """Replace relative dates by absolute ones, except in code, quotes and identifiers."""
 
     def said(found: re.Match[str]) -> str:
         period = None if found["protected"] or _is_name(found) else _resolve(found, now_us)
@@ -132,7 +121,7 @@ def replace_relative_dates(text: str, now_us: int) -> str:
 
 
 def _is_name(found: re.Match[str]) -> bool:
-    """A capital in the midst of a sentence makes a name: a song called Yesterday."""
+    """Check for a capital inside a sentence, which makes a name: a song called Yesterday."""
     said = found[0]
     if not said[0].isupper() or said.isupper():
         return False
@@ -141,9 +130,9 @@ def _is_name(found: re.Match[str]) -> bool:
 
 
 def find_period(question: str, now_us: int) -> tuple[int, int] | None:
-    """The time a question asks about, from the first moment to before the last; None without one.
+    """Return the half-open period that a question asks about; None without one.
 
-    What has not happened yet cannot be recalled, so the future is none.
+    The future cannot be recalled, so a period in the future is None.
     """
     question = question[:LONGEST_QUESTION]
     if not _may_hold_a_date(question):
@@ -157,7 +146,7 @@ def find_period(question: str, now_us: int) -> tuple[int, int] | None:
 
 
 def _on_its_side(said: _Period, found: re.Match[str], now: int) -> tuple[int, int]:
-    """What `since`, `before`, or `between … and …` make of a date."""
+    """Apply `since`, `before` or `between … and …` to a date."""
     side = (found["side"] or "").lower()
     if side in ("from", "between"):
         rest = re.sub(r"^\s+(?:and|to|until|till)\s+", "in ", found.string[found.end() :])
@@ -175,7 +164,7 @@ def _on_its_side(said: _Period, found: re.Match[str], now: int) -> tuple[int, in
 
 
 def parse_time(text: str, now_us: int) -> int:
-    """The moment a filter names; of a day, week, month or year its beginning."""
+    """Parse the time of a filter; a day, week, month or year means its beginning."""
     from datetime import UTC, datetime, timedelta
 
     asked = text.strip().lower()
@@ -187,7 +176,7 @@ def parse_time(text: str, now_us: int) -> int:
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     except (ValueError, OverflowError):
-        pass  # no ISO date, but perhaps words
+        pass  # not an ISO date, perhaps words
     for phrase in (asked, f"in {asked}"):
         found = _any_date().fullmatch(phrase)
         said = _resolve(found, now_us) if found and not found["clock"] else None
@@ -222,7 +211,7 @@ def _hints() -> frozenset[str]:
 
 
 def _may_hold_a_date(text: str) -> bool:
-    """A cheap look: most texts hold none, and the patterns are dear to compile."""
+    """Check cheaply for date words: most texts have none, and compiling the patterns is slow."""
     words = split_terms(text)
     return not _hints().isdisjoint(words) or any(len(w) == 4 and w.isdecimal() for w in words)
 
@@ -281,7 +270,7 @@ def _dated_period(said: dict[str, str], now: int) -> _Period | None:
 
 
 def _whole(unit: str, offset: int, today: int) -> _Period:
-    """The week, month, weekday … that is `offset` of them away from the one today is in."""
+    """Return the week, month, weekday … that is `offset` units from the current one."""
     monday = today - _weekday(today)
     if unit == "week":
         return _days(monday + 7 * offset, 7, "week")
@@ -302,7 +291,7 @@ def _whole(unit: str, offset: int, today: int) -> _Period:
 
 
 def _calendar(year: int, month: int = 0, day: int = 0, today: int = 0) -> _Period:
-    """A day, month or year of the calendar; without a year the latest that has begun."""
+    """Return a day, month or year of the calendar; without a year, the latest that has begun."""
     from datetime import date
 
     known = year or _date(today).year
@@ -335,7 +324,7 @@ def _date(day: int) -> date:
 
 
 def _first_of_month(day: int, offset: int) -> int:
-    """The first day of the month `offset` months from the one that a day is in."""
+    """Return the first day of the month that is `offset` months from a day's month."""
     from datetime import date
 
     here = _date(day)
@@ -358,7 +347,7 @@ def _number(word: str) -> int:
 
 
 def _phrase(found: re.Match[str], period: _Period) -> str:
-    """The period in words that stay true."""
+    """Return the period as an absolute phrase."""
     moment = (
         (period.first + period.after) // 2 if period.grain in ("hour", "around") else period.first
     )
@@ -383,5 +372,5 @@ def _phrase(found: re.Match[str], period: _Period) -> str:
 
 
 def parse_time_filter(text: str, now: int) -> int:
-    """The time that a filter names; 0 when it names none."""
+    """Parse the time of a filter; 0 for an empty one."""
     return parse_time(text, now) if text else 0

@@ -1,7 +1,7 @@
-"""How values look outside: as JSON for programs, as text that is safe on a terminal.
+"""Format values for output: JSON for programs, safe text for a terminal.
 
-Stored text is data: control sequences, direction overrides and invisible characters are shown,
-never obeyed. It does not know commands or colours.
+Stored text is data: control sequences, direction overrides and invisible characters are escaped,
+never passed to the terminal.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ TIME_FIELDS = frozenset(
 
 
 def escape_invisible(text: str) -> str:
-    """The text with everything that could steer a terminal or hide from the eye made visible."""
+    """Escape control, direction and invisible characters."""
     if text.replace("\n", "").isprintable():
         return text
     return _hidden().sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
 
 
 def format_json(value: Any) -> str:
-    """The value as JSON text in which nothing steers a terminal or hides from the eye."""
+    """Format a value as JSON, with control and invisible characters escaped."""
     from json import dumps
 
     text = dumps(to_plain_json(value), ensure_ascii=False, indent=2)
@@ -53,7 +53,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def strip_terminal_escapes(text: str, instead: str = " ") -> str:
-    """The text without the control sequences of a terminal."""
+    """Replace the control sequences of a terminal."""
     return _escapes().sub(instead, text)
 
 
@@ -73,7 +73,7 @@ def _hidden() -> re.Pattern[str]:
 
 
 def format_line(text: str, width: int = 0) -> str:
-    """The text on one line, cut with an ellipsis when it is wider than `width` columns."""
+    """Join the text to one line, and cut it with an ellipsis at `width` columns."""
     line = escape_invisible(" ".join(text.split()))
     if not width or cell_width(line) <= width:
         return line
@@ -86,7 +86,7 @@ def format_line(text: str, width: int = 0) -> str:
 
 
 def cell_width(text: str) -> int:
-    """How many columns of a terminal a text takes: East Asian characters take two."""
+    """Return the width in terminal columns: East Asian characters take two."""
     if text.isascii():
         return len(text)
     from unicodedata import east_asian_width
@@ -95,12 +95,12 @@ def cell_width(text: str) -> int:
 
 
 def format_count(number: int, noun: str, nouns: str = "") -> str:
-    """`1 message`, `2 messages`; another plural is given."""
+    """Format a count with its noun: `1 message`, `2 messages`; `nouns` is an irregular plural."""
     return f"{number} {noun if number == 1 else nouns or noun + 's'}"
 
 
 def format_time(us: int) -> str:
-    """A time as people and programs read it, in UTC; empty for never and for still."""
+    """Format a time in UTC; empty for 0 and for FOREVER."""
     if us <= 0 or us >= FOREVER:
         return ""
     seconds, fraction = divmod(us, 1_000_000)
@@ -110,7 +110,7 @@ def format_time(us: int) -> str:
 
 
 def _date(days: int) -> str:
-    """The date so many days after 1970-01-01, without the price of importing `datetime`."""
+    """Return the date of a day since 1970-01-01, without importing `datetime`."""
     shifted = days + 719_468
     era, day_of_era = divmod(shifted, 146_097)
     year_of_era = (
@@ -124,7 +124,7 @@ def _date(days: int) -> str:
 
 
 def to_plain_json(value: Any, name: str = "") -> Any:
-    """The value as plain JSON: nouns become objects, their times ISO texts."""
+    """Convert a value to plain JSON: records become objects, their times ISO texts."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         found = {
             field: to_plain_json(item, field)
@@ -149,12 +149,12 @@ def to_plain_json(value: Any, name: str = "") -> Any:
 
 
 def quote_data(text: str) -> str:
-    """A text as data: JSON on one line, with nothing in it that could be taken for ours."""
+    """Quote a text as one line of JSON, without anything that could pass for our own tags."""
     return json.dumps(neutralise(text), ensure_ascii=False)
 
 
 def neutralise(text: str) -> str:
-    """Text without what steers a terminal or hides from the eye, and with our tags broken."""
+    """Remove control and invisible characters, and break our own tags."""
     if not (text.isascii() and text.isprintable()):
         text = _steering().sub("", _line_breaks().sub("\n", text))
     return _own_tags().sub("‹", text) if "<" in text or "＜" in text else text

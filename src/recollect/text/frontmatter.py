@@ -1,9 +1,8 @@
-"""The few lines of YAML at the top of a Markdown file: read strictly, written for every reader.
+"""Read and write the YAML frontmatter of a Markdown file.
 
-The subset that such files use: `key: value`, plain or quoted; values over several lines (`|`,
-`>`, or simply indented); one level of nested keys; lists. Every value is text. What is not in the
-subset is refused with its line, because guessing at YAML is how `no` becomes false. It does not
-know what the keys mean.
+Supports the subset that such files use: `key: value`, plain or quoted; values over several lines
+(`|`, `>`, or indented); one level of nested keys; lists. Every value is text. Anything else is
+refused with its line, because guessing at YAML is how `no` becomes false.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ _HINT = "Frontmatter is `key: value` lines; put a value with special characters 
 
 
 class SplitMarkdown(NamedTuple):
-    """A Markdown file in two: its frontmatter's lines (None without one) and its body."""
+    """A Markdown file in two parts: the frontmatter lines (None without any) and the body."""
 
     lines: tuple[str, ...] | None
     body: str
 
 
 def split_frontmatter(text: str) -> SplitMarkdown:
-    """The frontmatter and the body of a Markdown file."""
+    """Split a Markdown file into frontmatter and body."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if not text.startswith(f"{FENCE}\n"):
         return SplitMarkdown(None, text)
@@ -50,7 +49,7 @@ class _Line(NamedTuple):
 
 
 def read_frontmatter(lines: Sequence[str], first: int = 2) -> dict[str, YamlValue]:
-    """The keys and values in these lines; `first` is the number of the first of them."""
+    """Parse the keys and values in these lines; `first` is the number of the first line."""
     rows = []
     for number, line in enumerate(lines, first):
         body = line.lstrip(" ")
@@ -75,7 +74,7 @@ def read_frontmatter(lines: Sequence[str], first: int = 2) -> dict[str, YamlValu
 
 
 def _is_item(row: _Line, rest: str) -> bool:
-    """Whether a row that is not indented is an item of the list that its key announces."""
+    """Check whether an unindented line is an item of the current key's list."""
     return not rest and row.text.startswith("- ")
 
 
@@ -120,7 +119,7 @@ def _folded(parts: Sequence[str]) -> str:
 
 
 def _block(mark: str, block: list[_Line]) -> str:
-    """A value over several lines: as it stands after `|`, in one line after `>`."""
+    """Parse a block value: verbatim after `|`, folded after `>`."""
     while block and not block[-1].text:
         block.pop()
     if not block:
@@ -180,7 +179,7 @@ def _commas() -> re.Pattern[str]:
 
 
 def _scalar(text: str, number: int, plain: bool = False) -> str:
-    """One value; a `plain` one goes on with the line before it."""
+    """Parse one scalar; a `plain` one continues the line before it."""
     if not plain and text[:1] == '"':
         return _double(text, number)
     if not plain and text[:1] == "'":
@@ -231,7 +230,7 @@ def _refusal(problem: str, number: int) -> InvalidInput:
 
 
 def write_frontmatter(fields: Mapping[str, YamlValue]) -> str:
-    """The frontmatter with its fences; `read` gives the same fields back."""
+    """Format fields as frontmatter with fences; `read_frontmatter` is the inverse."""
     return "\n".join((FENCE, *_written(fields), FENCE))
 
 
@@ -249,7 +248,7 @@ def _written(fields: Mapping[str, YamlValue]) -> Iterator[str]:
 
 @cache
 def _safe() -> re.Pattern[str]:
-    """Values that every YAML reader takes for the text that they are."""
+    """Match values that every YAML reader reads as text."""
     return re.compile(r"[A-Za-z][A-Za-z0-9 ,.;()/_+-]*[A-Za-z0-9.)]")
 
 
@@ -257,7 +256,7 @@ _OTHERWISE = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", 
 
 
 def quote_yaml(value: str) -> str:
-    """A value as YAML: bare where nobody can misread it, otherwise in double quotes."""
+    """Format a value as YAML: bare if unambiguous, otherwise in double quotes."""
     if _safe().fullmatch(value) and FENCE not in value and value.lower() not in _OTHERWISE:
         return value
     out = []
@@ -265,5 +264,5 @@ def quote_yaml(value: str) -> str:
         bare = char.isprintable() and char not in "\u0085\u2028\u2029\ufeff"
         code = ord(char)
         out.append(char if bare else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
-    # Some readers end the frontmatter at the first three hyphens, wherever they stand.
+    # Some readers end the frontmatter at the first three hyphens, anywhere in a line.
     return '"' + "".join(out).replace(FENCE, "-\\x2d-") + '"'

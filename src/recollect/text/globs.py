@@ -1,5 +1,4 @@
-"""Where a memory applies: which paths a scope covers, which of two scopes says more, and whether
-two lists of scopes mean the same files.
+"""Match paths against scopes, and compare scopes.
 
 A scope is a path inside the project with `/`, or a glob of such paths:
 
@@ -10,9 +9,9 @@ A scope is a path inside the project with `/`, or a glob of such paths:
     *.py, test_*      files of that name anywhere: a glob without `/` is about names
     src/{a,b}/[a-m]*  alternatives and character classes
 
-It knows paths as text only, and no disk. Any text is some scope: a bracket or brace without its
-partner stands for itself. Matching takes time proportional to scope times path, whatever they
-hold.
+Works on text only, without touching the disk. Every text is a valid scope: a bracket or brace
+without its partner is a literal. Matching takes time proportional to scope times path, for any
+input.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ _T = TypeVar("_T")
 _I = TypeVar("_I")
 
 LONGEST_SCOPE = 500
-"""Longer ones cover nothing."""
+"""Longer scopes match nothing."""
 
 MOST_ALTERNATIVES = 64
-"""Braces that would make more than this stand for themselves."""
+"""Braces with more alternatives are literal."""
 
 _Segment = tuple[str, ...]
 """The tokens of one path segment: a character, `*`, `?`, or a class such as `[a-z]`."""
 
 _TREE: _Segment = ("*", "*")
-"""`**`: any number of segments, also none."""
+"""`**`: any number of segments, including none."""
 
 _ALL_BUT_TREE: _Segment = ("*",)
 _MOST_TOLD = 4
@@ -47,13 +46,13 @@ _RANGE = re.compile(r"(.)-(.)|(.)", re.DOTALL)
 
 
 def matches(scope: str, path: str) -> bool:
-    """Whether the scope covers the path."""
+    """Check whether the scope covers the path."""
     wanted = _plain(path).rstrip("/").split("/")
     return any(_spans(pattern, wanted, _TREE, _fits) for pattern in _compiled(scope))
 
 
 def specificity(scope: str) -> int:
-    """How much a scope spells out: a file more than a glob of it, that more than its directory.
+    """Rank a scope: a file above a glob of it, a glob above its directory.
 
     The empty scope is 0. Among scopes that cover a path, the highest is the most specific.
     """
@@ -68,13 +67,13 @@ def specificity(scope: str) -> int:
 
 
 def same_scopes(one: Iterable[str], other: Iterable[str]) -> bool:
-    """Check whether two lists of scopes mean the same files, as far as their spelling tells: order,
-    repetition, `./` and braces do not matter."""
+    """Check whether two lists of scopes cover the same files by their spelling; order, repetition,
+    `./` and braces do not matter."""
     return scope_key(one) == scope_key(other)
 
 
 def unite_scopes(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
-    """Return the list that covers what either covers; empty, which is everywhere, if one does."""
+    """Return the union of two lists of scopes; empty (everywhere) if either is."""
     ours, theirs = scope_key(one), scope_key(other)
     if not ours or not theirs:
         return ()
@@ -82,13 +81,13 @@ def unite_scopes(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
 
 
 def are_disjoint(one: Iterable[str], other: Iterable[str]) -> bool:
-    """Check whether no path is in both: each names a folder that the other does not lead to."""
+    """Check whether two lists share no path: each names a folder outside the other's."""
     ours, theirs = _leads(one), _leads(other)
     return not (ours & _beginnings(theirs) or theirs & _beginnings(ours))
 
 
 def describe_scopes(scope: Sequence[str]) -> str:
-    """Return a list of scopes in words."""
+    """Describe a list of scopes in words."""
     more = f" and {len(scope) - _MOST_TOLD} more" if len(scope) > _MOST_TOLD else ""
     return ", ".join(scope[:_MOST_TOLD]) + more if scope_key(scope) else "all files"
 
@@ -97,11 +96,11 @@ _Pattern = tuple[_Segment, ...]
 
 
 def scope_key(scope: Iterable[str]) -> frozenset[_Pattern]:
-    """Return what lists of scopes that mean the same files have in common: all patterns of a list,
-    none if one of them is everywhere."""
+    """Return a key that is equal for equivalent lists of scopes: all patterns, none if one is
+    everywhere."""
     found: set[_Pattern] = set()
     for item in scope:
-        # One that is too long covers nothing: it stands for itself.
+        # A scope that is too long matches nothing: keep it as it is.
         found.update(tuple(pattern) for pattern in _compiled(item) or [[(item,)]])
     return frozenset() if any(map(_is_everywhere, found)) else frozenset(found)
 
@@ -112,7 +111,7 @@ def _is_everywhere(pattern: _Pattern) -> bool:
 
 
 def _leads(scope: Iterable[str]) -> set[_Pattern]:
-    """Return what each pattern spells out before its first glob: the folders it is in."""
+    """Return the literal folder prefix of each pattern."""
     found = {tuple(takewhile(_is_literal, pattern)) for pattern in scope_key(scope)}
     return found or {()}
 
@@ -157,7 +156,7 @@ def _is_glob(pattern: str) -> bool:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """The patterns that the braces stand for, innermost braces first."""
+    """Expand braces, innermost first."""
     done: list[str] = []
     todo = [pattern]
     while todo:
@@ -187,10 +186,10 @@ def _admits(token: str, char: str) -> bool:
 def _spans(
     pattern: Sequence[_T], items: Sequence[_I], star: _T, fits: Callable[[_T, _I], bool]
 ) -> bool:
-    """Whether the pattern covers all items, the star any number of them.
+    """Check whether the pattern matches all items; a star matches any number of them.
 
-    On a mismatch only the last star gives way: whatever an earlier one took, the pieces between
-    stars are best placed as early as they fit.
+    On a mismatch only the last star backtracks: the pieces between stars are best placed as early
+    as they fit.
     """
     at = item = 0
     after_star, taken = -1, 0

@@ -1,9 +1,8 @@
-"""How words of other languages change, so that their forms meet in one term.
+"""Stem words of other languages, so that their forms share one term.
 
-It decides the stem of a Russian word, where a Korean noun ends and its particles begin, and
-which pairs of characters only ask in Chinese, Japanese and Korean. It is loaded with the first
-word that needs it. It does not know where words begin and end: `terms` cuts them out, without
-accents (so `й` is `и` here, and `ё` is `е`).
+Stems Russian words, strips the particles of Korean nouns, and lists question words of Chinese,
+Japanese and Korean. Loaded with the first word that needs it. `terms` splits the words first and
+removes accents (so `й` is `и` here, and `ё` is `е`).
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ _ENDINGS = """
 
 
 def stem_russian(word: str) -> str:
-    """The word without its ending: cases, persons, what makes a noun or an adjective of a verb
-    (`сохранение`, `сохранить`), an adjective of a noun (`файловый`), and vowels that come and go
-    (`ошибок`, `ошибка`; `выбирать`, `выбрать`)."""
+    """Strip endings: cases, persons, derivations between verb, noun and adjective (`сохранение`,
+    `сохранить`; `файловый`), and fleeting vowels (`ошибок`, `ошибка`; `выбирать`, `выбрать`)."""
     verb = len(word) > 5 and word.endswith(("ся", "сь"))
     if verb:
         word = word[:-2]
@@ -45,8 +43,8 @@ def stem_russian(word: str) -> str:
 
 
 def _without_fleeting(word: str) -> str:
-    """`ошибок` like `ошибка`, both like `ошибиться`; `столбец` like `столбца`; `загружать` like
-    `загрузить`."""
+    """Unify fleeting vowels: `ошибок` and `ошибка` with `ошибиться`, `столбец` with `столбца`,
+    `загружать` with `загрузить`."""
     if len(word) > 5 and word.endswith(("ок", "ек")):
         word = word[:-2] + ("ик" if word[-3] in _VOWELS else "к")
     if len(word) > 5 and word[-1] == "к" and word[-2] not in _VOWELS:
@@ -88,8 +86,8 @@ _PARTICLES = """
 
 
 def split_korean(run: str) -> list[str]:
-    """The pairs of syllables of a word without its particles; one syllable that they leave is a
-    term too (`큐가`, `큐에는`). What may be a word of two syllables is kept whole besides."""
+    """Return the syllable pairs of a word without its particles. A single remaining syllable is a
+    term too (`큐가`, `큐에는`), and a possible word of two syllables is also kept whole."""
     bare = strip_particles(run)
     if len(bare) == 1:
         return [run, bare] if len(run) == 2 else [bare]
@@ -97,7 +95,7 @@ def split_korean(run: str) -> list[str]:
 
 
 def strip_particles(run: str) -> str:
-    """A Korean word without what is put behind a noun; other words as they are."""
+    """Strip the particles of a Korean noun; other words stay unchanged."""
     for size in (4, 3, 2, 1):
         if len(run) > size and run[-size:] in _set_of(_PARTICLES):
             return run[:-size]
@@ -107,7 +105,7 @@ def strip_particles(run: str) -> str:
 # ---------------------------------------------------------------- what only asks
 
 _ONLY_ASK = "的了吗呢么什怎哪谁们吧是有在这那个我你他她它几多为会要能可以之何里"
-"""Characters of Chinese and Japanese that tell nothing when they stand together."""
+"""Characters of Chinese and Japanese that carry no content together."""
 
 _ASKING = """
     多少 多久 多大 如何 么时 时候 应该 何で 何が 何を は何
@@ -118,8 +116,7 @@ _ASKING = """
 
 
 def is_question_word(term: str) -> bool:
-    """Whether a term in a script without spaces belongs to how a question is put, and not to
-    what it is about: ですか, 为什么, 어떻게."""
+    """Check whether a CJK term only phrases a question: ですか, 为什么, 어떻게."""
     if all("\u3041" <= char <= "\u309f" for char in term):
         return True
     return all(char in _ONLY_ASK for char in term) or term in _set_of(_ASKING)

@@ -1,20 +1,23 @@
-"""The one normal form of a message: what it says, how it is kept as JSON, what is not its own.
+"""The normal form of a message: its blocks, its text, its JSON body and its hashes.
 
-Decides: which blocks a message may hold, how it reads as text, which blocks of ours are taken
-out at the door, when a call id is a duplicate. Does not know how any provider writes messages
-(`providers.formats` does), nor what a message costs (`text.tokens` does).
+Defines which blocks a message may hold, how it reads as text, which of our own injections are
+removed on the way in, and when a call id is a duplicate. `providers.formats` converts wire formats,
+`text.tokens` counts tokens.
 
 The blocks of the normal form, all plain dicts:
 
     {"type": "text", "text": …}              words
-    {"type": "reasoning", "text": …}         thinking, as far as it can be read
-    {"type": "image", "url": …}              an image somewhere else
+    {"type": "reasoning", "text": …}         thinking, as far as it is readable
+    {"type": "image", "url": …}              an image by its address
     {"type": "image", "media_type": …, "bytes": …, "sha256": …}   an image that was inline
-    {"type": "call", "id": …}                the place of a call that stands between other blocks
-    {"type": "opaque", "as": …, "block": …}  what one wire format alone understands
+    {"type": "call", "id": …}                the position of a call between other blocks
+    {"type": "opaque", "as": …, "block": …}  a block of one wire format only
 
-A block may carry `rest`, and a message `extra`: by the name of a wire format, what that format
-needs to be given back exactly as it came.
+A block may carry `rest`, and a message `extra`: per wire format, what that format needs to restore
+the original exactly.
+
+The archive is a hash chain: a digest for each body, and a hash that binds every message to the one
+before. Erasing a body leaves its digest, so the chain still proves the rest.
 """
 
 from __future__ import annotations
@@ -22,7 +25,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from hashlib import sha256
 
 from ..errors import InvalidInput
 from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -33,27 +35,22 @@ if TYPE_CHECKING:
 
 
 MEMORY_TAG = "recollect-memory"
-
-"""Wraps everything that we put in front of a model, but the thread summary."""
+"""Wraps everything that we inject, except the thread summary."""
 
 SUMMARY_TAG = "thread_summary"
-
-"""Wraps the summary of what left the window."""
+"""Wraps the summary of the messages that left the window."""
 
 CONTINUATION_PROMPT = "Older conversation history has been summarized. Continue."
-
-"""The neutral words after a trim. They also open a window that would begin with the assistant,
-where a format wants the user first."""
+"""The neutral prompt after a trim. It also opens a window that would begin with the assistant,
+where a format requires the user first."""
 
 Block = Mapping[str, Json]
-
 Content = str | tuple[Block, ...]
-
 _SILENT_KEYS = frozenset({"id", "call_id", "type", "signature", "data", "status"})
 
 
 class PlacedMessage(Protocol):
-    """A message with its number in the session's archive: `types.Stored` is one."""
+    """A message with its number in the session's archive, such as `types.records.Stored`."""
 
     @property
     def seq(self) -> int: ...
@@ -62,14 +59,14 @@ class PlacedMessage(Protocol):
 
 
 class NumberedMessage(NamedTuple):
-    """The smallest `Placed`: a message and its number."""
+    """The smallest `PlacedMessage`: a message and its number."""
 
     seq: int
     message: Message
 
 
 def range_address(session: str, first: int, last: int) -> str:
-    """Where the messages `first` to `last` of a session can be read."""
+    """Return the address of the messages `first` to `last` of a session."""
     return f"memory://session/{session}/messages/{first}-{last}"
 
 
@@ -77,14 +74,14 @@ def range_address(session: str, first: int, last: int) -> str:
 
 
 def blocks_of(content: Content) -> tuple[Block, ...]:
-    """Content as blocks, whichever way it is kept."""
+    """Return content as blocks."""
     if isinstance(content, str):
         return ({"type": "text", "text": content},) if content else ()
     return content
 
 
 def simplify_content(blocks: Sequence[Block]) -> Content:
-    """Blocks in their shortest form: one bare text is a string, nothing is the empty string."""
+    """Shorten blocks: a single bare text becomes a string, no block the empty string."""
     if not blocks:
         return ""
     first = blocks[0]
@@ -94,7 +91,7 @@ def simplify_content(blocks: Sequence[Block]) -> Content:
 
 
 def block_text(block: Block) -> str:
-    """What one block says, as a reader would see it."""
+    """Return the readable text of one block."""
     kind = block.get("type")
     if kind in ("text", "reasoning"):
         return str(block.get("text", ""))
@@ -106,7 +103,7 @@ def block_text(block: Block) -> str:
 
 
 def image_text(block: Block) -> str:
-    """An image in words: its address, or what is known of the bytes that were not kept."""
+    """Describe an image: its address, or type and size of the bytes that were dropped."""
     if "sha256" in block:
         kind, size, digest = block.get("media_type", "image"), block["bytes"], block["sha256"]
         return f"[image {kind}, {size} bytes, sha256 {digest}]"
@@ -114,7 +111,7 @@ def image_text(block: Block) -> str:
 
 
 def plain_text(message: Message) -> str:
-    """The words of a message alone: no reasoning, no calls."""
+    """Return the words of a message, without reasoning and calls."""
     if isinstance(message.content, str):
         return message.content
     return "\n".join(
@@ -125,8 +122,8 @@ def plain_text(message: Message) -> str:
 
 
 def attached_spans(message: Message) -> list[tuple[int, int]]:
-    """Where in the words of a message something stands that its speaker did not write, but added:
-    a document, a search result, a picture, a block that we do not know."""
+    """Return the spans of a message's words that its author attached: a document, a search result,
+    an image, an unknown block."""
     found: list[tuple[int, int]] = []
     at = 0
     for block in () if isinstance(message.content, str) else message.content:
@@ -138,7 +135,7 @@ def attached_spans(message: Message) -> list[tuple[int, int]]:
 
 
 def typed_text(message: Message) -> str:
-    """The words of a message without those that the archive marks as pasted."""
+    """Return the words of a message without those marked as pasted."""
     words = plain_text(message)
     kept, at = [], 0
     for start, end in (message.extra or {}).get("pasted", ()):
@@ -148,12 +145,12 @@ def typed_text(message: Message) -> str:
 
 
 def searchable_text(message: Message) -> str:
-    """The searchable text: words, reasoning, images by reference, calls with their arguments."""
+    """Return the searchable text: words, reasoning, image references, calls and arguments."""
     return "\n".join(searchable_parts(message))
 
 
 def searchable_parts(message: Message) -> list[str]:
-    """The same in its parts."""
+    """Return the parts of the searchable text."""
     if isinstance(message.content, str):
         parts = [message.content] if message.content else []
     else:
@@ -166,7 +163,7 @@ def searchable_parts(message: Message) -> list[str]:
 
 
 def arguments_text(arguments: str) -> str:
-    """The arguments of a call as words, so that a search finds `é` and not `\\u00e9`."""
+    """Decode the arguments of a call, so that a search finds `é` and not `\\u00e9`."""
     parsed = parse_arguments(arguments)
     if parsed is None:
         return arguments
@@ -179,7 +176,7 @@ def arguments_text(arguments: str) -> str:
 
 
 def parse_arguments(arguments: str) -> dict[str, Json] | None:
-    """The arguments as an object, or None when they are not one."""
+    """Parse the arguments as an object; None if they are not one."""
     try:
         value = json.loads(arguments)
     except ValueError:
@@ -188,7 +185,7 @@ def parse_arguments(arguments: str) -> dict[str, Json] | None:
 
 
 def _strings(value: Json, every: bool = False) -> Iterator[str]:
-    """The texts inside a JSON value; ids, seals and type names only when `every` is asked for."""
+    """Yield the texts inside a JSON value; ids, signatures and type names only with `every`."""
     if isinstance(value, str):
         if value:
             yield value
@@ -207,7 +204,7 @@ def _strings(value: Json, every: bool = False) -> Iterator[str]:
 
 
 def body_from_message(message: Message) -> dict[str, Json]:
-    """The message as the archive keeps it: everything but its time and its key."""
+    """Return the archived body of a message: everything except its time and key."""
     body: dict[str, Json] = {"role": message.role}
     if message.content != "":
         body["content"] = (
@@ -233,7 +230,7 @@ def body_from_message(message: Message) -> dict[str, Json]:
 
 
 def message_from_body(body: Mapping[str, Json]) -> Message:
-    """The message that `body_of` wrote down."""
+    """Restore a message from its archived body."""
     content = body.get("content", "")
     return Message(
         role=body["role"],
@@ -252,7 +249,7 @@ def message_from_body(body: Mapping[str, Json]) -> Message:
 
 
 def reference_bytes(media_type: str, data: str) -> dict[str, Json]:
-    """What is kept of inline bytes: their type, length and hash, never the bytes."""
+    """Return type, length and hash of inline bytes, which are not kept."""
     from binascii import Error, a2b_base64
     from hashlib import sha256
 
@@ -271,7 +268,7 @@ def _wrapper() -> re.Pattern[str]:
 
 
 def strip_tag(text: str, tag: str) -> str:
-    """Text without the closed blocks of a tag; an unclosed one is left, it may be anything."""
+    """Remove the closed blocks of a tag; an unclosed one is left, it may be anything."""
     opening, closing = f"<{tag}", f"</{tag}>"
     start = text.find(opening)
     if start < 0:
@@ -292,10 +289,10 @@ def strip_tag(text: str, tag: str) -> str:
 
 
 def strip_injected(text: str, role: str) -> str:
-    """Text without `[conversation]` wrappers and without what we injected ourselves.
+    """Remove `[conversation]` wrappers and our own injections.
 
-    A thread summary is only ever injected as a system or user message: in tool output and in
-    the assistant's words the same tag is somebody's subject, and stays.
+    A thread summary is injected as a system or user message only: in tool output and in the
+    assistant's words the same tag is content, and stays.
     """
     if "[conversation]" in text:
         bare = text.strip()
@@ -308,7 +305,7 @@ def strip_injected(text: str, role: str) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Lone surrogates cannot be written as UTF-8; no store would take them."""
+    """Replace lone surrogates, which cannot be stored as UTF-8."""
     if text.isascii():
         return text
     try:
@@ -319,7 +316,7 @@ def _encodable(text: str) -> str:
 
 
 def strip_injected_message(message: Message) -> Message | None:
-    """The message with our own injections taken out; None when nothing else was in it."""
+    """Remove our own injections from a message; return None if nothing is left."""
     content = _own_content(message.content, message.role)
     calls = message.calls
     if calls and not all(call.arguments.isascii() for call in calls):
@@ -327,7 +324,7 @@ def strip_injected_message(message: Message) -> Message | None:
     if content == message.content and calls == message.calls:
         return message
     words_left = content.strip() if isinstance(content, str) else content
-    # A result stays even when it is empty now: its call would be left without an answer.
+    # Keep an empty result: its call needs an answer.
     if not words_left and not calls and message.role != "tool":
         return None
     return message._replace(content=content, calls=calls)
@@ -347,7 +344,7 @@ def _own_content(content: Content, role: str) -> Content:
 
 
 def refuse_duplicate_calls(messages: Iterable[Message], known: Iterable[str] = ()) -> None:
-    """A call id names one call of a session: two would make the results ambiguous."""
+    """Raise InvalidInput if a call id repeats in a session: its results would be ambiguous."""
     seen = set(known)
     for message in messages:
         for call in message.calls:
@@ -357,7 +354,7 @@ def refuse_duplicate_calls(messages: Iterable[Message], known: Iterable[str] = (
 
 
 def duplicate_call_error(call: ToolCall) -> InvalidInput:
-    """The error for a call id that the session has seen before."""
+    """Return the error for a repeated call id."""
     return InvalidInput(
         f"the call id {call.id!r} is used twice in this session",
         where=f"call of {call.name}",
@@ -366,16 +363,22 @@ def duplicate_call_error(call: ToolCall) -> InvalidInput:
 
 
 def body_digest(body: str) -> str:
-    """The hash of a message's body."""
+    """Hash the body of a message."""
+    from hashlib import sha256  # a hook that hashes nothing need not load OpenSSL
+
     return sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def chain_hash(previous: str, seq: int, role: str, origin: str, at: int, body_digest: str) -> str:
-    """The hash of a message in its place: who said it, and on which path it came in."""
-    line = f"{previous}\n{seq}\n{role}\n{origin}\n{at}\n{body_digest}"
+def chain_hash(previous: str, seq: int, role: str, origin: str, at: int, digest: str) -> str:
+    """Hash a message at its position: the previous hash, role, origin and body."""
+    from hashlib import sha256  # a hook that hashes nothing need not load OpenSSL
+
+    line = f"{previous}\n{seq}\n{role}\n{origin}\n{at}\n{digest}"
     return sha256(line.encode()).hexdigest()
 
 
 def text_digest(text: str) -> str:
-    """One digest for texts that differ only in case and white space."""
+    """Hash a text, ignoring case and white space."""
+    from hashlib import sha256  # a hook that hashes nothing need not load OpenSSL
+
     return sha256(" ".join(text.casefold().split()).encode("utf-8", "replace")).hexdigest()

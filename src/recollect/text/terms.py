@@ -1,8 +1,8 @@
-"""Which terms a text is found by: the one tokeniser of both engines.
+"""Split texts into the terms that they are found by: the tokenizer of both engines.
 
-It decides where words begin and end, which spellings are the same word, and which words of a
-question say nothing. It does not know FTS5 or PostgreSQL: an engine stores the terms as they
-come and looks them up as they come, so both give the same answers.
+Decides where words begin and end, which spellings are one word, and which words of a question are
+stop words. An engine stores and looks up the terms unchanged, so FTS5 and PostgreSQL give the same
+results.
 
     HTTPServer             http server httpserver
     max_retries            max retries maxretries      (maxRetries and max-retries too)
@@ -11,11 +11,10 @@ come and looks them up as they come, so both give the same answers.
     Café, Straße           cafe strasse
     東京都                  東京 京都
 
-The whole of a compound name follows its parts. It costs one rare term, ranks the exact name
-above its parts standing apart, and makes the three spellings of `max_retries` one name.
+The whole of a compound name follows its parts. It costs one rare term, ranks the exact name above
+its separate parts, and makes the three spellings of `max_retries` one name.
 
-What is indexed are the stems of a text's terms; what is looked up are the `query_stems` of a
-question.
+The index holds the stems of a text's terms; a search looks up the `query_stems` of a question.
 """
 
 from __future__ import annotations
@@ -27,44 +26,44 @@ from itertools import chain, groupby, pairwise
 from math import inf
 
 FTS5_TOKENIZE = "ascii tokenchars '.'"
-"""The FTS5 `tokenize` option that leaves every term whole. (`unicode61` splits at vowel signs.)"""
+"""The FTS5 `tokenize` option that keeps every term whole. (`unicode61` splits at vowel signs.)"""
 
 LONGEST_TERM = 40
-"""A longer run (a digest, base64) is one term, cut here: it can be found by pasting it again,
-and encoded bytes do not fill the index."""
+"""A longer run (a digest, base64) is one term, cut here: pasting it again finds it, and encoded
+bytes do not fill the index."""
 
 MOST_QUERY_TERMS = 64
 
-# A chunk is a word or a compound name: ASCII letters, digits and underscores, hyphens between
-# them, a dot only between digits. What is not ASCII is let in whole; `_kind` sorts it later.
+# A chunk is a word or a compound name: ASCII letters, digits and underscores, hyphens between them,
+# a dot only between digits. Non-ASCII characters are accepted here; `_kind` sorts them later.
 _CHUNK = re.compile(r"[^\0-/:-@[-^`{-\x7f]+(?:(?:-|(?<=[0-9])\.(?=[0-9]))[^\0-/:-@[-^`{-\x7f]+)*")
 _NUMBER = r"[0-9]+(?:\.[0-9]+)+"
 _HUMP = "(?<=[^A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s$)"
 _PILE = r"[^\w\s]{16,}"
 _APART = "[\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2190-\u2199\u2500-\u25ff\u2713\u2717]+"
-"""Signs beyond ASCII that often stand beside words, and in none."""
+"""Non-ASCII signs that often stand next to words, and never inside one."""
 
 _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 _BETWEEN_LETTERS = bytes.maketrans(_NO_LETTERS, b" " * len(_NO_LETTERS))
 _UTF8 = ("utf-8", "surrogatepass")
 _SIGNS = bytes((*range(45), 47, *range(58, 65), *range(91, 95), 96, *range(123, 128)))
 _BETWEEN_WORDS = bytes.maketrans(_SIGNS, b" " * len(_SIGNS))
-"""What stands in no word becomes a space; hyphens, underscores and dots may stand in one."""
+"""Replace signs between words by spaces; hyphens, underscores and dots may be part of a word."""
 
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """Compiled when first needed: a hook starts cold."""
+    """Compile at first use: a hook starts cold."""
     return re.compile(text)
 
 
 def split_terms(text: str) -> list[str]:
-    """The terms of a text in its order, as often as they stand there."""
+    """Return the terms of a text in order, with repetitions."""
     return list(chain.from_iterable(map(_TERMS_OF_CHUNK.__getitem__, _CHUNK.findall(text))))
 
 
 def split_lower_words(text: str) -> list[str]:
-    """The words of a text in small letters, as they stand there: to compare, not to search by."""
+    """Return the words of a text in lower case, unstemmed: for comparing, not for searching."""
     small = text.casefold()
     if small.isascii():
         return small.encode().translate(_BETWEEN_LETTERS).decode().split()
@@ -72,19 +71,21 @@ def split_lower_words(text: str) -> list[str]:
 
 
 def stem_text(text: str) -> str:
-    """The stems of all terms of a text, with a space between them: what the index takes.
+    """Return the stems of all terms of a text, joined by spaces, as the index stores them.
 
-    It equals `" ".join(stems(terms(text)))`, at a fifth of its cost for a text of known words."""
-    return "".join(map(_STEMS_OF_WORD.__getitem__, words_of(text)))[1:]
+    Equal to `" ".join(stem_all(split_terms(text)))`, at a fifth of the cost for a text of known
+    words.
+    """
+    return "".join(map(_STEMS_OF_WORD.__getitem__, split_bytes(text)))[1:]
 
 
-def words_of(text: str) -> list[bytes]:
-    """What stands between spaces and signs, in UTF-8."""
+def split_bytes(text: str) -> list[bytes]:
+    """Split a text at spaces and signs, in UTF-8."""
     return text.encode(*_UTF8).translate(_BETWEEN_WORDS).split()
 
 
 class _StemsOfWord(dict[bytes, str]):
-    """The stems of what stands between spaces and signs, with a space before each."""
+    """Cache: the stems of a word, with a space before each."""
 
     def __missing__(self, word: bytes) -> str:
         text = word.decode(*_UTF8)
@@ -106,12 +107,10 @@ class _StemsOfWord(dict[bytes, str]):
 
 
 _STEMS_OF_WORD = _StemsOfWord()
-spaced_stems_of_word = _STEMS_OF_WORD.__getitem__
-"""The stems of one of these, with a space before each."""
 
 
 class _TermsOfChunk(dict[str, list[str]]):
-    """Most chunks have been seen before: short ones are remembered, up to a number of them."""
+    """Cache: the terms of a chunk. Most chunks repeat; short ones are kept, up to a limit."""
 
     def __missing__(self, chunk: str) -> list[str]:
         found = _split(chunk) if chunk.isascii() else _split_scripts(chunk)
@@ -126,12 +125,12 @@ _TERMS_OF_CHUNK = _TermsOfChunk()
 
 
 def _split(chunk: str) -> list[str]:
-    """The terms of a chunk in a script that is written in words."""
+    """Split a chunk of a script that separates words."""
     small = chunk.casefold()
     if small[1:] == chunk[1:] and small.isalnum():
         return [small[:LONGEST_TERM]]
     found = []
-    # `str.translate` would take three times as long.
+    # `str.translate` takes three times as long.
     runs = chunk.replace("-", " ").replace("_", " ").replace(".", " ").split()
     for run in runs:
         parts = _humps(run) if len(run) <= LONGEST_TERM else []
@@ -148,7 +147,7 @@ def _split(chunk: str) -> list[str]:
 
 
 def _humps(run: str) -> list[str]:
-    """`maxRetries` and `HTTPServer` in their parts; `IDs` is one, and so are encoded bytes."""
+    """Split camel case: `maxRetries`, `HTTPServer`. `IDs` is one part, and so are encoded bytes."""
     if run == run.lower():
         return [run]
     if run.isascii():
@@ -175,14 +174,14 @@ _UNSPACED_SCRIPTS = (
 
 @lru_cache(maxsize=65536)
 def _kind(char: str) -> int:
-    """What a character is to words: in one, of a script without spaces, an accent, outside."""
+    """Classify a character: in a word, of a script without spaces, an accent, or outside."""
     if char in "-_.":
         return _WORD
     from unicodedata import category, name
 
     general = category(char)
     if general in ("Cf", "Me") or "\ufe00" <= char <= "\ufe0f":
-        return _ACCENT  # invisible joiners and what turns a sign into an emoji
+        return _ACCENT  # invisible joiners and emoji variation selectors
     if general == "Mn" and char < "\u0700":
         return _ACCENT  # Latin, Greek, Cyrillic, Hebrew, Arabic; later scripts spell with marks
     if not char.isalnum() and general not in ("Mn", "Mc"):
@@ -197,17 +196,17 @@ _PLAIN_LETTERS = str.maketrans(
 
 
 def _fold(chunk: str) -> str:
-    """One spelling for what reads the same: width, ligatures, accents, invisible joiners."""
+    """Unify spellings: width, ligatures, accents, invisible joiners."""
     from unicodedata import normalize
 
-    # Normalising sorts piled accents in quadratic time, and no word piles up so many.
+    # Normalising sorts piled accents in quadratic time, and no word has so many.
     apart = normalize("NFKD", _pattern(_PILE).sub(" ", chunk))
     bare = "".join([char for char in apart if _kind(char) != _ACCENT])
     return normalize("NFC", bare).translate(_PLAIN_LETTERS)
 
 
 def _split_scripts(chunk: str) -> list[str]:
-    """The terms of a chunk beyond ASCII: words, and pairs of characters where none are spaced."""
+    """Split a non-ASCII chunk: words, and character pairs of scripts without spaces."""
     found: list[str] = []
     for kind, characters in groupby(_fold(chunk), _kind):
         run = "".join(characters)
@@ -233,10 +232,10 @@ _NOT_INFLECTED = ("embed", "during", "morning", "evening", "nothing", "something
 
 @lru_cache(maxsize=20_000)
 def stem(term: str) -> str:
-    """The term without its ending: English inflection, Russian cases, the number in `python3`.
+    """Strip the ending: English inflection, Russian cases, the number in `python3`.
 
-    It may be no word (`caching`, `cached` and `cache` meet in `cach`); it need only be the same
-    for words that belong together. Other languages keep their terms, save a plural `s`.
+    The stem need not be a word (`caching`, `cached` and `cache` all become `cach`), only equal for
+    related words. Other languages keep their terms, except for a plural `s`.
     """
     if len(term) < 4:
         return term
@@ -251,7 +250,7 @@ def stem(term: str) -> str:
 
 
 def _english_stem(word: str) -> str:
-    if word[-1] not in "sdgytne":  # no ending that is taken off
+    if word[-1] not in "sdgytne":  # no ending to strip
         return word
     word = _uninflected(_singular(word))
     if word.endswith("ly") and len(word) > 6:
@@ -274,7 +273,7 @@ def _singular(word: str) -> str:
 
 
 def _uninflected(word: str) -> str:
-    """A verb without -ed or -ing, and with the -e that the ending took (`coded` is of `code`)."""
+    """Strip -ed or -ing from a verb and restore a dropped -e (`coded` becomes `code`)."""
     if word in _NOT_INFLECTED:
         return word
     if word.endswith("ied") and len(word) > 4:
@@ -288,7 +287,7 @@ def _uninflected(word: str) -> str:
 
 
 def _short(word: str) -> bool:
-    """Whether it is one syllable ending in a single consonant: `cod`, `plan`, not `cach`, `fix`."""
+    """Check for one syllable that ends in a single consonant: `cod`, `plan`, not `cach`, `fix`."""
     onset = word[:-2]
     return (
         bool(onset)
@@ -299,12 +298,12 @@ def _short(word: str) -> bool:
 
 
 def stem_all(words: Iterable[str]) -> list[str]:
-    """The stem of each term."""
+    """Stem each term."""
     return list(map(stem, words))
 
 
 def query_terms(query: str) -> list[str]:
-    """The distinct terms of a question, without words that say nothing if others are left."""
+    """Return the distinct terms of a question, without stop words if others are left."""
     asked = dict.fromkeys(split_terms(query))
     silent = _set_of(_STOP_WORDS)
     telling = [term for term in asked if term not in silent]
@@ -316,20 +315,20 @@ def query_terms(query: str) -> list[str]:
 
 
 def is_content_word(term: str) -> bool:
-    """Whether a term is no stop word."""
+    """Check whether a term is a content word, not a stop word."""
     return term not in _set_of(_STOP_WORDS)
 
 
 def query_stems(query: str) -> list[str]:
-    """The distinct stems to look up for a question."""
+    """Return the distinct stems to look up for a question."""
     return list(dict.fromkeys(map(stem, query_terms(query))))
 
 
 def pick_rarest(
     stems: Iterable[str], holding: Mapping[str, int], enough: int, least: int = 1, most: float = inf
 ) -> list[str]:
-    """The stems that fewest entries hold, until they promise `enough` candidates: the `least`
-    number of them, and after those none that more than `most` entries hold."""
+    """Return the rarest stems, until they promise `enough` candidates: at least `least` of them,
+    then none that more than `most` entries hold."""
     chosen: list[str] = []
     promised = 0
     for stem in sorted(stems, key=holding.__getitem__):
@@ -341,7 +340,7 @@ def pick_rarest(
 
 
 def count_stems(held: str, wanted: tuple[str, ...]) -> tuple[int, ...]:
-    """How often each stem stands among stems that have a space between them."""
+    """Count how often each stem occurs in a string of stems separated by spaces."""
     padded = f" {held} "
     return tuple([_often(padded, stem) if stem in padded else 0 for stem in _spaced(wanted)])
 
@@ -352,13 +351,14 @@ def _spaced(wanted: tuple[str, ...]) -> list[str]:
 
 
 def _often(padded: str, spaced: str) -> int:
-    # Two in a row share the space between them, and would be counted as one.
+    # Two equal stems in a row share a space, and would be counted once.
     twice = spaced + spaced[1:]
     return (padded.replace(" ", "  ") if twice in padded else padded).count(spaced)
 
 
-# English (with what is left of don't, it's and we'll), German, French, Spanish, Russian; without
-# accents, as terms are. Not what also names a thing in English or in code: die, war, sin, may, go.
+# English (with the rests of don't, it's and we'll), German, French, Spanish, Russian; without
+# accents, as terms are. Words that also name a thing in English or code are left out: die, war,
+# sin, may, go.
 _STOP_WORDS = """
     a about after all also am an and any are as at be because been before being but by can
     could d did do does doing don for from had has have he her here him his how i if in into

@@ -1,7 +1,6 @@
-"""What a prompt costs: an estimate that learns, or a counter that knows.
+"""Count tokens: an estimate that adapts to real usage, or an exact counter.
 
-Decides: characters per token, how that ratio learns from real usage, the overhead of a message.
-Does not know which model is asked, where the ratio is kept, or what to do about a big prompt.
+Defines characters per token, how that ratio adapts, and the overhead of a message.
 """
 
 from __future__ import annotations
@@ -15,30 +14,30 @@ from ..errors import InvalidInput
 from ..types.records import Message
 
 TokenCounter = Callable[[str], int]
-"""An exact tokenizer: the tokens of a text."""
+"""An exact tokenizer: returns the tokens of a text."""
 
 TokenMeasure = float | TokenCounter
 """Either characters per token, or an exact counter."""
 
 DEFAULT_RATIO = 2.5
-"""Characters per token before anything is learned: low, so that the estimate is high."""
+"""Characters per token at first: low, so that the estimate is high."""
 
 LOWEST_RATIO, HIGHEST_RATIO = 1.5, 5.0
 RATIO_INERTIA = 0.8
-"""How much of the old ratio survives one observation."""
+"""The share of the old ratio that remains after one observation."""
 
 PER_MESSAGE, PER_NAME, PER_CALL, PRIMING = 3, 1, 10, 3
 
 
 def estimate_tokens(chars: int, ratio: float = DEFAULT_RATIO) -> int:
-    """The tokens of so many characters, rounded up."""
+    """Estimate the tokens of a number of characters, rounded up."""
     if not ratio > 0:
         raise InvalidInput(f"{ratio} characters per token make no estimate: it must be above 0")
     return ceil(chars / ratio)
 
 
 def learn_ratio(old: float, chars: int, tokens: int) -> float:
-    """The ratio after a response that really cost `tokens` for `chars` characters."""
+    """Return the new ratio after a response that cost `tokens` for `chars` characters."""
     if chars <= 0 or tokens <= 0:
         return old
     return min(
@@ -48,7 +47,7 @@ def learn_ratio(old: float, chars: int, tokens: int) -> float:
 
 
 def count_text(text: str, measure: TokenMeasure = DEFAULT_RATIO) -> int:
-    """The tokens of a text."""
+    """Count the tokens of a text."""
     return measure(text) if callable(measure) else estimate_tokens(len(text), measure)
 
 
@@ -164,7 +163,7 @@ def _humps() -> re.Pattern[str]:
 
 
 def count_message(message: Message, measure: TokenMeasure = DEFAULT_RATIO) -> int:
-    """The tokens of one message in a prompt, with its overhead."""
+    """Count the tokens of one message in a prompt, with its overhead."""
     overhead = (
         PER_MESSAGE
         + PER_NAME * (bool(message.name) + bool(message.call_id))
@@ -176,20 +175,20 @@ def count_message(message: Message, measure: TokenMeasure = DEFAULT_RATIO) -> in
 
 
 def count_prompt(messages: Iterable[Message], measure: TokenMeasure = DEFAULT_RATIO) -> int:
-    """The tokens of a whole prompt."""
+    """Count the tokens of a whole prompt."""
     return PRIMING + sum(count_message(message, measure) for message in messages)
 
 
 def count_chars(message: Message) -> int:
-    """The characters of a message that a model is sent: what the ratio is learned from."""
+    """Count the characters of a message that are sent to a model: the ratio adapts to these."""
     if isinstance(message.content, str) and not message.calls:
         return len(message.content)
     return sum(map(len, _sent(message)))
 
 
 def _sent(message: Message) -> list[str]:
-    """Every text of a message that reaches the model, sealed reasoning included."""
-    # Counting a plain text needs nothing of messages: a search does not pay for them.
+    """Return every text of a message that is sent to the model, including encrypted reasoning."""
+    # Import late: counting a plain text needs no messages, and a search should not pay for them.
     from .messages import block_text, blocks_of
 
     sent = []

@@ -1,4 +1,4 @@
-"""Agents."""
+"""Public records about agents: imported transcripts, changed settings, written plugins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from .records import Learned
 
 
 class ImportedTranscript(NamedTuple):
-    """What became of one transcript; `skipped` counts records by the reason for it."""
+    """The import of one transcript.
+
+    messages: number of new messages; `known` were in the archive already
+    skipped, damaged: number of records by reason
+    error: why the transcript could not be read, or ""
+    """
 
     host: str
     path: str
@@ -20,10 +25,29 @@ class ImportedTranscript(NamedTuple):
     damaged: Mapping[str, int] = {}
     captured: tuple[Learned, ...] = ()
     error: str = ""
+    foreign: bool = False
+    """Whether anybody could have written it: all that it says is an import."""
+
+
+class ImportResults(NamedTuple):
+    """What an import taught: statements of the user that are in use (`rules`, `decisions`,
+    `facts`), commands that work, errors with a fix, episodes; `quarantined` statements come from
+    files that anybody could have written, `waiting` is the length of the review queue."""
+
+    conversations: int = 0
+    rules: int = 0
+    decisions: int = 0
+    facts: int = 0
+    commands: int = 0
+    fixes: int = 0
+    episodes: int = 0
+    quarantined: int = 0
+    waiting: int = 0
 
 
 class Imported(NamedTuple):
-    """What an import brought, transcript by transcript; `passed_over` says what was not read."""
+    """The result of an import; `passed_over` maps what was not read to the reason, `others`
+    the roots of other projects to the number of their conversations."""
 
     messages: int
     known: int
@@ -31,11 +55,16 @@ class Imported(NamedTuple):
     transcripts: tuple[ImportedTranscript, ...]
     passed_over: Mapping[str, str]
     captured: tuple[Learned, ...]
+    results: ImportResults = ImportResults()
+    others: Mapping[str, int] = {}
 
 
 class SettingsChange(NamedTuple):
-    """One file of an agent: its state (missing, stale, current or error) and its text before and
-    after. Without a text the file goes away, unless it `stays` as empty as it was."""
+    """A planned change of an agent's settings file.
+
+    state: of our entries: missing, stale, current or error
+    before, after: the text of the file; an empty `after` removes the file, unless it `stays`
+    """
 
     agent: str
     path: str
@@ -48,11 +77,12 @@ class SettingsChange(NamedTuple):
 
     @property
     def pending(self) -> bool:
+        """Check whether the file differs from the plan."""
         return not self.error and self.before != self.after
 
 
 class Initialised(NamedTuple):
-    """Where the project's memory is now, and what was or would be changed for its agents."""
+    """The result of `init`: the project's memory, and the changes of agents' settings."""
 
     root: str
     database: str
@@ -61,21 +91,21 @@ class Initialised(NamedTuple):
     applied: bool = False
     checked: bool = False
     below: tuple[str, ...] = ()
-    """Stores of directories that belong to this project: they are not used."""
+    """Stores in directories of this project, which are not used."""
     past: int = 0
-    """Conversations of this project that agents have written down and nobody read yet."""
+    """Number of past conversations of this project that are not imported yet."""
     imported: Imported | None = None
     removing: bool = False
     exists: bool = True
     backups: str = ""
-    """Where the files lie as they were before they were changed."""
+    """Folder with backups of the changed files."""
     declined: bool = False
     warning: str = ""
-    """Why the program that agents are told to start may not stay where it is."""
+    """Why the program that agents start may disappear, or ""."""
 
     @property
     def ok(self) -> bool:
-        """A check fails when something is not as it should be; so does a file we cannot read."""
+        """Check that no file has an error and, for --check, that everything is connected."""
         wrong = any(change.error for change in self.changes)
         return not wrong and not (
             self.checked and any(change.state != "current" for change in self.changes)
@@ -83,7 +113,7 @@ class Initialised(NamedTuple):
 
 
 class WrittenPlugin(NamedTuple):
-    """A plugin that was written: its folder and its files; `warning` as for `init`."""
+    """The folder and files of a written plugin; `warning` as for `init`."""
 
     path: str
     files: tuple[str, ...]

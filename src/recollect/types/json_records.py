@@ -1,8 +1,8 @@
-"""Records that come from JSON and go back to it without losing anything.
+"""Convert records from JSON and back without losing unknown fields.
 
-A record says which of its fields stand where in the JSON. Everything else that was given (unknown
-fields, a default that was spelled out, a time in another notation) is kept in `extra` and comes
-back as it was, unless the field it belongs to has changed since. It knows no record in particular.
+A record lists the JSON path of each of its fields. Everything else in the input (unknown fields, an
+explicit default, a time in another notation) is kept in `extra` and written back unchanged, unless
+the field that it belongs to has changed since.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _ABSENT: Json = object()
 
 
 class Field(NamedTuple):
-    """Where a field stands in the JSON (`context.goal`), and how it is read and written.
+    """Map a field to its JSON path (`context.goal`), with its reader and writer.
 
-    `read` raises ValueError for what it cannot understand.
+    `read` raises ValueError for an invalid value.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Field(NamedTuple):
 def load_record(
     kind: Callable[..., Record], fields: Sequence[Field], given: Json, where: str = ""
 ) -> Record:
-    """The record in a JSON object; InvalidInput names the field that cannot be understood."""
+    """Parse a record from a JSON object; InvalidInput names the invalid field."""
     if not isinstance(given, Mapping):
         raise InvalidInput(f"expected a JSON object, found {_named(given)}", where=where)
     rest = _copied(given)
@@ -49,14 +49,14 @@ def load_record(
             place = f"{where}.{field.path}" if where else field.path
             raise InvalidInput(f"{field.path}: {error}", where=place) from None
         values[field.name] = value
-        # A default that was spelled out stays in `extra`: nothing else would write it back.
+        # Keep an explicit default in `extra`: nothing else would write it back.
         if value != defaults.get(field.name) and _same(field.write(value), original):
             _remove(rest, field.path)
     return kind(**values, extra=rest)
 
 
 def dump_record(record: Any, fields: Sequence[Field]) -> dict[str, Json]:
-    """The record as JSON: what it says, in the form in which it was given."""
+    """Return the record as JSON, in the notation it was read from."""
     body = _copied(record.extra)
     for field in fields:
         value = getattr(record, field.name)
@@ -72,12 +72,12 @@ def dump_record(record: Any, fields: Sequence[Field]) -> dict[str, Json]:
 
 
 def _same(written: Json, original: Json) -> bool:
-    """Whether both are the same JSON: `1`, `1.0` and `true` are equal in Python only."""
+    """Compare as JSON: `1`, `1.0` and `true` are equal in Python only."""
     return json.dumps(written, sort_keys=True) == json.dumps(original, sort_keys=True)
 
 
 def _copied(given: Mapping[str, Json]) -> dict[str, Json]:
-    """A copy two levels deep: paths have at most two parts."""
+    """Copy two levels deep: paths have at most two parts."""
     return {
         key: dict(value) if isinstance(value, Mapping) else value for key, value in given.items()
     }
@@ -122,7 +122,7 @@ def _named(value: Json) -> str:
 
 
 def write_plain(value: Any) -> Json:
-    """What is written as it is."""
+    """Return the value unchanged."""
     return value
 
 
@@ -161,7 +161,7 @@ def read_list(value: Json) -> list[Json]:
 
 
 def read_choice(*words: str) -> Callable[[Json], str]:
-    """A reader for a word out of a few."""
+    """Return a reader that accepts one of these words."""
 
     def read(value: Json) -> str:
         if read_text(value) not in words:
@@ -172,7 +172,7 @@ def read_choice(*words: str) -> Callable[[Json], str]:
 
 
 def read_time(value: Json) -> int:
-    """Microseconds since 1970 of an ISO time; without a zone it is UTC."""
+    """Return the microseconds since 1970 of an ISO time; without a zone it is UTC."""
     from datetime import UTC, datetime, timedelta
 
     try:
@@ -184,7 +184,7 @@ def read_time(value: Json) -> int:
 
 
 def write_time(at: int) -> str:
-    """The moment as ISO time in UTC, without a fraction that says nothing."""
+    """Return an ISO time in UTC, without an empty fraction."""
     from datetime import UTC, datetime, timedelta
 
     when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)

@@ -1,9 +1,8 @@
-"""The nouns of Recollect, frozen: what travels between the layers and out to the caller.
+"""Public records: the arguments and results of operations.
 
-Everything is a `NamedTuple`: immutable, comparable, cheap to import (a hook pays for every
-import on every prompt, and postponed annotations would be compiled one by one, so that
-modules with nouns have none). Times are whole microseconds since 1970 in UTC; `FOREVER` is the open
-end of a validity interval. What is stored as JSON is plain lists and dicts here.
+Each is a `NamedTuple`: immutable, comparable and cheap to import, because a hook pays for every
+import on every prompt. Times are whole microseconds since 1970 in UTC; `FOREVER` is the open end of
+a validity interval. JSON columns are plain lists and dicts here.
 """
 
 from __future__ import annotations
@@ -19,28 +18,39 @@ if TYPE_CHECKING:
 else:
     SafeText = str
 
-"""Text that the scrubber has seen. Only `secrets.redaction` makes it; SQL takes nothing else."""
+"""Text that was scanned for secrets. Only `secrets.redaction` makes it, and SQL takes nothing else.
+"""
 
 Json = Any
-
-"""A value that `json` can write: the shape is checked where it enters."""
+"""A value that `json` can write; its shape is checked where it enters."""
 
 FOREVER = 9223372036854775807
-
-"""The valid-to of what is still believed."""
+"""The `valid_to` of a record that is still valid."""
 
 LAYERS = ("session", "task", "project", "user")
+STATUSES = ("active", "proposed", "hidden", "superseded", "quarantined")
+STATUSES_IN_USE = ("active", "proposed")
+"""Statuses of memories that count as known: duplicates and contradictions are looked for here."""
 
-STATUSES = ("active", "proposed", "archived", "superseded", "quarantined")
+CHANGES = ("learn", "confirm", "correct", "verify", "scope", "undo")
+"""What made a revision of a memory."""
+
+IN_USE = ("active", "proposed")
+
+"""The statuses of what is used, or waits for a person to confirm it."""
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
-
 ORIGINS = ("system", "user", "agent", "tool", "import")
+"""Where a record came in, most trusted first. A label is the least trusted origin of all inputs."""
 
-"""Where a record came in, most trusted first. A label is the least trusted of its inputs."""
+TRUSTED_ORIGINS = ("system", "user")
+"""Origins that a person stands behind."""
+
+UNTRUSTED_ORIGINS = ("tool", "import")
+"""Origins whose text is never shown unasked as a memory."""
+
 
 PRIORITIES = ("normal", "medium", "high", "critical")
-
 RELATIONS = (
     "derived_from",
     "related_to",
@@ -53,7 +63,7 @@ RELATIONS = (
 
 
 class Kind(NamedTuple):
-    """What a kind of memory is worth before anything is known about the memory itself."""
+    """A kind of memory, with its default priority, ranking weight and category."""
 
     name: str
     priority: str
@@ -79,8 +89,12 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
+BASELINE_KINDS = ("policy", "architecture", "preference")
+"""Kinds that a briefing always includes at high priority."""
+
+
 class ToolCall(NamedTuple):
-    """One call of a tool by the assistant; `arguments` is JSON text as the provider gave it."""
+    """One tool call of the assistant; `arguments` is JSON text as the provider sent it."""
 
     id: str
     name: str
@@ -88,11 +102,11 @@ class ToolCall(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One turn, tool call or tool result, in the one normal form of the archive.
+    """One turn, tool call or tool result, in the archive's normal form.
 
     `content` is text, or a tuple of blocks (plain dicts with a `type`). A tool result names its
-    call in `call_id`. `extra` holds what the provider's own shape needs to be given back.
-    `key` makes recording idempotent: the same key in a session is kept once.
+    call in `call_id`. `extra` holds what only the provider's own format needs. `key` makes
+    recording idempotent: a session keeps a key once.
     """
 
     role: str
@@ -109,7 +123,7 @@ class Message(NamedTuple):
 
 
 class Session(NamedTuple):
-    """One conversation of a person with an agent. `messages` counts the archive."""
+    """One conversation of a person with an agent. `messages` is the number of archived messages."""
 
     id: str
     name: str
@@ -131,7 +145,7 @@ class Session(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A message in its place in the archive, with the hashes that prove it."""
+    """A message at its position in the archive, with the hashes that prove it."""
 
     session: str
     seq: int
@@ -146,10 +160,12 @@ class Stored(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """A typed, durable statement. Confidence, label (trust), priority and strength differ.
+    """A typed, durable statement. Confidence, label (trust), priority and strength are independent.
 
-    `root` is the first version's id: versions share it, and exactly one of them is open
-    (`valid_to == FOREVER`). `label` is the least trusted origin among `sources`.
+    A memory keeps its `id`; `revision` counts its wordings, and `change` names what made this one.
+    A revision was valid from `valid_from` to `valid_to` (`FOREVER`: it still is). A memory that
+    replaces another statement has its own id, continues its revision numbers and shares its
+    `root`, the id of the first of them. `label` is the least trusted origin among `sources`.
     """
 
     id: str
@@ -185,10 +201,16 @@ class Memory(NamedTuple):
     valid_from: int
     valid_to: int
     digest: str
+    change: str = "learn"
 
     @property
     def address(self) -> str:
         return f"memory://{self.id}"
+
+    @property
+    def revision_address(self) -> str:
+        """The address of this revision, also after the next one was made."""
+        return f"memory://{self.id}@{self.revision}"
 
 
 class Document(NamedTuple):
@@ -211,7 +233,7 @@ class Document(NamedTuple):
 
 
 class NearbyMessage(NamedTuple):
-    """A message beside a hit."""
+    """A message before or after a hit."""
 
     address: str
     role: str
@@ -219,7 +241,7 @@ class NearbyMessage(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """One answer of a recall: enough to be read alone, and to be cited."""
+    """One result of a recall, with enough context to be read and cited alone."""
 
     id: str
     address: str
@@ -236,15 +258,15 @@ class Hit(NamedTuple):
     tokens: int = 0
     freshness: str = ""
     outdated_by: str = ""
-    """The address of a newer statement about the same thing."""
+    """The address of a newer statement about the same subject."""
     around: tuple[NearbyMessage, ...] = ()
-    """The messages before and after, when they were asked for."""
+    """The messages before and after, if requested."""
 
 
 class Recalled(tuple[Hit, ...]):
-    """The hits, best first, with what was left out of them and what they cost.
+    """The hits, best first, with the number left out and their cost in tokens.
 
-    It is a tuple of hits, so that `for hit in mem.recall(…)` reads as it should.
+    A tuple of hits, so that `for hit in mem.recall(…)` works.
     """
 
     left_out: int
@@ -266,8 +288,8 @@ class Recalled(tuple[Hit, ...]):
 
 
 class Learned(NamedTuple):
-    """What `learn` did: created, reinforced, revised, skipped, or unchanged, and the memory as it
-    stands now. `similar` names memories that say almost the same, `contradicts` the opposite."""
+    """The result of `learn`: created, reinforced, revised, skipped or unchanged, and the current
+    memory. `similar` holds near duplicates, `contradicts` opposite statements."""
 
     id: str
     address: str
@@ -280,7 +302,7 @@ class Learned(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A typed connection between two records, both named without `memory://`."""
+    """A typed link between two records, both named without `memory://`."""
 
     source: str
     relation: str
@@ -291,7 +313,7 @@ class Link(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """Where a message went in the archive; `new` is false when its key was there already."""
+    """The position of a message in the archive; `new` is false when its key was recorded before."""
 
     session: str
     seq: int
@@ -301,7 +323,7 @@ class Recorded(NamedTuple):
 
 
 class Embedder(Protocol):
-    """Who turns a text into a vector of `dims` bytes; `id` changes when vectors would."""
+    """Turns texts into vectors of `dims` bytes; `id` changes whenever the vectors would."""
 
     @property
     def id(self) -> str: ...
@@ -309,20 +331,20 @@ class Embedder(Protocol):
     def dims(self) -> int: ...
     @property
     def local(self) -> bool:
-        """Whether a vector costs no more than a look-up in this process."""
+        """Check whether embedding needs no network."""
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """The vector of each text; raises `Unavailable` when there is none to be had."""
+        """Return the vector of each text; raise `Unavailable` without a working model."""
 
     def rarity(self, word: str) -> float:
-        """How much a word tells by itself, from 0 to 1."""
+        """Return how distinctive a word is, from 0 to 1."""
 
     def knows(self, question: str) -> bool:
-        """Whether a question has a word that the model was taught."""
+        """Check whether a question contains a word of the model's vocabulary."""
 
 
 class Check(NamedTuple):
-    """One thing that `doctor` looked at."""
+    """One check of `doctor`."""
 
     name: str
     ok: bool

@@ -1,7 +1,7 @@
-"""Trust: what a record may become, decided by where it came from and by nothing it says.
+"""Trust rules: an origin decides the status of a record, whatever the record says.
 
-An origin is set by the path a record came in on; a label is the least trusted origin among
-all inputs, and only a person's confirmation makes a more trusted revision.
+The path by which a record came in sets its origin. Its label is the least trusted origin of all
+inputs; only a person's confirmation makes a more trusted revision.
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..errors import Refused
-from .records import ORIGINS
+from .records import ORIGINS, TRUSTED_ORIGINS
 
 TOOL_NOTE_DAYS = 30
-"""How long a note lasts that a tool, a file or a web page gave: see `memory.lifecycle.is_over`."""
+"""Days until a note from a tool, file or web page ends: see `memory.lifecycle.is_over`."""
 
-_BINDING = frozenset({"policy", "preference", "decision", "architecture", "workflow"})
+BINDING_KINDS = frozenset({"policy", "preference", "decision", "architecture", "workflow"})
+"""Kinds that tell an agent what to do: text from a tool never becomes one."""
 
 
 def check_layer(layer: str, origin: str) -> None:
     """Raise Refused unless this origin may write into the layer.
 
-    The user layer is read in every project, so that only the person writes into it."""
+    Every project reads the user layer, so only the person writes into it.
+    """
     if layer == "user" and origin != "user":
         raise Refused(
             "only a person writes into the user layer, which every project reads",
@@ -30,8 +32,8 @@ def check_layer(layer: str, origin: str) -> None:
 
 
 def check_priority(priority: str, origin: str) -> None:
-    """Raise Refused where anybody but a person calls a statement of theirs critical."""
-    if priority == "critical" and origin not in ("user", "system"):
+    """Raise Refused when an origin other than a person or the system sets priority critical."""
+    if priority == "critical" and origin not in TRUSTED_ORIGINS:
         raise Refused(
             "only a person makes a memory critical",
             where="priority",
@@ -40,13 +42,13 @@ def check_priority(priority: str, origin: str) -> None:
 
 
 def least_trusted(labels: Iterable[str]) -> str:
-    """The label of something made from others: the least trusted of them."""
+    """Return the least trusted of these labels."""
     return max(labels, key=ORIGINS.index, default="system")
 
 
 def admit_memory(kind: str, label: str) -> str:
-    """The status in which a memory of this kind and label is kept; Refused when it may not be."""
-    if label == "tool" and kind in _BINDING:
+    """Return the status for a new memory; raise Refused if this label may not state this kind."""
+    if label == "tool" and kind in BINDING_KINDS:
         raise Refused(
             f"text from a tool, file or web page cannot become a {kind}",
             hint="learn it as a fact, or let the user state it",
@@ -55,13 +57,13 @@ def admit_memory(kind: str, label: str) -> str:
 
 
 def default_status(kind: str, label: str) -> str:
-    """Return the status in which a memory of this kind and label is used.
+    """Return the status for a memory of this kind and label.
 
-    What a tool gave is active as a note only: it is never shown unasked, and ends by itself. A rule
-    in pasted text is proposed (`capture.steps`).
+    A tool's text is active as a note only: never shown unasked, and it ends by itself. A rule in
+    pasted text is proposed (`capture.steps`).
     """
-    if label in ("system", "user"):
+    if label in TRUSTED_ORIGINS:
         return "active"
     if label == "import":
         return "quarantined"
-    return "proposed" if kind in _BINDING else "active"
+    return "proposed" if kind in BINDING_KINDS else "active"

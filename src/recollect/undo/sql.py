@@ -1,8 +1,4 @@
-"""How to take back what was done: rows as they were before, and as they were after.
-
-Columns of a few tables can be read and put back by their keys, whatever they hold. It does not
-know why.
-"""
+"""Undo records, and the columns of rows that an undo reads and restores by their keys."""
 
 from __future__ import annotations
 
@@ -32,7 +28,7 @@ class UndoRecord(NamedTuple):
 
 
 def insert(tx: Tx, id: str, operation: str, body: SafeText, now: int) -> None:
-    """Keep how to take something back."""
+    """Save how to undo an operation."""
     tx.run(
         "INSERT INTO undos (space, id, operation, body, status, at) "
         "VALUES (:space, :id, :operation, :body, 'applied', :now)",
@@ -41,7 +37,7 @@ def insert(tx: Tx, id: str, operation: str, body: SafeText, now: int) -> None:
 
 
 def find_latest(tx: Tx, operation: str) -> UndoRecord | None:
-    """The last thing of a kind that was not taken back yet; held until the commit."""
+    """Return the last record of an operation that was not undone yet; held until the commit."""
     row = tx.one(
         "SELECT id, operation, body, status, at FROM undos WHERE space = :space "
         "AND operation = :operation AND status = 'applied' ORDER BY at DESC, id LIMIT 1 "
@@ -52,7 +48,7 @@ def find_latest(tx: Tx, operation: str) -> UndoRecord | None:
 
 
 def mark_undone(tx: Tx, id: str) -> None:
-    """Note that it was taken back."""
+    """Mark a record as undone."""
     tx.run("UPDATE undos SET status = 'undone' WHERE space = :space AND id = :id", {"id": id})
 
 
@@ -62,20 +58,20 @@ def mark_undone(tx: Tx, id: str) -> None:
 def read_columns(
     tx: Tx, table: str, key: Sequence[str], names: Sequence[str]
 ) -> dict[str, Json] | None:
-    """What these columns of a row hold; None without the row."""
+    """Return the values of these columns of a row; None without the row."""
     chosen = ", ".join(names)
     row = tx.one(f"SELECT {chosen} FROM {table} WHERE {_where(table)}", _named(table, key))
     return dict(zip(names, row, strict=True)) if row else None
 
 
 def set_columns(tx: Tx, table: str, key: Sequence[str], held: Mapping[str, Json]) -> None:
-    """Put these values into the columns of a row."""
+    """Set these columns of a row."""
     sets = ", ".join(f"{name} = :{name}" for name in held)
     tx.run(f"UPDATE {table} SET {sets} WHERE {_where(table)}", {**held, **_named(table, key)})
 
 
 def find_with_status(tx: Tx, table: str, statuses: Sequence[str]) -> dict[str, str]:
-    """The ids of the rows that have one of these statuses, each with its own."""
+    """Return the ids of the rows with one of these statuses, each with its own."""
     names, params = placeholders("status", statuses)
     rows = tx.run(
         f"SELECT id, status FROM {table} WHERE space = :space AND status IN ({names}) ORDER BY id",
@@ -85,7 +81,7 @@ def find_with_status(tx: Tx, table: str, statuses: Sequence[str]) -> dict[str, s
 
 
 def remove(tx: Tx, table: str, key: Sequence[str]) -> None:
-    """Take a row away that was not there before."""
+    """Delete a row that was not there before."""
     tx.run(f"DELETE FROM {table} WHERE {_where(table)}", _named(table, key))
 
 

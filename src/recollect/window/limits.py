@@ -1,7 +1,4 @@
-"""What a model takes, and the three budgets that follow: when to trim, and to what.
-
-It does not know what is in a prompt, nor how it is made shorter.
-"""
+"""The token limits of a model, and the three budgets that follow: when to trim, and to what."""
 
 from __future__ import annotations
 
@@ -11,12 +8,12 @@ from ..errors import InvalidInput, Overflow
 
 TRIGGER_SHARE, TARGET_SHARE = 0.75, 0.5
 ATTEMPTS = (0.5, 0.25, 0.0)
-"""What the reactive attempts leave of the rejected prompt; the last one leaves the minimum."""
+"""The share of the rejected prompt that each reactive attempt keeps; the last keeps the minimum."""
 
 
 class Limits(NamedTuple):
-    """What a model accepts, in tokens. `prompt` is the largest prompt, if that is below the
-    context window; tools, the reserve for the answer and a margin come out of it."""
+    """Token limits of a model. `prompt` is the largest prompt, if that is below the context
+    window; tools, the reserve for the answer and a margin are subtracted from it."""
 
     context: int
     prompt: int = 0
@@ -34,8 +31,11 @@ class Limits(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """When to trim, and to what. A forced trim makes any prompt smaller than it is. Up to `limit`,
-    if that is above the target, a prompt of nothing but the newest unit is left whole."""
+    """When to trim (`trigger`), and to how many tokens (`target`).
+
+    A forced trim shortens any prompt. A prompt that consists of the newest unit alone stays whole
+    up to `limit`, if that is above the target.
+    """
 
     trigger: int
     target: int
@@ -44,21 +44,21 @@ class Budget(NamedTuple):
 
 
 def proactive_budget(limits: Limits) -> Budget:
-    """Before each request: at three quarters of the context window, down to half a prompt."""
+    """Return the budget before each request: at 3/4 of the context window, to half a prompt."""
     trigger = int(limits.context * TRIGGER_SHARE) - limits.tools
     return Budget(trigger, min(_half(limits), max(trigger, 0)), limit=_room(limits))
 
 
 def validation_budget(limits: Limits) -> Budget:
-    """Just before sending: above what really fits, down to half a prompt."""
+    """Return the budget just before sending: above what fits, to half a prompt."""
     room = _room(limits)
     return Budget(room, min(_half(limits), room), limit=room)
 
 
 def reactive_budget(limits: Limits, attempt: int, rejected: int) -> Budget:
-    """After the provider refused a prompt of `rejected` tokens, by our count, for the first time.
+    """Return the budget after a refusal; `rejected` are the tokens of the first refused prompt.
 
-    Attempts are counted from 1; each leaves less than the one before.
+    Attempts count from 1; each keeps less than the one before.
     """
     if not 1 <= attempt <= len(ATTEMPTS):
         raise Overflow(
@@ -71,7 +71,7 @@ def reactive_budget(limits: Limits, attempt: int, rejected: int) -> Budget:
 
 
 def _half(limits: Limits) -> int:
-    """Half of the largest prompt, of which the tools are a part; half the room, if that is more."""
+    """Return half of the largest prompt minus the tools, or half the room if that is more."""
     return max(int(limits.largest * TARGET_SHARE) - limits.tools, _room(limits) // 2)
 
 

@@ -1,4 +1,4 @@
-"""Operations on windows: what to send to a model, and what to do when that was too much."""
+"""Operations on windows: prepare a prompt, recover from overflow, trim."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RequestAbout(TypedDict, total=False):
-    """What is sent beside the conversation.
+    """The parts of a request beside the conversation.
 
     max_output: tokens reserved for the answer
     max_prompt: the largest prompt in tokens, where a model takes less than its context window
@@ -36,14 +36,14 @@ class RequestAbout(TypedDict, total=False):
 def prepare(
     context: Context, session: str, context_window: int, **about: Unpack[RequestAbout]
 ) -> steps.Prompt:
-    """The messages to send next: the window, trimmed before it gets too long.
+    """Return the messages to send next, trimmed before they get too long.
 
     session: the session's id
-    context_window: how many tokens the model takes
+    context_window: the model's context window in tokens
 
     Example: recollect session prepare s-1 200000 --max-output 8000 --json
     """
-    request = _request(context, context_window, about)
+    request = _build_request(context, context_window, about)
     loaded, plan = compact(context, session, request, steps.plan_before_sending)
     prompt = steps.build_prompt(loaded, plan.changed)
     context.sent[prompt.session] = steps.describe_sent(loaded, request, prompt)
@@ -57,25 +57,25 @@ def handle_overflow(
     context_window: int = 0,
     **about: Unpack[RequestAbout],
 ) -> steps.Prompt:
-    """The messages to send after the provider refused the prompt as too long.
+    """Return a shorter prompt after the provider refused one as too long.
 
     session: the session's id
     attempt: 1 for the first refusal, then 2 and 3; each keeps less than the one before
-    context_window: how many tokens the model takes; as at the last prepare if not given
+    context_window: the model's context window in tokens; by default that of the last prepare
 
     Example: recollect session overflow s-1 --attempt 1 --context-window 200000 --json
     """
     name = context.project_space.read(lambda tx: archive_steps_sessions.get_session(tx, session)).id
     last = context.sent.get(name)
     if context_window:
-        request = _request(context, context_window, about)
+        request = _build_request(context, context_window, about)
     elif last:
         request = last.request
     else:
         raise InvalidInput(
             "context_window is missing: no prompt was prepared here before",
             where="context_window",
-            hint="Name how many tokens the model takes.",
+            hint="Pass the model's context window in tokens.",
         )
     refused = last.refused if last and attempt > 1 else 0
     trees = read_tree_lines(context)
@@ -91,25 +91,25 @@ def handle_overflow(
 
 
 def trim_window(context: Context, session: str = "current", to: int = 0) -> steps.Trimmed:
-    """Trim a window by hand; what leaves it stays in the archive and is summarised.
+    """Trim a window now; dropped messages stay in the archive and are summarised.
 
-    session: its id, or the beginning of it; the current one by default
-    to: to about so many tokens; half of what there is by default
+    session: its id, or a prefix of it; the current one by default
+    to: the target in tokens; by default half of the current prompt
 
     Example: recollect session trim s-1 --to 20000
     """
     if to < 0:
-        raise InvalidInput(f"a number of tokens is not negative: {to}", where="to")
+        raise InvalidInput(f"to must not be negative: {to}", where="to")
     request = context_module.PromptRequest(max(to, 1), counter=context.counter)
     loaded, plan = compact(context, session, request, lambda now: steps.plan_by_hand(now, to))
     return steps.describe_trim(loaded.session.id, plan)
 
 
 def recent_messages(context: Context, session: str = "current", n: int = 20) -> tuple[Stored, ...]:
-    """The newest messages of a session, oldest first.
+    """Show the newest messages of a session, oldest first.
 
-    session: its id, or the beginning of it; the current one by default
-    n: at most so many
+    session: its id, or a prefix of it; the current one by default
+    n: maximum number of messages
 
     Example: recollect session recent s-1 --n 5
     """
@@ -118,7 +118,7 @@ def recent_messages(context: Context, session: str = "current", n: int = 20) -> 
     return tuple(context.project_space.read(lambda tx: steps.load_recent(tx, session, n)))
 
 
-def _request(
+def _build_request(
     context: Context, context_window: int, about: RequestAbout
 ) -> context_module.PromptRequest:
     return steps.build_request(
@@ -138,18 +138,18 @@ def compact(
     request: context_module.PromptRequest,
     decide: Callable[[steps.LoadedWindow], TrimPlan],
 ) -> tuple[steps.LoadedWindow, TrimPlan]:
-    """Load, decide, keep; again when somebody else moved the window meanwhile."""
+    """Load a window, plan a trim and save it; repeat if another process moved the window."""
     while True:
         loaded = context.project_space.read(lambda tx: steps.load_window(tx, session, request))
         plan = decide(loaded)
         if not plan.changed:
             return loaded, plan
-        kept = _keep(context, loaded, plan)
+        kept = _save(context, loaded, plan)
         if kept is not None:
             return kept, plan
 
 
-def _keep(
+def _save(
     context: Context, loaded: steps.LoadedWindow, plan: TrimPlan
 ) -> steps.LoadedWindow | None:
     trees, now = read_tree_lines(context), context.clock()
@@ -157,7 +157,7 @@ def _keep(
 
 
 def read_tree_lines(context: Context) -> steps.TreeLines:
-    """Return the state of the working tree as git tells it."""
+    """Read commits and status of the working tree from git."""
     if context.project.how != "git":
         return steps.TreeLines()
     from ..freshness import git_io

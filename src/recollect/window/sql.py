@@ -1,7 +1,4 @@
-"""The windows of sessions: where each begins now, and the summary of what lies before.
-
-It does not know what a window's state means; the state is a text to it.
-"""
+"""The windows of sessions: the first message of each, its state as JSON, and its summary."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from ..types.records import SafeText
 
 
 def get(tx: Tx, session: str) -> str:
-    """The state that was kept last; empty when the window was never moved."""
+    """Return the stored state; empty if the window was never moved."""
     row = tx.one(
         "SELECT state FROM windows WHERE space = :space AND session = :session",
         {"session": session},
@@ -21,7 +18,7 @@ def get(tx: Tx, session: str) -> str:
 def put(
     tx: Tx, session: str, window_from: int, state: SafeText, summary: SafeText, now: int
 ) -> None:
-    """Move the window. Whoever does it holds the session's row."""
+    """Store the state of a window; the caller holds the lock of the session's row."""
     tx.run(
         "INSERT INTO windows (space, session, window_from, state, summary, updated) "
         "VALUES (:space, :session, :window_from, :state, :summary, :now) "

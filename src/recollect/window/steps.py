@@ -1,7 +1,8 @@
-"""The window of a session: load its state and its messages, and make the prompt of them.
+"""Load the window of a session, build its prompt, and compact it.
 
-What is loaded is the system prompt, the pinned messages and all from the pointer on: the cost
-is that of the window, not of the archive. Moving the pointer is `window.steps`.
+Only the system prompt, the pinned messages and everything after the pointer are loaded: the cost
+depends on the window, not on the archive. A trim is planned before the transaction, on what was
+read; if another process moved the window meanwhile, nothing is saved and the caller starts over.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Any, NamedTuple
 
 from .. import context as context_module
 from ..archive import sql as archive_sql
-from ..archive import steps as archive_steps
 from ..archive import steps_sessions as archive_steps_sessions
+from ..archive import steps_usage as archive_steps_usage
 from ..archive.steps import stored_message
 from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
@@ -26,17 +27,16 @@ from ..text import tokens as text_tokens
 from ..types.records import Json, Message, Session, Stored
 from . import limits as window_limits
 from . import sql, steps_contexts, summary, thread_facts, trim
-from .thread_facts import facts_from_json, facts_to_json
 
 _SMALLEST_PORTION = 10_000
-
 _MARGIN = 0.01
+"""The share of the context window that is left free, as tokens are estimated."""
 
-_EVERY = 2**62
+_NO_LIMIT = 2**62
 
 
 class LoadedWindow(NamedTuple):
-    """A window as it is: `kept` is the state as it lies in the store, to see whether it moved."""
+    """A loaded window; `kept` is its stored state, to detect that another process moved it."""
 
     session: Session
     state: trim.WindowState
@@ -47,8 +47,8 @@ class LoadedWindow(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """Exactly what to send. `tokens` is the estimate for the messages, `limit` what they may
-    cost beside the tools and the answer."""
+    """The messages to send, their estimated tokens, and the limit that remains for them beside the
+    tools and the answer."""
 
     session: str
     messages: tuple[Message, ...]
@@ -58,18 +58,18 @@ class Prompt(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """False when even what is always kept is too long for this model."""
+        """Return False if even the messages that are always kept are too long for the model."""
         return self.tokens <= self.limit
 
     def request(self, provider: str) -> dict[str, Json]:
-        """The arguments of a request: `client.messages.create(**prompt.request("anthropic"))`."""
+        """Return the arguments of a request for `client.messages.create(**arguments)`."""
         return formats.to_request(self.messages, provider)
 
 
 def build_request(
     context: int, tools: object, counter: text_tokens.TokenCounter | None, **more: Any
 ) -> context_module.PromptRequest:
-    """A request from what a caller gave; tools are a count, JSON, or the definitions."""
+    """Check and build a request; `tools` is a number of tokens, JSON, or the definitions."""
     numbers = {
         "context_window": context,
         "max_output": more["output"],
@@ -86,23 +86,30 @@ def build_request(
 
 
 def load_window(tx: Tx, name: str, request: context_module.PromptRequest) -> LoadedWindow:
-    """The window of a session, as this request sees it."""
+    """Load the window of a session for a request."""
     session = archive_steps_sessions.get_session(tx, name)
     kept = sql.get(tx, session.id)
     now = state_from_json(json.loads(kept)) if kept else trim.WindowState(session.id)
-    measure = request.counter or archive_steps.chars_per_token(
-        tx, request.model or _model(tx, session)
+    measure = request.counter or archive_steps_usage.chars_per_token(
+        tx, request.model or _find_model(tx, session)
     )
-    now = _caught_up(tx, now, session.messages, request, measure)
+    now = _catch_up(tx, now, session.messages, request, measure)
     placed: list[text_messages.PlacedMessage] = []
     if request.system:
-        # Number 0 is before everything: it counts as system prompt, and is not archived.
+        # Number 0 comes before everything: a system prompt that is not in the archive.
         placed.append(text_messages.NumberedMessage(0, Message("system", request.system)))
-    placed += _messages(tx, now, session.messages)
-    return LoadedWindow(session, now, kept, placed, measure, _limits(request, measure))
+    placed += _load_messages(tx, now, session.messages)
+    return LoadedWindow(
+        session=session,
+        state=now,
+        kept=kept,
+        messages=placed,
+        measure=measure,
+        limits=_build_limits(request, measure),
+    )
 
 
-def _messages(tx: Tx, now: trim.WindowState, last: int) -> list[Stored]:
+def _load_messages(tx: Tx, now: trim.WindowState, last: int) -> list[Stored]:
     ranges = [(1, min(now.system_to, now.window_from - 1))]
     ranges += [(seq, seq) for seq in now.pinned if now.system_to < seq < now.window_from]
     ranges.append((now.window_from, last))
@@ -110,25 +117,25 @@ def _messages(tx: Tx, now: trim.WindowState, last: int) -> list[Stored]:
         stored_message(row)
         for first, end in ranges
         if first <= end
-        for row in archive_sql.messages(tx, now.session, first, end, _EVERY)
+        for row in archive_sql.messages(tx, now.session, first, end, _NO_LIMIT)
     ]
 
 
-def _caught_up(
+def _catch_up(
     tx: Tx,
     now: trim.WindowState,
     last: int,
     request: context_module.PromptRequest,
     measure: text_tokens.TokenMeasure,
 ) -> trim.WindowState:
-    """A window that holds far more messages than any prompt (an imported session, at first) is
-    brought near by portions: never more than two of them are in memory."""
-    # A message costs at least three tokens: a portion alone is above any budget.
+    """Trim a window with far more messages than fit into a prompt (a new import) in portions, so
+    that at most two portions are in memory."""
+    # A message costs at least three tokens: one portion is above any budget.
     portion = max(_SMALLEST_PORTION, request.context // 3)
     while last - now.window_from > 2 * portion:
         end = now.window_from + portion
         left = trim.plan_trim(
-            now, _messages(tx, now, end), window_limits.Budget(0, 0, forced=True), measure
+            now, _load_messages(tx, now, end), window_limits.Budget(0, 0, forced=True), measure
         )
         if left.state.window_from == now.window_from:
             break
@@ -136,38 +143,44 @@ def _caught_up(
     return now
 
 
-def _model(tx: Tx, session: Session) -> str:
-    """The model that answered last."""
-    for row in reversed(archive_sql.messages(tx, session.id, session.messages - 20, _EVERY, 21)):
+def _find_model(tx: Tx, session: Session) -> str:
+    """Return the model that answered last."""
+    for row in reversed(archive_sql.messages(tx, session.id, session.messages - 20, _NO_LIMIT, 21)):
         if row.role == "assistant" and (model := json.loads(row.body).get("model")):
             return str(model)
     return ""
 
 
-def _limits(
+def _build_limits(
     request: context_module.PromptRequest, measure: text_tokens.TokenMeasure
 ) -> window_limits.Limits:
     tools = request.tools
     return window_limits.Limits(
-        request.context,
-        request.largest,
-        text_tokens.count_text(tools, measure) if isinstance(tools, str) else tools,
-        request.output,
-        int(request.context * _MARGIN),
+        context=request.context,
+        prompt=request.largest,
+        tools=text_tokens.count_text(tools, measure) if isinstance(tools, str) else tools,
+        output=request.output,
+        margin=int(request.context * _MARGIN),
     )
 
 
 def build_prompt(loaded: LoadedWindow, trimmed: bool) -> Prompt:
-    """What to send now."""
+    """Build the prompt of a loaded window."""
     sent = tuple(trim.view_messages(loaded.state, loaded.messages))
     cost = text_tokens.count_prompt(sent, loaded.measure)
-    return Prompt(loaded.session.id, sent, cost, loaded.limits.effective, trimmed)
+    return Prompt(
+        session=loaded.session.id,
+        messages=sent,
+        tokens=cost,
+        limit=loaded.limits.effective,
+        trimmed=trimmed,
+    )
 
 
 def describe_sent(
     loaded: LoadedWindow, request: context_module.PromptRequest, prompt: Prompt, refused: int = 0
 ) -> context_module.SentPrompt:
-    """What to remember of a prompt until its answer comes."""
+    """Return what to remember of a prompt until its answer is recorded."""
     tools = request.tools
     if isinstance(tools, int):
         tools_chars = tools * (
@@ -180,34 +193,32 @@ def describe_sent(
 
 
 def load_recent(tx: Tx, name: str, count: int) -> list[Stored]:
-    """The newest messages of a session, oldest first, whatever the window is."""
+    """Return the newest messages of a session, oldest first, also those outside the window."""
     session = archive_steps_sessions.get_session(tx, name)
     first = max(session.messages - count, 0) + 1
     return [
-        stored_message(row) for row in archive_sql.messages(tx, session.id, first, _EVERY, count)
+        stored_message(row) for row in archive_sql.messages(tx, session.id, first, _NO_LIMIT, count)
     ]
 
 
 # ---------------------------------------------------------------- characters per token
 
 
+# ---------------------------------------------------------------- compact
+
 PROGRESS = "session_progress"
-
-"""The name under which the checkpoint of the last trim is stored; `session_progress:<session>`
-is that of one session."""
-
-_EVERYTHING = 2**62
+"""The scratch name of the last checkpoint; that of one session is `session_progress:<session>`."""
 
 
 class TreeLines(NamedTuple):
-    """What git says of the working tree: commits newest first, and short status."""
+    """Lines of git about the working tree: commits, newest first, and the short status."""
 
     commits: tuple[str, ...] = ()
     status: tuple[str, ...] = ()
 
 
 class Trimmed(NamedTuple):
-    """What a trim did. `dropped` are the numbers of the messages that left the window."""
+    """Result of a trim; `dropped` are the numbers of the messages that left the window."""
 
     session: str
     changed: bool
@@ -219,7 +230,7 @@ class Trimmed(NamedTuple):
 
 
 def plan_before_sending(loaded: LoadedWindow) -> trim.TrimPlan:
-    """The proactive and the validation stage."""
+    """Plan the proactive and the validation stage."""
     plan = trim.plan_trim(
         loaded.state, loaded.messages, window_limits.proactive_budget(loaded.limits), loaded.measure
     )
@@ -237,19 +248,19 @@ def plan_before_sending(loaded: LoadedWindow) -> trim.TrimPlan:
 def plan_after_refusal(
     loaded: LoadedWindow, attempt: int, refused: int, trees: TreeLines
 ) -> trim.TrimPlan:
-    """The reactive stage: `refused` are the tokens, by our count, of what was refused first."""
+    """Plan the reactive stage; `refused` are the counted tokens of the first refused prompt."""
     now = text_tokens.count_prompt(
         trim.view_messages(loaded.state, loaded.messages), loaded.measure
     )
-    # Where nobody remembers, each attempt so far has about halved what was refused.
+    # Without that count: each attempt so far has about halved the refused prompt.
     budget = window_limits.reactive_budget(
         loaded.limits, attempt, refused or now << min(max(attempt, 1), 9) - 1
     )
     bare = trim.plan_trim(loaded.state, loaded.messages, budget, loaded.measure)
-    note = _recovery(loaded, bare, trees)
-    told = trim.plan_trim(loaded.state, loaded.messages, budget, loaded.measure, note)
-    # In a tiny window the words about what went could be longer than what went.
-    for plan in (told, bare):
+    note = _render_recovery(loaded, bare, trees)
+    noted = trim.plan_trim(loaded.state, loaded.messages, budget, loaded.measure, note)
+    # In a tiny window the recovery note could be longer than the dropped messages.
+    for plan in (noted, bare):
         if plan.changed and plan.after < plan.before:
             return plan
     raise Overflow(
@@ -261,30 +272,30 @@ def plan_after_refusal(
 
 
 def plan_by_hand(loaded: LoadedWindow, target: int) -> trim.TrimPlan:
-    """A trim on request: to so many tokens, or to half of what there is."""
+    """Plan a trim on request: to `target` tokens, or to half of the current prompt."""
     now = text_tokens.count_prompt(
         trim.view_messages(loaded.state, loaded.messages), loaded.measure
     )
     budget = window_limits.Budget(0, target or now // 2, forced=True)
     plan = trim.plan_trim(loaded.state, loaded.messages, budget, loaded.measure)
-    # In a tiny window the words about what went can be longer than what went.
-    return plan if plan.after < plan.before else _as_it_is(loaded)
+    # In a tiny window the summary can be longer than the dropped messages.
+    return plan if plan.after < plan.before else _plan_nothing(loaded)
 
 
-def _as_it_is(loaded: LoadedWindow) -> trim.TrimPlan:
-    """The plan that leaves the window alone."""
-    everything = window_limits.Budget(0, _EVERYTHING, forced=False)
+def _plan_nothing(loaded: LoadedWindow) -> trim.TrimPlan:
+    """Return the plan that changes nothing."""
+    everything = window_limits.Budget(0, _NO_LIMIT, forced=False)
     return trim.plan_trim(loaded.state, loaded.messages, everything, loaded.measure)
 
 
-def _recovery(loaded: LoadedWindow, plan: trim.TrimPlan, trees: TreeLines) -> str:
+def _render_recovery(loaded: LoadedWindow, plan: trim.TrimPlan, trees: TreeLines) -> str:
     return redaction.redact(
-        summary.render_recovery(_standing(loaded, plan), trees.commits, trees.status)
+        summary.render_recovery(_current_facts(loaded, plan), trees.commits, trees.status)
     )
 
 
-def _standing(loaded: LoadedWindow, plan: trim.TrimPlan) -> thread_facts.Facts:
-    """How things stand, by what left the window and by what is in it."""
+def _current_facts(loaded: LoadedWindow, plan: trim.TrimPlan) -> thread_facts.Facts:
+    """Return the facts of dropped messages and of the window together."""
     facts = thread_facts.merge_facts(
         loaded.state.facts, thread_facts.extract_facts(loaded.messages)
     )
@@ -294,15 +305,17 @@ def _standing(loaded: LoadedWindow, plan: trim.TrimPlan) -> thread_facts.Facts:
 def save_plan(
     tx: Tx, loaded: LoadedWindow, plan: trim.TrimPlan, trees: TreeLines, now: int
 ) -> LoadedWindow | None:
-    """Checkpoint and pointer together; None when the window was moved by somebody else. When
-    messages leave the window, the context that they were in is gone."""
+    """Save checkpoint and pointer together; return None if another process moved the window.
+
+    Dropped messages take the memory blocks in the model's context with them: these are forgotten.
+    """
     session = loaded.session.id
     archive_sql.lock_session(tx, session)
     if sql.get(tx, session) != loaded.kept:
         return None
-    _checkpoint(tx, loaded, plan, trees, now)
+    _store_checkpoint(tx, loaded, plan, trees, now)
     kept = redaction.redact_json(state_to_json(plan.state)).text
-    # What is shown is what is kept: the same now and after the store was opened again.
+    # Use the stored form, so that the prompt is the same after the store is reopened.
     state = state_from_json(json.loads(kept))
     sql.put(tx, session, state.window_from, kept, redaction.redact(state.summary), now)
     if plan.dropped:
@@ -311,11 +324,11 @@ def save_plan(
 
 
 def write_checkpoint(tx: Tx, loaded: LoadedWindow, trees: TreeLines, now: int) -> None:
-    """Write down how things stand, without moving the window: an agent compacts its own."""
-    _checkpoint(tx, loaded, _as_it_is(loaded), trees, now)
+    """Write a checkpoint without moving the window: the agent compacts its own context."""
+    _store_checkpoint(tx, loaded, _plan_nothing(loaded), trees, now)
 
 
-def _checkpoint(
+def _store_checkpoint(
     tx: Tx, loaded: LoadedWindow, plan: trim.TrimPlan, trees: TreeLines, now: int
 ) -> None:
     session = loaded.session.id
@@ -323,47 +336,47 @@ def _checkpoint(
     if len(session) + len(PROGRESS) < 200:
         names.append(f"{PROGRESS}:{session}")
     iteration = documents_sql.last_revision(tx, documents_steps.scratch_address(names[-1])) + 1
-    facts = _standing(loaded, plan)
+    facts = _current_facts(loaded, plan)
     calls = summary.recent_calls(loaded.messages)
     text = summary.render_checkpoint(facts, calls, iteration, trees.commits, trees.status)
     last = max((placed.seq for placed in loaded.messages), default=1)
-    text += f"\nEverything that was said: {text_messages.range_address(session, 1, max(last, 1))}\n"
+    text += f"\nAll messages: {text_messages.range_address(session, 1, max(last, 1))}\n"
     for name in names:
-        # It is made of what tools said, among others, and trusted no more than that.
+        # Tool output is part of it, so it is trusted no more than that.
         documents_steps.store_scratch(tx, name, text, "tool", now)
 
 
 def describe_trim(session: str, plan: trim.TrimPlan) -> Trimmed:
-    """What a plan does, for whoever asked for it."""
+    """Return the result of a plan."""
     return Trimmed(
-        session,
-        plan.changed,
-        plan.before,
-        plan.after,
-        plan.kept,
-        plan.dropped,
-        len(plan.elided),
+        session=session,
+        changed=plan.changed,
+        before=plan.before,
+        after=plan.after,
+        kept=plan.kept,
+        dropped=plan.dropped,
+        elided=len(plan.elided),
     )
 
 
 def state_to_json(state: trim.WindowState) -> dict[str, Json]:
-    """The state as JSON."""
+    """Convert a window state to JSON."""
     return {
         **state._asdict(),
         "pinned": list(state.pinned),
         "cuts": [[seq, length] for seq, length in state.cuts],
-        "facts": facts_to_json(state.facts),
+        "facts": thread_facts.facts_to_json(state.facts),
     }
 
 
 def state_from_json(body: Mapping[str, Json]) -> trim.WindowState:
-    """The state that `state_body` wrote down."""
+    """Parse a window state from JSON."""
     return trim.WindowState(
         **{
             **body,
             "pinned": tuple(body["pinned"]),
-            # A state from before results were cut has none.
+            # States of versions that did not cut results have none.
             "cuts": tuple((seq, length) for seq, length in body.get("cuts", ())),
-            "facts": facts_from_json(body["facts"]),
+            "facts": thread_facts.facts_from_json(body["facts"]),
         }
     )

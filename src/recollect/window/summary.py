@@ -1,8 +1,6 @@
-"""The thread summary in words, and the two texts that go with a trim: checkpoint and recovery.
+"""Render the thread summary, and the two texts around a trim: checkpoint and recovery note.
 
-Decides how facts read: which sections, in which order, how long. The same facts give the same
-bytes, and no clock time is ever in them. It does not know where the facts came from or when
-they are shown.
+The same facts give the same bytes, and no clock time is ever in them.
 """
 
 from __future__ import annotations
@@ -17,35 +15,28 @@ from ..text.messages import (
     PlacedMessage,
     range_address,
 )
-from .thread_facts import (
-    LONGEST_REQUEST,
-    Fact,
-    Facts,
-    clip,
-    open_blockers,
-    todos,
-)
+from .thread_facts import LONGEST_REQUEST, Fact, Facts, clip, open_blockers, todos
 
 MOST_COMMITS = 15
 MOST_TODOS = 20
 
 
 def render_summary(facts: Facts, session: str) -> str:
-    """The summary as the model reads it; nothing dropped, no summary."""
+    """Render the summary for the model; empty if nothing was dropped."""
     if not facts.span[1]:
         return ""
     sections = [
-        _headed(
+        _render_section(
             "Current task", (clip(fact.text, LONGEST_REQUEST) for fact in facts.task), inline=True
         ),
-        _headed("Active discussion", map(_exchange, facts.exchanges)),
-        _headed("Recent user requests", _requests(facts)),
-        _headed("Git commits", list_commits(facts)),
-        _headed("Files created or modified", (fact.text for fact in facts.written)),
-        _headed("Files read", _only_read(facts)),
-        _headed("Key decisions", (fact.text for fact in facts.decisions)),
-        _headed("Open", _open(facts)),
-        _headed("Tool usage", _usage(facts)),
+        _render_section("Active discussion", map(_render_exchange, facts.exchanges)),
+        _render_section("Recent user requests", _list_requests(facts)),
+        _render_section("Git commits", list_commits(facts)),
+        _render_section("Files created or modified", (fact.text for fact in facts.written)),
+        _render_section("Files read", _list_only_read(facts)),
+        _render_section("Key decisions", (fact.text for fact in facts.decisions)),
+        _render_section("Open", _list_open(facts)),
+        _render_section("Tool usage", _list_usage(facts)),
         f"Where the rest is: {range_address(session, *facts.span)}",
     ]
     body = "\n\n".join(section for section in sections if section)
@@ -53,13 +44,13 @@ def render_summary(facts: Facts, session: str) -> str:
 
 
 def list_commits(facts: Facts, most: int = MOST_COMMITS) -> list[str]:
-    """The commits, newest first: those that were made, then those that were only listed."""
+    """Return the commits, newest first: those made, then those only listed."""
     made = {fact.key: fact.text for fact in reversed(facts.commits)}
     listed = {fact.key: fact.text for fact in reversed(facts.listed) if fact.key not in made}
     return [*made.values(), *listed.values()][:most]
 
 
-def _headed(title: str, lines: Iterable[str], inline: bool = False) -> str:
+def _render_section(title: str, lines: Iterable[str], inline: bool = False) -> str:
     listed = [line for line in lines if line]
     if not listed:
         return ""
@@ -70,23 +61,23 @@ def _bullets(lines: Iterable[str]) -> list[str]:
     return [f"- {line}" for line in lines]
 
 
-def _exchange(fact: Fact) -> str:
+def _render_exchange(fact: Fact) -> str:
     return f"Agent asked: {fact.key}\n  User replied: {fact.text}"
 
 
-def _requests(facts: Facts) -> list[str]:
+def _list_requests(facts: Facts) -> list[str]:
     first = facts.original[0] if facts.original else None
     last = [fact for fact in facts.requests if first is None or fact.at != first.at]
     marked = [f"[original] {first.text}"] if first else []
     return marked + [fact.text for fact in last]
 
 
-def _only_read(facts: Facts) -> list[str]:
+def _list_only_read(facts: Facts) -> list[str]:
     written = {fact.key for fact in facts.written}
     return [fact.text for fact in facts.read if fact.key not in written]
 
 
-def _open(facts: Facts) -> list[str]:
+def _list_open(facts: Facts) -> list[str]:
     lines = [f"phase: {fact.text}" for fact in facts.phase]
     lines += [f"constraint: {fact.text}" for fact in facts.constraints]
     lines += [f"blocker: {text}" for text in open_blockers(facts)]
@@ -94,7 +85,7 @@ def _open(facts: Facts) -> list[str]:
 
 
 def todo_lines(facts: Facts) -> list[str]:
-    """The open todos, and how many are done."""
+    """Return the open todos, and the number of those done."""
     listed = list(todos(facts))
     waiting = [f"[{status}] {text}" for status, text in listed if status != "done"]
     done = len(listed) - len(waiting)
@@ -104,7 +95,7 @@ def todo_lines(facts: Facts) -> list[str]:
     return [*lines, f"{done} of {len(listed)} todos done"] if done else lines
 
 
-def _usage(facts: Facts) -> list[str]:
+def _list_usage(facts: Facts) -> list[str]:
     ranked = sorted(facts.tools, key=lambda used: (-used[1], used[0]))
     return [f"{name}: {count} calls" for name, count in ranked]
 
@@ -115,22 +106,22 @@ def _usage(facts: Facts) -> list[str]:
 def render_recovery(
     facts: Facts, commits_now: Sequence[str] = (), status: Sequence[str] = (), most: int = 5
 ) -> str:
-    """What the prompt carries after an aggressive trim, beside the summary.
+    """Render the note that follows the summary after an aggressive trim.
 
-    `commits_now` and `status` are lines of git's own, newest commit first; without them the
-    commits that the session itself has seen stand in.
+    `commits_now` and `status` are lines of git, newest commit first; without them the commits that
+    the session has seen are used.
     """
     sections = [
         CONTINUATION_PROMPT,
-        _headed(
+        _render_section(
             "Current task", (clip(fact.text, LONGEST_REQUEST) for fact in facts.task), inline=True
         ),
-        _headed("Todo", todo_lines(facts)),
-        _headed(
+        _render_section("Todo", todo_lines(facts)),
+        _render_section(
             "Recent commits",
             [clip(line, 120) for line in commits_now or list_commits(facts)][:most],
         ),
-        _headed("Working tree", [clip(line, 120) for line in status][:20]),
+        _render_section("Working tree", [clip(line, 120) for line in status][:20]),
         "More, in this order: the memories already in this prompt; recall_sessions for what was "
         "said; retrieve session_progress; git log.",
     ]
@@ -145,28 +136,28 @@ def render_checkpoint(
     commits_now: Sequence[str] = (),
     status: Sequence[str] = (),
 ) -> str:
-    """The text of the `session_progress` document that is written before a trim."""
+    """Render the `session_progress` document that is written before a trim."""
     task = facts.task[0].text if facts.task else "not said"
     git = [clip(line, 120) for line in (*(commits_now or list_commits(facts, 5)), *status)]
     parts = [
         "# Session progress",
         f"Current task: {clip(task, LONGEST_REQUEST)}",
         f"Iteration: {iteration}",
-        _chapter("Todo", todo_lines(facts)),
-        _chapter("Blockers", open_blockers(facts)),
-        _chapter("Recent tool calls", calls),
-        _chapter("Files touched", [fact.text for fact in facts.written]),
-        _chapter("Git", git),
+        _render_chapter("Todo", todo_lines(facts)),
+        _render_chapter("Blockers", open_blockers(facts)),
+        _render_chapter("Recent tool calls", calls),
+        _render_chapter("Files touched", [fact.text for fact in facts.written]),
+        _render_chapter("Git", git),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _chapter(title: str, lines: Sequence[str]) -> str:
+def _render_chapter(title: str, lines: Sequence[str]) -> str:
     return "\n".join((f"## {title}", *_bullets(lines))) if lines else ""
 
 
 def recent_calls(messages: Iterable[PlacedMessage], most: int = 10) -> list[str]:
-    """The last tool calls in words, oldest first."""
+    """Describe the last tool calls, oldest first."""
     placed = list(messages)
     broken = {
         one.message.call_id

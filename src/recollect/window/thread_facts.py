@@ -1,9 +1,8 @@
-"""What is worth knowing of messages that leave the window: extracted once, merged for ever.
+"""Extract facts from messages that leave the window, and merge them over all trims.
 
-Decides which facts a summary is made of, and which of them stay when there are too many. A fact
-knows its place in the session, so merging is a union that keeps the newest: it does not matter
-in which order or in which portions messages leave. It does not know how a summary looks
-(`window.summary` does), nor when a trim happens (`window.trim` does).
+A fact knows its position in the session, so merging is a union that keeps the newest of each kind:
+the order and the portions in which messages leave do not matter. `window.summary` renders the
+facts, `window.trim` decides when messages leave.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from ..text.messages import MEMORY_TAG, SUMMARY_TAG, PlacedMessage, plain_text
 from ..types.records import Json, Message, ToolCall
 
 LONGEST_REQUEST, LONGEST_EXCHANGE, LONGEST_LINE = 300, 1_000, 250
-"""Up to how many characters of a request, of a side of an exchange, of anything else are kept."""
+"""Characters kept of a request, of each side of an exchange, and of anything else."""
 
 
 class Fact(NamedTuple):
-    """One fact at its place: facts of one kind with the same key are the same, newest wins."""
+    """One fact and its position; of facts of a kind with the same key the newest is kept."""
 
     at: int
     nth: int
@@ -39,7 +38,7 @@ class Fact(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """Everything a summary knows. All but `span` and `tools` are facts, oldest first."""
+    """The facts of a summary. All fields but `span` and `tools` are facts, oldest first."""
 
     span: tuple[int, int] = (0, 0)
     tools: tuple[tuple[str, int], ...] = ()
@@ -78,7 +77,7 @@ CAPS: Mapping[str, int] = {
     "todo_texts": 50,
     "todo_statuses": 50,
 }
-"""How many facts of a kind stay: the newest. `original` alone keeps the oldest, and only that."""
+"""The number of newest facts kept of each kind; of `original` only the oldest is kept."""
 
 STANDING = (
     "original",
@@ -90,19 +89,20 @@ STANDING = (
     "todo_texts",
     "todo_statuses",
 )
-"""The kinds that say how things stand, and so are read from the whole window at a trim."""
+"""The kinds that describe the current state; a trim reads them from the whole window."""
 
 
 def merge_facts(a: Facts, b: Facts) -> Facts:
-    """What both know: associative and commutative, and nothing within its cap disappears."""
+    """Merge facts: associative, commutative, and lossless within the caps."""
     united: dict[str, Json] = {
-        kind: _newest((*getattr(a, kind), *getattr(b, kind)), cap) for kind, cap in CAPS.items()
+        kind: _keep_newest((*getattr(a, kind), *getattr(b, kind)), cap)
+        for kind, cap in CAPS.items()
     }
     calls = dict(a.tools)
     for name, count in b.tools:
         calls[name] = calls.get(name, 0) + count
     return Facts(
-        span=_spanned(a.span, b.span),
+        span=_join_spans(a.span, b.span),
         tools=tuple(sorted(calls.items())),
         original=tuple(sorted((*a.original, *b.original))[:1]),
         **united,
@@ -110,11 +110,11 @@ def merge_facts(a: Facts, b: Facts) -> Facts:
 
 
 def standing_facts(facts: Facts) -> Facts:
-    """Only how things stand: merging it twice is merging it once."""
+    """Return only the kinds in `STANDING`: merging them twice changes nothing."""
     return Facts(**{kind: getattr(facts, kind) for kind in STANDING})
 
 
-def _newest(facts: Iterable[Fact], cap: int) -> tuple[Fact, ...]:
+def _keep_newest(facts: Iterable[Fact], cap: int) -> tuple[Fact, ...]:
     last: dict[str, Fact] = {}
     for fact in facts:
         known = last.get(fact.key)
@@ -123,22 +123,22 @@ def _newest(facts: Iterable[Fact], cap: int) -> tuple[Fact, ...]:
     return tuple(sorted(last.values())[-cap:])
 
 
-def _spanned(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+def _join_spans(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
     if not a[1] or not b[1]:
         return max(a, b)
     return min(a[0], b[0]), max(a[1], b[1])
 
 
-# ---------------------------------------------------------------- kept as JSON
+# ---------------------------------------------------------------- JSON
 
 
 def facts_to_json(facts: Facts) -> dict[str, Json]:
-    """The facts as JSON, without what is empty."""
+    """Convert facts to JSON, without empty kinds."""
     return {kind: value for kind, value in facts._asdict().items() if value not in ((), (0, 0))}
 
 
 def facts_from_json(body: Mapping[str, Json]) -> Facts:
-    """The facts that `facts_body` wrote down."""
+    """Parse facts from JSON."""
     known: dict[str, Json] = {
         kind: tuple(Fact(*fact) for fact in body.get(kind, ())) for kind in (*CAPS, "original")
     }
@@ -151,28 +151,28 @@ def facts_from_json(body: Mapping[str, Json]) -> Facts:
 
 
 def extract_facts(batch: Iterable[PlacedMessage], around: Iterable[PlacedMessage] = ()) -> Facts:
-    """The facts in these messages. What stays `around` them is only asked for answers."""
+    """Extract the facts of messages; those `around` them stay, and may only hold answers."""
     leaving = {placed.seq: placed.message for placed in batch}
     messages = sorted({**{placed.seq: placed.message for placed in around}, **leaving}.items())
     results: dict[str, list[Message]] = {}
     for message in leaving.values():
         if message.role == "tool":
             results.setdefault(message.call_id, []).append(message)
-    notes = _Notes()
+    notes = _FactCollector()
     for seq, message in messages:
         if seq not in leaving:
-            notes.pass_by(message)
+            notes.read_staying(message)
             continue
         notes.turn_to(seq)
         if message.role == "user":
-            _user_said(notes, plain_text(message))
+            _read_user(notes, plain_text(message))
         elif message.role == "assistant":
-            _assistant_did(notes, message, results)
+            _read_assistant(notes, message, results)
     return notes.facts((min(leaving), max(leaving)) if leaving else (0, 0))
 
 
-class _Notes:
-    """What has been found so far, at which place, and the question that is still open."""
+class _FactCollector:
+    """Facts found so far, the current position, and the question that is still open."""
 
     def __init__(self) -> None:
         self._found: dict[str, list[Fact]] = {}
@@ -196,7 +196,7 @@ class _Notes:
         self.asked, self._asked_at = question, self.at
 
     def answer(self, text: str) -> str:
-        """Close the open question with its answer; the question is given back."""
+        """Close the open question with its answer; return the question."""
         question, self.asked = self.asked, ""
         if question and text.strip():
             fact = Fact(
@@ -205,46 +205,46 @@ class _Notes:
             self._found.setdefault("exchanges", []).append(fact)
         return question
 
-    def pass_by(self, message: Message) -> None:
-        """A message that stays: it may answer the question of one that leaves."""
+    def read_staying(self, message: Message) -> None:
+        """Read a message that stays: it may answer the question of one that leaves."""
         if message.role == "user":
             self.answer(plain_text(message))
         self.asked = ""
 
     def facts(self, span: tuple[int, int]) -> Facts:
         lists: dict[str, Json] = {
-            kind: _newest(self._found.get(kind, ()), cap) for kind, cap in CAPS.items()
+            kind: _keep_newest(self._found.get(kind, ()), cap) for kind, cap in CAPS.items()
         }
         original = tuple(sorted(self._found.get("original", ()))[:1])
         return Facts(span, tuple(sorted(self._calls.items())), original=original, **lists)
 
 
-def _user_said(notes: _Notes, text: str) -> None:
+def _read_user(notes: _FactCollector, text: str) -> None:
     if not text.strip():
         return
     question = notes.answer(text)
     request = clip(text, LONGEST_REQUEST)
     notes.note("original", request)
     notes.note("requests", request, f"#{notes.at}")
-    _marks(notes, text, by_user=True)
+    _note_marked_lines(notes, text, by_user=True)
     if approves(text, bool(question)):
-        _decide(notes, f"approved: {clip(question or text, LONGEST_LINE)}")
+        _note_decision(notes, f"approved: {clip(question or text, LONGEST_LINE)}")
 
 
-def _assistant_did(
-    notes: _Notes, message: Message, results: Mapping[str, Sequence[Message]]
+def _read_assistant(
+    notes: _FactCollector, message: Message, results: Mapping[str, Sequence[Message]]
 ) -> None:
     text = plain_text(message)
     notes.asked = ""
-    _marks(notes, text, by_user=False)
+    _note_marked_lines(notes, text, by_user=False)
     if text.rstrip().endswith("?") and not message.calls:
         notes.ask(text)
     for call in message.calls:
         notes.count(call.name)
         answers = results.get(call.id, ())
         output = "\n".join(map(unwrap_output, answers))
-        _talked(notes, call, output)
-        _todo(notes, call, output)
+        _note_question(notes, call, output)
+        _note_todos(notes, call, output)
         signs = read_effects(call)
         if answers and not any(map(is_failed, answers)):
             for path in signs.writes:
@@ -252,21 +252,21 @@ def _assistant_did(
             for path in signs.reads:
                 notes.note("read", path)
         if signs.git:
-            _commits(notes, signs.git, output)
+            _note_commits(notes, signs.git, output)
 
 
-def _talked(notes: _Notes, call: ToolCall, output: str) -> None:
-    """A question put to the user through a tool, and a plan that the user approved."""
+def _note_question(notes: _FactCollector, call: ToolCall, output: str) -> None:
+    """Note a question that a tool put to the user, or a plan that the user approved."""
     if question := read_question(call):
         notes.ask(question)
         notes.answer(output)
         if approves(output, True):
-            _decide(notes, f"approved: {clip(question, LONGEST_LINE)}")
+            _note_decision(notes, f"approved: {clip(question, LONGEST_LINE)}")
     elif (plan := read_approved_plan(call)) and approves(output[:LONGEST_REQUEST], False):
-        _decide(notes, f"approved plan: {clip(plan, LONGEST_LINE)}")
+        _note_decision(notes, f"approved plan: {clip(plan, LONGEST_LINE)}")
 
 
-def _todo(notes: _Notes, call: ToolCall, output: str) -> None:
+def _note_todos(notes: _FactCollector, call: ToolCall, output: str) -> None:
     changed = read_todos(call, output)
     if changed is None:
         return
@@ -279,23 +279,23 @@ def _todo(notes: _Notes, call: ToolCall, output: str) -> None:
             notes.note("todo_statuses", entry.status, entry.key)
 
 
-def _commits(notes: _Notes, commands: Iterable[Sequence[str]], output: str) -> None:
-    # Git names the newest first; the newest must get the highest place.
+def _note_commits(notes: _FactCollector, commands: Iterable[Sequence[str]], output: str) -> None:
+    # Git lists the newest commit first; the newest must get the highest position.
     for commit in reversed(find_commits(commands, output)):
         digest = commit.hash if len(commit.hash) <= 12 else commit.hash[:7]
         kind = "commits" if commit.made else "listed"
         notes.note(kind, f"{digest} {clip(commit.subject, 100)}", commit.hash[:7])
 
 
-def _decide(notes: _Notes, text: str) -> None:
-    notes.note("decisions", text, _plain(text))
+def _note_decision(notes: _FactCollector, text: str) -> None:
+    notes.note("decisions", text, _normalise(text))
 
 
-# ---------------------------------------------------------------- what words say
+# ---------------------------------------------------------------- wording
 
 
 @cache
-def _marked() -> re.Pattern[str]:
+def _marked_line_pattern() -> re.Pattern[str]:
     return re.compile(
         r"^[ \t>*_#-]*(decision|decided|approved|blocker|blocked|resolved|unblocked|phase"
         r"|policy|policies|constraint)s?[*_]*:[*_]*[ \t]*(\S.*)$",
@@ -304,79 +304,79 @@ def _marked() -> re.Pattern[str]:
 
 
 @cache
-def _approval() -> re.Pattern[str]:
+def _approval_pattern() -> re.Pattern[str]:
     return re.compile(r"\b(?:approved?|lgtm|ship it|go ahead|sounds good|agreed)\b", re.IGNORECASE)
 
 
 @cache
-def _yes() -> re.Pattern[str]:
+def _yes_pattern() -> re.Pattern[str]:
     return re.compile(r"^\W*(?:yes|yep|yeah|ok|okay|sure|do it)\b", re.IGNORECASE)
 
 
 @cache
-def _no() -> re.Pattern[str]:
+def _no_pattern() -> re.Pattern[str]:
     return re.compile(
         r"\b(?:no|not|never|don't|dont|doesn't|isn't|without|unless)\b", re.IGNORECASE
     )
 
 
 def approves(text: str, asked: bool) -> bool:
-    """Whether short words approve; a bare yes does so only where something was asked."""
-    if len(text) > LONGEST_REQUEST or _no().search(text):
+    """Check whether a short text approves; a bare yes does so only after a question."""
+    if len(text) > LONGEST_REQUEST or _no_pattern().search(text):
         return False
-    return bool(_approval().search(text)) or (asked and bool(_yes().match(text)))
+    return bool(_approval_pattern().search(text)) or (asked and bool(_yes_pattern().match(text)))
 
 
-def _marks(notes: _Notes, text: str, by_user: bool) -> None:
-    """Lines that say themselves what they are: `Decision: …`, `Blocker: …`, `Phase: …`."""
+def _note_marked_lines(notes: _FactCollector, text: str, by_user: bool) -> None:
+    """Note marked lines: `Decision: …`, `Blocker: …`, `Phase: …`."""
     if ":" not in text:
         return
-    for found in _marked().finditer(text):
+    for found in _marked_line_pattern().finditer(text):
         mark, words = found[1].lower(), clip(found[2].strip("*_ "), LONGEST_LINE)
         if mark in ("decision", "decided", "approved"):
-            _decide(notes, words if mark != "approved" else f"approved: {words}")
+            _note_decision(notes, words if mark != "approved" else f"approved: {words}")
         elif mark in ("blocker", "blocked"):
-            nothing = _plain(words) in ("none", "no", "nothing", "n a")
+            nothing = _normalise(words) in ("none", "no", "nothing", "n a")
             notes.note(
-                "resolved" if nothing else "blocked", words, "*" if nothing else _plain(words)
+                "resolved" if nothing else "blocked", words, "*" if nothing else _normalise(words)
             )
         elif mark in ("resolved", "unblocked"):
-            notes.note("resolved", words, _plain(words))
+            notes.note("resolved", words, _normalise(words))
         elif mark == "phase":
             notes.note("phase", words, "")
         elif by_user:
-            notes.note("constraints", words, _plain(words))
+            notes.note("constraints", words, _normalise(words))
 
 
-def _plain(text: str) -> str:
-    """Text by which two wordings of the same are recognised."""
+def _normalise(text: str) -> str:
+    """Normalise a text so that two wordings of the same are equal."""
     return " ".join(re.sub(r"\W+", " ", text.casefold()).split())
 
 
 def clip(text: str, limit: int) -> str:
-    """Text on one line, up to `limit` characters, in which our own tags cannot close anything."""
+    """Return the text on one line of at most `limit` characters, with our own tags defused."""
     line = " ".join(text.split())
     for tag in (SUMMARY_TAG, MEMORY_TAG):
         line = line.replace(f"<{tag}", f"‹{tag}").replace(f"</{tag}", f"‹/{tag}")
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
-# ---------------------------------------------------------------- how things stand
+# ---------------------------------------------------------------- current state
 
 
 def open_blockers(facts: Facts) -> list[str]:
-    """Blockers that nothing said later resolves."""
+    """Return the blockers that no later message resolves."""
     resolved = {fact.key: fact for fact in facts.resolved}
     everything = resolved.get("*")
     return [
         fact.text
         for fact in facts.blocked
-        if not _later(resolved.get(fact.key), fact) and not _later(everything, fact)
+        if not _is_later(resolved.get(fact.key), fact) and not _is_later(everything, fact)
     ]
 
 
 def todos(facts: Facts) -> Iterator[tuple[str, str]]:
-    """The todo list as it stands: status and text, in the order it was written."""
+    """Yield status and text of the current todo list, in the order it was written."""
     start = facts.todo_anew[0][:2] if facts.todo_anew else (0, 0)
     statuses = {fact.key: fact.text for fact in facts.todo_statuses if fact[:2] >= start}
     for fact in facts.todo_texts:
@@ -385,5 +385,5 @@ def todos(facts: Facts) -> Iterator[tuple[str, str]]:
             yield status, fact.text
 
 
-def _later(candidate: Fact | None, than: Fact) -> bool:
+def _is_later(candidate: Fact | None, than: Fact) -> bool:
     return candidate is not None and candidate[:2] > than[:2]

@@ -1,12 +1,10 @@
-"""What the model sees of a session, and what goes when that is too much.
+"""Compute the prompt of a window, and plan what to drop when it is too long.
 
-Decides: one plan for all stages. The state of a window is a handful of values; what is sent
-is a pure function of that state and of the archive (`view`), so a session that is closed and
-opened again, or prepared twice, gives the same bytes, and from turn to turn a prompt only grows
-at its end. Everything that could change the beginning of a prompt — the pointer, the summary,
-the horizon of elision — moves in `plan` and nowhere else.
-
-It does not know where the state is kept, who asks, or what a provider answered.
+One plan serves all stages. The state of a window is a few values, and the prompt is a pure function
+of that state and the archive (`view_messages`): closing and reopening a session, or preparing it
+twice, gives the same bytes, and between trims a prompt only grows at its end. Everything that can
+change the beginning of a prompt (the pointer, the summary, the elision horizon) changes in
+`plan_trim` and nowhere else.
 
     view   =  system prompt, summary, recovery note, pinned anchors, units from the pointer on
     always kept  =  all of that but the units; the anchors are the newest user message and, if
@@ -37,15 +35,18 @@ from .thread_facts import (
 from .units import Unit, cut_units, elide_units, fit_lengths, group_units, unit_tokens
 
 SHORT_REQUEST = 50
-"""A user message below this many characters is not a task by itself ("yes", "go on")."""
+"""A user message with fewer characters is not a task by itself ("yes", "go on")."""
 
 SYSTEM_ROLES = ("system", "developer")
 
 
 class WindowState(NamedTuple):
-    """Everything that is kept of a window. `system_to` is the last leading system message,
-    `elided_to` the horizon up to which cheap things are stubs, `pinned` the anchors that stand
-    before the pointer, `cuts` the numbers of results that are cut, and to how many characters."""
+    """The stored state of a window.
+
+    `system_to` is the last leading system message, `elided_to` the horizon up to which messages are
+    elided, `pinned` the anchors before the pointer, `cuts` the numbers of cut results with their
+    lengths in characters.
+    """
 
     session: str
     window_from: int = 1
@@ -59,7 +60,7 @@ class WindowState(NamedTuple):
 
 
 class TrimPlan(NamedTuple):
-    """What a trim does. Unchanged, `state` is the old one and nothing is dropped or elided."""
+    """A planned trim; if unchanged, `state` is the old one and nothing is dropped or elided."""
 
     state: WindowState
     changed: bool
@@ -72,30 +73,34 @@ class TrimPlan(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """False when even what is always kept is above the target."""
+        """Return False if even what is always kept is above the target."""
         return self.after <= self.target
 
 
-# ---------------------------------------------------------------- what is sent
+# ---------------------------------------------------------------- the prompt
 
 
 def view_messages(state: WindowState, messages: Sequence[PlacedMessage]) -> list[Message]:
-    """The prompt: needs the system prompt, the pinned messages and all from the pointer on."""
-    system, rest = _visible(state, messages)
+    """Return the prompt; needs the system prompt, pinned messages and all from the pointer on."""
+    system, rest = _split_visible(state, messages)
     return [
         *(placed.message for placed in system),
         *_preface(state.summary, state.note),
-        *(member.message for unit in _shown(state, group_units(rest)) for member in unit.members),
+        *(
+            member.message
+            for unit in _show_units(state, group_units(rest))
+            for member in unit.members
+        ),
     ]
 
 
-def _shown(state: WindowState, units: Sequence[Unit]) -> list[Unit]:
+def _show_units(state: WindowState, units: Sequence[Unit]) -> list[Unit]:
     return cut_units(
         elide_units(units, state.elided_to, state.session), dict(state.cuts), state.session
     )
 
 
-def _visible(
+def _split_visible(
     state: WindowState, messages: Sequence[PlacedMessage]
 ) -> tuple[list[PlacedMessage], list[PlacedMessage]]:
     system = [placed for placed in messages if placed.seq <= state.system_to]
@@ -122,21 +127,30 @@ def plan_trim(
     measure: TokenMeasure = DEFAULT_RATIO,
     note: str = "",
 ) -> TrimPlan:
-    """The state after this trim; the old one when the prompt is within its budget.
+    """Plan a trim; the old state if the prompt is within its budget.
 
     `note` is shown after the summary until the next trim.
     """
     prompt = view_messages(state, messages)
     before = count_prompt(prompt, measure)
-    system_to = _system_to(state, messages)
-    system, rest = _visible(state._replace(system_to=system_to), messages)
+    system_to = _find_system_end(state, messages)
+    system, rest = _split_visible(state._replace(system_to=system_to), messages)
     spoken = len(prompt) - len(system) - len(_preface(state.summary, state.note))
-    unchanged = TrimPlan(state, False, (), (), spoken, before, before, budget.target)
+    unchanged = TrimPlan(
+        state=state,
+        changed=False,
+        dropped=(),
+        elided=(),
+        kept=spoken,
+        before=before,
+        after=before,
+        target=budget.target,
+    )
     if before <= budget.trigger:
         return unchanged
     target = min(budget.target, before - 1) if budget.forced else budget.target
     units = group_units(rest)
-    anchors = _anchors(units)
+    anchors = _find_anchors(units)
     fixed = PRIMING + sum(
         count_message(message, measure)
         for message in (
@@ -145,7 +159,7 @@ def plan_trim(
             *(unit.members[0].message for unit in units if unit.head in anchors),
         )
     )
-    window = _Window(state, rest, units, anchors, measure)
+    window = _TrimmedWindow(state, rest, units, anchors, measure)
     window.fit(target - fixed, max(target, budget.limit) - fixed)
     elided = window.newly_elided()
     if not elided and all(unit.head in anchors for unit in units[: window.first]):
@@ -162,9 +176,9 @@ def plan_trim(
     )
 
 
-class _Window:
-    """Where the window will begin, with the facts and the summary that follow from it, and what
-    is elided and cut in it. `fit` decides; the rest tells what it decided."""
+class _TrimmedWindow:
+    """A window being trimmed: its first unit, the facts and summary of what is dropped, and what is
+    elided and cut. `fit` decides; the other methods report."""
 
     def __init__(
         self,
@@ -180,26 +194,26 @@ class _Window:
         self._anchors = anchors
         self._measure = measure
         self._gone: dict[int, PlacedMessage] = {}
-        # Messages pinned by an earlier trim stand before the pointer: never part of the walk.
+        # Messages pinned by an earlier trim are before the pointer, and are not dropped again.
         self.first = self._from = sum(1 for unit in units if unit.head < state.window_from)
         task = tuple(Fact(seq, 0, "", clip(text, LONGEST_REQUEST)) for seq, text in anchors.items())
         standing = standing_facts(extract_facts(rest))
         self._facts = merge_facts(merge_facts(state.facts, standing), Facts(task=task[-1:]))
-        self._leave()
+        self._start_at_first()
 
     def fit(self, room: int, limit: int) -> None:
         """Elide, then drop, oldest first, until the window costs at most `room` tokens.
 
         The newest unit is whole while it alone is within `limit`; above that it is cut.
         """
-        newest = _newest(self._units)
+        newest = _find_newest(self._units)
         last = max((member.seq for unit in self._units for member in unit.members), default=0)
         start = self.state.elided_to
         end = max(start, self._units[newest].head - 1 if newest < len(self._units) else last)
         self.state = self.state._replace(elided_to=end)
         sizes = self._sizes()
         self._drop(newest, sizes, room)
-        if self.size > room and not self._hold(newest, sizes, room, limit):
+        if self.size > room and not self._keep_newest(newest, sizes, room, limit):
             self._drop(len(self._units), sizes, room)
         if self.size <= room:
             self._elide_least(start, room)
@@ -208,24 +222,24 @@ class _Window:
         self.state = self.state._replace(cuts=cuts)
 
     def _sizes(self) -> list[int]:
-        """Return the tokens of each unit as it is shown now; 0 for anchors and what is gone."""
-        shown = _shown(self.state, self._units[self.first :])
+        """Return the tokens of each unit as shown now; 0 for anchors and dropped units."""
+        shown = _show_units(self.state, self._units[self.first :])
         return [0] * self.first + [
             0 if unit.head in self._anchors else unit_tokens(unit, self._measure) for unit in shown
         ]
 
     def _drop(self, end: int, sizes: Sequence[int], room: int) -> None:
-        """Walk to the oldest unit that still fits; the summary grows with what is left behind."""
+        """Advance to the oldest unit that still fits; the summary grows with every drop."""
         left = sum(sizes[self.first :])
         while self.first < end and left + self._summary > room:
             while self.first < end and left + self._summary > room:
                 left -= sizes[self.first]
                 self.first += 1
-            self._leave()
+            self._start_at_first()
         self.size = left + self._summary
 
-    def _hold(self, newest: int, sizes: list[int], room: int, limit: int) -> bool:
-        """Keep the newest unit, whole or cut; False when it is too long even then.
+    def _keep_newest(self, newest: int, sizes: list[int], room: int, limit: int) -> bool:
+        """Keep the newest unit, whole or cut; return False if it is too long even then.
 
         Beside a long system prompt it still gets a third of what that leaves.
         """
@@ -243,7 +257,7 @@ class _Window:
         return True
 
     def _elide_least(self, start: int, room: int) -> None:
-        """Move the horizon back to the first place at which the window still fits."""
+        """Move the horizon back to the first position at which the window still fits."""
         seqs = (member.seq for unit in self._units[self.first :] for member in unit.members)
         places = sorted({start, *(seq for seq in seqs if start < seq <= self.state.elided_to)})
         low, high = 0, len(places) - 1
@@ -257,11 +271,11 @@ class _Window:
         self.state = self.state._replace(elided_to=horizon)
         self.size = sum(self._sizes()) + self._summary
 
-    def _leave(self) -> None:
-        """Let the window begin at a unit: what is before it becomes facts, anchors are pinned."""
+    def _start_at_first(self) -> None:
+        """Start the window at a unit: extract facts of what is before it, and pin the anchors."""
         first = self.first
-        pointer = self._pointer(first) if first > self._from else self._old.window_from
-        # A result that came late stands behind the pointer, and leaves with its call.
+        pointer = self._find_pointer(first) if first > self._from else self._old.window_from
+        # A late result is after the pointer, and is dropped with its call.
         late = {member.seq for unit in self._units[:first] for member in unit.members}
         leaving = [
             placed
@@ -284,17 +298,17 @@ class _Window:
             summary=summary,
         )
 
-    def _pointer(self, first: int) -> int:
+    def _find_pointer(self, first: int) -> int:
         if first < len(self._units):
             return self._units[first].head
-        # Calls that still wait for their result are no unit yet; their time may come.
+        # Calls without a result yet are not a unit, and stay.
         spoken = {m.seq for u in self._units for m in u.members if m.message.role != "tool"}
         last = max(spoken, default=0)
         waiting = (p.seq for p in self._rest if p.seq > last and p.message.role == "assistant")
         return next(waiting, max((placed.seq for placed in self._rest), default=0) + 1)
 
     def dropped(self) -> tuple[tuple[int, int], ...]:
-        """The numbers of all that the window has left behind, as ranges."""
+        """Return the numbers of all dropped messages, as ranges."""
         ranges: list[tuple[int, int]] = []
         joined = False
         for placed in self._rest:
@@ -307,8 +321,8 @@ class _Window:
         return tuple(ranges)
 
     def newly_elided(self) -> tuple[int, ...]:
-        """The numbers of the messages that are elided or cut now, and were not before."""
-        earlier, now = (_shown(s, self._units[self.first :]) for s in (self._old, self.state))
+        """Return the numbers of messages that this trim elides or cuts."""
+        earlier, now = (_show_units(s, self._units[self.first :]) for s in (self._old, self.state))
         return tuple(
             member.seq
             for was_unit, unit in zip(earlier, now, strict=True)
@@ -317,13 +331,13 @@ class _Window:
         )
 
     def kept(self) -> int:
-        """How many messages are still shown, whole or as a stub."""
+        """Count the messages that are still shown, whole or as a stub."""
         units = enumerate(self._units)
         return sum(len(u.members) for at, u in units if at >= self.first or u.head in self._anchors)
 
 
-def _system_to(state: WindowState, messages: Sequence[PlacedMessage]) -> int:
-    """The end of the system prompt: the system messages before anybody else speaks."""
+def _find_system_end(state: WindowState, messages: Sequence[PlacedMessage]) -> int:
+    """Return the number of the last leading system message."""
     last = state.system_to
     if state.window_from > 1:
         return last
@@ -334,8 +348,8 @@ def _system_to(state: WindowState, messages: Sequence[PlacedMessage]) -> int:
     return last
 
 
-def _anchors(units: Sequence[Unit]) -> dict[int, str]:
-    """The user messages that are always kept, by number, the current task last."""
+def _find_anchors(units: Sequence[Unit]) -> dict[int, str]:
+    """Return the user messages that are always kept, by number, the current task last."""
     newest: dict[int, str] = {}
     for unit in reversed(units):
         message = unit.members[0].message
@@ -349,15 +363,15 @@ def _anchors(units: Sequence[Unit]) -> dict[int, str]:
     return newest
 
 
-def _newest(units: Sequence[Unit]) -> int:
-    """The place of the newest unit: the last turn of the model, if its results were not answered
-    yet or nothing follows it. What the user adds meanwhile does not make it old. Else the end."""
+def _find_newest(units: Sequence[Unit]) -> int:
+    """Return the position of the newest unit, or the number of units if there is none.
+
+    It is the last turn of the model if its results are unanswered or nothing follows it; a message
+    that the user adds meanwhile does not make it old.
+    """
     for at in reversed(range(len(units))):
         members = units[at].members
         if members[0].message.role == "assistant":
             waits = members[-1].message.role == "tool" or at == len(units) - 1
             return at if waits else len(units)
     return len(units)
-
-
-# ---------------------------------------------------------------- kept as JSON

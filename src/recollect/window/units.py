@@ -1,7 +1,17 @@
-"""Which messages belong together: a turn of the assistant and all the results of its calls.
+"""Group messages into units that stay together, and shorten old or long ones.
 
-Decides what may reach a model at all: a result without its call and a call without its result
-never do. A result that comes late joins its call where the call stands. It does not know budgets.
+A unit is a turn of the assistant with the results of all its calls. A call without its result, or a
+result without its call, never reaches a model; a late result joins its call.
+
+Eliding replaces an old message by a one-line stub with its address: reasoning of old turns, reads
+of a file that was written later, failed calls that were retried, oversized tool output, empty and
+acknowledging turns. Whether a message is elided depends only on the messages after it up to the
+horizon, so the result does not change until the horizon moves. A stub is used only where it is
+shorter.
+
+Cutting keeps head and tail of a long tool result, with its address between them. All results of a
+unit are cut to one length, so that the short ones stay whole; only if that is not enough, the
+reasoning of the unit goes.
 """
 
 from __future__ import annotations
@@ -25,155 +35,11 @@ from ..text.messages import (
 from ..text.tokens import TokenMeasure, count_chars, count_message
 from ..types.records import Message
 
-OVERSIZED = 4_000
-
-"""Characters above which an old tool result is too big to be sent again and again."""
-
-LONGEST_ACKNOWLEDGEMENT = 200
-
-
-def elide_units(units: Sequence[Unit], horizon: int, session: str) -> list[Unit]:
-    """The units as they are shown when everything up to the horizon counts as old."""
-    later = _Later()
-    shown: list[Unit] = []
-    for unit in reversed(units):
-        old = [member for member in unit.members if member.seq <= horizon]
-        if not old:
-            shown.append(unit)
-            continue
-        reasons = _result_reasons(old, later)
-        members = tuple(
-            NumberedMessage(m.seq, _shown(m, reasons.get(m.seq, ""), later, session))
-            if m.seq <= horizon
-            else m
-            for m in unit.members
-        )
-        if members != unit.members:
-            unit = Unit(unit.head, drop_item_ids(unit.members, members))
-        shown.append(unit)
-        later.learn(old)
-    return shown[::-1]
-
-
-class _Later:
-    """What is known, reading backwards, of the old messages after the current one."""
-
-    def __init__(self) -> None:
-        self.user_spoke = False
-        self.written: set[str] = set()
-        self.worked: set[tuple[str, str]] = set()
-
-    def learn(self, old: Sequence[NumberedMessage]) -> None:
-        worked = {
-            m.message.call_id for m in old if m.message.role == "tool" and not is_failed(m.message)
-        }
-        for member in old:
-            if member.message.role == "user":
-                self.user_spoke = True
-            for call in member.message.calls:
-                if call.id in worked:
-                    self.written.update(read_effects(call).writes)
-                    self.worked.add((call.name, describe_target(call)))
-
-
-def _result_reasons(old: Sequence[NumberedMessage], later: _Later) -> dict[int, str]:
-    """Why a result need not be shown in full, by its number."""
-    calls = {call.id: call for member in old for call in member.message.calls}
-    reasons = {}
-    for seq, message in old:
-        call = calls.get(message.call_id)
-        if call is None:
-            continue
-        reads = read_effects(call).reads
-        if is_failed(message) and (call.name, describe_target(call)) in later.worked:
-            reasons[seq] = "failed, and worked later"
-        elif reads and later.written.issuperset(reads):
-            reasons[seq] = f"{reads[0]} was written later"
-        elif count_chars(message) > OVERSIZED:
-            reasons[seq] = f"{count_chars(message)} characters of output"
-    return reasons
-
-
-def _shown(member: NumberedMessage, reason: str, later: _Later, session: str) -> Message:
-    message = member.message
-    address = range_address(session, member.seq, member.seq)
-    short = message
-    if reason:
-        short = message._replace(content=f"[{reason}: {address}]")
-    elif message.role == "assistant" and _acknowledges(message):
-        short = message._replace(content=f"[acknowledged: {address}]")
-    elif message.role == "assistant" and later.user_spoke and not isinstance(message.content, str):
-        short = strip_reasoning(message, address)
-    return short if count_chars(short) < count_chars(message) else message
-
-
-def strip_reasoning(message: Message, address: str) -> Message:
-    """Return a message with a stub in place of its reasoning, if it has any."""
-    blocks = [block for block in blocks_of(message.content) if block.get("type") != "reasoning"]
-    if len(blocks) == len(blocks_of(message.content)):
-        return message
-    stub = {"type": "text", "text": f"[reasoning: {address}]"}
-    return message._replace(content=(stub, *blocks))
-
-
-def drop_item_ids(
-    before: Sequence[NumberedMessage], after: tuple[NumberedMessage, ...]
-) -> tuple[NumberedMessage, ...]:
-    """A unit in which nothing refers to reasoning that is gone.
-
-    One provider ties what came of reasoning to it by item ids, and refuses the one without the
-    other: with the reasoning of a turn, the ids of its items go.
-    """
-    if not any(
-        _item_reasoning(old.message) and not _item_reasoning(new.message)
-        for old, new in zip(before, after, strict=True)
-    ):
-        return after
-    return tuple(NumberedMessage(member.seq, _without_item_id(member.message)) for member in after)
-
-
-def _item_reasoning(message: Message) -> bool:
-    return any(
-        block.get("type") == "reasoning" and "responses" in block.get("rest", {})
-        for block in blocks_of(message.content)
-    )
-
-
-def _without_item_id(message: Message) -> Message:
-    notes = (message.extra or {}).get("responses", {})
-    if "id" not in notes.get("rest", {}):
-        return message
-    rest = {key: value for key, value in notes["rest"].items() if key != "id"}
-    return message._replace(extra={**(message.extra or {}), "responses": {**notes, "rest": rest}})
-
-
-@cache
-def _acknowledgement() -> re.Pattern[str]:
-    return re.compile(
-        r"\W*(?:ok(?:ay)?|sure|got it|understood|great|perfect|thanks?|thank you|you're welcome"
-        r"|certainly|of course|absolutely|will do|noted|sounds good|no problem|glad)\b",
-        re.IGNORECASE,
-    )
-
-
-def _acknowledges(message: Message) -> bool:
-    """A turn of the assistant that says nothing which anybody could come back to."""
-    if message.calls:
-        return False
-    text = plain_text(message)
-    if not text.strip():
-        return isinstance(message.content, str)
-    return (
-        len(text) <= LONGEST_ACKNOWLEDGEMENT
-        and bool(_acknowledgement().match(text))
-        and not any(char in text for char in "?`/:0123456789\n")
-    )
-
 
 class Unit(NamedTuple):
     """Messages that are kept or dropped together, in the order in which they are sent.
 
-    `head` is the number of the first one in the archive: the window can begin there.
+    `head` is the archive number of the first one: the window can begin there.
     """
 
     head: int
@@ -181,10 +47,10 @@ class Unit(NamedTuple):
 
 
 def group_units(messages: Iterable[PlacedMessage]) -> list[Unit]:
-    """The units of these messages, which come in the order of the archive.
+    """Group messages, given in archive order, into units.
 
-    Neighbouring messages of the assistant are one turn: providers that write every block or
-    every call as a record of its own mean one turn by them, and want its results after it.
+    Adjacent messages of the assistant are one turn: some providers write each block or call as a
+    record of its own, and expect the results after all of them.
     """
     turns: list[list[NumberedMessage]] = []
     results: dict[int, list[NumberedMessage]] = {}
@@ -209,21 +75,21 @@ def group_units(messages: Iterable[PlacedMessage]) -> list[Unit]:
     units = []
     for at, turn_messages in enumerate(turns):
         answers = results.get(at, [])
-        spoken = _answered(turn_messages, {answer.message.call_id for answer in answers})
+        spoken = _drop_unanswered(turn_messages, {answer.message.call_id for answer in answers})
         if spoken:
             units.append(Unit(turn_messages[0].seq, (*spoken, *answers)))
     return units
 
 
-def _answered(turn: list[NumberedMessage], answered: set[str]) -> list[NumberedMessage]:
-    """A turn without the calls that nobody answered, and without what only led up to them."""
+def _drop_unanswered(turn: list[NumberedMessage], answered: set[str]) -> list[NumberedMessage]:
+    """Return a turn without unanswered calls, and without reasoning that only led up to them."""
     kept: list[NumberedMessage] = []
     for numbered in reversed(turn):
         message = numbered.message
         calls = tuple(call for call in message.calls if call.id in answered)
         if len(calls) < len(message.calls):
             message = message._replace(calls=calls)
-        # Reasoning is only ever sent before what came of it.
+        # Reasoning is only sent before its outcome.
         if message.calls or has_content(message) or (kept and message.content):
             kept.append(NumberedMessage(numbered.seq, message))
         elif not message.content and not numbered.message.calls:
@@ -232,29 +98,177 @@ def _answered(turn: list[NumberedMessage], answered: set[str]) -> list[NumberedM
 
 
 def has_content(message: Message) -> bool:
-    """Whether there are words, images or the like in a message, beside reasoning."""
+    """Check whether a message has text, images or the like, beside reasoning."""
     if isinstance(message.content, str):
         return bool(message.content)
     return any(block.get("type") not in ("reasoning", "call") for block in message.content)
 
 
+# ---------------------------------------------------------------- elide
+
+OVERSIZED = 4_000
+"""Characters above which an old tool result is elided."""
+LONGEST_ACKNOWLEDGEMENT = 200
+
+
+def elide_units(units: Sequence[Unit], horizon: int, session: str) -> list[Unit]:
+    """Return the units with old messages, those up to the horizon, elided where possible."""
+    later = _LaterMessages()
+    shown: list[Unit] = []
+    for unit in reversed(units):
+        old = [member for member in unit.members if member.seq <= horizon]
+        if not old:
+            shown.append(unit)
+            continue
+        reasons = _find_elision_reasons(old, later)
+        members = tuple(
+            NumberedMessage(m.seq, _elide_message(m, reasons.get(m.seq, ""), later, session))
+            if m.seq <= horizon
+            else m
+            for m in unit.members
+        )
+        if members != unit.members:
+            unit = Unit(unit.head, drop_item_ids(unit.members, members))
+        shown.append(unit)
+        later.learn(old)
+    return shown[::-1]
+
+
+class _LaterMessages:
+    """Facts about the old messages after the current one, collected while reading backwards."""
+
+    def __init__(self) -> None:
+        self.user_spoke = False
+        self.written: set[str] = set()
+        self.worked: set[tuple[str, str]] = set()
+
+    def learn(self, old: Sequence[NumberedMessage]) -> None:
+        worked = {
+            m.message.call_id for m in old if m.message.role == "tool" and not is_failed(m.message)
+        }
+        for member in old:
+            if member.message.role == "user":
+                self.user_spoke = True
+            for call in member.message.calls:
+                if call.id in worked:
+                    self.written.update(read_effects(call).writes)
+                    self.worked.add((call.name, describe_target(call)))
+
+
+def _find_elision_reasons(old: Sequence[NumberedMessage], later: _LaterMessages) -> dict[int, str]:
+    """Return the reasons to elide tool results, by message number."""
+    calls = {call.id: call for member in old for call in member.message.calls}
+    reasons = {}
+    for seq, message in old:
+        call = calls.get(message.call_id)
+        if call is None:
+            continue
+        reads = read_effects(call).reads
+        if is_failed(message) and (call.name, describe_target(call)) in later.worked:
+            reasons[seq] = "failed, and worked later"
+        elif reads and later.written.issuperset(reads):
+            reasons[seq] = f"{reads[0]} was written later"
+        elif count_chars(message) > OVERSIZED:
+            reasons[seq] = f"{count_chars(message)} characters of output"
+    return reasons
+
+
+def _elide_message(
+    member: NumberedMessage, reason: str, later: _LaterMessages, session: str
+) -> Message:
+    message = member.message
+    address = range_address(session, member.seq, member.seq)
+    short = message
+    if reason:
+        short = message._replace(content=f"[{reason}: {address}]")
+    elif message.role == "assistant" and _is_acknowledgement(message):
+        short = message._replace(content=f"[acknowledged: {address}]")
+    elif message.role == "assistant" and later.user_spoke and not isinstance(message.content, str):
+        short = strip_reasoning(message, address)
+    return short if count_chars(short) < count_chars(message) else message
+
+
+def strip_reasoning(message: Message, address: str) -> Message:
+    """Replace the reasoning of a message, if any, by a stub."""
+    blocks = [block for block in blocks_of(message.content) if block.get("type") != "reasoning"]
+    if len(blocks) == len(blocks_of(message.content)):
+        return message
+    stub = {"type": "text", "text": f"[reasoning: {address}]"}
+    return message._replace(content=(stub, *blocks))
+
+
+def drop_item_ids(
+    before: Sequence[NumberedMessage], after: tuple[NumberedMessage, ...]
+) -> tuple[NumberedMessage, ...]:
+    """Remove item ids from a unit that lost its reasoning.
+
+    OpenAI's responses format ties items to the reasoning before them by id, and rejects one without
+    the other.
+    """
+    if not any(
+        _has_item_reasoning(old.message) and not _has_item_reasoning(new.message)
+        for old, new in zip(before, after, strict=True)
+    ):
+        return after
+    return tuple(NumberedMessage(member.seq, _drop_item_id(member.message)) for member in after)
+
+
+def _has_item_reasoning(message: Message) -> bool:
+    return any(
+        block.get("type") == "reasoning" and "responses" in block.get("rest", {})
+        for block in blocks_of(message.content)
+    )
+
+
+def _drop_item_id(message: Message) -> Message:
+    notes = (message.extra or {}).get("responses", {})
+    if "id" not in notes.get("rest", {}):
+        return message
+    rest = {key: value for key, value in notes["rest"].items() if key != "id"}
+    return message._replace(extra={**(message.extra or {}), "responses": {**notes, "rest": rest}})
+
+
+@cache
+def _acknowledgement_pattern() -> re.Pattern[str]:
+    return re.compile(
+        r"\W*(?:ok(?:ay)?|sure|got it|understood|great|perfect|thanks?|thank you|you're welcome"
+        r"|certainly|of course|absolutely|will do|noted|sounds good|no problem|glad)\b",
+        re.IGNORECASE,
+    )
+
+
+def _is_acknowledgement(message: Message) -> bool:
+    """Check whether a turn of the assistant is empty or only acknowledges."""
+    if message.calls:
+        return False
+    text = plain_text(message)
+    if not text.strip():
+        return isinstance(message.content, str)
+    return (
+        len(text) <= LONGEST_ACKNOWLEDGEMENT
+        and bool(_acknowledgement_pattern().match(text))
+        and not any(char in text for char in "?`/:0123456789\n")
+    )
+
+
+# ---------------------------------------------------------------- cut
+
 LEAST_SHOWN = 200
-
-"""Characters of a cut message that are shown at least; below that it says nothing."""
-
+"""Characters that a cut message keeps at least."""
 NO_REASONING = 0
-
-"""In place of a length: the message is whole but for its reasoning."""
+"""A length that means: whole, but without reasoning."""
 
 
 def cut_units(units: Sequence[Unit], lengths: Mapping[int, int], session: str) -> list[Unit]:
-    """Return the units with every message in `lengths` cut to so many characters."""
+    """Return the units with every message in `lengths` cut to that many characters."""
     if not lengths:
         return list(units)
     return [
         Unit(
             unit.head,
-            drop_item_ids(unit.members, tuple(_cut(m, lengths, session) for m in unit.members)),
+            drop_item_ids(
+                unit.members, tuple(_cut_message(m, lengths, session) for m in unit.members)
+            ),
         )
         for unit in units
     ]
@@ -263,10 +277,10 @@ def cut_units(units: Sequence[Unit], lengths: Mapping[int, int], session: str) -
 def fit_lengths(
     unit: Unit, room: int, measure: TokenMeasure, session: str, now: Mapping[int, int]
 ) -> dict[int, int] | None:
-    """Return the lengths to which a unit is cut so that it costs at most `room` tokens.
+    """Return the lengths to cut a unit to, so that it costs at most `room` tokens.
 
-    What was cut before, as `now` says, does not become longer. None when even the shortest form
-    is too long: the arguments of a call cannot be cut.
+    Messages that are cut already, as in `now`, do not become longer. Return None if even the
+    shortest form is too long: the arguments of a call cannot be cut.
     """
     members = [m for m in unit.members if m.message.role == "tool"] or list(unit.members)
     sizes = {m.seq: count_chars(m.message) for m in members}
@@ -292,11 +306,13 @@ def fit_lengths(
 
 
 def unit_tokens(unit: Unit, measure: TokenMeasure) -> int:
-    """Return the tokens of a unit."""
+    """Count the tokens of a unit."""
     return sum(count_message(member.message, measure) for member in unit.members)
 
 
-def _cut(member: NumberedMessage, lengths: Mapping[int, int], session: str) -> NumberedMessage:
+def _cut_message(
+    member: NumberedMessage, lengths: Mapping[int, int], session: str
+) -> NumberedMessage:
     seq, message = member
     if seq not in lengths:
         return member
@@ -304,54 +320,54 @@ def _cut(member: NumberedMessage, lengths: Mapping[int, int], session: str) -> N
     if lengths[seq] == NO_REASONING:
         short = strip_reasoning(message, address)
     else:
-        short = _shortened(message, lengths[seq], address)
+        short = _shorten(message, lengths[seq], address)
     return NumberedMessage(seq, short) if count_chars(short) < count_chars(message) else member
 
 
-def _shortened(message: Message, length: int, address: str) -> Message:
-    blocks = [_readable(block, length // 2) for block in blocks_of(message.content)]
-    total = sum(map(_chars, blocks))
-    head = _from_front(blocks, length - length // 2)
-    taken = sum(map(_chars, head))
-    tail = _from_back(blocks, min(length // 2, total - taken))
-    left_out = total - taken - sum(map(_chars, tail))
+def _shorten(message: Message, length: int, address: str) -> Message:
+    blocks = [_make_cuttable(block, length // 2) for block in blocks_of(message.content)]
+    total = sum(map(_count_block, blocks))
+    head = _take_front(blocks, length - length // 2)
+    taken = sum(map(_count_block, head))
+    tail = _take_back(blocks, min(length // 2, total - taken))
+    left_out = total - taken - sum(map(_count_block, tail))
     note = f"\n[{left_out} characters left out: {address}]\n"
     parts = (*head, {"type": "text", "text": note}, *tail)
     is_text = isinstance(message.content, str)
     return message._replace(content="".join(map(block_text, parts)) if is_text else parts)
 
 
-def _from_front(blocks: Sequence[Block], room: int) -> list[Block]:
-    """Return the first blocks within so many characters; the last of them may be cut."""
+def _take_front(blocks: Sequence[Block], room: int) -> list[Block]:
+    """Return the first blocks within `room` characters; the last one may be cut."""
     kept: list[Block] = []
     for block in blocks:
-        if _chars(block) > room:
+        if _count_block(block) > room:
             part = block_text(block)[:room] if block.get("type") == "text" else ""
             return [*kept, {**block, "text": part}] if part else kept
         kept.append(block)
-        room -= _chars(block)
+        room -= _count_block(block)
     return kept
 
 
-def _from_back(blocks: Sequence[Block], room: int) -> list[Block]:
-    """Return the last blocks within so many characters; the first of them may be cut."""
+def _take_back(blocks: Sequence[Block], room: int) -> list[Block]:
+    """Return the last blocks within `room` characters; the first one may be cut."""
     kept: list[Block] = []
     for block in reversed(blocks):
-        if _chars(block) > room:
+        if _count_block(block) > room:
             text = block_text(block) if block.get("type") == "text" else ""
             part = text[len(text) - room :]
             return [{**block, "text": part}, *kept] if part else kept
         kept.insert(0, block)
-        room -= _chars(block)
+        room -= _count_block(block)
     return kept
 
 
-def _readable(block: Block, longest: int) -> Block:
-    """Return a long block that only one format understands as the text in it: that can be cut."""
-    if block.get("type") != "opaque" or _chars(block) <= longest:
+def _make_cuttable(block: Block, longest: int) -> Block:
+    """Return a long opaque block as its text, which can be cut."""
+    if block.get("type") != "opaque" or _count_block(block) <= longest:
         return block
     return {"type": "text", "text": block_text(block)}
 
 
-def _chars(block: Block) -> int:
+def _count_block(block: Block) -> int:
     return count_chars(Message("tool", (block,)))

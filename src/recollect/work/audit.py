@@ -1,8 +1,8 @@
-"""The audit: what is wrong with what is remembered, as a report that changes nothing.
+"""Audit the memories: a report of problems that changes nothing.
 
-Finds groups of near-duplicates and the one of each to keep, statements that contradict each other,
-citations that have gone stale, and pollution: notes nobody uses, facts that keep changing, work
-notes that have drifted. Whether a citation is stale is told, not known here.
+It finds groups of near-duplicates and the one of each to keep, contradictions, stale citations, and
+pollution: unused notes, facts that keep changing, drifted work notes. The caller says which
+citations are stale.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from ..index.clusters import TextFeatures, choose_keys, extract_features, find_neighbours
-from ..memory.duplicates import RELATED, make_statement, rank_key
+from ..lessons.duplicates import RELATED, make_statement, rank_key
 from ..memory.lifecycle import DAY
 from ..memory.similarity import NEAR, find_relation, jaccard, split_words
 from ..text import globs
 from ..text.terms import stem_all
-from ..types.records import FOREVER, Memory
+from ..types.records import FOREVER, IN_USE, Memory
 from .notes import Finding, lint_notes
 
 UNUSED_DAYS = 30
 CHANGING_REVISIONS = 3
 CHANGING_DAYS = 14
 LONG_RUN = 4
-"""So many words in a row in both memories, if they are half of one of them, are the same words."""
+"""This many words in a row, if they are half of one of two memories, count as the same wording."""
 
 
 class Duplicates(NamedTuple):
@@ -44,7 +44,7 @@ class Problem(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """What an audit found."""
+    """The findings of an audit."""
 
     duplicates: tuple[Duplicates, ...] = ()
     stale: tuple[Problem, ...] = ()
@@ -52,12 +52,12 @@ class Audit(NamedTuple):
     changing: tuple[Problem, ...] = ()
     drift: tuple[Finding, ...] = ()
     useless: tuple[Problem, ...] = ()
-    """Chosen for a model often where feedback was given, and never said to have helped."""
+    """Injected often where feedback was given, and never reported as helpful."""
     contradicting: tuple[Problem, ...] = ()
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was found."""
+        """Return True if nothing was found."""
         return not any(self)
 
 
@@ -69,45 +69,50 @@ def run_audit(
     shown: Mapping[str, int] | None = None,
     opposite: Sequence[tuple[str, str]] = (),
 ) -> Audit:
-    """Look at what is in use. `stale` says for ids which citations do not hold any more; `notes`
-    is the text of NOTES.md; `shown` how often a memory was injected without ever helping;
-    `opposite` pairs those that contradict each other."""
+    """Audit the memories in use.
+
+    `stale` maps ids to citations that no longer hold, `notes` is the text of NOTES.md, `shown`
+    counts injections of memories that never helped, `opposite` are pairs that contradict each
+    other.
+    """
     used = sorted(
-        (
-            one
-            for one in memories
-            if one.valid_to == FOREVER and one.status in ("active", "proposed")
-        ),
+        (one for one in memories if one.valid_to == FOREVER and one.status in IN_USE),
         key=lambda one: one.id,
     )
-    told = stale or {}
+    outdated = stale or {}
     return Audit(
-        tuple(_duplicates(used)),
-        tuple(Problem(one.id, "; ".join(told[one.id])) for one in used if told.get(one.id)),
-        tuple(Problem(one.id, _age(one, now)) for one in used if _unused(one, now)),
-        tuple(Problem(one.id, _pace(one)) for one in used if _changing(one)),
-        tuple(lint_notes(notes)),
-        tuple(
+        duplicates=tuple(_find_duplicates(used)),
+        stale=tuple(
+            Problem(one.id, "; ".join(outdated[one.id])) for one in used if outdated.get(one.id)
+        ),
+        unused=tuple(
+            Problem(one.id, _describe_age(one, now)) for one in used if _is_unused(one, now)
+        ),
+        changing=tuple(Problem(one.id, _describe_pace(one)) for one in used if _is_changing(one)),
+        drift=tuple(lint_notes(notes)),
+        useless=tuple(
             Problem(one.id, f"injected {shown[one.id]} times, never the one that helped")
             for one in used
             if shown and one.id in shown
         ),
-        tuple(_contradictions(used, opposite)),
+        contradicting=tuple(_find_contradictions(used, opposite)),
     )
 
 
-def _contradictions(used: Sequence[Memory], pairs: Iterable[tuple[str, str]]) -> Iterator[Problem]:
+def _find_contradictions(
+    used: Sequence[Memory], pairs: Iterable[tuple[str, str]]
+) -> Iterator[Problem]:
     texts = {one.id: one.text for one in used}
     for one, other in sorted({(min(pair), max(pair)) for pair in pairs}):
         if one in texts and other in texts:
             yield Problem(one, f'"{texts[one]}" contradicts {other} "{texts[other]}"')
 
 
-def _duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
-    """Groups of near-duplicates. Another value, the opposite or other files make no duplicate."""
+def _find_duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
+    """Group near-duplicates; another value, the opposite or other files make no duplicate."""
     words = [split_words(*make_statement(one)) for one in memories]
     keys = choose_keys([TextFeatures(frozenset(stem_all(one))) for one in words])
-    runs = [_runs(one) for one in memories]
+    runs = [_word_runs(one) for one in memories]
 
     def shared(one: int, other: int) -> float:
         likeness = jaccard(words[one], words[other])
@@ -115,19 +120,19 @@ def _duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
 
     edges = find_neighbours(range(len(memories)), keys, shared, RELATED)
     found: list[Duplicates] = []
-    taken: set[int] = set()
+    grouped: set[int] = set()
     for place in sorted(edges, key=lambda one: rank_key(memories[one])):
-        if place in taken:
+        if place in grouped:
             continue
         others = [
             other
             for other in sorted(edges[place], key=lambda one: rank_key(memories[one]))
-            if other not in taken
+            if other not in grouped
             and globs.same_scopes(memories[place].scope, memories[other].scope)
             and is_near_duplicate(memories[place], memories[other])
         ]
         if others:
-            taken.update((place, *others))
+            grouped.update((place, *others))
             reason = "they say nearly the same, and it is the surest of them"
             ids = tuple(memories[one].id for one in others)
             found.append(Duplicates(memories[place].id, ids, reason))
@@ -135,12 +140,12 @@ def _duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
 
 
 def is_near_duplicate(one: Memory, other: Memory) -> bool:
-    """Whether two memories share nearly all words, or one long run of them and differ in nothing
-    that says something: the same command, described in other words."""
-    told = find_relation(make_statement(one), make_statement(other))
-    if told:
-        return told == "near"
-    first, second = (_words(memory) for memory in (one, other))
+    """Check whether two memories share nearly all words, or one long run of them and otherwise
+    differ in nothing that matters: the same command, described in other words."""
+    relation = find_relation(make_statement(one), make_statement(other))
+    if relation:
+        return relation == "near"
+    first, second = (_split_words(memory) for memory in (one, other))
     run = SequenceMatcher(None, first, second, autojunk=False).find_longest_match()
     if run.size < LONG_RUN or 2 * run.size < min(len(first), len(second)):
         return False
@@ -151,26 +156,26 @@ def is_near_duplicate(one: Memory, other: Memory) -> bool:
     return around[0] <= around[1] or around[1] <= around[0]
 
 
-def _runs(memory: Memory) -> set[tuple[str, ...]]:
-    words = _words(memory)
+def _word_runs(memory: Memory) -> set[tuple[str, ...]]:
+    words = _split_words(memory)
     return {tuple(words[at : at + LONG_RUN]) for at in range(len(words) - LONG_RUN + 1)}
 
 
-def _words(memory: Memory) -> list[str]:
+def _split_words(memory: Memory) -> list[str]:
     return re.sub(r"[\W_]+", " ", f"{memory.subject} {memory.text}".casefold()).split()
 
 
-def _unused(memory: Memory, now: int) -> bool:
+def _is_unused(memory: Memory, now: int) -> bool:
     seen = max(memory.last_recalled, memory.last_confirmed, memory.last_reinforced)
     old = now - seen > UNUSED_DAYS * DAY
     return old and not memory.last_recalled and memory.kind not in ("policy", "preference")
 
 
-def _age(memory: Memory, now: int) -> str:
+def _describe_age(memory: Memory, now: int) -> str:
     return f"{memory.layer} note, never recalled in {(now - memory.first_seen) // DAY} days"
 
 
-def _changing(memory: Memory) -> bool:
+def _is_changing(memory: Memory) -> bool:
     if memory.revision < CHANGING_REVISIONS:
         return False
     return _days_per_revision(memory) < CHANGING_DAYS
@@ -180,12 +185,12 @@ def _days_per_revision(memory: Memory) -> float:
     return (memory.valid_from - memory.first_seen) / DAY / (memory.revision - 1)
 
 
-def _pace(memory: Memory) -> str:
+def _describe_pace(memory: Memory) -> str:
     return f"{memory.revision} versions, a new one every {_days_per_revision(memory):.0f} days"
 
 
 def render_audit(found: Audit) -> str:
-    """The audit as a report."""
+    """Render the audit as a report."""
     if found.clean:
         return "# Audit\n\nNothing was found.\n"
     sections = (
@@ -193,11 +198,11 @@ def render_audit(found: Audit) -> str:
             "Near-duplicates",
             [f"keep {g.keep}, drop {', '.join(g.others)}: {g.reason}" for g in found.duplicates],
         ),
-        ("Contradictions: one of each two should go", _lines(found.contradicting)),
-        ("Stale citations", _lines(found.stale)),
-        ("Pollution: unused notes", _lines(found.unused)),
-        ("Pollution: facts that keep changing", _lines(found.changing)),
-        ("Injected often, never useful", _lines(found.useless)),
+        ("Contradictions: one of each two should go", _render_problems(found.contradicting)),
+        ("Stale citations", _render_problems(found.stale)),
+        ("Pollution: unused notes", _render_problems(found.unused)),
+        ("Pollution: facts that keep changing", _render_problems(found.changing)),
+        ("Injected often, never useful", _render_problems(found.useless)),
         ("Pollution: NOTES drift", [f"line {f.first}: {f.rule}. {f.advice}" for f in found.drift]),
     )
     parts = [
@@ -208,5 +213,5 @@ def render_audit(found: Audit) -> str:
     return "\n\n".join(("# Audit", *parts)) + "\n"
 
 
-def _lines(problems: Sequence[Problem]) -> list[str]:
+def _render_problems(problems: Sequence[Problem]) -> list[str]:
     return [f"{one.id}: {one.reason}" for one in problems]

@@ -1,7 +1,7 @@
-"""What agents leave for each other: a ledger (where one stands) and a handoff (one to another).
+"""Ledgers (the state of an agent) and handoffs (work passed from one agent to another) as JSON.
 
-Both are JSON that other programs write too: all that is given comes back. Decides whether the
-tree has moved since a handoff was written. It does not know git nor files; it is told.
+Other programs write this JSON too: reading and writing again loses nothing. Also decides whether
+the working tree has changed since a handoff; the caller reads the tree.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..types.records import Json
 
 
 class Ledger(NamedTuple):
-    """Where an agent stands: its last checkpoint, its task, its files, what it has learned."""
+    """The state of an agent: its last checkpoint, task, files, and what it has learned."""
 
     agent_id: str = ""
     last_checkpoint: int = 0
@@ -42,7 +42,7 @@ class Ledger(NamedTuple):
 
 
 class Handoff(NamedTuple):
-    """What one agent hands to another. `accepted_at` is 0 until the receiver took it."""
+    """Work passed to another agent. `accepted_at` is 0 until the receiver accepts it."""
 
     id: str = ""
     from_agent: str = ""
@@ -86,38 +86,37 @@ _HANDOFF = (
 
 
 def ledger_from_json(given: Json) -> Ledger:
-    """The ledger in a JSON object."""
+    """Parse a ledger from a JSON object."""
     return load_record(Ledger, _LEDGER, given, "ledger")
 
 
 def ledger_to_json(ledger: Ledger) -> dict[str, Json]:
-    """The ledger as JSON; all that was given comes back."""
+    """Convert a ledger to JSON, lossless."""
     return dump_record(ledger, _LEDGER)
 
 
 def handoff_from_json(given: Json) -> Handoff:
-    """The handoff in a JSON object."""
+    """Parse a handoff from a JSON object."""
     return load_record(Handoff, _HANDOFF, given, "handoff")
 
 
 def handoff_to_json(handoff: Handoff) -> dict[str, Json]:
-    """The handoff as JSON; all that was given comes back."""
+    """Convert a handoff to JSON, lossless."""
     return dump_record(handoff, _HANDOFF)
 
 
-# ---------------------------------------------------------------- has the tree moved?
+# ---------------------------------------------------------------- changes of the tree
 
 
 class TreeState(NamedTuple):
-    """How the tree stands: its commit, and the content of a handoff's files as a digest of each,
-    empty where there is no such file."""
+    """The commit of the tree, and a digest of each of a handoff's files, empty if missing."""
 
     commit: str = ""
     contents: Mapping[str, str] = {}
 
 
 class Moved(NamedTuple):
-    """How the tree has moved since a handoff: from which commit to which, and whose files."""
+    """Changes of the tree since a handoff: the two commits, changed and missing files."""
 
     before: str
     now: str
@@ -125,25 +124,29 @@ class Moved(NamedTuple):
     gone: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        told = []
+        parts = []
         if self.before != self.now:
-            told.append(f"the tree moved from {self.before or 'no commit'} to {self.now or 'none'}")
+            parts.append(
+                f"the tree moved from {self.before or 'no commit'} to {self.now or 'none'}"
+            )
         if self.changed:
-            told.append(f"changed since: {', '.join(self.changed)}")
+            parts.append(f"changed since: {', '.join(self.changed)}")
         if self.gone:
-            told.append(f"gone since: {', '.join(self.gone)}")
-        return "; ".join(told)
+            parts.append(f"gone since: {', '.join(self.gone)}")
+        return "; ".join(parts)
 
 
 def commit_in(git_state: str) -> str:
-    """The commit that a handoff names: `commit abc123`, a bare hash, or nothing."""
+    """Return the commit named in a git state (`commit abc123` or a bare hash), or nothing."""
     found = re.findall(r"\b[0-9a-f]{6,40}\b", git_state.casefold())
     return found[0] if found else ""
 
 
 def moved_since(handoff: Handoff, then: Mapping[str, str], now: TreeState) -> Moved | None:
-    """How the tree has moved since the handoff was written; None if it has not. `then` is what its
-    files held: what was not committed yet counts as much as what was."""
+    """Compare the tree with a handoff; None if it has not changed.
+
+    `then` are the digests of the handoff's files: uncommitted changes count too.
+    """
     before, current = commit_in(handoff.git_state), now.commit.casefold()
     same = not before or before.startswith(current[:40] or "-") or current.startswith(before)
     other = [path for path, held in then.items() if now.contents.get(path, "") != held]

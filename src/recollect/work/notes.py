@@ -1,9 +1,8 @@
-"""Work notes: what NOTES.md, CONTINUITY.md and session notes hold, and what they must not.
+"""The content of NOTES.md, CONTINUITY.md and session notes, and the rules they keep.
 
-NOTES.md is the active objective and nothing else: it is rendered, read back when somebody edited
-it, and linted. CONTINUITY.md refers to memories by id and never repeats them; what a person wrote
-into it stays. Which layer is read and written at which event is a table. It does not know files or
-documents.
+NOTES.md holds the active objective and nothing else: it is rendered, parsed after a person edited
+it, and linted. CONTINUITY.md refers to memories by id and never repeats them; lines that a person
+added stay. A table says which layer is read and written at which event.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ LONGEST_TITLE = 120
 
 
 class Notes(NamedTuple):
-    """The active objective: what it is, its phase, what is in the way, what is next."""
+    """The active objective, its phase, blockers and pending items."""
 
     objective: str = ""
     phase: str = ""
@@ -32,7 +31,7 @@ class Notes(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A rule that a text breaks, from which line to which, and what to do about it."""
+    """A broken rule, the first and last line, and advice."""
 
     rule: str
     first: int
@@ -44,20 +43,20 @@ class Finding(NamedTuple):
 
 
 def render_notes(notes: Notes) -> str:
-    """The text of NOTES.md; InvalidInput if it would break a rule of its own."""
+    """Render NOTES.md; InvalidInput if it would break its own rules."""
     text = "\n".join(
         (
             "# Notes",
             "",
             "## Objective",
-            _line(notes.objective) or "none",
-            f"Phase: {_line(notes.phase) or 'none'}",
+            _one_line(notes.objective) or "none",
+            f"Phase: {_one_line(notes.phase) or 'none'}",
             "",
             "## Blockers",
-            *_listed(notes.blockers),
+            *_render_list(notes.blockers),
             "",
             "## Pending",
-            *_listed(notes.pending),
+            *_render_list(notes.pending),
             "",
         )
     )
@@ -72,31 +71,33 @@ def render_notes(notes: Notes) -> str:
     return text
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _listed(items: Sequence[str]) -> list[str]:
-    return [f"- {_line(item)}" for item in items] or ["none"]
+def _render_list(items: Sequence[str]) -> list[str]:
+    return [f"- {_one_line(item)}" for item in items] or ["none"]
 
 
 def parse_notes(text: str) -> Notes:
-    """What NOTES.md says, also after somebody edited it: headings in any order, words unchanged."""
+    """Parse NOTES.md, also after an edit: headings in any order, text unchanged."""
     sections: dict[str, list[str]] = {}
     heading = "objective"
     for line in text.splitlines():
-        if found := _heading().match(line):
+        if found := _heading_pattern().match(line):
             heading = _SECTIONS.get(found[1].strip().casefold(), "")
         elif line.strip():
             sections.setdefault(heading, []).append(line.strip())
     objective = sections.get("objective", [])
-    phases = [found for line in objective if (found := _phase().match(line))]
-    told = [line for line in objective if not _phase().match(line)]
+    phases = [found for line in objective if (found := _phase_pattern().match(line))]
+    other = [line for line in objective if not _phase_pattern().match(line)]
     return Notes(
-        _none(" ".join(line.removeprefix("- ") for line in told)),
-        _none(phases[-1][1].strip()) if phases else _none(" ".join(sections.get("phase", []))),
-        _items(sections.get("blockers", [])),
-        _items(sections.get("pending", [])),
+        _drop_none(" ".join(line.removeprefix("- ") for line in other)),
+        _drop_none(phases[-1][1].strip())
+        if phases
+        else _drop_none(" ".join(sections.get("phase", []))),
+        _parse_items(sections.get("blockers", [])),
+        _parse_items(sections.get("pending", [])),
     )
 
 
@@ -118,24 +119,24 @@ _SECTIONS = {
 
 
 @cache
-def _heading() -> re.Pattern[str]:
+def _heading_pattern() -> re.Pattern[str]:
     return re.compile(r"#{1,6}\s+(.*?)\s*#*$")
 
 
 @cache
-def _phase() -> re.Pattern[str]:
+def _phase_pattern() -> re.Pattern[str]:
     return re.compile(r"(?:[-*+]\s+)?\**phase\**:\**\s*(.*)", re.IGNORECASE)
 
 
-def _none(text: str) -> str:
+def _drop_none(text: str) -> str:
     return "" if text.strip(" .").casefold() in ("none", "nothing", "n/a", "-") else text
 
 
-def _items(lines: Iterable[str]) -> tuple[str, ...]:
+def _parse_items(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(
         item
         for line in lines
-        if (item := _none(continuity.bullet_pattern().sub("", line, count=1)))
+        if (item := _drop_none(continuity.bullet_pattern().sub("", line, count=1)))
     )
 
 
@@ -143,7 +144,7 @@ def _items(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def lint_notes(text: str) -> list[Finding]:
-    """Every rule of NOTES.md that a text breaks, in the order of its lines."""
+    """Return every broken rule of NOTES.md, in the order of lines."""
     lines = text.rstrip("\n").split("\n") if text.strip() else []
     found: list[Finding] = []
     if len(lines) > MOST_LINES:
@@ -154,12 +155,12 @@ def lint_notes(text: str) -> list[Finding]:
     for number, line in enumerate([*lines, "#"], 1):
         if line.lstrip().startswith(("```", "~~~")):
             if fence:
-                found.append(_code(fence, number))
+                found.append(_code_finding(fence, number))
             fence = 0 if fence else number
             continue
         if fence:
             continue
-        if _history().search(line):
+        if _history_pattern().search(line):
             found.append(Finding("task-history", number, number, _HISTORY))
         if continuity.bullet_pattern().match(line):
             bullets.append(number)
@@ -168,7 +169,7 @@ def lint_notes(text: str) -> list[Finding]:
                 found.append(Finding("too-many-bullets", bullets[0], bullets[-1], _BULLETS))
             bullets = []
     if fence:
-        found.append(_code(fence, len(lines)))
+        found.append(_code_finding(fence, len(lines)))
     return sorted(found, key=lambda one: (one.first, one.rule))
 
 
@@ -178,15 +179,15 @@ _BULLETS = (
 _HISTORY = "Task history belongs to the task: memory://task/<slug>/…"
 
 
-def _code(first: int, last: int) -> Finding:
+def _code_finding(first: int, last: int) -> Finding:
     return Finding(
         "code-fence", first, last, "Code belongs to the repository or to a task artifact."
     )
 
 
 @cache
-def _history() -> re.Pattern[str]:
-    """Words of a log: `phase-3-…`, `iteration 4 passed`, a time in front, a box that is ticked."""
+def _history_pattern() -> re.Pattern[str]:
+    """Match log entries: `phase-3-…`, `iteration 4 passed`, a leading time, a ticked box."""
     return re.compile(
         r"\b(?:phase|step|iteration|revision|attempt|round)-\d+-\w"
         r"|\b(?:iteration|attempt|revision|round|run) #?\d+\b.{0,40}"
@@ -202,8 +203,7 @@ def _history() -> re.Pattern[str]:
 
 
 class Reference(NamedTuple):
-    """A record by its id, with a title to recognise it by; `by` says who stated it, if it was not
-    the user: such a title is quoted."""
+    """A record by its id and title; `by` is its author if not the user: such a title is quoted."""
 
     id: str
     title: str
@@ -216,33 +216,33 @@ def render_continuity(
     avoid: Iterable[Reference] = (),
     by_hand: continuity.HandWritten = continuity.HandWritten(),  # noqa: B008 - it cannot change
 ) -> str:
-    """What is going on right now. Records are named by id, each once, and never repeated."""
+    """Render CONTINUITY.md: the current work, and relevant records by id, each once."""
     mistakes = {one.id: one for one in avoid}
     memories = {one.id: one for one in relevant if one.id not in mistakes}
-    parts = [f"# Continuity\n\n## {continuity.NOW}\n{_line(doing) or 'nothing'}"]
+    parts = [f"# Continuity\n\n## {continuity.NOW}\n{_one_line(doing) or 'nothing'}"]
     for heading, listed, own in (
         (continuity.RELEVANT, memories, by_hand.relevant),
         (continuity.AVOID, mistakes, by_hand.avoid),
     ):
-        lines = [f"- [{one.id}] {_named(one)}".rstrip() for one in listed.values()]
+        lines = [f"- [{one.id}] {_render_reference(one)}".rstrip() for one in listed.values()]
         lines += [f"- {line}" for line in own]
         if lines:
             parts.append("\n".join((f"## {heading}", *lines)))
     return "\n\n".join((*parts, *by_hand.more)) + "\n"
 
 
-def _named(one: Reference) -> str:
-    title = _title(one.title)
+def _render_reference(one: Reference) -> str:
+    title = _shorten_title(one.title)
     return f"by {one.by}: {quote_data(title)}" if one.by else title
 
 
-def _title(text: str) -> str:
-    line = _line(text)
+def _shorten_title(text: str) -> str:
+    line = _one_line(text)
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
 
 
 def find_references(text: str) -> tuple[str, ...]:
-    """The ids that a CONTINUITY.md refers to."""
+    """Return the ids that a CONTINUITY.md refers to."""
     found = re.findall(r"^- \[([^\]\n]+)\]", text, re.MULTILINE)
     return tuple(dict.fromkeys(found))
 
@@ -259,7 +259,7 @@ SESSION_SECTIONS = (
 
 
 def render_session_notes(title: str = "", filled: Iterable[tuple[str, str]] = ()) -> str:
-    """The template of session notes with its five sections; `filled` has texts for some."""
+    """Render the template of session notes; `filled` are texts for some of its five sections."""
     texts = dict(filled)
     unknown = [name for name in texts if name not in SESSION_SECTIONS]
     if unknown:
@@ -268,23 +268,23 @@ def render_session_notes(title: str = "", filled: Iterable[tuple[str, str]] = ()
             where="session notes",
             hint=f"One of: {', '.join(SESSION_SECTIONS)}.",
         )
-    head = f"# Session notes: {_line(title)}" if title.strip() else "# Session notes"
+    head = f"# Session notes: {_one_line(title)}" if title.strip() else "# Session notes"
     bodies = (f"## {name}\n{texts.get(name, '').strip()}".rstrip() for name in SESSION_SECTIONS)
     return "\n\n".join((head, *bodies)) + "\n"
 
 
-# ---------------------------------------------------------------- what to read and write when
+# ---------------------------------------------------------------- events
 
 
 class Access(NamedTuple):
-    """Something in a layer that is read or written."""
+    """Something that is read or written in a layer."""
 
     layer: str
     what: str
 
 
 class EventRule(NamedTuple):
-    """What is read and what is written at an event."""
+    """What is read and written at an event."""
 
     event: str
     read: tuple[Access, ...]
@@ -311,11 +311,11 @@ RULES = (
     EventRule("task complete", (), (Access("project", "durable facts"),)),
     EventRule("conversation end", (), (Access("session", "session files cleared"),)),
 )
-"""When which layer is read and written."""
+"""Which layer is read and written at which event."""
 
 
 def rule_for_event(name: str) -> EventRule:
-    """The rule of an event: `phase start`, however it is spelled."""
+    """Return the rule of an event: `phase start`, in any spelling."""
     wanted = " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
     for rule in RULES:
         if rule.event == wanted:

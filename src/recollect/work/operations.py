@@ -1,4 +1,4 @@
-"""Operations on work memory: notes, continuity, promotion, audit, and what to do at an event."""
+"""Operations on work memory: notes, continuity, promotion, audit, events and scratch."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ _MOST_NAMED = 5
 
 
 class Continuity(NamedTuple):
-    """CONTINUITY.md as it was just written; `edited` says that somebody had edited the file, and
-    what they wrote is still in it."""
+    """CONTINUITY.md as written; `edited` says that the file had been edited, and the edits stay."""
 
     text: str
     path: str
@@ -43,7 +42,7 @@ class Continuity(NamedTuple):
 
 
 class Happened(NamedTuple):
-    """What the rules of an event ask for, what was read, and what was written."""
+    """The rule of an event, what was read, and what was written."""
 
     event: str
     rule: EventRule
@@ -52,22 +51,22 @@ class Happened(NamedTuple):
 
 
 def show_notes(context: Context) -> steps.ShownNotes:
-    """The active objective: NOTES.md, read back if somebody edited it.
+    """Show the active objective: NOTES.md, read again if it was edited.
 
     Example: recollect notes show
     """
-    path = _file(context, "NOTES.md")
-    on_file = _read(path)
+    path = _file_path(context, "NOTES.md")
+    on_file = _read_file(path)
     text, edited = context.project_space.read(lambda tx: steps.read_notes(tx, on_file))
     if edited:
         now = context.clock()
-        # Anybody may have written a file: it is trusted as such.
+        # Anyone may have edited the file: it is trusted as tool output.
         context.project_space.write(lambda tx: steps.write_notes(tx, text, "tool", now))
     return steps.show_notes(text, path, edited)
 
 
 def _active_notes(context: Context) -> steps.ShownNotes:
-    """Return the notes, empty when their objective is a task that is complete."""
+    """Return the notes; empty if their objective is a completed task."""
     shown = show_notes(context)
     done = context.project_space.read(lambda tx: steps.is_objective_complete(tx, shown.notes))
     return steps.show_notes("", shown.path, False) if done else shown
@@ -80,11 +79,11 @@ def set_notes(
     blockers: Sequence[str] = (),
     pending: Sequence[str] = (),
 ) -> steps.ShownNotes:
-    """Write NOTES.md; what is not given stays as it is.
+    """Write NOTES.md; parts that are not given stay as they are.
 
-    objective: what is being worked on
-    phase: the phase it is in
-    blockers: what is in the way (repeat for several); none clears them
+    objective: the current work
+    phase: its phase
+    blockers: what blocks it (repeat for several); none clears them
     pending: what is next (repeat for several); none clears it
 
     Example: recollect notes set "Add login" --phase design --pending "choose a library"
@@ -97,46 +96,52 @@ def set_notes(
 def _write_notes(context: Context, text: str) -> steps.ShownNotes:
     now = context.clock()
     held = context.project_space.write(lambda tx: steps.write_notes(tx, text, context.origin, now))
-    path = _file(context, "NOTES.md")
+    path = _file_path(context, "NOTES.md")
     _write_file(context, path, held.text)
     return steps.show_notes(held.text, path, False)
 
 
 def lint_notes(context: Context, path: str = "") -> steps.ShownNotes:
-    """Which rules NOTES.md breaks, where, and what to do about it.
+    """Check NOTES.md against its rules, with line numbers and advice.
 
-    path: another file to look at
+    path: another file to check
 
     Example: recollect notes lint
     """
     if not path:
         return show_notes(context)
-    text = _read(os.path.abspath(os.path.expanduser(path)))
+    text = _read_file(os.path.abspath(os.path.expanduser(path)))
     if text is None:
         raise InvalidInput("the file cannot be read", where=path)
     return steps.show_notes(text, path, False)
 
 
 def show_continuity(context: Context, doing: str = "") -> Continuity:
-    """What is going on right now, with what matters by id: CONTINUITY.md; your own lines stay.
+    """Write CONTINUITY.md: the current work and relevant memories by id; your own lines stay.
 
-    doing: what you are doing; else what the edited file says, or the objective of the notes
+    doing: the current work; by default that of the edited file, or the objective of the notes
 
     Example: recollect continuity "fixing the login test"
     """
-    path = _file(context, "CONTINUITY.md")
-    on_file = _read(path)
+    path = _file_path(context, "CONTINUITY.md")
+    on_file = _read_file(path)
     edited = context.project_space.read(lambda tx: steps.is_edited(tx, steps.CONTINUITY, on_file))
     by_hand = continuity.parse_continuity(on_file or "")
-    words = doing or (by_hand.doing if edited else "") or _objective(_active_notes(context).notes)
+    words = (
+        doing
+        or (by_hand.doing if edited else "")
+        or _describe_objective(_active_notes(context).notes)
+    )
     hits = recall_operations.recall_unprompted(context, words, 20) if words else ()
     known = [hit for hit in hits if hit.id.startswith(("m-", "e-", "p-"))]
     avoid = [hit for hit in known if hit.kind == "pitfall"][:_MOST_NAMED]
     relevant = [hit for hit in known if hit.kind != "pitfall"][:_MOST_NAMED]
-    text = work_notes.render_continuity(words, _named(relevant), _named(avoid), by_hand)
+    text = work_notes.render_continuity(
+        words, _make_references(relevant), _make_references(avoid), by_hand
+    )
     now = context.clock()
     new = steps.NewDocument(steps.CONTINUITY, "continuity", "Continuity", text)
-    # Anybody may have written a file: what it holds is trusted as such.
+    # Anyone may have edited the file: its lines are trusted as tool output.
     label = "tool" if edited or any(by_hand[1:]) else context.origin
     label = trust.least_trusted((label, *(hit.trust for hit in (*relevant, *avoid))))
     held = context.project_space.write(
@@ -146,8 +151,8 @@ def show_continuity(context: Context, doing: str = "") -> Continuity:
     return Continuity(held.text, path, work_notes.find_references(held.text), edited)
 
 
-def _file(context: Context, name: str) -> str:
-    """Where a rendered file lies; nowhere when nothing may be written to disk."""
+def _file_path(context: Context, name: str) -> str:
+    """Return the path of a rendered file; empty if nothing may be written to disk."""
     private = context.settings.mode == "incognito"
     return "" if private else os.path.join(context.project.folder, name)
 
@@ -159,9 +164,9 @@ def _write_file(context: Context, path: str, text: str) -> None:
 
 
 def promote(context: Context, owner: str, dry_run: bool = False) -> steps_tasks.Promoted:
-    """Walk the notes of a task or session through the checklist; keep what is durable.
+    """Promote durable notes of a task or session to project memories.
 
-    owner: the task or session whose notes they are
+    owner: the task or session of the notes
     dry_run: change nothing, show the decisions and their reasons
 
     Example: recollect promote feature-x --dry-run
@@ -175,7 +180,7 @@ def promote(context: Context, owner: str, dry_run: bool = False) -> steps_tasks.
 
 
 def audit_memory(context: Context) -> Audit:
-    """What is wrong with what is remembered: duplicates, contradictions, stale citations.
+    """Report duplicates, contradictions, stale citations and unused memories.
 
     Example: recollect audit
     """
@@ -194,19 +199,19 @@ def audit_memory(context: Context) -> Audit:
 def handle_event(
     context: Context, name: str, task: str = "", session: str = "", agent: str = ""
 ) -> Happened:
-    """Do what the rules of work memory ask for at an event, and say what was read and written.
+    """Apply the work memory rules of an event; report what was read and written.
 
     name: context start, phase start, phase end, task complete or conversation end
-    task: the task it is about
+    task: the task
     session: the session, for its notes
-    agent: who says so
+    agent: the agent that reports the event
 
     Example: recollect event "phase end" --task feature-x
     """
     rule = work_notes.rule_for_event(name)
     needs = ("phase start", "phase end", "task complete")
     if rule.event in needs and not task:
-        raise InvalidInput(f"{rule.event} is about a task", where="task")
+        raise InvalidInput(f"{rule.event} needs a task", where="task")
     read, written = _EVENTS[rule.event](context, task, session)
     now, id = context.clock(), new_id("ev")
     payload = {"read": [place for place, _ in read], "written": list(written)}
@@ -220,33 +225,33 @@ def handle_event(
     return Happened(rule.event, rule, tuple(read), tuple(written))
 
 
-def _on_context_start(context: Context, task: str, session: str) -> _Done:
+def _on_context_start(context: Context, task: str, session: str) -> _EventResult:
     read = [("memory://notes", _active_notes(context).text)]
     key = _session_key(session)
-    found = [one for one in _scratch(context) if one.title == key]
+    found = [one for one in _list_scratch(context) if one.title == key]
     read += [(one.address, one.text) for one in found]
-    return read + (_pages(context, task) if task else []), []
+    return read + (_read_pages(context, task) if task else []), []
 
 
-def _on_phase_start(context: Context, task: str, session: str) -> _Done:
+def _on_phase_start(context: Context, task: str, session: str) -> _EventResult:
     key = _session_key(session)
     written = []
-    if all(one.title != key for one in _scratch(context)):
+    if all(one.title != key for one in _list_scratch(context)):
         text = work_notes.render_session_notes(task)
         now = context.clock()
         made = context.project_space.write(
             lambda tx: documents_steps.store_scratch(tx, key, text, context.origin, now)
         )
         written.append(made.address)
-    return _pages(context, task), [*written, *_promoted(context, task)]
+    return _read_pages(context, task), [*written, *_promote_notes(context, task)]
 
 
-def _on_phase_end(context: Context, task: str, session: str) -> _Done:
+def _on_phase_end(context: Context, task: str, session: str) -> _EventResult:
     now = context.clock()
     shown = operations_tasks.show_task(context, task)
     done = [one for one in shown.task.get("phases", ()) if one.get("state") == "done"]
     phase = shown.phase or (done[-1]["name"] if done else "")
-    # The notes come first: where they may not be written, nothing is.
+    # Write the notes first: if they are refused, nothing else is written.
     set_notes(context, shown.title, phase=shown.phase or "between phases")
     context.project_space.write(
         lambda tx: steps_tasks.write_report(tx, task, phase, context.origin, now)
@@ -255,13 +260,13 @@ def _on_phase_end(context: Context, task: str, session: str) -> _Done:
     return [], [steps_tasks.task_address(task, page), "memory://notes"]
 
 
-def _on_task_complete(context: Context, task: str, session: str) -> _Done:
-    return [], _promoted(context, task)
+def _on_task_complete(context: Context, task: str, session: str) -> _EventResult:
+    return [], _promote_notes(context, task)
 
 
-def _on_conversation_end(context: Context, task: str, session: str) -> _Done:
+def _on_conversation_end(context: Context, task: str, session: str) -> _EventResult:
     now = context.clock()
-    mine = [one for one in _scratch(context) if not session or _belongs(one.title, session)]
+    mine = [one for one in _list_scratch(context) if not session or _belongs_to(one.title, session)]
     for one in mine:
         context.project_space.write(
             lambda tx, key=one.title: documents_steps.delete_scratch(tx, key, now)  # type: ignore[misc]
@@ -269,26 +274,25 @@ def _on_conversation_end(context: Context, task: str, session: str) -> _Done:
     return [], [one.address for one in mine]
 
 
-def _scratch(context: Context) -> list[Document]:
+def _list_scratch(context: Context) -> list[Document]:
     return context.project_space.read(lambda tx: documents_steps.list_scratch(tx, 10_000))
 
 
-def _pages(context: Context, task: str) -> list[tuple[str, str]]:
+def _read_pages(context: Context, task: str) -> list[tuple[str, str]]:
     found = context.project_space.read(lambda tx: steps_tasks.list_pages(tx, task))
     return [(one.address, one.text) for one in found]
 
 
-def _promoted(context: Context, task: str) -> list[str]:
+def _promote_notes(context: Context, task: str) -> list[str]:
     return [f"memory://{one.promoted}" for one in promote(context, task).notes if one.promoted]
 
 
-_Done = tuple[list[tuple[str, str]], list[str]]
+_EventResult = tuple[list[tuple[str, str]], list[str]]
+"""What was read (address and text), and the addresses written."""
 
-"""What was read (address and text), and the addresses that were written."""
 
-
-def _objective(notes: Notes) -> str:
-    """The active objective with its phase."""
+def _describe_objective(notes: Notes) -> str:
+    """Return the active objective with its phase."""
     phase = f" ({notes.phase})" if notes.phase else ""
     return f"{notes.objective}{phase}" if notes.objective else ""
 
@@ -297,17 +301,20 @@ def _session_key(session: str) -> str:
     return f"{session}:notes" if session else "session-notes"
 
 
-def _belongs(key: str, session: str) -> bool:
+def _belongs_to(key: str, session: str) -> bool:
     return key.startswith(f"{session}:")
 
 
-def _named(hits: Sequence[Hit]) -> list[Reference]:
+def _make_references(hits: Sequence[Hit]) -> list[Reference]:
     by = {"user": "", "system": ""}
     return [work_notes.Reference(hit.id, hit.text, by.get(hit.trust, hit.trust)) for hit in hits]
 
 
-def _read(path: str) -> str | None:
-    """A rendered file as it is now; None when there is none that could be read."""
+def _read_file(path: str) -> str | None:
+    """Read a rendered file; None if it is missing, unreadable or not a regular file.
+
+    A symbolic link is not followed: it could point to a file outside the project.
+    """
     try:
         if not path or not stat.S_ISREG(os.lstat(path).st_mode):
             return None
@@ -327,7 +334,7 @@ _EVENTS = {
 
 
 def store_scratch(context: Context, name: str, content: str, key: str = "") -> Document:
-    """Keep a text under a name for the work at hand; a new text replaces the old one.
+    """Store a text under a name; a new text replaces the old one.
 
     name: a name, not a path: letters, digits, _ - . :
     content: the text; - reads stdin
@@ -342,7 +349,7 @@ def store_scratch(context: Context, name: str, content: str, key: str = "") -> D
 
 
 def retrieve_scratch(context: Context, name: str) -> Document:
-    """The text that is stored under a name.
+    """Show the text stored under a name.
 
     name: the name it was stored under
 
@@ -352,10 +359,10 @@ def retrieve_scratch(context: Context, name: str) -> Document:
 
 
 def search_scratch(context: Context, query: str, limit: int = 10) -> tuple[Document, ...]:
-    """Stored texts that hold words of the query, best first.
+    """Search stored texts, best first.
 
     query: a few words
-    limit: at most so many
+    limit: maximum number of texts
 
     Example: recollect scratch search "token refresh"
     """
@@ -365,9 +372,9 @@ def search_scratch(context: Context, query: str, limit: int = 10) -> tuple[Docum
 
 
 def list_scratch(context: Context, limit: int = 100) -> tuple[Document, ...]:
-    """Everything that is stored under a name.
+    """List all stored texts.
 
-    limit: at most so many
+    limit: maximum number of texts
 
     Example: recollect scratch list
     """
@@ -375,7 +382,7 @@ def list_scratch(context: Context, limit: int = 100) -> tuple[Document, ...]:
 
 
 def delete_scratch(context: Context, name: str) -> Document:
-    """Take a stored text away: it is no longer found or listed.
+    """Delete a stored text: it is no longer found or listed.
 
     name: the name it was stored under
 

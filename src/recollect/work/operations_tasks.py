@@ -1,4 +1,4 @@
-"""Operations on tasks, ledgers and handoffs: work that goes on in another conversation."""
+"""Operations on tasks, ledgers and handoffs: work that outlives a conversation."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class HandoffParts(TypedDict, total=False):
-    """What is handed over besides what was done.
+    """The parts of a handoff besides what was done.
 
     artifacts: files that were made or changed (repeat for several)
     needs_testing: what is not tested yet (repeat for several)
     known_issues: what is known to be wrong (repeat for several)
     relevant_patterns: ids of memories that matter (repeat for several)
-    git_state: where the tree stands; asked from git if it is not given
+    git_state: the state of the tree; by default read from git
     """
 
     artifacts: Sequence[str]
@@ -34,9 +34,9 @@ class HandoffParts(TypedDict, total=False):
 
 
 def start_task(context: Context, title: str, phases: Sequence[str] = ()) -> steps_tasks.ShownTask:
-    """Begin a task that survives the conversation.
+    """Start a task that outlives the conversation.
 
-    title: what is to be done; its name is made from it
+    title: what is to be done; the task's name is made from it
     phases: the phases of the plan (repeat for several)
 
     Example: recollect task start "Feature X" --phase design --phase build
@@ -48,7 +48,7 @@ def start_task(context: Context, title: str, phases: Sequence[str] = ()) -> step
 
 
 def show_task(context: Context, slug: str) -> steps_tasks.ShownTask:
-    """A task with its phases, decisions, verified items, and what got lost since.
+    """Show a task with its phases, decisions, verified items and regressions.
 
     slug: its name in kebab-case
 
@@ -60,11 +60,11 @@ def show_task(context: Context, slug: str) -> steps_tasks.ShownTask:
 def enter_phase(
     context: Context, slug: str, name: str, report: str = "", blocked: str = ""
 ) -> steps_tasks.ShownTask:
-    """Enter a phase of a task; with a report, end it; or say what blocks it.
+    """Enter a phase of a task; end it with a report, or mark it as blocked.
 
     slug: the task
     name: the phase
-    report: what came of it
+    report: the result
     blocked: why it cannot go on
 
     Example: recollect task phase feature-x design
@@ -91,7 +91,7 @@ def enter_phase(
 def record_decision(
     context: Context, slug: str, text: str, reason: str = ""
 ) -> steps_tasks.ShownTask:
-    """Write down a decision of a task.
+    """Record a decision of a task.
 
     slug: the task
     text: what was decided
@@ -108,11 +108,11 @@ def record_decision(
 def verify_task_items(
     context: Context, slug: str, items: Sequence[str] = (), revise: str = ""
 ) -> steps_tasks.ShownTask:
-    """Note items as verified; a new revision of the plan starts with none.
+    """Mark items as verified; a new revision of the plan starts with none.
 
     slug: the task
     items: what was verified (repeat for several)
-    revise: why the plan is revised, which begins a new revision
+    revise: the reason for a new revision of the plan
 
     Example: recollect task verify feature-x --item "login works"
     """
@@ -120,7 +120,7 @@ def verify_task_items(
 
 
 def complete_task(context: Context, slug: str) -> steps_tasks.ShownTask:
-    """End a task; its report is kept with it, and what happened becomes episodes and lessons.
+    """Complete a task: write its report, and learn episodes and lessons from the work.
 
     slug: the task
 
@@ -135,9 +135,9 @@ def complete_task(context: Context, slug: str) -> steps_tasks.ShownTask:
 
 
 def list_tasks(context: Context, limit: int = 100) -> tuple[steps_tasks.ShownTask, ...]:
-    """All tasks.
+    """List all tasks.
 
-    limit: at most so many
+    limit: maximum number of tasks
 
     Example: recollect task list
     """
@@ -145,10 +145,10 @@ def list_tasks(context: Context, limit: int = 100) -> tuple[steps_tasks.ShownTas
 
 
 def task_log(context: Context, slug: str, limit: int = 1000) -> str:
-    """The gate events of a task, one JSON object a line.
+    """Show the gate events of a task, one JSON object a line.
 
     slug: the task
-    limit: at most so many, the newest
+    limit: maximum number of events, the newest
 
     Example: recollect task log feature-x
     """
@@ -167,7 +167,7 @@ def _change_task(
 def write_ledger(
     context: Context, agent: str, ledger: Mapping[str, Json] | None = None
 ) -> Mapping[str, Json]:
-    """Where an agent stands; with a ledger, write it down.
+    """Show the ledger of an agent, or write it.
 
     agent: the agent's name
     ledger: the whole ledger as a JSON object
@@ -191,7 +191,7 @@ def give_handoff(
     handoff: Mapping[str, Json] | None = None,
     **parts: Unpack[HandoffParts],
 ) -> steps.ShownHandoff:
-    """Hand work over to another agent: what was done, and what is left to do.
+    """Hand work over to another agent.
 
     to: the agent that receives it
     done: what was done
@@ -203,28 +203,36 @@ def give_handoff(
     now, id = context.clock(), new_id("h")
     given = handoff
     if given is None:
-        commit = _tree_state(context, ()).commit
+        commit = _read_tree_state(context, ()).commit
         state = parts.pop("git_state", "") or (f"commit {commit}" if commit else "")
-        made = ledgers.Handoff(id, sender, to, now, done, git_state=state, **_tuples(parts))
+        made = ledgers.Handoff(
+            id=id,
+            from_agent=sender,
+            to_agent=to,
+            at=now,
+            what_was_done=done,
+            git_state=state,
+            **_to_tuples(parts),
+        )
         given = ledgers.handoff_to_json(made)
     checked = steps.check_handoff(given)
-    tree = _tree_state(context, checked.artifacts)
+    tree = _read_tree_state(context, checked.artifacts)
     return context.project_space.write(
         lambda tx: steps.give_handoff(tx, checked, tree, id, context.origin, now)
     )
 
 
 def accept_handoff(context: Context, id: str, agent: str = "") -> steps.ShownHandoff:
-    """Take a handoff; says if the tree has moved since: another commit, other content of files.
+    """Accept a handoff, and report changes of the commit and of its files since it was given.
 
     id: the handoff
-    agent: who takes it; it must be the one it was given to
+    agent: the agent that accepts; it must be the receiver
 
     Example: recollect handoff accept h-5eydz64j0aqr --agent qa-001
     """
     now = context.clock()
     files = context.project_space.read(lambda tx: steps.get_artifacts(tx, id))
-    tree = _tree_state(context, files)
+    tree = _read_tree_state(context, files)
     return context.project_space.write(
         lambda tx: steps.accept_handoff(tx, id, agent, tree, context.origin, now)
     )
@@ -233,18 +241,18 @@ def accept_handoff(context: Context, id: str, agent: str = "") -> steps.ShownHan
 def list_handoffs(
     context: Context, to: str = "", limit: int = 100
 ) -> tuple[steps.ShownHandoff, ...]:
-    """What was handed over.
+    """List handoffs.
 
     to: only to this agent
-    limit: at most so many
+    limit: maximum number of handoffs
 
     Example: recollect handoff list --to qa-001
     """
     return tuple(context.project_space.read(lambda tx: steps.list_handoffs(tx, to, limit)))
 
 
-def _tree_state(context: Context, files: Sequence[str]) -> TreeState:
-    """The commit that the tree is at, and what these files hold."""
+def _read_tree_state(context: Context, files: Sequence[str]) -> TreeState:
+    """Read the commit of the tree and the digests of these files."""
     from ..freshness import git_io
     from ..freshness.working_tree_io import WorkTree
 
@@ -254,5 +262,5 @@ def _tree_state(context: Context, files: Sequence[str]) -> TreeState:
     return ledgers.TreeState(commits[0].split(" ")[0] if commits else "", contents)
 
 
-def _tuples(parts: HandoffParts) -> dict[str, Json]:
+def _to_tuples(parts: HandoffParts) -> dict[str, Json]:
     return {name: tuple(words) for name, words in parts.items() if isinstance(words, Sequence)}

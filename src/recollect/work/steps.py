@@ -1,7 +1,6 @@
 """Work memory: notes, continuity, ledgers and handoffs, each a document at its address.
 
-What they hold is decided in `work.notes` and `work.ledgers`. A document keeps its history: a
-new text closes the one before it. It does not know files; the app renders them.
+A document keeps its history: a new text closes the one before it. The operations render the files.
 """
 
 from __future__ import annotations
@@ -32,12 +31,11 @@ from .audit import run_audit as looked_over
 NOTES, CONTINUITY = "memory://notes", "memory://continuity"
 
 _CONTENTS = "handoff "
-
-"""The key of what a handoff's files held when it was given."""
+"""The key prefix of the digests of a handoff's files when it was given."""
 
 
 class NewDocument(NamedTuple):
-    """A document to be written."""
+    """A document to write."""
 
     address: str
     type: str
@@ -49,8 +47,8 @@ class NewDocument(NamedTuple):
 
 
 class ShownNotes(NamedTuple):
-    """NOTES.md: what it says, its text and its file, the rules it breaks, and whether somebody had
-    edited the file since it was written."""
+    """NOTES.md: its content, text and file, the rules it breaks, and whether the file was edited
+    since it was written."""
 
     notes: work_notes.Notes
     text: str
@@ -64,7 +62,7 @@ class ShownNotes(NamedTuple):
 
 
 class ShownHandoff(NamedTuple):
-    """A handoff as it stands; `moved` says how the tree has moved since it was written."""
+    """A handoff; `moved` describes the changes of the tree since it was given."""
 
     id: str
     handoff: Mapping[str, Json]
@@ -77,7 +75,7 @@ class ShownHandoff(NamedTuple):
 
 
 def write_document(tx: Tx, new: NewDocument, origin: str, now: int, label: str = "") -> Document:
-    """Put a document at its address; the same text and fields again change nothing."""
+    """Write a document at its address; the same text and fields again change nothing."""
     held = documents_sql.get_document(tx, new.address, hold=True)
     row = documents_sql.DocumentRow(
         address=redaction.check_path(new.address, "name"),
@@ -105,7 +103,7 @@ def write_document(tx: Tx, new: NewDocument, origin: str, now: int, label: str =
 
 
 def get_document(tx: Tx, address: str, hint: str = "") -> Document:
-    """The document at an address, or NotFound."""
+    """Return the document at an address; raise NotFound."""
     document = documents_sql.get_document(tx, address)
     if document is None:
         raise NotFound("there is nothing at this address", where=address, hint=hint)
@@ -113,7 +111,7 @@ def get_document(tx: Tx, address: str, hint: str = "") -> Document:
 
 
 def close_document(tx: Tx, address: str, now: int) -> bool:
-    """End a document: it is no longer found; its history stays."""
+    """Close a document: it is no longer found; its history stays."""
     index_sql.remove_entry(tx, "document", address)
     return documents_sql.close_document(tx, address, now)
 
@@ -122,35 +120,38 @@ def close_document(tx: Tx, address: str, now: int) -> bool:
 
 
 def read_notes(tx: Tx, on_file: str | None) -> tuple[str, bool]:
-    """The text of NOTES.md, and whether its file was edited since we wrote it."""
+    """Return the text of NOTES.md, and whether its file was edited since we wrote it."""
     held = documents_sql.get_document(tx, NOTES)
     kept = held.text if held else ""
     return (kept if on_file is None else on_file), is_edited(tx, NOTES, on_file)
 
 
 def is_edited(tx: Tx, address: str, on_file: str | None) -> bool:
-    """Whether the file of a document is another one than we wrote."""
+    """Check whether the file of a document differs from what we wrote."""
     held = documents_sql.get_document(tx, address)
     return on_file is not None and on_file != (held.text if held else "")
 
 
 def write_notes(tx: Tx, text: str, origin: str, now: int, label: str = "") -> Document:
+    """Write the document of NOTES.md."""
     return write_document(tx, NewDocument(NOTES, "notes", "Notes", text), origin, now, label)
 
 
 def is_objective_complete(tx: Tx, notes: work_notes.Notes) -> bool:
-    """Check whether the objective of the notes is a task that is complete."""
+    """Check whether the objective of the notes is a completed task."""
     try:
         slug = addresses.slugify(notes.objective)
     except InvalidInput:
-        return False  # no task has such a name
+        return False  # not a task name
     return memory_steps_visible.is_complete(tx, slug)
 
 
 def show_notes(text: str, path: str, edited: bool) -> ShownNotes:
-    """What NOTES.md says, also when it breaks its rules."""
+    """Parse and lint NOTES.md."""
     found = tuple(work_notes.lint_notes(text))
-    return ShownNotes(work_notes.parse_notes(text), text, path, found, edited)
+    return ShownNotes(
+        notes=work_notes.parse_notes(text), text=text, path=path, findings=found, edited=edited
+    )
 
 
 def change_notes(
@@ -160,16 +161,16 @@ def change_notes(
     blockers: Sequence[str],
     pending: Sequence[str],
 ) -> work_notes.Notes:
-    """The notes with what is given in the place of what they said; `none` empties a list."""
+    """Return the notes with the given parts replaced; `none` empties a list."""
     return work_notes.Notes(
         objective or old.objective,
         phase or old.phase,
-        _listed(blockers, old.blockers),
-        _listed(pending, old.pending),
+        _replace_list(blockers, old.blockers),
+        _replace_list(pending, old.pending),
     )
 
 
-def _listed(given: Sequence[str], before: tuple[str, ...]) -> tuple[str, ...]:
+def _replace_list(given: Sequence[str], before: tuple[str, ...]) -> tuple[str, ...]:
     return before if not given else tuple(one for one in given if one.casefold() != "none")
 
 
@@ -177,14 +178,14 @@ def _listed(given: Sequence[str], before: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def read_ledger(tx: Tx, agent: str) -> Mapping[str, Json]:
-    """Where an agent stands, as JSON."""
+    """Return the ledger of an agent as JSON."""
     address = f"memory://ledger/{addresses.check_key(agent)}"
     fields = get_document(tx, address, "an agent writes its own with `recollect ledger`").fields
     return ledgers.ledger_to_json(ledgers.ledger_from_json(fields))
 
 
 def write_ledger(tx: Tx, agent: str, given: Json, origin: str, now: int) -> Mapping[str, Json]:
-    """Write down where an agent stands; all that is given comes back."""
+    """Write the ledger of an agent; return it as stored."""
     held = ledgers.ledger_from_json(given)
     if held.agent_id not in ("", agent):
         raise InvalidInput(
@@ -193,34 +194,53 @@ def write_ledger(tx: Tx, agent: str, given: Json, origin: str, now: int) -> Mapp
     body = ledgers.ledger_to_json(held._replace(agent_id=agent))
     address = f"memory://ledger/{addresses.check_key(agent)}"
     write_document(
-        tx, NewDocument(address, "ledger", agent, _text(body), body, owner=agent), origin, now
+        tx,
+        NewDocument(
+            address=address,
+            type="ledger",
+            title=agent,
+            text=_format_json(body),
+            fields=body,
+            owner=agent,
+        ),
+        origin,
+        now,
     )
     return read_ledger(tx, agent)
 
 
 def check_handoff(given: Json) -> ledgers.Handoff:
-    """The handoff in a JSON object, or the error that says what it lacks."""
+    """Parse a handoff from a JSON object; raise InvalidInput if a part is missing."""
     handoff = ledgers.handoff_from_json(given)
     if not handoff.to_agent or not handoff.what_was_done:
-        raise InvalidInput("a handoff says to whom, and what was done", where="handoff")
+        raise InvalidInput("a handoff needs to_agent and what_was_done", where="handoff")
     return handoff
 
 
 def give_handoff(
     tx: Tx, handoff: ledgers.Handoff, tree: ledgers.TreeState, id: str, origin: str, now: int
 ) -> ShownHandoff:
-    """Hand something over; the same id again is refused, unless it says the same. What its files
-    hold is noted beside it, so that the receiver can be told what changed."""
+    """Store a handoff; another one with the same id is refused.
+
+    The digests of its files are stored beside it, to tell the receiver what changed.
+    """
     name = addresses.check_key(handoff.id or id)
     body = ledgers.handoff_to_json(handoff._replace(id=name))
     address = f"memory://handoff/{name}"
     held = documents_sql.get_document(tx, address)
     if held and held.fields != json.loads(redaction.redact_json(body).text):
-        raise Conflict("there is another handoff with this id", where=address)
+        raise Conflict("another handoff has this id", where=address)
     title = f"{handoff.from_agent} to {handoff.to_agent}: {handoff.what_was_done}"
     write_document(
         tx,
-        NewDocument(address, "handoff", title, _text(body), body, owner=handoff.to_agent),
+        NewDocument(
+            address=address,
+            type="handoff",
+            title=title,
+            text=_format_json(body),
+            fields=body,
+            owner=handoff.to_agent,
+        ),
         origin,
         now,
     )
@@ -232,7 +252,7 @@ def give_handoff(
 
 
 def get_artifacts(tx: Tx, name: str) -> tuple[str, ...]:
-    """The files of a handoff."""
+    """Return the files of a handoff."""
     document = get_document(
         tx,
         f"memory://handoff/{addresses.check_key(name)}",
@@ -244,7 +264,7 @@ def get_artifacts(tx: Tx, name: str) -> tuple[str, ...]:
 def accept_handoff(
     tx: Tx, name: str, agent: str, tree: ledgers.TreeState, origin: str, now: int
 ) -> ShownHandoff:
-    """The receiver takes a handoff, and is told if the tree has moved since it was written."""
+    """Accept a handoff for its receiver, and report changes of the tree since it was given."""
     address = f"memory://handoff/{addresses.check_key(name)}"
     document = get_document(tx, address)
     handoff = ledgers.handoff_from_json(document.fields)
@@ -254,7 +274,12 @@ def accept_handoff(
         body = ledgers.handoff_to_json(handoff._replace(accepted_at=now))
         label = trust.least_trusted((document.label, origin))
         new = NewDocument(
-            address, "handoff", document.title, _text(body), body, owner=document.owner
+            address=address,
+            type="handoff",
+            title=document.title,
+            text=_format_json(body),
+            fields=body,
+            owner=document.owner,
         )
         write_document(tx, new, origin, now, label)
     then = dict(json.loads(storage_sql.get_value(tx, _CONTENTS + name) or "[]"))
@@ -263,41 +288,38 @@ def accept_handoff(
 
 
 def get_handoff(tx: Tx, name: str) -> ShownHandoff:
-    """One handoff."""
-    return _given(get_document(tx, f"memory://handoff/{addresses.check_key(name)}"))
+    """Return one handoff."""
+    return _show_document(get_document(tx, f"memory://handoff/{addresses.check_key(name)}"))
 
 
 def list_handoffs(tx: Tx, to: str, limit: int) -> list[ShownHandoff]:
-    """Handoffs, those to one agent or all."""
-    return [_given(one) for one in documents_sql.list_documents(tx, "handoff", limit, to)]
+    """Return the handoffs to one agent, or all."""
+    return [_show_document(one) for one in documents_sql.list_documents(tx, "handoff", limit, to)]
 
 
-def _given(document: Document) -> ShownHandoff:
+def _show_document(document: Document) -> ShownHandoff:
     handoff = ledgers.handoff_from_json(document.fields)
     name = document.address.removeprefix("memory://handoff/")
     return ShownHandoff(name, ledgers.handoff_to_json(handoff), bool(handoff.accepted_at))
 
 
-def _text(body: Mapping[str, Json]) -> str:
+def _format_json(body: Mapping[str, Json]) -> str:
     return json.dumps(body, ensure_ascii=False, indent=2)
 
 
 OFTEN_INJECTED = 10
-
-"""Injected so often without a word that it helped, a memory is reported."""
-
+"""Injections without positive feedback from which on a memory is reported."""
 
 MOST_USELESS = 100
 
 
 def list_open_memories(tx: Tx) -> list[Memory]:
-    """All open memories."""
+    """Return all open memories."""
     return memory_sql.list_open(tx, {}, memory_sql.ALL)
 
 
 def audit_memories(tx: Tx, now: int, stale: Mapping[str, Sequence[str]], notes: str) -> Audit:
-    """Near-duplicates, contradictions, stale citations and pollution; `stale` says what does not
-    hold any more."""
+    """Audit the open memories; `stale` maps ids to citations that no longer hold."""
     shown = {
         row[0]: int(row[1])
         for row in memory_sql_upkeep.find_never_useful(tx, OFTEN_INJECTED, MOST_USELESS)

@@ -1,5 +1,8 @@
-"""Tasks: started, moved through their phases, decided on, verified, completed; they survive any
-conversation. The task is a document, and so is each of its pages; gates are logged as events."""
+"""Tasks that outlive a conversation, and the promotion of their notes.
+
+A task is a document, and so is each of its pages; gates are logged as events. Promotion sends the
+notes of a task or session through the checklist of `memory.hygiene`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from ..storage.database import Tx
 from ..text import addresses
 from ..types import trust
 from ..types.json_records import write_time
-from ..types.records import Document, Json, Memory
+from ..types.records import IN_USE, Document, Json, Memory
 from . import steps as work_steps
 from . import tasks
 
@@ -32,8 +35,7 @@ PAGE_TYPE = "task page"
 
 
 class ShownTask(NamedTuple):
-    """A task as it stands: its phase, what is done, what got lost since, and its pages; once it is
-    complete, its report and what was learned from the work."""
+    """A task with its phase, regressions and pages; once complete, with its report and lessons."""
 
     slug: str
     title: str
@@ -53,12 +55,13 @@ class ShownTask(NamedTuple):
 
 
 def task_address(slug: str, page: str = "") -> str:
+    """Return the address of a task or of one of its pages."""
     return f"memory://task/{addresses.check_slug(slug)}" + (f"/{page}" if page else "")
 
 
 def start_task(tx: Tx, title: str, phases: Sequence[str], origin: str, now: int) -> ShownTask:
-    """Begin a task; one that is there already goes on, if it has the same title."""
-    safe = redaction.redact  # names are made of them
+    """Start a task, or return the existing one with the same title."""
+    safe = redaction.redact  # addresses are made of them
     task = tasks.new_task(safe(title), [safe(phase) for phase in phases])
     held = documents_sql.get_document(tx, task_address(task.slug))
     if held:
@@ -67,11 +70,11 @@ def start_task(tx: Tx, title: str, phases: Sequence[str], origin: str, now: int)
                 f"there is a task with this name: {held.title}", where=task_address(task.slug)
             )
         return show_task(tx, task.slug)
-    return _save(tx, task, origin, now)
+    return _save_task(tx, task, origin, now)
 
 
 def change_task(tx: Tx, slug: str, step: TaskChange, origin: str, now: int) -> ShownTask:
-    """Let a task go on by one step."""
+    """Apply a change to a task."""
     task = load_task(tx, slug, hold=True)
     if task.extra.get(COMPLETED):
         raise InvalidInput(
@@ -79,7 +82,7 @@ def change_task(tx: Tx, slug: str, step: TaskChange, origin: str, now: int) -> S
             where=task_address(slug),
             hint="start another one for what is new",
         )
-    return _save(tx, step(task), origin, now)
+    return _save_task(tx, step(task), origin, now)
 
 
 def finish_phase(tx: Tx, slug: str, phase: str, report: str, origin: str, now: int) -> ShownTask:
@@ -91,17 +94,17 @@ def finish_phase(tx: Tx, slug: str, phase: str, report: str, origin: str, now: i
 def write_report(tx: Tx, slug: str, phase: str, origin: str, now: int) -> str:
     """Write the completion report of a phase, or of the whole task."""
     text = tasks.render_report(load_task(tx, slug), phase)
-    _page(tx, slug, report_page(phase), text, origin, now)
+    _write_page(tx, slug, report_page(phase), text, origin, now)
     return text
 
 
 def report_page(phase: str) -> str:
-    """The page that the report of a phase, or of the whole task, is written to."""
+    """Return the page of the report of a phase, or of the whole task."""
     return f"reports/{addresses.slugify(phase)}.md" if phase else "completion_report.md"
 
 
 def complete_task(tx: Tx, slug: str, origin: str, now: int) -> ShownTask:
-    """End a task, with its report."""
+    """Complete a task and write its report."""
 
     def done(task: tasks.Task) -> tasks.Task:
         return task._replace(extra={**task.extra, COMPLETED: write_time(now)})
@@ -112,7 +115,7 @@ def complete_task(tx: Tx, slug: str, origin: str, now: int) -> ShownTask:
 
 
 def verify_change(reason: str, items: Sequence[str], now: int) -> TaskChange:
-    """The step that notes items as verified, in a new revision of the plan if there is a reason."""
+    """Return the change that marks items as verified, in a new revision if a reason is given."""
 
     def step(task: tasks.Task) -> tasks.Task:
         return tasks.verify_items(tasks.revise_plan(task, reason, now) if reason else task, items)
@@ -121,7 +124,7 @@ def verify_change(reason: str, items: Sequence[str], now: int) -> TaskChange:
 
 
 def load_task(tx: Tx, slug: str, hold: bool = False) -> tasks.Task:
-    """A task by its slug."""
+    """Load a task by its slug."""
     hint = "`recollect task list` shows what there is"
     document = work_steps.get_document(tx, task_address(slug), hint)
     if hold:
@@ -130,44 +133,59 @@ def load_task(tx: Tx, slug: str, hold: bool = False) -> tasks.Task:
 
 
 def show_task(tx: Tx, slug: str) -> ShownTask:
+    """Return a task as a record."""
     task = load_task(tx, slug)
     pages = documents_sql.list_documents(tx, PAGE_TYPE, 1_000, slug)
     return ShownTask(
-        slug,
-        task.title,
-        task.phase,
-        str(task.extra.get(COMPLETED, "")),
-        tasks.task_to_json(task),
-        tasks.find_regressions(task.revisions),
-        tuple(page.address for page in pages),
+        slug=slug,
+        title=task.title,
+        phase=task.phase,
+        completed=str(task.extra.get(COMPLETED, "")),
+        task=tasks.task_to_json(task),
+        regressions=tasks.find_regressions(task.revisions),
+        pages=tuple(page.address for page in pages),
     )
 
 
 def list_tasks(tx: Tx, limit: int) -> list[ShownTask]:
-    """All tasks by name."""
+    """Return all tasks by name."""
     found = documents_sql.list_documents(tx, TYPE, limit)
     return [show_task(tx, document.owner) for document in found]
 
 
 def list_pages(tx: Tx, slug: str) -> list[Document]:
-    """The pages of a task with their texts."""
+    """Return the pages of a task with their texts."""
     return documents_sql.list_documents(tx, PAGE_TYPE, 1_000, slug)
 
 
-def _save(tx: Tx, task: tasks.Task, origin: str, now: int) -> ShownTask:
+def _save_task(tx: Tx, task: tasks.Task, origin: str, now: int) -> ShownTask:
     body = tasks.task_to_json(task)
     text = tasks.render_report(task)
     new = work_steps.NewDocument(
-        task_address(task.slug), TYPE, task.title, text, body, "task", task.slug
+        address=task_address(task.slug),
+        type=TYPE,
+        title=task.title,
+        text=text,
+        fields=body,
+        layer="task",
+        owner=task.slug,
     )
     work_steps.write_document(tx, new, origin, now)
     for name, page in tasks.render_artifacts(task).items():
-        _page(tx, task.slug, name, page, origin, now)
+        _write_page(tx, task.slug, name, page, origin, now)
     return show_task(tx, task.slug)
 
 
-def _page(tx: Tx, slug: str, name: str, text: str, origin: str, now: int) -> None:
-    new = work_steps.NewDocument(task_address(slug, name), PAGE_TYPE, name, text, {}, "task", slug)
+def _write_page(tx: Tx, slug: str, name: str, text: str, origin: str, now: int) -> None:
+    new = work_steps.NewDocument(
+        address=task_address(slug, name),
+        type=PAGE_TYPE,
+        title=name,
+        text=text,
+        fields={},
+        layer="task",
+        owner=slug,
+    )
     work_steps.write_document(tx, new, origin, now)
 
 
@@ -175,40 +193,45 @@ def _page(tx: Tx, slug: str, name: str, text: str, origin: str, now: int) -> Non
 
 
 def log_event(tx: Tx, id: str, slug: str, type: str, payload: Json, agent: str, now: int) -> None:
-    """Append a gate event; the phase is the task's own."""
+    """Append a gate event with the task's current phase."""
     safe = redaction.redact
     phase = load_task(tx, slug).phase if slug else ""
     row = documents_sql.EventRow(
-        id,
-        f"task/{slug}" if slug else "work",
-        safe(slug),
-        safe(agent),
-        safe(phase),
-        safe(type),
-        redaction.redact_json(payload).text,
-        now,
+        id=id,
+        subject=f"task/{slug}" if slug else "work",
+        trace=safe(slug),
+        agent=safe(agent),
+        phase=safe(phase),
+        type=safe(type),
+        payload=redaction.redact_json(payload).text,
+        at=now,
     )
     documents_sql.append_event(tx, row)
 
 
 def read_log(tx: Tx, slug: str, limit: int) -> str:
-    """The gate events of a task, one JSON object a line."""
+    """Return the gate events of a task, one JSON object a line."""
     rows = documents_sql.list_events(tx, f"task/{addresses.check_slug(slug)}", limit)
     return "".join(
         tasks.render_event(
             tasks.GateEvent(
-                row.trace, row.at, row.agent, row.phase, row.type, json.loads(row.payload)
+                trace=row.trace,
+                at=row.at,
+                agent=row.agent,
+                phase=row.phase,
+                type=row.type,
+                payload=json.loads(row.payload),
             )
         )
         for row in rows
     )
 
 
-_LAYERS_BELOW = ("session", "task")
+_NOTE_LAYERS = ("session", "task")
 
 
 class PromotionDecision(NamedTuple):
-    """What the checklist said of a note: promote, defer or drop, at which step, and why."""
+    """The decision on a note (promote, defer or drop), the step that made it, and the reason."""
 
     id: str
     text: str
@@ -220,7 +243,8 @@ class PromotionDecision(NamedTuple):
 
 
 class Promoted(NamedTuple):
-    """The notes of a task or session with their decisions; `applied` says if these were done."""
+    """The notes of a task or session with their decisions; `applied` says whether they were carried
+    out."""
 
     notes: tuple[PromotionDecision, ...]
     applied: bool
@@ -229,39 +253,39 @@ class Promoted(NamedTuple):
 def promote_notes(
     tx: Tx, owner: str, apply: bool, origin: str, now: int, new_id: Callable[[str], str]
 ) -> Promoted:
-    """Walk the notes of a task or session through the checklist; keep those that pass it."""
+    """Review the notes of a task or session with the checklist; save those that pass."""
     known = work_steps.list_open_memories(tx)
-    notes = [one for one in known if one.layer in _LAYERS_BELOW and one.owner == owner]
+    notes = [one for one in known if one.layer in _NOTE_LAYERS and one.owner == owner]
     durable = [
         hygiene.KnownNote(one.id, (one.subject, one.text), one.scope)
         for one in known
-        if one.layer not in _LAYERS_BELOW and one.status in ("active", "proposed")
+        if one.layer not in _NOTE_LAYERS and one.status in IN_USE
     ]
     decided = []
     for note in sorted(notes, key=lambda one: (one.first_seen, one.id)):
-        if note.status not in ("active", "proposed"):
+        if note.status not in IN_USE:
             continue
         verdict = hygiene.review_note(
             hygiene.Note(
-                note.text,
-                note.kind,
-                note.subject,
-                note.citations,
-                note.reason,
-                note.category,
-                note.scope,
+                text=note.text,
+                kind=note.kind,
+                subject=note.subject,
+                citations=note.citations,
+                reason=note.reason,
+                category=note.category,
+                scope=note.scope,
             ),
             durable,
         )
         decision = PromotionDecision(note.id, note.text, *verdict)
         if apply and verdict.decision == "promote":
-            decision = _kept(tx, note, decision, origin, now, new_id)
+            decision = _save_note(tx, note, decision, origin, now, new_id)
             durable.append(hygiene.KnownNote(note.id, (note.subject, note.text), note.scope))
         decided.append(decision)
     return Promoted(tuple(decided), apply)
 
 
-def _kept(
+def _save_note(
     tx: Tx,
     note: Memory,
     decision: PromotionDecision,
@@ -269,11 +293,11 @@ def _kept(
     now: int,
     new_id: Callable[[str], str],
 ) -> PromotionDecision:
-    """The note as a memory of the project, no more trusted than it was."""
+    """Save a note as a memory of the project, trusted no more than before."""
     label = trust.least_trusted((note.label, origin))
     draft = memory_steps.Draft(
-        note.text,
-        note.kind,
+        text=note.text,
+        kind=note.kind,
         subject=note.subject,
         detail=note.detail,
         category=note.category,
@@ -293,12 +317,12 @@ def _kept(
     done = memory_steps.learn(tx, ready, now)
     memory_steps_neighbours.link(tx, done.id, "derived_from", [note.id], "promoted", now)
     if note.kind == "workflow":
-        _propose(tx, note, label, now, new_id("p"))
+        _propose_procedure(tx, note, label, now, new_id("p"))
     return decision._replace(promoted=done.id)
 
 
-def _propose(tx: Tx, note: Memory, label: str, now: int, id: str) -> None:
-    """A workflow with steps is proposed as a procedure, for a person to accept."""
+def _propose_procedure(tx: Tx, note: Memory, label: str, now: int, id: str) -> None:
+    """Propose a workflow with steps as a procedure, for a person to accept."""
     steps = note.detail.get("steps", ())
     name = addresses.slugify(note.subject)
     if not steps or not isinstance(steps, Sequence) or procedures_sql.get_by_name(tx, name):

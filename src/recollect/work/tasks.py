@@ -1,8 +1,8 @@
-"""Tasks: phases, decisions, revisions and what was verified in each, and what got lost on the way.
+"""Tasks: phases, decisions, plan revisions, verified items, and regressions.
 
-An item that an earlier revision had verified and the newest has not is a regression: somebody
-changed the plan or the code, and nobody looked again. A task is a value; every change gives
-another one. It does not know documents, only the texts that go into them.
+An item that an earlier revision had verified and the newest has not is a regression: the plan or
+the code changed and nobody verified it again. A task is an immutable value; every change returns a
+new one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STATES = ("planned", "active", "done", "blocked")
 
 
 class Phase(NamedTuple):
-    """A part of a task; `report` is what was said when it was done."""
+    """A phase of a task; `report` is written when it is done."""
 
     name: str = ""
     state: str = "planned"
@@ -42,7 +42,7 @@ class Phase(NamedTuple):
 
 
 class TaskDecision(NamedTuple):
-    """A choice that was made on the way, and why."""
+    """A decision and its reason."""
 
     text: str = ""
     reason: str = ""
@@ -52,7 +52,7 @@ class TaskDecision(NamedTuple):
 
 
 class Revision(NamedTuple):
-    """A version of the plan: why it came about, and what was verified while it held."""
+    """A revision of the plan: its reason, and the items verified while it held."""
 
     number: int = 0
     reason: str = ""
@@ -62,7 +62,7 @@ class Revision(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A task and its history."""
+    """A task with its history."""
 
     slug: str = ""
     title: str = ""
@@ -73,23 +73,23 @@ class Task(NamedTuple):
 
     @property
     def phase(self) -> str:
-        """The phase that the task is in; "" before the first and after the last."""
+        """Return the current phase; "" before the first and after the last."""
         return next((one.name for one in self.phases if one.state in ("active", "blocked")), "")
 
 
 class Regression(NamedTuple):
-    """An item that was verified up to a revision, and is not any more."""
+    """An item that was verified up to a revision, and no longer is."""
 
     item: str
     verified_in: int
     missing_in: int
 
 
-# ---------------------------------------------------------------- how a task goes on
+# ---------------------------------------------------------------- changes
 
 
 def new_task(title: str, phases: Iterable[str] = (), slug: str = "") -> Task:
-    """A task, named by its title in kebab-case."""
+    """Create a task with a slug made from its title."""
     names = [" ".join(name.split()) for name in phases]
     if len(set(map(str.casefold, names))) < len(names):
         raise InvalidInput("two phases have the same name", where=f"task {title!r}")
@@ -98,7 +98,7 @@ def new_task(title: str, phases: Iterable[str] = (), slug: str = "") -> Task:
 
 
 def enter_phase(task: Task, name: str) -> Task:
-    """The task in a phase, which is added if it is new; the one before it has to be done."""
+    """Return the task in a phase, added if new; the phase before it must be done."""
     name = " ".join(name.split())
     if task.phase and task.phase.casefold() != name.casefold():
         raise InvalidInput(
@@ -112,12 +112,12 @@ def enter_phase(task: Task, name: str) -> Task:
 
 
 def finish_phase(task: Task, name: str, report: str) -> Task:
-    """The task after a phase was done."""
+    """Return the task with a phase done."""
     return _with_phase(task, name, "done", report.strip())
 
 
 def block_phase(task: Task, name: str, why: str) -> Task:
-    """The task while a phase cannot go on."""
+    """Return the task with a phase blocked."""
     return _with_phase(task, name, "blocked", why.strip())
 
 
@@ -136,46 +136,46 @@ def _with_phase(task: Task, name: str, state: str, report: str) -> Task:
 
 
 def add_decision(task: Task, words: str, reason: str = "", at: int = 0) -> Task:
-    """The task with another decision, made in the phase it is in."""
+    """Return the task with another decision of its current phase."""
     return task._replace(decisions=(*task.decisions, TaskDecision(words, reason, task.phase, at)))
 
 
 def revise_plan(task: Task, reason: str, at: int = 0) -> Task:
-    """The task with a new revision of its plan; nothing is verified in it yet."""
+    """Return the task with a new revision of its plan, in which nothing is verified yet."""
     number = task.revisions[-1].number + 1 if task.revisions else 1
     return task._replace(revisions=(*task.revisions, Revision(number, reason, (), at)))
 
 
 def verify_items(task: Task, verified: Iterable[str]) -> Task:
-    """The task with more items verified in its newest revision."""
+    """Return the task with more items verified in its newest revision."""
     if not task.revisions:
         task = revise_plan(task, "the first plan")
     last = task.revisions[-1]
     kept: dict[str, str] = {}
     for item in (*last.verified, *verified):
-        kept.setdefault(_key(item), item)
+        kept.setdefault(_item_key(item), item)
     newest = last._replace(verified=tuple(kept.values()))
     return task._replace(revisions=(*task.revisions[:-1], newest))
 
 
-def _key(item: str) -> str:
-    """By what an item is recognised in another revision."""
+def _item_key(item: str) -> str:
+    """Normalise an item, to recognise it in another revision."""
     return " ".join(re.sub(r"[\W_]+", " ", item.casefold()).split()) or item
 
 
 def find_regressions(revisions: Sequence[Revision]) -> tuple[Regression, ...]:
-    """The items that an earlier revision had verified and the newest has not."""
+    """Return the items that an earlier revision had verified and the newest has not."""
     if not revisions:
         return ()
-    now = {_key(item) for item in revisions[-1].verified}
+    now = {_item_key(item) for item in revisions[-1].verified}
     before: dict[str, Regression] = {}
     for revision in revisions[:-1]:
         for item in revision.verified:
-            before[_key(item)] = Regression(item, revision.number, revisions[-1].number)
+            before[_item_key(item)] = Regression(item, revision.number, revisions[-1].number)
     return tuple(lost for key, lost in before.items() if key not in now)
 
 
-# ---------------------------------------------------------------- as JSON
+# ---------------------------------------------------------------- JSON
 
 _PHASE = (
     Field("name", "name", read_text, write_plain),
@@ -196,44 +196,46 @@ _REVISION = (
 )
 
 
-def _phases(value: Json) -> tuple[Phase, ...]:
+def _parse_phases(value: Json) -> tuple[Phase, ...]:
     return tuple(load_record(Phase, _PHASE, one, "phases") for one in read_list(value))
 
 
-def _decisions(value: Json) -> tuple[TaskDecision, ...]:
+def _parse_decisions(value: Json) -> tuple[TaskDecision, ...]:
     return tuple(load_record(TaskDecision, _DECISION, one, "decisions") for one in read_list(value))
 
 
-def _revisions(value: Json) -> tuple[Revision, ...]:
+def _parse_revisions(value: Json) -> tuple[Revision, ...]:
     return tuple(load_record(Revision, _REVISION, one, "revisions") for one in read_list(value))
 
 
 _TASK = (
     Field("slug", "slug", read_text, write_plain),
     Field("title", "title", read_text, write_plain),
-    Field("phases", "phases", _phases, lambda all_: [dump_record(one, _PHASE) for one in all_]),
+    Field(
+        "phases", "phases", _parse_phases, lambda all_: [dump_record(one, _PHASE) for one in all_]
+    ),
     Field(
         "decisions",
         "decisions",
-        _decisions,
+        _parse_decisions,
         lambda all_: [dump_record(one, _DECISION) for one in all_],
     ),
     Field(
         "revisions",
         "revisions",
-        _revisions,
+        _parse_revisions,
         lambda all_: [dump_record(one, _REVISION) for one in all_],
     ),
 )
 
 
 def task_from_json(given: Json) -> Task:
-    """The task in a JSON object."""
+    """Parse a task from a JSON object."""
     return load_record(Task, _TASK, given, "task")
 
 
 def task_to_json(task: Task) -> dict[str, Json]:
-    """The task as JSON; all that was given comes back."""
+    """Convert a task to JSON, lossless."""
     return dump_record(task, _TASK)
 
 
@@ -241,27 +243,27 @@ def task_to_json(task: Task) -> dict[str, Json]:
 
 
 def render_artifacts(task: Task) -> dict[str, str]:
-    """The texts of a task's folder, by their paths in it; what is empty is left out."""
+    """Render the pages of a task by their paths; empty ones are left out."""
     phases = [f"{number}. {one.name} ({one.state})" for number, one in enumerate(task.phases, 1)]
     decided = [
         f"- {one.text}" + (f" ({one.reason})" if one.reason else "") for one in task.decisions
     ]
-    told = [f"{one.number}. {one.reason}" for one in task.revisions]
+    revised = [f"{one.number}. {one.reason}" for one in task.revisions]
     parts = {
-        "plan.md": _page(f"Plan: {task.title}", phases),
-        "decisions.md": _page("Decisions", decided),
-        "revisions.md": _page("Revisions", told),
+        "plan.md": _render_page(f"Plan: {task.title}", phases),
+        "decisions.md": _render_page("Decisions", decided),
+        "revisions.md": _render_page("Revisions", revised),
         "verified_items.md": render_verified(task.revisions),
     }
     return {path: body for path, body in parts.items() if body}
 
 
-def _page(title: str, lines: Sequence[str]) -> str:
+def _render_page(title: str, lines: Sequence[str]) -> str:
     return "\n".join((f"# {title}", "", *lines)) + "\n" if lines else ""
 
 
 def render_verified(revisions: Sequence[Revision]) -> str:
-    """The verified items of every revision; `verified_in` reads them back."""
+    """Render the verified items of every revision; `parse_verified` reads them back."""
     parts = [
         "\n".join((f"## Revision {one.number}", *(f"- {item}" for item in one.verified)))
         for one in revisions
@@ -271,7 +273,7 @@ def render_verified(revisions: Sequence[Revision]) -> str:
 
 
 def parse_verified(page: str) -> tuple[Revision, ...]:
-    """The revisions in a page of verified items; items without a heading are of the first."""
+    """Parse a page of verified items; items without a heading belong to the first revision."""
     found: dict[int, list[str]] = {}
     number = 1
     for line in page.splitlines():
@@ -285,7 +287,8 @@ def parse_verified(page: str) -> tuple[Revision, ...]:
 
 
 def render_report(task: Task, phase: str = "") -> str:
-    """What a phase, or the whole task, came to: reports, decisions, verified items, regressions."""
+    """Render the report of a phase or the whole task: reports, decisions, verified items,
+    regressions."""
     chosen = [one for one in task.phases if not phase or one.name.casefold() == phase.casefold()]
     if phase and not chosen:
         raise InvalidInput(f"there is no phase {phase!r}", where=f"task {task.slug}")
@@ -316,7 +319,7 @@ def render_report(task: Task, phase: str = "") -> str:
 
 
 class GateEvent(NamedTuple):
-    """Something that happened at a gate of a task. Events are a log, never read for control."""
+    """An event at a gate of a task. Events are a log, never read for control."""
 
     trace: str = ""
     at: int = 0
@@ -338,7 +341,7 @@ _EVENT = (
 
 
 def render_event(event: GateEvent) -> str:
-    """The event as one line of the log, with its line end."""
+    """Render an event as one line of the log, with its line end."""
     line = json.dumps(dump_record(event, _EVENT), ensure_ascii=False, separators=(",", ":"))
     for mark in ("\u2028", "\u2029", "\u0085"):
         line = line.replace(mark, f"\\u{ord(mark):04x}")
@@ -346,9 +349,9 @@ def render_event(event: GateEvent) -> str:
 
 
 def parse_event(line: str) -> GateEvent:
-    """The event on a line of the log."""
+    """Parse a line of the log."""
     try:
         given = json.loads(line)
     except ValueError as error:
-        raise InvalidInput(f"this is no event: {error}", where=line[:80]) from None
+        raise InvalidInput(f"this is not an event: {error}", where=line[:80]) from None
     return load_record(GateEvent, _EVENT, given, "event")

@@ -1,17 +1,23 @@
-"""Claude Code's hook payloads and replies; VS Code sends the same with other spellings.
+"""Claude Code's hooks: parse payloads, format replies, and list the settings that register them.
 
-Context may be added where a turn begins, before a tool runs and after it. A stop is never
-prevented: that would make the model go on. Before a compaction no context can be added, but plain
-text is taken as instructions for the summary; the session start that follows it (source `compact`)
-is the place for memory.
+VS Code sends the same payloads with other spellings. Context can be added where a turn begins,
+before a tool runs and after it. A stop is never blocked: that would make the model go on. Before a
+compaction no context can be added, but plain text is used as instructions for the summary; memory
+is added at the session start that follows it (source `compact`).
+
+The settings hold one shell string per hook: VS Code and Codex read the same files and do not know
+argument lists. Hooks that a prompt waits for have a short timeout; those after an answer run in the
+background.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 
 from ...types.records import Json
 from ..events import LONGEST_REPLY, Event, claude_reply, event_from, shortened
+from ..settings import entries
 
 HOST = "claude-code"
 EVENTS = {
@@ -27,17 +33,18 @@ EVENTS = {
 }
 _TAKES_CONTEXT = ("session_start", "user_prompt", "before_tool", "tool_use")
 _SILENT = ("before_compact", "session_end", "other")
+_ACCEPTED = "hasTrustDialogAccepted"
 
 
 def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
-    """The event; a subagent's stop comes with the subagent's own transcript."""
+    """Return the event; a subagent's stop has the subagent's own transcript."""
     event = event_from(payload, HOST, EVENTS, env.get("CLAUDE_PROJECT_DIR", ""))
     if event.name == "before_compact":
-        # VS Code runs the same hooks, spells its fields otherwise, and takes JSON only.
+        # VS Code runs the same hooks with other field names, and accepts JSON only.
         return event._replace(plain="hook_event_name" in payload)
     if event.host_event == "SubagentStop":
         if not payload.get("agent_type"):
-            # The summariser of a compaction also ends as a nameless subagent.
+            # The summariser of a compaction also ends as a subagent without a type.
             return event._replace(name="other")
         path = payload.get("agent_transcript_path")
         return event._replace(transcript=path if isinstance(path, str) else "")
@@ -45,9 +52,101 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
 
 
 def reply(event: Event, context: str = "", notice: str = "") -> str:
-    """The JSON that Claude Code takes for this event, or nothing; plain words for a compaction."""
+    """Return the JSON reply for this event, plain text before a compaction, or ""."""
     if event.plain:
         return shortened(context, LONGEST_REPLY)
     takes_context = event.name in _TAKES_CONTEXT
     takes_notice = event.name not in _SILENT
     return claude_reply(event, context if takes_context else "", notice if takes_notice else "")
+
+
+# ---------------------------------------------------------------- settings
+
+
+def make_group(
+    seconds: int, matcher: str = "", *, in_background: bool = False
+) -> Callable[[str], dict[str, Json]]:
+    """Return a function that wraps a command in a matcher group with a timeout."""
+
+    def wrap(line: str) -> dict[str, Json]:
+        handler: dict[str, Json] = {"type": "command", "command": line, "timeout": seconds}
+        if in_background:
+            handler["async"] = True
+        return {**({"matcher": matcher} if matcher else {}), "hooks": [handler]}
+
+    return wrap
+
+
+def _make_server(command: entries.Command) -> dict[str, Json]:
+    return {"type": "stdio", "command": command[0], "args": [*command[1:], "mcp"]}
+
+
+def make_hook_editor() -> entries.SettingsEditor:
+    """Return the editor of the hooks in `settings.json`."""
+    return entries.make_json_editor(
+        hooks=entries.HookFormat(
+            {
+                "SessionStart": make_group(10, "startup|resume|clear|compact|fork"),
+                "UserPromptSubmit": make_group(5),
+                "PreToolUse": make_group(5, "Bash|Edit|MultiEdit|NotebookEdit|Write"),
+                "PostToolUseFailure": make_group(5),
+                "PreCompact": make_group(10),
+                "Stop": make_group(60, in_background=True),
+                "SessionEnd": make_group(5),
+            }
+        )
+    )
+
+
+def make_server_editor() -> entries.SettingsEditor:
+    """Return the editor of the MCP server entry."""
+    return entries.make_json_editor(servers="mcpServers", server=_make_server)
+
+
+def list_settings_files(
+    home: str, project: str, env: Mapping[str, str] = {}
+) -> tuple[entries.SettingsFile, ...]:
+    """Return the settings files of the user and of the project.
+
+    Claude Code itself rewrites `.claude.json`: where its command line is available,
+    `claude mcp add` is the safer way to add the server.
+    """
+    moved = env.get("CLAUDE_CONFIG_DIR")
+    folder = moved or os.path.join(home, ".claude")
+    hooks, server = make_hook_editor(), make_server_editor()
+    own, shared = os.path.join(folder, "settings.json"), (project, ".claude", "settings.json")
+    return (
+        entries.SettingsFile(own, "hooks", "user", hooks),
+        entries.SettingsFile(os.path.join(*shared), "hooks", "project", hooks),
+        entries.SettingsFile(os.path.join(moved or home, ".claude.json"), "mcp", "user", server),
+        entries.SettingsFile(os.path.join(project, ".mcp.json"), "mcp", "project", server),
+    )
+
+
+def find_approval_file(home: str, env: Mapping[str, str] = {}) -> str:
+    """Return the file that lists the folders the user trusts."""
+    return os.path.join(env.get("CLAUDE_CONFIG_DIR") or home, ".claude.json")
+
+
+def count_approved(
+    approvals: str, path: str, text: str, scope: str, project: str
+) -> entries.HookApproval:
+    """Check whether the trust dialog was accepted for the project or a folder above it.
+
+    A project that Claude Code has not opened yet wants no approval.
+    """
+    import json
+
+    try:
+        folders = json.loads(approvals or "{}").get("projects")
+    except (ValueError, AttributeError):
+        folders = None
+    above = [project]
+    while (parent := os.path.dirname(above[-1])) != above[-1]:
+        above.append(parent)
+    known = folders if isinstance(folders, dict) else {}
+    answers = [known[place].get(_ACCEPTED) for place in above if isinstance(known.get(place), dict)]
+    asked = any(answer is not None for answer in answers)
+    wanted = len(entries.find_own_handlers(text)) if asked else 0
+    step = "start Claude Code in the project and accept its trust dialog"
+    return entries.HookApproval(wanted if any(answers) else 0, wanted, step)

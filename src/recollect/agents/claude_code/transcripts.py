@@ -1,9 +1,9 @@
 """Claude Code's transcripts: one JSON object a line, one line a content block.
 
-Reads `<config>/projects/<slug>/<session>.jsonl` and the files of subagents beside it. Knows
-which records are conversation, which user records a person really typed, that the blocks of one
-answer share a request (its tokens are counted once), and that a fork repeats its parent's
-records: they go to the parent, under the key they had there. Seen from 2.0 to 2.1.325.
+Reads `<config>/projects/<slug>/<session>.jsonl` and the files of subagents next to it. It separates
+conversation from other records and typed prompts from added ones. The blocks of one answer share a
+request, whose tokens are counted once. A fork repeats its parent's records: they belong to the
+parent, under their key there. Checked with 2.0 to 2.1.325.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ...text.messages import plain_text
 from ...types.records import Json, Message
-from ..session_names import make_session_id
+from ..registry import make_session_id
 from ..transcripts.find_io import is_at_or_below, list_names, make_transcript, read_head, walk_files
 from ..transcripts.normalise import (
     as_dict,
@@ -47,7 +47,7 @@ _QUEUE_KEPT = 32
 _SIDECAR = 1024 * 1024
 _SYSTEM_SOURCES = ("system", "loop_wakeup", "schedule_wakeup", "poll_event")
 _FROM_TOOLS = frozenset({"toolUseResult", "sourceToolUseID", "sourceToolAssistantUUID"})
-"""A record that has one of these came about by a tool, whatever text stands beside its result."""
+"""A record with one of these fields was made by a tool, whatever text is next to its result."""
 
 _NOT_TYPED = re.compile(
     r"\s*(?:<(?:local-command-|bash-std|task-notification|teammate-message|channel\b|"
@@ -63,29 +63,29 @@ _SHELL = re.compile(r"\s*<bash-input>(.*?)</bash-input>", re.DOTALL)
 def read(
     path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
 ) -> Iterator[TranscriptItem]:
-    """The items of a session's or a subagent's file after the cursor."""
+    """Yield the items of a session's or a subagent's file after the cursor."""
     return follow_file(path, cursor, _ClaudeCodeReader(path))
 
 
 def read_records(
     records: Iterable[Mapping[str, Json]], cursor: Mapping[str, Json] | None, path: str
 ) -> Iterator[TranscriptItem]:
-    """The items of records that came another way than in a file; the cursor holds only a state."""
+    """Yield the items of records that are not in a file; the cursor holds only the state."""
     reader = _ClaudeCodeReader(path)
     reader.state = dict((cursor or {}).get("state") or {})
     number = 0
     for number, record in enumerate(records, start=1):
         try:
-            yield from reader.take(json.dumps(record).encode(), number, 0)
+            yield from reader.read_line(json.dumps(record).encode(), number, 0)
         except ValueError as error:
             yield SkippedRecord(number, f"damaged: {error}", expected=False)
     yield CursorMark({"state": json.loads(json.dumps(reader.state))}, number, number)
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
-    """The transcripts of projects at or below the roots; of all projects without roots."""
+    """Return the transcripts of projects at or below the roots; of all projects without roots."""
     base = os.path.join(env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "projects")
-    # The folder's name is lossy, so it only narrows the search; the records tell the directory.
+    # The folder's name is lossy, so it only narrows the search; the records hold the directory.
     slugs = tuple(_slug(root) for root in roots)
     chosen = env.get("CLAUDE_CODE_PROJECT_DIR_NAME")
     found = []
@@ -100,13 +100,14 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
 
 
 def _slug(root: str) -> str:
-    """The name of a directory's folder, as JavaScript makes it: what takes two of its letters, an
-    emoji, becomes two dashes."""
+    """Return the folder name of a directory, as JavaScript makes it.
+
+    A character of two UTF-16 units, such as an emoji, becomes two dashes."""
     return re.sub(r"[^A-Za-z0-9]", lambda m: "-" if m[0] < "\U00010000" else "--", root)[:200]
 
 
 class _ClaudeCodeReader:
-    """Folds records into items. In `state`: what was announced, counted and queued so far."""
+    """Converts records to items. `state`: yielded details, token counts and queued prompts."""
 
     def __init__(self, path: str) -> None:
         self.state: dict[str, Json] = {}
@@ -115,24 +116,24 @@ class _ClaudeCodeReader:
         self._counted: tuple[str, Json] = ("", None)
 
     @property
-    def busy(self) -> bool:
+    def has_pending(self) -> bool:
         return False
 
-    def take(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
+    def read_line(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
         if not line.strip():
             return ()
         record = parse_record(line)
         kind = as_text(record.get("type"))
         if kind == "user" and as_dict(record.get("message")):
-            return self._user(record)
+            return self._read_user(record)
         if kind == "assistant" and as_dict(record.get("message")):
-            return self._assistant(record, number)
+            return self._read_assistant(record, number)
         if kind == "queue-operation":
-            return self._queue(record, number)
+            return self._read_queue(record, number)
         if kind == "attachment":
-            return self._attachment(record, number)
+            return self._read_attachment(record, number)
         if kind in ("custom-title", "ai-title"):
-            return self._titled(record, kind)
+            return self._read_title(record, kind)
         subtype = as_text(record.get("subtype"))
         return (SkippedRecord(number, "/".join(filter(None, (kind or "no type", subtype)))),)
 
@@ -141,19 +142,19 @@ class _ClaudeCodeReader:
 
     # ------------------------------------------------------------ records
 
-    def _user(self, record: Mapping[str, Json]) -> Iterator[TranscriptItem]:
-        session, key = self._place(record)
-        yield from self._about(record, session)
+    def _read_user(self, record: Mapping[str, Json]) -> Iterator[TranscriptItem]:
+        session, key = self._locate(record)
+        yield from self._describe_session(record, session)
         content = as_dict(record["message"]).get("content")
         messages = decode_record({"role": "user", "content": content}, "anthropic")
-        messages = [self._voiced(record, m) for m in messages]
-        yield from self._named(session, record, messages)
+        messages = [self._assign_role(record, m) for m in messages]
+        yield from self._name_session(session, record, messages)
         at = parse_time(record.get("timestamp"))
-        for message, origin, own_key in self._kept(record, messages, key):
+        for message, origin, own_key in self._assign_keys(record, messages, key):
             yield from make_entries(session, [message._replace(at=at, key=own_key)], origin, True)
 
-    def _voiced(self, record: Mapping[str, Json], message: Message) -> Message:
-        """A user record in the role of whoever really spoke."""
+    def _assign_role(self, record: Mapping[str, Json], message: Message) -> Message:
+        """Return a user record with the role of its real author."""
         if message.role != "user":
             return message
         text = plain_text(message)
@@ -170,10 +171,10 @@ class _ClaudeCodeReader:
             return message._replace(content=f"! {shell[1].strip()}", extra=None)
         return message
 
-    def _kept(
+    def _assign_keys(
         self, record: Mapping[str, Json], messages: list[Message], key: str
     ) -> Iterator[tuple[Message, str, str]]:
-        """The messages with origin and key; a subagent's prompt is the agent's word."""
+        """Yield messages with origin and key; a subagent's prompt comes from the agent."""
         by_agent = record.get("isSidechain") is True or "planContent" in record
         for place, message in enumerate(drop_own_answers(messages, self.state)):
             if message.call_id:
@@ -185,36 +186,36 @@ class _ClaudeCodeReader:
                 origin = "agent"
             yield message, origin, own_key
 
-    def _assistant(self, record: Mapping[str, Json], number: int) -> Iterator[TranscriptItem]:
-        said_by = as_dict(record["message"])
+    def _read_assistant(self, record: Mapping[str, Json], number: int) -> Iterator[TranscriptItem]:
+        answer = as_dict(record["message"])
         if record.get("isApiErrorMessage") is True:
             yield SkippedRecord(number, "assistant/api error")
             return
-        session, key = self._place(record)
-        content = said_by.get("content")
+        session, key = self._locate(record)
+        content = answer.get("content")
         messages = [
             m
             for m in decode_record({"role": "assistant", "content": content}, "anthropic")
-            if not _is_sealed(m)
+            if not _is_encrypted(m)
         ]
-        usage = self._spent(said_by)
+        usage = self._count_usage(answer)
         if not messages:
             yield SkippedRecord(number, "assistant/sealed reasoning")
-            # The tokens are not lost: they stand with the next block of the same request.
-            self._unspend(said_by, usage)
+            # The tokens are not lost: they are counted with the next block of the request.
+            self._return_usage(answer, usage)
             return
-        yield from self._about(record, session)
-        request, model = as_text(said_by.get("id")), as_text(said_by.get("model"))
+        yield from self._describe_session(record, session)
+        request, model = as_text(answer.get("id")), as_text(answer.get("model"))
         at = parse_time(record.get("timestamp"))
-        for message, origin, own_key in self._kept(record, messages, key):
+        for message, origin, own_key in self._assign_keys(record, messages, key):
             extra = {**(message.extra or {}), "request": request} if request else message.extra
-            told = message._replace(
+            complete = message._replace(
                 at=at, key=own_key, model=model, extra=extra, usage=usage or message.usage
             )
             usage = {}
-            yield from make_entries(session, [told], origin, True)
+            yield from make_entries(session, [complete], origin, True)
 
-    def _attachment(self, record: Mapping[str, Json], number: int) -> Iterator[TranscriptItem]:
+    def _read_attachment(self, record: Mapping[str, Json], number: int) -> Iterator[TranscriptItem]:
         attached = as_dict(record.get("attachment"))
         kind = as_text(attached.get("type"))
         mode = as_text(attached.get("commandMode")) or "prompt"
@@ -222,10 +223,10 @@ class _ClaudeCodeReader:
         if kind != "queued_command" or mode != "prompt" or not _is_human(source):
             yield SkippedRecord(number, f"attachment/{kind}")
             return
-        yield from self._absorbed(record, attached.get("prompt"), "attached")
+        yield from self._read_queued(record, attached.get("prompt"), "attached")
 
-    def _queue(self, record: Mapping[str, Json], number: int) -> Iterator[TranscriptItem]:
-        """Prompts typed while the agent worked: taken in mid-turn, they have no other record."""
+    def _read_queue(self, record: Mapping[str, Json], number: int) -> Iterator[TranscriptItem]:
+        """Yield prompts typed while the agent worked: used mid-turn, they have no other record."""
         queue = self.state.setdefault("queue", [])
         operation = record.get("operation")
         text = as_text(record.get("content"))
@@ -237,16 +238,16 @@ class _ClaudeCodeReader:
         elif queue:
             text = queue.pop(queue.index(text) if text in queue else 0)
         if operation == "remove" and text and not _NOT_TYPED.match(text):
-            yield from self._absorbed(record, text, "removed")
+            yield from self._read_queued(record, text, "removed")
         else:
             yield SkippedRecord(number, f"queue-operation/{as_text(operation)}")
 
-    def _absorbed(
-        self, record: Mapping[str, Json], prompt: Json, told_by: str
+    def _read_queued(
+        self, record: Mapping[str, Json], prompt: Json, source_kind: str
     ) -> Iterator[TranscriptItem]:
-        """A queued prompt; both records that may tell of it make the same key of it."""
-        session, _ = self._place(record)
-        counts = self.state.setdefault(told_by, {})
+        """Yield a queued prompt; both kinds of record that mention it get the same key."""
+        session, _ = self._locate(record)
+        counts = self.state.setdefault(source_kind, {})
         (message,) = decode_record({"role": "user", "content": prompt}, "anthropic") or [
             Message("user")
         ]
@@ -256,17 +257,17 @@ class _ClaudeCodeReader:
         at = parse_time(record.get("timestamp"))
         yield from make_entries(session, [message._replace(at=at, key=key)])
 
-    def _titled(self, record: Mapping[str, Json], kind: str) -> Iterator[TranscriptItem]:
+    def _read_title(self, record: Mapping[str, Json], kind: str) -> Iterator[TranscriptItem]:
         title = first_text(record, "customTitle", "aiTitle", "title", "name")
         rank = 3 if kind == "custom-title" else 2
         if title and rank >= self.state.get("named", 0):
             self.state["named"] = rank
-            yield SessionDetails(self._place(record)[0], name=make_title(title))
+            yield SessionDetails(self._locate(record)[0], name=make_title(title))
 
-    # ------------------------------------------------------------ what goes with them
+    # ------------------------------------------------------------ session, key, tokens
 
-    def _place(self, record: Mapping[str, Json]) -> tuple[str, str]:
-        """The session that a record was said in, and its key there."""
+    def _locate(self, record: Mapping[str, Json]) -> tuple[str, str]:
+        """Return the session of a record, and its key there."""
         copied = as_dict(record.get("forkedFrom"))
         owner = as_text(copied.get("sessionId")) or as_text(record.get("sessionId"))
         owner = owner or as_text(self.state.get("session")) or self._stem
@@ -280,33 +281,35 @@ class _ClaudeCodeReader:
             session = make_session_id(HOST, owner)
         return session, key or f"{session}:{short_digest(json.dumps(record, sort_keys=True))}"
 
-    def _about(self, record: Mapping[str, Json], session: str) -> Iterator[TranscriptItem]:
+    def _describe_session(
+        self, record: Mapping[str, Json], session: str
+    ) -> Iterator[TranscriptItem]:
         branch = as_text(record.get("gitBranch"))
         known = [as_text(record.get("cwd")), "" if branch == "HEAD" else branch]
-        told = self.state.setdefault("about", {})
-        if known == told.get(session):
+        described = self.state.setdefault("about", {})
+        if known == described.get(session):
             return
-        told[session] = known
+        described[session] = known
         parent, agent, name = "", HOST, ""
         if record.get("isSidechain") is True:
             parent = make_session_id(HOST, as_text(record.get("sessionId")))
-            about = self._sidecar()
+            about = self._read_sidecar()
             kind = first_text(about, "agentType") or first_text(record, "attributionAgent")
             agent = f"{HOST}/{kind}" if kind else HOST
             name = make_title(first_text(about, "description"))
         yield SessionDetails(session, name, known[0], known[1], agent, parent)
 
-    def _sidecar(self) -> dict[str, Json]:
+    def _read_sidecar(self) -> dict[str, Json]:
         try:
             with open_regular_file(self.path.removesuffix(".jsonl") + ".meta.json") as stream:
                 return parse_record(stream.read(_SIDECAR))
         except (OSError, ValueError):
             return {}
 
-    def _named(
+    def _name_session(
         self, session: str, record: Mapping[str, Json], messages: list[Message]
     ) -> Iterator[TranscriptItem]:
-        """A session is called after its first prompt until it has a title."""
+        """Name a session after its first prompt until it has a title."""
         if self.state.get("named") or record.get("isSidechain") is True:
             return
         title = next((make_title(plain_text(m)) for m in messages if m.role == "user"), "")
@@ -314,11 +317,11 @@ class _ClaudeCodeReader:
             self.state["named"] = 1
             yield SessionDetails(session, name=title)
 
-    def _spent(self, said_by: Mapping[str, Json]) -> dict[str, int]:
-        """What this line adds to its request: each line repeats or completes the count."""
+    def _count_usage(self, answer: Mapping[str, Json]) -> dict[str, int]:
+        """Return the tokens this line adds: each line repeats or completes the request's count."""
         requests = self.state.setdefault("requests", {})
-        request = as_text(said_by.get("id"))
-        counted = said_by.get("usage")
+        request = as_text(answer.get("id"))
+        counted = answer.get("usage")
         if request and (request, counted) == self._counted:
             return {}
         self._counted = request, counted
@@ -332,9 +335,9 @@ class _ClaudeCodeReader:
             del requests[stale]
         return grown
 
-    def _unspend(self, said_by: Mapping[str, Json], usage: Mapping[str, int]) -> None:
+    def _return_usage(self, answer: Mapping[str, Json], usage: Mapping[str, int]) -> None:
         self._counted = ("", None)
-        counted = self.state["requests"].get(as_text(said_by.get("id")), {})
+        counted = self.state["requests"].get(as_text(answer.get("id")), {})
         for name, count in usage.items():
             counted[name] = counted.get(name, count) - count
 
@@ -351,8 +354,8 @@ def _is_human(origin: Json) -> bool:
     return kind in (None, "", "human", "user", "sdk")
 
 
-def _is_sealed(message: Message) -> bool:
-    """Whether a message is reasoning that only its provider can read."""
+def _is_encrypted(message: Message) -> bool:
+    """Check whether a message is encrypted reasoning that only its provider can read."""
     blocks = message.content if isinstance(message.content, tuple) else ()
     sealed = [block.get("type") == "reasoning" and not block.get("text") for block in blocks]
     return bool(sealed) and all(sealed) and not message.calls

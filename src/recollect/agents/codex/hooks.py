@@ -1,7 +1,11 @@
-"""Codex's hook payloads and replies: Claude Code's format with closed schemas.
+"""Codex's hooks: parse payloads, format replies, and list the settings that register them.
 
-A key that Codex does not know makes the whole hook fail, so nothing is said that an event's
-schema does not name. A transcript path may be missing; the rollout is then found by session.
+The format is Claude Code's with closed schemas: an unknown key makes the whole hook fail, so a
+reply holds only what the event's schema names. A transcript path may be missing; the rollout is
+then found by its session.
+
+Codex runs hooks only after the user reviewed them with `/hooks`, and asks again after any change:
+the command must stay the same across releases.
 """
 
 from __future__ import annotations
@@ -10,21 +14,11 @@ import os
 from collections.abc import Mapping
 
 from ...types.records import Json
+from ..claude_code import hooks as claude_code_hooks
 from ..events import Event, claude_reply, event_from
-
-_ASKED = "## My request for Codex:"
-
-
-def split_prompt(text: str) -> tuple[str, str]:
-    """What was typed, and what the program put before it. The last mark counts: what is selected
-    or attached may hold one too."""
-    added, mark, typed = text.rpartition(_ASKED)
-    starts_a_line = not added or added.endswith("\n")
-    return (typed.strip(), added.strip()) if mark and starts_a_line else (text, "")
-
+from ..settings import entries
 
 HOST = "codex"
-
 EVENTS = {
     "SessionStart": "session_start",
     "UserPromptSubmit": "user_prompt",
@@ -35,26 +29,36 @@ EVENTS = {
     "SubagentStop": "stop",
     "SessionEnd": "session_end",
 }
-
 _TAKES_CONTEXT = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse")
-
 _TAKES_NOTICE = (*_TAKES_CONTEXT, "Stop")
+_PROMPT_MARK = "## My request for Codex:"
+_HEAD_BYTES = 4096
 
 
 def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
-    """The event; a subagent's stop comes with the subagent's own rollout."""
+    """Return the event; a subagent's stop has the subagent's own rollout."""
     event = event_from(payload, HOST, EVENTS)
     if event.prompt:
-        asked_by = "thread" if not event.subagent and _is_spawned(event.transcript) else ""
-        return event._replace(
-            prompt=split_prompt(event.prompt)[0], subagent=event.subagent or asked_by
-        )
+        spawned = "thread" if not event.subagent and _is_spawned(event.transcript) else ""
+        typed, _ = split_prompt(event.prompt)
+        return event._replace(prompt=typed, subagent=event.subagent or spawned)
     if event.name == "tool_use" and event.tool == "Bash":
         return event._replace(tool_failed=_ends_badly(event.tool_output))
     path = payload.get("agent_transcript_path")
     if event.host_event == "SubagentStop" and isinstance(path, str):
         return event._replace(transcript=path)
     return event
+
+
+def split_prompt(text: str) -> tuple[str, str]:
+    """Return the typed text and the context that Codex put before it.
+
+    The extension for editors and the desktop app add open, selected and attached files. The last
+    mark counts: a selected file may contain one too.
+    """
+    added, mark, typed = text.rpartition(_PROMPT_MARK)
+    starts_a_line = not added or added.endswith("\n")
+    return (typed.strip(), added.strip()) if mark and starts_a_line else (text, "")
 
 
 def _ends_badly(output: Json) -> bool:
@@ -66,22 +70,95 @@ def _ends_badly(output: Json) -> bool:
     return command_output.reports_failure(output[-4_000:])
 
 
-_BEGINNING = 4096
-
-
 def _is_spawned(path: str) -> bool:
-    """Whether a rollout is that of a thread which Codex started: nobody typed its prompts."""
+    """Check whether Codex itself started the thread of a rollout: its prompts were not typed."""
     if not os.path.isfile(path):
         return False
     try:
         with open(path, "rb") as file:
-            return b'"subagent"' in file.read(_BEGINNING)
+            return b'"subagent"' in file.read(_HEAD_BYTES)
     except OSError:
         return False
 
 
 def reply(event: Event, context: str = "", notice: str = "") -> str:
-    """The JSON that Codex takes for this event, or nothing."""
+    """Return the JSON reply that the event's schema allows, or ""."""
     takes_context = event.host_event in _TAKES_CONTEXT
     takes_notice = event.host_event in _TAKES_NOTICE
     return claude_reply(event, context if takes_context else "", notice if takes_notice else "")
+
+
+# ---------------------------------------------------------------- settings
+
+
+def _make_server(command: entries.Command) -> dict[str, Json]:
+    return {"command": command[0], "args": [*command[1:], "mcp"]}
+
+
+def make_hook_editor() -> entries.SettingsEditor:
+    """Return the editor of `hooks.json`."""
+    group = claude_code_hooks.make_group
+    return entries.make_json_editor(
+        hooks=entries.HookFormat(
+            {
+                "SessionStart": group(10, "startup|resume|clear|compact"),
+                "UserPromptSubmit": group(5),
+                "PreToolUse": group(5, "Bash|apply_patch|Edit|Write"),
+                "PostToolUse": group(5, "Bash"),
+                "PreCompact": group(10),
+                "Stop": group(60, in_background=True),
+                "SessionEnd": group(3),
+            }
+        )
+    )
+
+
+def make_server_editor() -> entries.SettingsEditor:
+    """Return the editor of the MCP server entry in `config.toml`."""
+    return entries.make_toml_editor(_make_server, "mcp_servers")
+
+
+def list_settings_files(
+    home: str, project: str, env: Mapping[str, str] = {}
+) -> tuple[entries.SettingsFile, ...]:
+    """Return the settings files of the user and of the project."""
+    own = env.get("CODEX_HOME") or os.path.join(home, ".codex")
+    shared = os.path.join(project, ".codex")
+    hooks, server = make_hook_editor(), make_server_editor()
+    return (
+        entries.SettingsFile(os.path.join(own, "hooks.json"), "hooks", "user", hooks),
+        entries.SettingsFile(os.path.join(shared, "hooks.json"), "hooks", "project", hooks),
+        entries.SettingsFile(os.path.join(own, "config.toml"), "mcp", "user", server),
+        entries.SettingsFile(os.path.join(shared, "config.toml"), "mcp", "project", server),
+    )
+
+
+def find_approval_file(home: str, env: Mapping[str, str] = {}) -> str:
+    """Return the file that lists the hooks the user approved."""
+    return os.path.join(env.get("CODEX_HOME") or os.path.join(home, ".codex"), "config.toml")
+
+
+def count_approved(
+    approvals: str, path: str, text: str, scope: str, project: str
+) -> entries.HookApproval:
+    """Count our approved hooks in a file: `[hooks.state."<path>:<event>:<group>:<place>"]`."""
+    import tomllib
+
+    try:
+        state = tomllib.loads(approvals).get("hooks", {}).get("state", {})
+    except (tomllib.TOMLDecodeError, AttributeError):
+        state = {}
+    own = entries.find_own_handlers(text)
+    found = [state.get(f"{path}:{_snake(event)}:{group}:{place}") for event, group, place in own]
+    approved = [
+        entry
+        for entry in found
+        if isinstance(entry, dict)
+        and entry.get("trusted_hash")
+        and entry.get("enabled") is not False
+    ]
+    return entries.HookApproval(len(approved), len(own), "run /hooks in Codex and approve them")
+
+
+def _snake(event: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in event).lstrip("_")

@@ -1,10 +1,9 @@
 """Codex's rollouts: Responses items with events around them, one JSON object a line.
 
-Reads `sessions/YYYY/MM/DD/rollout-….jsonl`, also compressed. Paginated rollouts tell everything
-twice (`response_item` and `item_completed`); only the items are read. Token counts come after
-the answer they belong to, so an answer is held back until its count, the next answer or the end.
-A fork begins with its parent's lines, written again in one burst: they go to the parent. Seen
-from 0.140 to 0.166.
+Reads `sessions/YYYY/MM/DD/rollout-….jsonl`, also compressed. Paginated rollouts hold everything
+twice (`response_item` and `item_completed`); only the items are read. Token counts come after their
+answer, so an answer is held back until its count, the next answer or the end. A fork begins with
+its parent's lines, copied in one burst: they belong to the parent. Checked with 0.140 to 0.166.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...types.records import Json, Message
-from ..session_names import make_session_id
+from ..registry import make_session_id
 from ..transcripts.find_io import is_at_or_below, make_transcript, read_head, walk_files
 from ..transcripts.normalise import (
     as_dict,
@@ -43,7 +42,7 @@ from .hooks import split_prompt
 
 HOST = "codex"
 _BURST = 1_000_000
-"""Copied lines follow each other at once; a person or a model takes longer than a second."""
+"""Microseconds. Copied lines follow each other at once; a person or a model takes longer."""
 
 _INJECTED = re.compile(
     r"\s*(?:# AGENTS\.md instructions|<(?:environment_context|user_instructions|turn_aborted|"
@@ -57,12 +56,12 @@ _NOISE = ("id", "internal_chat_message_metadata_passthrough", "metadata", "phase
 def read(
     path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
 ) -> Iterator[TranscriptItem]:
-    """The items of a rollout after the cursor."""
+    """Yield the items of a rollout after the cursor."""
     return follow_file(path, cursor, _CodexReader(path))
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
-    """The rollouts, live and archived, of threads that ran at or below the roots."""
+    """Return the rollouts, live and archived, of threads at or below the roots."""
     base = env.get("CODEX_HOME") or os.path.join(home, ".codex")
     found = []
     for folder in ("sessions", "archived_sessions"):
@@ -71,25 +70,25 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
                 continue
             meta = next((as_dict(r.get("payload")) for r in read_head(path)), {})
             cwd = as_text(meta.get("cwd"))
-            # A compressed rollout does not show its directory before it is unpacked.
+            # The directory of a compressed rollout is not known before it is decompressed.
             if is_at_or_below(cwd, roots) or path.endswith(".zst"):
                 found.append(make_transcript(HOST, path, cwd=cwd))
     return found
 
 
 class _CodexReader:
-    """Folds lines into items. In `state`: whose lines these are, the model, what was counted."""
+    """Converts lines to items. `state`: the thread of these lines, the model, token counts."""
 
     def __init__(self, path: str) -> None:
         self.state: dict[str, Json] = {}
         self._stem = os.path.basename(path).partition(".")[0]
-        self.held: list[TranscriptEntry] = []
+        self.pending: list[TranscriptEntry] = []
 
     @property
-    def busy(self) -> bool:
-        return bool(self.held)
+    def has_pending(self) -> bool:
+        return bool(self.pending)
 
-    def take(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
+    def read_line(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
         if not line.strip():
             return ()
         record = parse_record(line)
@@ -98,30 +97,30 @@ class _CodexReader:
         at = parse_time(record.get("timestamp"))
         self._watch_copying(at)
         if kind == "session_meta":
-            return self._meta(payload)
+            return self._read_meta(payload)
         if kind == "turn_context":
-            return self._turn(payload)
+            return self._read_turn(payload)
         if kind == "response_item":
-            return self._item(payload, at, number)
+            return self._read_item(payload, at, number)
         if kind == "compacted":
-            return self._compacted(payload, at)
+            return self._read_compaction(payload, at)
         if kind == "token_usage_record":
             self.state["exact_usage"] = True
-            return self._spent(normalise_usage(payload.get("usage")))
+            return self._add_usage(normalise_usage(payload.get("usage")))
         if kind == "event_msg":
-            return self._event(payload, number)
+            return self._read_event(payload, number)
         return (SkippedRecord(number, kind or "no type"),)
 
     def flush(self) -> Iterable[TranscriptItem]:
-        held, self.held = self.held, []
-        return held
+        pending, self.pending = self.pending, []
+        return pending
 
     # ------------------------------------------------------------ records
 
-    def _meta(self, payload: Mapping[str, Json]) -> Iterator[TranscriptItem]:
+    def _read_meta(self, payload: Mapping[str, Json]) -> Iterator[TranscriptItem]:
         yield from self.flush()
         thread = first_text(payload, "id", "session_id")
-        # Codex starts threads of its own too: a guardian, a review, its memory.
+        # Codex also starts threads itself: a guardian, a review, its memory.
         own = as_dict(payload.get("source"))
         by_codex = "subagent" in own or payload.get("thread_source") == "subagent"
         spawned = as_dict(as_dict(own.get("subagent")).get("thread_spawn"))
@@ -140,107 +139,111 @@ class _CodexReader:
             parent=make_session_id(HOST, parent or forked) if parent or forked else "",
         )
 
-    def _turn(self, payload: Mapping[str, Json]) -> Iterator[TranscriptItem]:
+    def _read_turn(self, payload: Mapping[str, Json]) -> Iterator[TranscriptItem]:
         self.state["model"] = as_text(payload.get("model"))
         cwd = as_text(payload.get("cwd"))
         if cwd and cwd != self.state.get("cwd"):
             self.state["cwd"] = cwd
-            yield SessionDetails(self._session(), cwd=cwd)
+            yield SessionDetails(self._current_session(), cwd=cwd)
 
-    def _item(self, payload: Mapping[str, Json], at: int, number: int) -> Iterator[TranscriptItem]:
+    def _read_item(
+        self, payload: Mapping[str, Json], at: int, number: int
+    ) -> Iterator[TranscriptItem]:
         kind = as_text(payload.get("type"))
         item = {name: value for name, value in payload.items() if name not in _NOISE}
         if payload.get("role") == "user":
-            item["content"] = _typed(payload)
-        injected = _injected(item)
+            item["content"] = _drop_marked_blocks(payload)
+        injected = _find_injection(item)
         if injected:
             yield SkippedRecord(number, injected)
             return
         messages = drop_own_answers(decode_record(item, "responses"), self.state)
         if kind == "reasoning":
-            messages = [_readable(message) for message in messages if _thought(message)]
+            messages = [
+                _strip_encrypted(message) for message in messages if _reasoning_text(message)
+            ]
             if not messages:
                 yield SkippedRecord(number, "reasoning/sealed")
                 return
-        session = self._session()
-        key = self._key(payload, session)
-        made = [self._completed(message, key, at) for message in messages]
+        session = self._current_session()
+        key = self._make_key(payload, session)
+        made = [self._complete(message, key, at) for message in messages]
         if payload.get("role") == "user":
-            # The first words of a spawned thread are its parent's, not a person's.
+            # The first prompt of a spawned thread is its parent's, not a person's.
             by_agent = self.state.get("spawned") and "copying" not in self.state
             yield from self.flush()
-            made = [part for message in made for part in _apart(message)]
-            yield from self._named(session, made)
+            made = [part for message in made for part in _split_message(message)]
+            yield from self._name_session(session, made)
             yield from make_entries(session, made, "agent" if by_agent else "", True)
             return
-        if self.held and made[0].role == "assistant" and self.held[-1].message.role == "tool":
-            # A new answer began and nobody counted the last one.
+        if self.pending and made[0].role == "assistant" and self.pending[-1].message.role == "tool":
+            # A new answer begins and the last one has no count.
             yield from self.flush()
-        self.held += [
+        self.pending += [
             one for one in make_entries(session, made, "", True) if isinstance(one, TranscriptEntry)
         ]
 
-    def _completed(self, message: Message, key: str, at: int) -> Message:
+    def _complete(self, message: Message, key: str, at: int) -> Message:
         model = as_text(self.state.get("model")) if message.role == "assistant" else ""
-        failed = message.role == "tool" and (message.is_error or _failed(message))
+        failed = message.role == "tool" and (message.is_error or _has_failed(message))
         return message._replace(key=key, at=at, model=model, is_error=failed)
 
-    def _compacted(self, payload: Mapping[str, Json], at: int) -> Iterator[TranscriptItem]:
+    def _read_compaction(self, payload: Mapping[str, Json], at: int) -> Iterator[TranscriptItem]:
         yield from self.flush()
-        session = self._session()
+        session = self._current_session()
         text = as_text(payload.get("message"))
         key = f"{session}:compacted:{short_digest(text, str(at))}"
         message = Message("system", text, name="compact_summary", at=at, key=key)
         yield from make_entries(session, [message], "agent")
 
-    def _event(self, payload: Mapping[str, Json], number: int) -> Iterator[TranscriptItem]:
+    def _read_event(self, payload: Mapping[str, Json], number: int) -> Iterator[TranscriptItem]:
         kind = as_text(payload.get("type"))
         if kind in ("thread_name_updated", "session_name_updated"):
             name = first_text(payload, "thread_name", "name", "title")
-            yield SessionDetails(self._session(), name=make_title(name))
+            yield SessionDetails(self._current_session(), name=make_title(name))
             return
         info = as_dict(payload.get("info"))
         if kind == "token_count" and info and not self.state.get("exact_usage"):
             total = normalise_usage(info.get("total_token_usage"))
             before = self.state.get("total")
             self.state["total"] = total
-            # A request that was broken off is in the next total, but in no count of its own.
+            # An aborted request is in the next total, but has no count of its own.
             last = normalise_usage(info.get("last_token_usage"))
             grown = last if before is None else subtract_usage(total, as_dict(before))
             if grown:
-                yield from self._spent(grown)
+                yield from self._add_usage(grown)
                 return
         yield SkippedRecord(number, f"event_msg/{kind}")
 
-    # ------------------------------------------------------------ what goes with them
+    # ------------------------------------------------------------ session, key, tokens
 
-    def _spent(self, usage: Mapping[str, int]) -> Iterator[TranscriptItem]:
-        """The count of the answer held back; one that comes too late goes with the next answer."""
+    def _add_usage(self, usage: Mapping[str, int]) -> Iterator[TranscriptItem]:
+        """Add a count to the answer held back; a late one goes to the next answer."""
         owed = as_dict(self.state.pop("owed", {}))
         usage = {k: usage.get(k, 0) + owed.get(k, 0) for k in {*usage, *owed}}
-        for place, one in enumerate(self.held):
+        for place, one in enumerate(self.pending):
             if one.message.role == "assistant":
                 counted = one.message._replace(usage=dict(sorted(usage.items())))
-                self.held[place] = one._replace(message=counted)
+                self.pending[place] = one._replace(message=counted)
                 break
         else:
             self.state["owed"] = usage
         yield from self.flush()
 
-    def _session(self) -> str:
+    def _current_session(self) -> str:
         thread = self.state.get("copying") or self.state.get("thread") or self._stem
         return make_session_id(HOST, as_text(thread))
 
     def _watch_copying(self, at: int) -> None:
-        """The parent's lines end where time goes on: they were written in one burst."""
+        """Notice the end of the parent's lines: they were written in one burst."""
         before = self.state.get("at", at)
         if at:
             self.state["at"] = at
         if self.state.get("copying") and at - before > _BURST:
             del self.state["copying"]
 
-    def _key(self, payload: Mapping[str, Json], session: str) -> str:
-        """Ids are the same in every copy; a message without one is known by its words."""
+    def _make_key(self, payload: Mapping[str, Json], session: str) -> str:
+        """Return the key of an item: its id, the same in every copy, else a digest."""
         kind = as_text(payload.get("type"))
         call = as_text(payload.get("call_id"))
         own = as_text(payload.get("id"))
@@ -253,7 +256,7 @@ class _CodexReader:
         seen[name] = seen.get(name, 0) + 1
         return f"{session}:{name}:{seen[name]}"
 
-    def _named(self, session: str, messages: list[Message]) -> Iterator[TranscriptItem]:
+    def _name_session(self, session: str, messages: list[Message]) -> Iterator[TranscriptItem]:
         if self.state.get("named") != session and not self.state.get("spawned"):
             text = messages[0].content if messages else ""
             if isinstance(text, str) and text.strip():
@@ -261,8 +264,8 @@ class _CodexReader:
                 yield SessionDetails(session, name=make_title(text))
 
 
-def _apart(message: Message) -> Iterator[Message]:
-    """A prompt, and behind it what the program had put before the words."""
+def _split_message(message: Message) -> Iterator[Message]:
+    """Yield the typed prompt, then the text that Codex put before it."""
     if isinstance(message.content, str):
         typed, added = split_prompt(message.content)
         yield message._replace(content=typed)
@@ -277,8 +280,8 @@ def _apart(message: Message) -> Iterator[Message]:
         yield message._replace(role="system", content=added, name="host", key=key)
 
 
-def _typed(payload: Mapping[str, Json]) -> list[Json]:
-    """The blocks of a user item without those that the host says it put there itself."""
+def _drop_marked_blocks(payload: Mapping[str, Json]) -> list[Json]:
+    """Return the blocks of a user item without those that are marked as added by the host."""
     blocks = as_list(payload.get("content"))
     about = as_dict(payload.get("internal_chat_message_metadata_passthrough"))
     kinds = [as_text(kind) for kind in as_list(about.get("content_item_kinds"))]
@@ -291,8 +294,8 @@ def _typed(payload: Mapping[str, Json]) -> list[Json]:
     ]
 
 
-def _injected(item: Mapping[str, Json]) -> str:
-    """Why a message item is the host's and not a person's or the model's; "" if it is not."""
+def _find_injection(item: Mapping[str, Json]) -> str:
+    """Return why a message item was written by the host; "" if it was not."""
     role = item.get("role")
     if role in ("developer", "system"):
         return f"instructions/{role}"
@@ -306,17 +309,17 @@ def _injected(item: Mapping[str, Json]) -> str:
     return "" if blocks else "injected/by the host"
 
 
-def _thought(message: Message) -> str:
+def _reasoning_text(message: Message) -> str:
     blocks = message.content if isinstance(message.content, tuple) else ()
     return "".join(as_text(block.get("text")) for block in blocks)
 
 
-def _readable(message: Message) -> Message:
-    """Reasoning without its seal: only the words can be remembered."""
-    return message._replace(content=({"type": "reasoning", "text": _thought(message)},))
+def _strip_encrypted(message: Message) -> Message:
+    """Return reasoning without its encrypted part: only the text is useful."""
+    return message._replace(content=({"type": "reasoning", "text": _reasoning_text(message)},))
 
 
-def _failed(message: Message) -> bool:
+def _has_failed(message: Message) -> bool:
     if not isinstance(message.content, str):
         return False
     match = _EXIT.search(message.content[:400])

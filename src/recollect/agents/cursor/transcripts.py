@@ -1,7 +1,7 @@
 """Cursor's agent transcripts: `~/.cursor/projects/<slug>/agent-transcripts/**/<id>.jsonl`.
 
-One message a line, `role` beside `message.content`; the prompt stands in `<user_query>`. No
-times and no counts. The editor's own database is not read.
+One message a line with `role` and `message.content`; the prompt is inside `<user_query>`. There are
+no times and no token counts. The editor's own database is not read.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...types.records import Json
-from ..session_names import make_session_id
-from ..transcripts.find_io import list_names, make_transcript, walk_files
-from ..transcripts.message_lists import MessageLineReader, file_stem
+from ..registry import make_session_id
+from ..transcripts.find_io import file_stem, list_names, make_transcript, walk_files
+from ..transcripts.message_lists import MessageLineReader
 from ..transcripts.normalise import as_dict, as_list, as_text
 from ..transcripts.reader_io import Transcript, TranscriptItem, follow_file
 
@@ -25,14 +25,14 @@ _NOTIFIED = "<system_notification>"
 def read(
     path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
 ) -> Iterator[TranscriptItem]:
-    """The messages of a transcript after the cursor."""
+    """Yield the messages of a transcript after the cursor."""
     return follow_file(
         path, cursor, _CursorReader(make_session_id(HOST, file_stem(path)), HOST, origin="")
     )
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
-    """The transcripts of projects whose folder is named after one of the roots."""
+    """Return the transcripts of projects whose folder is named after one of the roots."""
     base = os.path.join(home, ".cursor", "projects")
     slugs = {re.sub(r"[^A-Za-z0-9]+", "-", root).strip("-"): root for root in roots}
     found = []
@@ -46,20 +46,19 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
 
 
 class _CursorReader(MessageLineReader):
-    def shaped(self, record: dict[str, Json]) -> dict[str, Json]:
-        """The prompt without what the editor wrapped around it; where the editor tells of a task
-        that is done, the query is its own too."""
+    def convert(self, record: dict[str, Json]) -> dict[str, Json]:
+        """Return the prompt without the editor's wrapping; a notification is the editor's own."""
         if record.get("role") != "user":
             return record
-        said = as_dict(record.get("message")) or record
-        blocks = said.get("content")
+        inner = as_dict(record.get("message")) or record
+        blocks = inner.get("content")
         texts = [as_text(as_dict(block).get("text")) for block in as_list(blocks)]
         if any(_NOTIFIED in text for text in [as_text(blocks), *texts]):
             return {"role": "system", "content": as_text(blocks) or "\n".join(texts)}
         if isinstance(blocks, str):
-            return {"role": "user", "content": _query(blocks)}
+            return {"role": "user", "content": _extract_query(blocks)}
         kept = [
-            {**block, "text": _query(as_text(block.get("text")))}
+            {**block, "text": _extract_query(as_text(block.get("text")))}
             if as_dict(block).get("type") == "text"
             else block
             for block in as_list(blocks)
@@ -67,8 +66,8 @@ class _CursorReader(MessageLineReader):
         return {"role": "user", "content": kept}
 
 
-def _query(text: str) -> str:
-    """The query. It stands last: what is attached before it may look like one."""
+def _extract_query(text: str) -> str:
+    """Return the last query: an attachment before it may contain another."""
     start = text.rfind(_QUERY)
     end = text.find(_CLOSED, start)
     return text[start + len(_QUERY) : end].strip() if 0 <= start < end else text

@@ -1,66 +1,24 @@
-"""Gemini CLI's hook payloads and replies. Its standard output must be JSON and nothing else.
+"""Gemini CLI's hooks: parse payloads, format replies, and list the settings that register them.
 
-What it is told when a session starts it keeps in memory only, so a session that is resumed has
-lost it. Before every call of its model it says that it may compress, and not whether it did; only
-when the user asks for it is a compression certain.
+Gemini CLI expects JSON and nothing else on standard output. It keeps the context of a session start
+in memory only, so a resumed session has lost it. Before every model call it says that it may
+compress, not whether it did; only a compression that the user asked for is certain.
+
+One settings file holds hooks and MCP servers. Timeouts are in milliseconds. A changed command must
+be approved again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 
 from ...fast_typing import NamedTuple
 from ...types.records import Json
 from ..events import Event, claude_reply, event_from
-
-_FILES = "--- Content from referenced files ---"
-
-_OPENED, _CLOSED = "<hook_context>", "</hook_context>"
-
-_RAN, _GAVE = "I ran the following shell command:\n", "\n\nThis produced the following result:\n"
-
-_OURS = "&lt;recollect-memory"
-
-
-class PromptParts(NamedTuple):
-    """What a person typed, and what the program added to it."""
-
-    typed: str
-    added: str = ""
-
-
-def split_prompt(text: str) -> PromptParts:
-    """The words of a prompt, told apart. What hooks answered is left out."""
-    if text.startswith(_RAN) and _GAVE in text:
-        command, _, printed = text.removeprefix(_RAN).partition(_GAVE)
-        return PromptParts(f"! {command.strip().removeprefix('```sh').strip('`').strip()}", printed)
-    typed, at = [], 0
-    start, files = text.find(_OPENED), text.find(_FILES)
-    # Behind the first file nothing is looked for: a file can hold any mark.
-    while start >= 0 and not 0 <= files < start:
-        typed.append(text[at:start])
-        end = text.find(_CLOSED, start)
-        at = end + len(_CLOSED) if end >= 0 else len(text)
-        start = text.find(_OPENED, at)
-        files = text.find(_FILES, at) if 0 <= files < at else files
-    own, _, added = text[at:].partition(_FILES)
-    return PromptParts("".join([*typed, own]).strip(), strip_hook_output(added).strip())
-
-
-def strip_hook_output(text: str) -> str:
-    """The text without what hooks answered at its end."""
-    if not text.rstrip().endswith(_CLOSED):
-        return text
-    return text[: text.rfind(_OPENED)].rstrip() if _OPENED in text else text
-
-
-def strip_own_output(text: str) -> str:
-    """What a tool gave, without what we said of it."""
-    return strip_hook_output(text) if _OURS in text else text
-
+from ..settings import entries
 
 HOST = "gemini"
-
 EVENTS = {
     "SessionStart": "session_start",
     "BeforeAgent": "user_prompt",
@@ -69,12 +27,15 @@ EVENTS = {
     "AfterAgent": "stop",
     "SessionEnd": "session_end",
 }
-
 _TAKES_CONTEXT = ("SessionStart", "BeforeAgent", "AfterTool")
+_FILES = "--- Content from referenced files ---"
+_OPENED, _CLOSED = "<hook_context>", "</hook_context>"
+_RAN, _GAVE = "I ran the following shell command:\n", "\n\nThis produced the following result:\n"
+_OWN_BLOCK = "&lt;recollect-memory"
 
 
 def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
-    """The event; a prompt is what the person typed, a tool's answer what the model saw of it."""
+    """Return the event with the typed prompt, or the tool output that the model saw."""
     event = event_from(payload, HOST, EVENTS, env.get("GEMINI_PROJECT_DIR", ""))
     if event.name == "user_prompt":
         return event._replace(prompt=split_prompt(event.prompt).typed)
@@ -99,7 +60,124 @@ def _says_failed(shown: Json) -> bool:
 
 
 def reply(event: Event, context: str = "", notice: str = "") -> str:
-    """The JSON that Gemini CLI takes for this event, or nothing."""
+    """Return the JSON reply for this event, or ""."""
     takes_context = event.host_event in _TAKES_CONTEXT
     takes_notice = event.name != "session_end"
     return claude_reply(event, context if takes_context else "", notice if takes_notice else "")
+
+
+# ---------------------------------------------------------------- prompts
+
+
+class PromptParts(NamedTuple):
+    """The text a person typed, and the text that Gemini CLI added to it."""
+
+    typed: str
+    added: str = ""
+
+
+def split_prompt(text: str) -> PromptParts:
+    """Separate typed text from added text; the output of hooks is dropped.
+
+    After a prompt come the contents of files named with `@`; before or after it comes hook output
+    with `<` and `>` escaped, so our own block is not recognised by its tag. A command typed after
+    `!` is followed by its output.
+    """
+    if text.startswith(_RAN) and _GAVE in text:
+        command, _, printed = text.removeprefix(_RAN).partition(_GAVE)
+        return PromptParts(f"! {command.strip().removeprefix('```sh').strip('`').strip()}", printed)
+    typed, at = [], 0
+    start, files = text.find(_OPENED), text.find(_FILES)
+    # Stop at the first file: a file can contain any mark.
+    while start >= 0 and not 0 <= files < start:
+        typed.append(text[at:start])
+        end = text.find(_CLOSED, start)
+        at = end + len(_CLOSED) if end >= 0 else len(text)
+        start = text.find(_OPENED, at)
+        files = text.find(_FILES, at) if 0 <= files < at else files
+    own, _, added = text[at:].partition(_FILES)
+    return PromptParts("".join([*typed, own]).strip(), strip_hook_output(added).strip())
+
+
+def strip_hook_output(text: str) -> str:
+    """Remove hook output at the end of a text."""
+    if not text.rstrip().endswith(_CLOSED):
+        return text
+    return text[: text.rfind(_OPENED)].rstrip() if _OPENED in text else text
+
+
+def strip_own_output(text: str) -> str:
+    """Remove our own hook output from a tool result."""
+    return strip_hook_output(text) if _OWN_BLOCK in text else text
+
+
+# ---------------------------------------------------------------- settings
+
+
+def _make_group(milliseconds: int, matcher: str = "") -> Callable[[str], dict[str, Json]]:
+    def wrap(line: str) -> dict[str, Json]:
+        handler = {"name": "recollect", "type": "command", "command": line, "timeout": milliseconds}
+        return {**({"matcher": matcher} if matcher else {}), "hooks": [handler]}
+
+    return wrap
+
+
+def _make_server(command: entries.Command) -> dict[str, Json]:
+    return {"command": command[0], "args": [*command[1:], "mcp"]}
+
+
+def make_editor() -> entries.SettingsEditor:
+    """Return the editor of hooks and MCP server in `settings.json`."""
+    return entries.make_json_editor(
+        hooks=entries.HookFormat(
+            {
+                "SessionStart": _make_group(10_000),
+                "BeforeAgent": _make_group(5_000),
+                # Context before a tool does not reach the model: the first read of a file is used.
+                "AfterTool": _make_group(5_000, "read_file|write_file|replace|run_shell_command"),
+                "PreCompress": _make_group(10_000),
+                "AfterAgent": _make_group(30_000),
+                "SessionEnd": _make_group(5_000),
+            }
+        ),
+        servers="mcpServers",
+        server=_make_server,
+    )
+
+
+def list_settings_files(
+    home: str, project: str, env: Mapping[str, str] = {}
+) -> tuple[entries.SettingsFile, ...]:
+    """Return the settings files of the user and of the project."""
+    own = os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini", "settings.json")
+    shared = os.path.join(project, ".gemini", "settings.json")
+    editor = make_editor()
+    return (
+        entries.SettingsFile(own, "hooks and mcp", "user", editor),
+        entries.SettingsFile(shared, "hooks and mcp", "project", editor),
+    )
+
+
+def find_approval_file(home: str, env: Mapping[str, str] = {}) -> str:
+    """Return the file that lists the approved hooks of each project."""
+    return os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini", "trusted_hooks.json")
+
+
+def count_approved(
+    approvals: str, path: str, text: str, scope: str, project: str
+) -> entries.HookApproval:
+    """Count our approved hooks in a project's file; the user's own file needs no approval."""
+    import json
+
+    own = entries.find_own_handlers(text)
+    if scope == "user":
+        return entries.HookApproval(len(own), len(own))
+    try:
+        approved = json.loads(approvals or "{}").get(project, [])
+    except (ValueError, AttributeError):
+        approved = []
+    hooks = json.loads(text)["hooks"] if own else {}
+    handlers = [hooks[event][group]["hooks"][place] for event, group, place in own]
+    known = [one for one in handlers if f"{one.get('name')}:{one['command']}" in approved]
+    step = "start Gemini CLI in the project and approve them"
+    return entries.HookApproval(len(known), len(own), step)

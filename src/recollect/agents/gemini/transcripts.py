@@ -1,8 +1,8 @@
 """Gemini CLI's chats: `~/.gemini/tmp/<project>/chats/session-….jsonl`, older ones `.json`.
 
-A line tells a message, or tells it again with more in it: the last word counts, so a message is
-held until the next one begins. What came later still (a result, a longer text) is told under a
-key of its own. Control lines (`$set`, `$rewindTo`) change the view, not what was said.
+A line is a message, or a longer version of the message before it, so a message is held back until
+the next one begins. Later additions (a result, a longer text) are recorded under a new key. Control
+lines (`$set`, `$rewindTo`) change the view, not the conversation.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...types.records import Json, Message, ToolCall
-from ..session_names import make_session_id
-from ..transcripts.find_io import is_at_or_below, list_names, make_transcript, walk_files
-from ..transcripts.message_lists import file_stem
+from ..registry import make_session_id
+from ..transcripts.find_io import file_stem, is_at_or_below, list_names, make_transcript, walk_files
 from ..transcripts.normalise import (
     as_dict,
     as_list,
@@ -50,20 +49,20 @@ _NUDGE, _ABOUT = "System: Please continue.", "<session_context>"
 def read(
     path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
 ) -> Iterator[TranscriptItem]:
-    """The items of a chat after the cursor, in the old form or the new."""
+    """Yield the items of a chat after the cursor, in the old format or the new one."""
     if _is_document(path):
         value, mark = load_document(path)
-        return yield_document(path, cursor, _document(as_dict(value), path), mark)
+        return yield_document(path, cursor, _read_document(as_dict(value), path), mark)
     return follow_file(path, cursor, _GeminiReader(path))
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
-    """The chats of projects at or below the roots, as far as a folder tells its project."""
+    """Return the chats of projects at or below the roots, where the folder names its project."""
     base = os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini", "tmp")
-    hashes = {_project_hash(root): root for root in roots}
+    hashes = {_hash_project(root): root for root in roots}
     found = []
     for folder in list_names(base):
-        cwd = hashes.get(folder) or _project_root(os.path.join(base, folder))
+        cwd = hashes.get(folder) or _read_project_root(os.path.join(base, folder))
         if is_at_or_below(cwd, roots):
             chats = walk_files(os.path.join(base, folder, "chats"), ".jsonl", ".json")
             found += [make_transcript(HOST, path, cwd=cwd) for path in chats]
@@ -71,48 +70,48 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
 
 
 class _GeminiReader:
-    """Folds lines into items. In `state`: the session, and what of each message was told."""
+    """Converts lines to items. `state`: the session, and what was yielded of each message."""
 
     def __init__(self, path: str) -> None:
         self.state: dict[str, Json] = {}
         self.fallback = file_stem(path)
-        self.parent = _parent(path)
-        self.held: dict[str, Json] = {}
+        self.parent = _find_parent(path)
+        self.pending: dict[str, Json] = {}
 
     @property
-    def busy(self) -> bool:
-        return bool(self.held)
+    def has_pending(self) -> bool:
+        return bool(self.pending)
 
-    def take(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
+    def read_line(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
         if not line.strip():
             return ()
         return self.record(parse_record(line), number)
 
     def record(self, record: dict[str, Json], number: int) -> Iterator[TranscriptItem]:
-        """The items that a record completes: those of the message before it."""
+        """Yield the items that a record completes: those of the message before it."""
         if "sessionId" in record and "content" not in record:
-            yield from self._start(record)
+            yield from self._read_start(record)
         elif record.get("type") in ("user", "gemini") and as_text(record.get("id")):
-            if self.held.get("id") != record["id"]:
+            if self.pending.get("id") != record["id"]:
                 yield from self.flush()
-            self.held = record
+            self.pending = record
         else:
             control = next((key for key in record if key.startswith("$")), "")
             yield SkippedRecord(number, control or as_text(record.get("type")) or "no type")
 
     def flush(self) -> Iterator[TranscriptItem]:
-        record, self.held = self.held, {}
+        record, self.pending = self.pending, {}
         if not record:
             return
-        session = self._session()
-        told = self.state.setdefault("told", {})
-        before = as_dict(told.get(record["id"]))
+        session = self._current_session()
+        yielded = self.state.setdefault("told", {})
+        before = as_dict(yielded.get(record["id"]))
         text = json.dumps(record.get("content"))
         usage = normalise_usage(record.get("tokens"))
-        told[record["id"]] = {"text": short_digest(text), "usage": usage}
-        for stale in list(told)[:-_KEPT]:
-            del told[stale]
-        messages = _messages(record)
+        yielded[record["id"]] = {"text": short_digest(text), "usage": usage}
+        for stale in list(yielded)[:-_KEPT]:
+            del yielded[stale]
+        messages = _make_messages(record)
         if before and before.get("text") != short_digest(text):
             messages[0] = messages[0]._replace(key=f"{record['id']}@{short_digest(text)}")
         grown = subtract_usage(usage, as_dict(before.get("usage")))
@@ -125,7 +124,7 @@ class _GeminiReader:
             asked = message.role == "user" and by_agent
             yield from make_entries(session, [message], "agent" if asked else "")
 
-    def _start(self, record: Mapping[str, Json]) -> Iterator[TranscriptItem]:
+    def _read_start(self, record: Mapping[str, Json]) -> Iterator[TranscriptItem]:
         self.state["session"] = as_text(record.get("sessionId"))
         self.state["kind"] = as_text(record.get("kind"))
         name = first_text(record, "summary", "title")
@@ -134,33 +133,33 @@ class _GeminiReader:
         above = make_session_id(HOST, self.parent) if self.parent else ""
         cwd = first_text(record, "cwd")
         yield SessionDetails(
-            self._session(), name=make_title(name), cwd=cwd, agent=HOST, parent=above
+            self._current_session(), name=make_title(name), cwd=cwd, agent=HOST, parent=above
         )
 
-    def _session(self) -> str:
+    def _current_session(self) -> str:
         return make_session_id(HOST, as_text(self.state.get("session")) or self.fallback)
 
 
-def _parent(path: str) -> str:
-    """The session whose subagent's chat this is: `chats/<parent>/<id>.jsonl`."""
+def _find_parent(path: str) -> str:
+    """Return the parent session of a subagent's chat: `chats/<parent>/<id>.jsonl`."""
     folder = os.path.dirname(os.path.abspath(path))
     return os.path.basename(folder) if os.path.basename(os.path.dirname(folder)) == "chats" else ""
 
 
-def _messages(record: Mapping[str, Json]) -> list[Message]:
-    """What was said, and one message for each result."""
+def _make_messages(record: Mapping[str, Json]) -> list[Message]:
+    """Return the messages of a record: the text, the tool calls, and one for each result."""
     at = parse_time(record.get("timestamp"))
     key = as_text(record.get("id"))
-    text = _text(record.get("content"))
+    text = _join_text(record.get("content"))
     if record.get("type") == "user":
         if text.startswith((_NUDGE, _ABOUT)):
             return [Message("system", text, name="host", at=at, key=key)]
         prompt = split_prompt(text)
-        said = [Message("user", prompt.typed, at=at, key=key)]
+        found = [Message("user", prompt.typed, at=at, key=key)]
         if prompt.added:
-            said.append(Message("system", prompt.added, name="host", at=at, key=f"{key}/added"))
-        return said
-    thoughts = [_thought(as_dict(thought)) for thought in as_list(record.get("thoughts"))]
+            found.append(Message("system", prompt.added, name="host", at=at, key=f"{key}/added"))
+        return found
+    thoughts = [_format_thought(as_dict(thought)) for thought in as_list(record.get("thoughts"))]
     content: str | tuple[Mapping[str, Json], ...] = text
     if thoughts:
         spoken: list[Mapping[str, Json]] = [{"type": "text", "text": text}] if text else []
@@ -170,43 +169,43 @@ def _messages(record: Mapping[str, Json]) -> list[Message]:
     results = []
     for call in map(as_dict, as_list(record.get("toolCalls"))):
         name, own = as_text(call.get("name")), first_text(call, "id")
-        told = json.dumps(call.get("args"), ensure_ascii=False)
+        arguments = json.dumps(call.get("args"), ensure_ascii=False)
         when = parse_time(call.get("timestamp")) or at
-        asked = (ToolCall(own, name, told),)
-        messages.append(Message("assistant", calls=asked, model=model, at=at, key=f"{key}/{own}"))
+        calls = (ToolCall(own, name, arguments),)
+        messages.append(Message("assistant", calls=calls, model=model, at=at, key=f"{key}/{own}"))
         status = call.get("status")
         if call.get("result") is not None or status in ("error", "cancelled"):
-            out = _output(call.get("result")) or as_text(call.get("resultDisplay"))
+            out = _tool_output(call.get("result")) or as_text(call.get("resultDisplay"))
             failed = status in ("error", "cancelled")
             result = Message("tool", out, call_id=own, is_error=failed, name=name)
             results.append(result._replace(at=when, key=f"{key}/{own}/out"))
     return messages + results
 
 
-def _text(content: Json) -> str:
+def _join_text(content: Json) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else [content]
     return "\n".join(as_text(as_dict(part).get("text")) for part in parts if part)
 
 
-def _thought(thought: Mapping[str, Json]) -> str:
+def _format_thought(thought: Mapping[str, Json]) -> str:
     return ": ".join(
         filter(None, (first_text(thought, "subject"), first_text(thought, "description")))
     )
 
 
-def _output(result: Json) -> str:
+def _tool_output(result: Json) -> str:
     parts = []
     for part in result if isinstance(result, list) else [result]:
         answer = as_dict(as_dict(part).get("functionResponse")).get("response")
-        told = first_text(as_dict(answer), "output", "error") or _text(part)
-        parts.append(told or (json.dumps(answer, ensure_ascii=False) if answer else ""))
+        shown = first_text(as_dict(answer), "output", "error") or _join_text(part)
+        parts.append(shown or (json.dumps(answer, ensure_ascii=False) if answer else ""))
     return strip_own_output("\n".join(filter(None, parts)))
 
 
 def _is_document(path: str) -> bool:
-    """Whether the file is one JSON object over many lines: the old form, whatever its name."""
+    """Check whether the file is one JSON object over several lines: the old format."""
     try:
         with open_regular_file(path) as stream:
             start = stream.read(64).lstrip()
@@ -215,7 +214,7 @@ def _is_document(path: str) -> bool:
     return start.startswith(b"{") and start[1:].lstrip(b" \t\r")[:1] == b"\n"
 
 
-def _document(value: dict[str, Json], path: str) -> Iterator[TranscriptItem]:
+def _read_document(value: dict[str, Json], path: str) -> Iterator[TranscriptItem]:
     reader = _GeminiReader(path)
     messages = as_list(value.pop("messages", []))
     yield from reader.record(value, 0)
@@ -224,13 +223,13 @@ def _document(value: dict[str, Json], path: str) -> Iterator[TranscriptItem]:
     yield from reader.flush()
 
 
-def _project_hash(root: str) -> str:
+def _hash_project(root: str) -> str:
     from hashlib import sha256
 
     return sha256(root.encode()).hexdigest()
 
 
-def _project_root(folder: str) -> str:
+def _read_project_root(folder: str) -> str:
     try:
         with open_regular_file(os.path.join(folder, ".project_root")) as stream:
             return stream.read(_LONGEST_PATH).decode().strip()

@@ -1,27 +1,33 @@
-"""The payloads and replies between us and our own OpenCode plugin (see `plugin.js`).
+"""OpenCode's hooks: the payloads and replies of our plugin, and the files that install it.
 
-OpenCode has no hooks that start programs, so a small plugin does: it sends Claude Code's field
-names with `host` set, and takes `context` and `notice`.
+OpenCode has no hooks that start programs, so a small plugin (`plugin.js`) does: it sends Claude
+Code's field names with `host` set, and reads `context` and `notice`. A plugin file of the same name
+that we did not write is never touched.
 """
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
 
+from ...errors import Refused
 from ...types.records import Json
 from ..events import NAMES, Event, event_from, fitted
+from ..settings import entries
 
 HOST = "opencode"
 _TAKES_CONTEXT = ("session_start", "user_prompt", "before_tool", "tool_use", "before_compact")
+_OWN_MARK = "// recollect:"
 
 
 def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
-    """The event; the plugin uses our own names for events."""
+    """Return the event; the plugin uses our own names for events."""
     event = event_from(payload, HOST, {name: name for name in NAMES})
-    return event._replace(prompt=unwrapped(event.prompt))
+    return event._replace(prompt=unwrap_prompt(event.prompt))
 
 
-def unwrapped(prompt: str) -> str:
+def unwrap_prompt(prompt: str) -> str:
     """Return a prompt without the quotes that `opencode run "…"` puts around it."""
     inside = prompt.strip()[1:-1]
     if prompt.strip() != f'"{inside}"' or '"' in inside.replace('\\"', ""):
@@ -30,7 +36,7 @@ def unwrapped(prompt: str) -> str:
 
 
 def reply(event: Event, context: str = "", notice: str = "") -> str:
-    """The JSON that the plugin takes, or nothing."""
+    """Return the JSON that the plugin reads, or ""."""
 
     def shape(context: str, notice: str) -> dict[str, Json]:
         body: dict[str, Json] = {}
@@ -41,3 +47,68 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
         return body
 
     return fitted(context, notice, shape)
+
+
+# ---------------------------------------------------------------- settings
+
+
+def _render_plugin(command: entries.Command) -> str:
+    with open(os.path.join(os.path.dirname(__file__), "plugin.js"), encoding="utf-8") as stream:
+        line = json.dumps(entries.render_hook_command(command))
+        return stream.read().replace('"@COMMAND@"', line)
+
+
+def _install_plugin(text: str, command: entries.Command) -> str:
+    _remove_plugin(text)
+    return _render_plugin(command)
+
+
+def _remove_plugin(text: str) -> str:
+    if text.strip() and not text.startswith(_OWN_MARK):
+        raise Refused(
+            "recollect did not write this plugin file",
+            hint="Move the file away and try again. Nothing was changed.",
+        )
+    return ""
+
+
+def _plugin_status(text: str, command: entries.Command) -> str:
+    if not text.startswith(_OWN_MARK):
+        return "missing"
+    return "current" if text == _render_plugin(command) else "stale"
+
+
+def _make_server(command: entries.Command) -> dict[str, Json]:
+    return {"type": "local", "command": [*command, "mcp"], "enabled": True}
+
+
+def make_plugin_editor() -> entries.SettingsEditor:
+    """Return the editor of the plugin file."""
+    return entries.SettingsEditor(_install_plugin, _remove_plugin, _plugin_status)
+
+
+def make_server_editor() -> entries.SettingsEditor:
+    """Return the editor of the MCP server entry in `opencode.json`."""
+    return entries.make_json_editor(servers="mcp", server=_make_server)
+
+
+def list_settings_files(
+    home: str, project: str, env: Mapping[str, str] = {}
+) -> tuple[entries.SettingsFile, ...]:
+    """Return the settings files of the user and of the project."""
+    config = os.path.join(env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "opencode")
+    own = os.path.join(config, "plugins", "recollect.js")
+    shared = os.path.join(project, ".opencode", "plugins", "recollect.js")
+    plugin, server = make_plugin_editor(), make_server_editor()
+    return (
+        entries.SettingsFile(own, "plugin", "user", plugin),
+        entries.SettingsFile(shared, "plugin", "project", plugin),
+        entries.SettingsFile(_find_settings(config), "mcp", "user", server),
+        entries.SettingsFile(_find_settings(project), "mcp", "project", server),
+    )
+
+
+def _find_settings(folder: str) -> str:
+    """Return `opencode.jsonc` if the folder has it, else `opencode.json`."""
+    commented = os.path.join(folder, "opencode.jsonc")
+    return commented if os.path.isfile(commented) else os.path.join(folder, "opencode.json")

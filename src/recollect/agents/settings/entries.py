@@ -1,8 +1,7 @@
-"""Adds our hooks and our MCP server to agents' settings files, and takes them out again.
+"""Add our hooks and MCP server to the text of agents' settings files, and remove them.
 
-Pure: the text of a file in, the new text out. Each agent's module says which events it has and
-how its entries look; this module knows how to put them in, find them and remove them without
-touching what belongs to others. An emptied file that we made comes back as "": delete it.
+Each agent's `hooks` module describes its entries; this module inserts, finds and removes them
+without touching other entries. A file that we created and emptied is returned as "": delete it.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from ...types.records import Json
 from . import json_edit, toml_edit
 
 SERVER = "recollect"
-NO_ENV: Mapping[str, str] = {}
+
 Command = Sequence[str]
-"""How to start us: the program and its first arguments, absolute, without `hook` or `mcp`."""
+"""The program with an absolute path and its first arguments, without `hook` or `mcp`."""
 
 
 class SettingsEditor(NamedTuple):
-    """Three pure functions over one file's text; `status` is missing, stale or current."""
+    """Three functions of a file's text; `status` returns missing, stale or current."""
 
     install: Callable[[str, Command], str]
     remove: Callable[[str], str]
@@ -31,16 +30,16 @@ class SettingsEditor(NamedTuple):
 
 
 class SettingsFile(NamedTuple):
-    """A file of an agent that we can be part of. `what` is hooks, mcp, both or plugin."""
+    """A settings file of an agent. `what` is hooks, mcp, "hooks and mcp" or plugin."""
 
     path: str
     what: str
     scope: str
-    setting: SettingsEditor
+    editor: SettingsEditor
 
 
 class HookApproval(NamedTuple):
-    """Whether an agent runs our hooks. `approved` of `wanted` are; `step` is what is left to do."""
+    """How many of our hooks the user approved; `step` is what is left to do."""
 
     approved: int
     wanted: int
@@ -52,24 +51,24 @@ class HookApproval(NamedTuple):
 
 
 class HookFormat(NamedTuple):
-    """How an agent lists hooks: per event the group or handler around a command.
+    """How an agent lists hooks: per event a function that wraps a command.
 
-    `beside` is what a new file must hold next to the hooks.
+    `extras` are members that a new file needs next to the hooks.
     """
 
     events: Mapping[str, Callable[[str], dict[str, Json]]]
-    beside: Mapping[str, Json] = {}
+    extras: Mapping[str, Json] = {}
 
 
 def render_hook_command(command: Command) -> str:
-    """The one shell string that every agent understands; kept the same across releases."""
+    """Return the hook command as a shell string, the only form that all agents accept."""
     import shlex
 
     return shlex.join([*command, "hook"])
 
 
 def is_own_command(line: Json) -> bool:
-    """Whether a shell string starts our hook, wherever we were installed when it was written."""
+    """Check whether a shell string starts our hook, from any installation path."""
     import shlex
 
     if not isinstance(line, str) or "recollect" not in line:
@@ -90,7 +89,7 @@ def make_json_editor(
     servers: str = "",
     server: Callable[[Command], dict[str, Json]] | None = None,
 ) -> SettingsEditor:
-    """A setting in a JSON file: hooks under `hooks`, a server under `servers`, or both."""
+    """Return an editor of a JSON file: hooks under `hooks`, a server under `servers`, or both."""
     keys = ("hooks", servers)
 
     def install(text: str, command: Command) -> str:
@@ -108,7 +107,7 @@ def make_json_editor(
     def remove(text: str) -> str:
         if not text.strip():
             return text
-        # From the last to the first: what is dropped leaves the places before it as they are.
+        # From last to first: removing an entry keeps the positions before it.
         for place in reversed(_find_own_paths(json_edit.parse(text, keys), bool(hooks), servers)):
             before, text = text, json_edit.remove_path(text, place)
             if not text or (hooks and _holds_only_extras(before, text, hooks)):
@@ -123,7 +122,7 @@ def make_json_editor(
         have: list[Json] = []
         if hooks:
             line = render_hook_command(command)
-            wanted = [(event, group(line)) for event, group in hooks.events.items()]
+            wanted = [(event, wrap(line)) for event, wrap in hooks.events.items()]
             have = _list_own_hooks(root)
         if server:
             wanted.append(server(command))
@@ -151,23 +150,23 @@ def _add_hooks(text: str, hooks: HookFormat, line: str) -> str:
         f"{json_edit.render_value(event)}: [{group}]" for event, group in groups.items()
     )
     text = json_edit.add_member(text, ("hooks",), "{" + members + "}")
-    for key, value in hooks.beside.items() if new else ():
+    for key, value in hooks.extras.items() if new else ():
         text = json_edit.add_member(text, (key,), json_edit.render_value(value))
     return text
 
 
 def _holds_only_extras(before: str, after: str, hooks: HookFormat) -> bool:
-    """Whether a file that began with our hooks holds nothing else than what we put beside them."""
-    if not hooks.beside:
+    """Check whether a file that we created holds nothing but our extras now."""
+    if not hooks.extras:
         return False
     began = json_edit.parse(before, ()).children[0]
-    return began.key == "hooks" and json_edit.parse(after, ()).value == dict(hooks.beside)
+    return began.key == "hooks" and json_edit.parse(after, ()).value == dict(hooks.extras)
 
 
 def _find_own_paths(
     root: json_edit.JsonNode, hooks: bool, servers: str
 ) -> list[tuple[str | int, ...]]:
-    """The paths of everything of ours, in the order of the file."""
+    """Return the paths of all our entries in the order of the file."""
     found: list[tuple[str | int, ...]] = []
     if servers and SERVER in _as_dict(_as_dict(root.value).get(servers)):
         found.append((servers, SERVER))
@@ -185,7 +184,7 @@ def _find_own_paths(
 
 
 def find_own_handlers(text: str) -> list[tuple[str, int, int]]:
-    """Where our handlers stand in a JSON file: the event, the group and the place in it."""
+    """Return event, group index and index in the group of each of our handlers."""
     if not text.strip():
         return []
     found: list[tuple[str, int, int]] = []
@@ -200,7 +199,7 @@ def find_own_handlers(text: str) -> list[tuple[str, int, int]]:
 
 
 def _handlers(group: Json) -> list[Json]:
-    """The handlers of a group; some agents list handlers without one."""
+    """Return the handlers of a group; some agents list handlers without groups."""
     inside = _as_dict(group).get("hooks", [group])
     return inside if isinstance(inside, list) else []
 
@@ -224,17 +223,17 @@ def _as_dict(value: Json) -> dict[str, Json]:
 
 
 _OLD_MARK = re.compile(r"^# (?:>>>|<<<) recollect[ \t]*\r?(?:\n|\Z)", re.M)
-"""Comments around the table of earlier versions; Codex adds tables of its own between them."""
+"""Comments that earlier versions wrote around the table; Codex adds its own tables between them."""
 
 
 def make_toml_editor(server: Callable[[Command], dict[str, Json]], servers: str) -> SettingsEditor:
-    """A setting in a TOML file: a server below `servers`, known by its key alone."""
+    """Return an editor of a TOML file: a server below `servers`, identified by its key."""
     own = (servers, SERVER)
 
     def install(text: str, command: Command) -> str:
         if status(text, command) == "current":
             return text
-        # Other keys of our table stay: the agent notes there what the user allowed.
+        # Other keys of our table stay: the agent stores the user's permissions there.
         changed = toml_edit.change_values(_drop_old_marks(text), own, server(command))
         if status(changed, command) != "current":
             changed = toml_edit.add_table(remove(text), own, server(command))
@@ -260,8 +259,8 @@ def make_toml_editor(server: Callable[[Command], dict[str, Json]], servers: str)
             _parse_toml(after), servers
         ):
             raise InvalidInput(
-                f"our entry in [{servers}] cannot be told from the rest of the file",
-                hint=f"Edit [{servers}.{SERVER}] by hand; nothing was changed.",
+                f"the entry of recollect in [{servers}] cannot be changed safely",
+                hint=f"Edit [{servers}.{SERVER}] by hand. Nothing was changed.",
             )
         return after
 
@@ -272,7 +271,7 @@ def _drop_old_marks(text: str) -> str:
     data = _parse_toml(text)
     for match in reversed(list(_OLD_MARK.finditer(text))):
         left = text[: match.start()] + text[match.end() :]
-        # A line of a longer string only looks like a comment.
+        # A line of a multi-line string only looks like a comment.
         if _parse_toml(left) == data:
             text = left
     return text
@@ -285,12 +284,12 @@ def _parse_toml(text: str) -> dict[str, Json]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(
-            f"not valid TOML: {error}", hint="Repair the file and try again; nothing was changed."
+            f"not valid TOML: {error}", hint="Fix the file and try again. Nothing was changed."
         ) from error
 
 
 def _drop_server(data: dict[str, Json], servers: str) -> dict[str, Json]:
-    """All but our server; what only held that is left out."""
+    """Return the data without our server, and without the table if that is empty then."""
     others = data.get(servers)
     if isinstance(others, dict):
         others = {name: value for name, value in others.items() if name != SERVER}

@@ -1,14 +1,13 @@
-"""Adds to and takes from JSON texts by splicing, so that everything else stays byte for byte.
+"""Insert into and remove from JSON texts by splicing; all other bytes stay the same.
 
-It reads JSON with comments and trailing commas (several agents allow them) and knows where each
-value stands. An insertion is one piece of text at one place; taking it out again restores the
-file. Two marks make that exact for containers that become empty:
+JSON with comments and trailing commas is accepted (several agents allow them). An insertion is one
+piece of text at one position; removing it restores the file. Containers that become empty follow
+two rules, so that the original text comes back:
 
-- what we *create* begins on the line of its bracket: `"hooks": {"Stop": …`. Emptied, it goes.
-- what we add to something that was *there and empty* begins on a line of its own. Emptied, the
-  container stays as it was.
-
-It knows nothing about agents.
+- a container that we created has its first member on the line of its bracket:
+  `"hooks": {"Stop": …`. When it becomes empty it is removed.
+- what we add to an existing empty container begins on a new line. When it becomes empty again the
+  container stays.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _BARE = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?
 
 
 class JsonNode(NamedTuple):
-    """A value and its place. A child knows where its own text begins: at its key, in an object."""
+    """A value with its position in the text."""
 
     value: Json
     start: int
@@ -37,7 +36,10 @@ class JsonNode(NamedTuple):
 
 
 class JsonChild(NamedTuple):
-    """A member of an object or an element of an array; `comma` follows it, -1 if none does."""
+    """A member of an object or an element of an array.
+
+    `begin` is the position of the key, or of the element; `comma` is -1 if no comma follows.
+    """
 
     key: str
     begin: int
@@ -46,34 +48,35 @@ class JsonChild(NamedTuple):
 
 
 def parse(text: str, into: Collection[str] | None = None) -> JsonNode:
-    """The text's value with all places; InvalidInput names line and column of a mistake.
+    """Return the value with all positions; InvalidInput with line and column on a syntax error.
 
-    `into` are the members of the file that somebody wants to look into. Of the others only their
-    own place is known: an agent's history of megabytes is read as fast as JSON can be."""
+    `into` names the members whose inner positions are needed. All others are decoded by `json`: an
+    agent may keep megabytes of history in the same file.
+    """
     node = _parse_value(text, _skip_blank(text, 0), 0, into)
     end = _skip_blank(text, node.end)
     if end != len(text):
-        raise _syntax_error(text, end, "something follows the end")
+        raise _syntax_error(text, end, "text after the end")
     return node
 
 
 def find_member(node: JsonNode, key: str) -> JsonNode | None:
-    """The member of an object under a key; the last one, as JSON readers have it."""
+    """Return the member with a key; the last one if the key is repeated."""
     return next((c.node for c in reversed(node.children) if c.key == key), None)
 
 
 def add_member(text: str, path: Sequence[str], value: str) -> str:
-    """Add a member, making the objects on the way to it. It must not be there yet."""
+    """Add a new member, creating the objects on its path."""
     return _insert(text, path, value, in_array=False)
 
 
 def append_element(text: str, path: Sequence[str], value: str) -> str:
-    """Add an element at the end of the array at the path, making it if need be."""
+    """Append an element to the array at the path, creating it if necessary."""
     return _insert(text, path, value, in_array=True)
 
 
 def remove_path(text: str, path: Sequence[str | int]) -> str:
-    """Take a member or element out; the inverse of what put it there. The root goes to ""."""
+    """Remove a member or element and the containers we created for it; "" if nothing is left."""
     node = parse(text, [step for step in path[:1] if isinstance(step, str)])
     chain = [node]
     places = []
@@ -96,7 +99,7 @@ def remove_path(text: str, path: Sequence[str | int]) -> str:
 
 
 def render_value(value: Json) -> str:
-    """One value on one line, as we write it."""
+    """Return a value on one line."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -129,21 +132,21 @@ def _wrap_in_objects(path: Sequence[str], value: str, in_array: bool) -> str:
 def _add_child(text: str, node: JsonNode, member: str, depth: int) -> str:
     if not node.children:
         inside = text[node.start + 1 : node.end - 1]
-        # Spaces alone would look like a printer's indentation afterwards: a blank line tells.
+        # Spaces alone would look like indentation afterwards: a blank line marks them.
         lead = "\n\n" if inside and not inside.strip(" \t") else "\n"
         piece = f"{lead}{'  ' * (depth + 1)}{member}\n"
         return text[: node.start + 1] + piece + text[node.start + 1 :]
     last = node.children[-1]
     before = node.children[-2].comma + 1 if len(node.children) > 1 else node.start + 1
     gap = text[before : last.begin]
-    # A comment before the last member is not ours to repeat: only the spacing is.
+    # Repeat the spacing before the last member, but not a comment there.
     spacing = gap or " " if not gap.strip() else "\n" + "  " * (depth + 1)
     end = last.node.end
     return f"{text[:end]},{spacing}{member}{text[end:]}"
 
 
 def _remove_child(text: str, parent: JsonNode, place: int) -> str:
-    """The text without one of several children and one comma."""
+    """Return the text without one of several children and without one comma."""
     own = parent.children[place]
     if place:
         comma = parent.children[place - 1].comma
@@ -157,7 +160,7 @@ def _remove_child(text: str, parent: JsonNode, place: int) -> str:
 
 
 def _is_own_container(text: str, parent: JsonNode, *, root: bool) -> bool:
-    """Whether the container of an only child is one that we made (or a printer laid out anew)."""
+    """Check whether we created the container of an only child, also after reformatting."""
     only = parent.children[0]
     if only.begin == parent.start + 1:
         return True
@@ -184,12 +187,12 @@ def _parse_value(text: str, at: int, depth: int, into: Collection[str] | None = 
         return _parse_container(text, at, depth, into, is_object=opening == "{")
     match = _STRING.match(text, at) or _BARE.match(text, at)
     if not match:
-        raise _syntax_error(text, at, "a value is missing or malformed")
+        raise _syntax_error(text, at, "missing or malformed value")
     return JsonNode(_parse_literal(text, match), at, match.end())
 
 
 def _parse_opaque(text: str, at: int) -> JsonNode:
-    """A value that nobody looks into; what plain JSON does not allow is read our own way."""
+    """Parse a value without inner positions; JSON with comments falls back to our parser."""
     try:
         value, end = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
@@ -198,7 +201,7 @@ def _parse_opaque(text: str, at: int) -> JsonNode:
 
 
 def _reject_constant(name: str) -> Json:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_reject_constant)
@@ -215,11 +218,11 @@ def _parse_container(
         if is_object:
             match = _STRING.match(text, at)
             if not match:
-                raise _syntax_error(text, at, "a key in double quotes is missing")
+                raise _syntax_error(text, at, "missing key in double quotes")
             key = _parse_literal(text, match)
             at = _skip_blank(text, match.end())
             if text[at : at + 1] != ":":
-                raise _syntax_error(text, at, "a colon is missing")
+                raise _syntax_error(text, at, "missing colon")
             at = _skip_blank(text, at + 1)
         wanted = into is None or not is_object or key in into
         node = _parse_value(text, at, depth + 1) if wanted else _parse_opaque(text, at)
@@ -229,7 +232,7 @@ def _parse_container(
         if comma >= 0:
             at = _skip_blank(text, at + 1)
         elif text[at : at + 1] != closing:
-            raise _syntax_error(text, at, f"a comma or {closing} is missing")
+            raise _syntax_error(text, at, f"missing comma or {closing}")
     value: Json = {c.key: c.node.value for c in children} if is_object else []
     if not is_object:
         value.extend(c.node.value for c in children)
@@ -240,7 +243,7 @@ def _parse_literal(text: str, match: re.Match[str]) -> Json:
     try:
         return json.loads(match[0])
     except ValueError as error:
-        raise _syntax_error(text, match.start(), "a string or number is malformed") from error
+        raise _syntax_error(text, match.start(), "malformed string or number") from error
 
 
 def _skip_blank(text: str, at: int) -> int:
@@ -254,5 +257,5 @@ def _syntax_error(text: str, at: int, what: str) -> InvalidInput:
     return InvalidInput(
         f"not valid JSON: {what}",
         where=f"line {line}, column {column}",
-        hint="Repair the file and try again; nothing was changed.",
+        hint="Fix the file and try again. Nothing was changed.",
     )

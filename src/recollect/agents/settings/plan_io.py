@@ -1,8 +1,8 @@
-"""Connect agents: plan what their settings files would be, and write exactly what was planned.
+"""Plan changes of agents' settings files, and write exactly what was planned.
 
-Each agent's module says where its files are and how our entries look. Here a plan is made of them
-(the text before, the text after), and carried out: a backup first, then one rename. A file that
-changed since it was planned is left alone.
+Each agent's `hooks` module lists its files and the format of our entries. A plan holds the text
+before and after; applying it writes a backup first and replaces the file by one rename. A file that
+changed since it was planned is not touched.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...errors import Conflict, InvalidInput, Refused
-from ...types import agents as types_agents
+from ...types.agents import SettingsChange, WrittenPlugin
 from .. import registry
 from ..transcripts.find_io import is_inside
 from ..transcripts.reader_io import open_regular_file
@@ -21,12 +21,12 @@ from .entries import Command, HookApproval, SettingsFile
 
 NEXT_STEPS = {
     "claude-code": "start a new session; accept the folder's trust dialog if it asks",
-    "codex": "run /hooks in Codex and approve the hooks: it runs no others",
+    "codex": "run /hooks in Codex and approve the hooks",
     "gemini": "start a new session and approve the hooks when it asks",
-    "opencode": "start OpenCode again",
+    "opencode": "restart OpenCode",
     "cursor": "start a new chat",
 }
-"""What the user has to do before an agent takes notice."""
+"""What the user has to do before a change takes effect."""
 
 _HOME_FILES = {
     "claude-code": (".claude", ".claude.json"),
@@ -35,13 +35,12 @@ _HOME_FILES = {
     "opencode": (".config/opencode", ".local/share/opencode"),
     "cursor": (".cursor",),
 }
-
-
 _HOME_VARIABLES = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
+_ABANDONED_AFTER = 3600.0
 
 
 class SettingsPlaces(NamedTuple):
-    """The places to look in: the user's home, the project, the variables, and one scope."""
+    """Where to look for settings files: home, project, environment and one scope."""
 
     home: str
     project: str
@@ -50,7 +49,7 @@ class SettingsPlaces(NamedTuple):
 
 
 def detect_agents(where: SettingsPlaces) -> tuple[str, ...]:
-    """The agents that have left a sign of themselves in the user's home, or where it was moved."""
+    """Return the agents that have files in the user's home, or in the folder that replaces it."""
     return tuple(
         agent
         for agent, signs in _HOME_FILES.items()
@@ -61,19 +60,19 @@ def detect_agents(where: SettingsPlaces) -> tuple[str, ...]:
 
 def plan_changes(
     agents: Sequence[str], where: SettingsPlaces, command: Command, remove: bool
-) -> list[types_agents.SettingsChange]:
-    """What each file of these agents would become."""
+) -> list[SettingsChange]:
+    """Return the planned change of each settings file of these agents."""
     for agent in agents:
         if agent not in registry.AGENTS_WITH_HOOKS:
             raise InvalidInput(
-                f"{agent!r} is not an agent that can be connected",
+                f"{agent!r} cannot be connected",
                 where="agent",
                 hint=f"one of: {', '.join(registry.AGENTS_WITH_HOOKS)}",
             )
     return [
         _plan_file(agent, place, command, remove, where.project)
         for agent in agents
-        for place in registry.load_settings(agent).places(
+        for place in registry.load_hooks(agent).list_settings_files(
             where.home, where.project, where.environment
         )
         if place.scope == where.scope
@@ -82,42 +81,56 @@ def plan_changes(
 
 def _plan_file(
     agent: str, place: SettingsFile, command: Command, remove: bool, project: str
-) -> types_agents.SettingsChange:
+) -> SettingsChange:
     before = ""
     try:
         if place.scope == "project" and not is_inside(place.path, project):
             raise Refused(
-                "a link leads out of the project", hint="Remove the link; nothing was changed."
+                "a link leads out of the project", hint="Remove the link. Nothing was changed."
             )
         before = _read_text(place.path)
-        state = place.setting.status(before, command)
-        after = place.setting.remove(before) if remove else place.setting.install(before, command)
+        state = place.editor.status(before, command)
+        after = place.editor.remove(before) if remove else place.editor.install(before, command)
         blank = _find_blank_original(place, before)
         empty = blank is not None and remove and not after.strip()
         if empty:
             after = blank or ""
-        elif blank is not None and not remove and not place.setting.remove(after).strip():
+        elif blank is not None and not remove and not place.editor.remove(after).strip():
             after = f"{after.rstrip()}\n\n{blank}"
     except (InvalidInput, Refused) as error:
-        return types_agents.SettingsChange(
-            agent, place.path, place.what, "error", before, before, str(error)
+        return SettingsChange(
+            agent=agent,
+            path=place.path,
+            what=place.what,
+            state="error",
+            before=before,
+            after=before,
+            error=str(error),
         )
-    return types_agents.SettingsChange(
-        agent, place.path, place.what, state, before, after, stays=empty
+    return SettingsChange(
+        agent=agent,
+        path=place.path,
+        what=place.what,
+        state=state,
+        before=before,
+        after=after,
+        stays=empty,
     )
 
 
 def _find_blank_original(place: SettingsFile, text: str) -> str | None:
-    """What a file held that was there before us, and blank; None if there was no such file. An
-    empty line behind what we wrote says so."""
+    """Return the blank text that a file had before we wrote to it; None if it had none.
+
+    An empty line after our text marks such a file.
+    """
     if place.what == "plugin":
         return None  # a file of our own
     if not text.strip():
         return text if os.path.isfile(place.path) else None
-    if place.setting.remove(text).strip():
+    if place.editor.remove(text).strip():
         return None
-    behind = text[len(text.rstrip()) :]
-    return behind[2:] if behind.startswith("\n\n") else None
+    tail = text[len(text.rstrip()) :]
+    return tail[2:] if tail.startswith("\n\n") else None
 
 
 def _read_text(path: str) -> str:
@@ -134,22 +147,24 @@ def _read_text(path: str) -> str:
 
 
 def load_approval(agent: str, where: SettingsPlaces) -> HookApproval | None:
-    """Whether an agent runs our hooks, as far as it notes that somewhere; None if it does not."""
-    about = registry.load_settings(agent)
-    if not hasattr(about, "trust"):
+    """Return how many of our hooks the user approved; None if the agent keeps no approvals."""
+    about = registry.load_hooks(agent)
+    if not hasattr(about, "count_approved"):
         return None
-    noted = _read_text(about.trust_file(where.home, where.environment))
-    places = about.places(where.home, where.project, where.environment)
+    approvals = _read_text(about.find_approval_file(where.home, where.environment))
+    places = about.list_settings_files(where.home, where.project, where.environment)
     found = [
-        about.trust(noted, place.path, _read_text(place.path), where.scope, where.project)
+        about.count_approved(
+            approvals, place.path, _read_text(place.path), where.scope, where.project
+        )
         for place in places
         if place.scope == where.scope and place.what != "mcp"
     ]
     return next((one for one in found if one.wanted), None)
 
 
-def apply_changes(changes: Sequence[types_agents.SettingsChange], backups: str, stamp: str) -> None:
-    """Carry out a plan. What stood in a file before is kept in a folder of its own."""
+def apply_changes(changes: Sequence[SettingsChange], backups: str, stamp: str) -> None:
+    """Write the planned changes; the former text of each file goes to the backup folder."""
     for change in changes:
         if not change.pending:
             continue
@@ -157,13 +172,13 @@ def apply_changes(changes: Sequence[types_agents.SettingsChange], backups: str, 
             raise Conflict(
                 "the file was changed since the plan was made",
                 where=change.path,
-                hint="run the command again and look at the new plan",
+                hint="run the command again",
             )
         if change.before:
             os.makedirs(backups, mode=0o700, exist_ok=True)
             name = f"{stamp}-{change.agent}-{os.path.basename(change.path)}"
             _write_atomically(os.path.join(backups, name), change.before, 0o600)
-        # A link stays a link: many keep their settings elsewhere and link to them.
+        # A link stays a link: many users keep their settings elsewhere and link to them.
         target = os.path.realpath(change.path)
         if change.after or change.stays:
             os.makedirs(os.path.dirname(target), mode=0o755, exist_ok=True)
@@ -173,8 +188,8 @@ def apply_changes(changes: Sequence[types_agents.SettingsChange], backups: str, 
             os.unlink(target)
 
 
-def drop_empty_folders(changes: Sequence[types_agents.SettingsChange], root: str) -> None:
-    """Take away the folders below a repository's root that hold nothing any more."""
+def drop_empty_folders(changes: Sequence[SettingsChange], root: str) -> None:
+    """Remove the folders of the changed files that are empty now, below a repository's root."""
     for change in changes:
         folder = os.path.dirname(change.path)
         while folder.startswith(root + os.sep) and _is_empty(folder):
@@ -186,22 +201,20 @@ def _is_empty(folder: str) -> bool:
     return os.path.isdir(folder) and not os.path.islink(folder) and not os.listdir(folder)
 
 
-def write_plugin_files(
-    folder: str, files: Mapping[str, str], manifest: str
-) -> types_agents.WrittenPlugin:
-    """Write a plugin's files; a folder that holds something else is left alone."""
+def write_plugin_files(folder: str, files: Mapping[str, str], manifest: str) -> WrittenPlugin:
+    """Write a plugin's files; refuse a folder that holds anything but our plugin."""
     ours = '"name": "recollect"' in _read_text(os.path.join(folder, manifest))
     if os.path.isdir(folder) and os.listdir(folder) and not ours:
         raise Refused(
-            "the folder holds something that is not our plugin",
+            "the folder holds other files than this plugin",
             where=folder,
-            hint="name a new or empty folder; nothing was changed",
+            hint="name a new or empty folder. Nothing was changed.",
         )
     for name, text in files.items():
         path = os.path.join(folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         _write_atomically(path, text, 0o644)
-    return types_agents.WrittenPlugin(folder, tuple(sorted(files)))
+    return WrittenPlugin(folder, tuple(sorted(files)))
 
 
 def _write_atomically(path: str, text: str, mode: int) -> None:
@@ -220,14 +233,11 @@ def _write_atomically(path: str, text: str, mode: int) -> None:
             os.unlink(partial)
 
 
-_ABANDONED = 3600.0
-
-
 def _remove_abandoned(path: str, now: float) -> None:
-    """Take away what a killed writer of this file left; one that is at work is younger."""
+    """Remove partial files that a killed writer left an hour ago or earlier."""
     folder, name = os.path.split(path)
     left = re.compile(re.escape(name) + r"\.[0-9a-f]{8}\.partial")
     for other in filter(left.fullmatch, os.listdir(folder)):
         old = os.path.join(folder, other)
-        if os.lstat(old).st_mtime < now - _ABANDONED:
+        if os.lstat(old).st_mtime < now - _ABANDONED_AFTER:
             os.unlink(old)

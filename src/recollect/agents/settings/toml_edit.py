@@ -1,8 +1,7 @@
-"""Adds, changes and cuts entries of TOML texts by splicing; everything else stays byte for byte.
+"""Add, change and remove entries of TOML texts by splicing; all other bytes stay the same.
 
-An entry is found by its full key, however it is written: below a table header, with dotted or
-quoted keys, inside an inline table. Texts must be valid TOML: check them with `tomllib` first.
-It knows nothing about agents.
+An entry is found by its full key in every notation: below a table header, with dotted or quoted
+keys, in an inline table. Texts must be valid TOML: check them with `tomllib` first.
 """
 
 from __future__ import annotations
@@ -34,7 +33,8 @@ _LAST_BREAK = re.compile(r"(\r?\n)\Z")
 class TomlEntry(NamedTuple):
     """A table with its header, a key with its value, or a member of an inline table.
 
-    Cutting `begin` to `end` removes it; `value` to `stop` is its value, empty for a table."""
+    `begin` to `end` is all of it; `value` to `stop` is its value, empty for a table.
+    """
 
     key: Key
     begin: int
@@ -48,7 +48,7 @@ class TomlEntry(NamedTuple):
 
 
 def parse_entries(text: str) -> list[TomlEntry]:
-    """Return every entry in the order of the text; a table reaches to its last key."""
+    """Return every entry in the order of the text; a table extends to its last key."""
     found: list[TomlEntry] = []
     table: Key = ()
     header = -1
@@ -74,7 +74,7 @@ def remove_entries(text: str, own: Key) -> str:
     """Return the text without any entry of this key or below it."""
     while entry := next((one for one in parse_entries(text) if one.key[: len(own)] == own), None):
         begin = entry.begin
-        # The line break in front of a table came with it: see `put`.
+        # The line break before a table belongs to it: see `add_table`.
         lead = _LAST_BREAK if entry.end == len(text) else _BLANK_LINE
         if entry.is_table and (match := lead.search(text, 0, begin)):
             begin = match.start(1)
@@ -83,22 +83,23 @@ def remove_entries(text: str, own: Key) -> str:
 
 
 def add_table(text: str, own: Key, members: Mapping[str, Json]) -> str:
-    """Return the text with a new table at its end, or in the inline table that holds its like.
+    """Return the text with a new table at its end, or inside its parent's inline table.
 
-    `cut` gives the same text back, byte for byte."""
+    `remove_entries` restores the text exactly.
+    """
     inner = [f"{name} = {render_value(value)}" for name, value in members.items()]
     for entry in parse_entries(text):
         if entry.key == own[:-1] and text.startswith("{", entry.value):
             at = entry.value + 1
             comma = "" if text.startswith("}", _skip_blank(text, at)) else ","
             return f"{text[:at]}{own[-1]} = {{{', '.join(inner)}}}{comma}{text[at:]}"
-    # A line break always comes with the table: it ends a last line that has no end.
+    # The table always begins with a line break: the last line may have none.
     lead = "\n" if text else ""
     return "\n".join([f"{text}{lead}[{'.'.join(own)}]", *inner, ""])
 
 
 def change_values(text: str, own: Key, members: Mapping[str, Json]) -> str:
-    """Return the text with new values for these members of a table, those that it has."""
+    """Return the text with new values for those of the members that the table has."""
     for entry in reversed(parse_entries(text)):
         if entry.key[:-1] == own and entry.key[-1] in members:
             text = text[: entry.value] + render_value(members[entry.key[-1]]) + text[entry.stop :]
@@ -106,7 +107,7 @@ def change_values(text: str, own: Key, members: Mapping[str, Json]) -> str:
 
 
 def _parse_value(text: str, at: int, key: Key, found: list[TomlEntry]) -> int:
-    """Return where a value ends; the members of inline tables are added to `found`."""
+    """Return the end of a value; add the members of inline tables to `found`."""
     if text[at] == "{":
         return _parse_inline_table(text, at, key, found)
     if text[at] == "[":
@@ -119,7 +120,7 @@ def _parse_value(text: str, at: int, key: Key, found: list[TomlEntry]) -> int:
 
 
 def _parse_inline_table(text: str, at: int, table: Key, found: list[TomlEntry]) -> int:
-    comma = 0  # the place behind the last one
+    comma = 0  # position after the last comma
     begin = at + 1
     at = _skip_blank(text, begin)
     while text[at] != "}":
@@ -130,7 +131,7 @@ def _parse_inline_table(text: str, at: int, table: Key, found: list[TomlEntry]) 
         if text[at] == ",":
             end = comma = at + 1
         else:
-            # The last member goes with the comma before it: none may follow the others.
+            # The last member includes the comma before it: no trailing comma may stay.
             begin, end = (comma - 1 if comma else begin), stop
         found.insert(slot, TomlEntry(key, begin, end, match.end(), stop))
         begin = comma
@@ -151,7 +152,7 @@ def _parse_key(written: str) -> Key:
 
 
 def _skip_blank(text: str, at: int) -> int:
-    """Return the place behind white space and comments."""
+    """Return the position after white space and comments."""
     return _match(_BLANK, text, at).end()
 
 
@@ -164,7 +165,7 @@ def _match(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
     if match is None:
         line = text.count("\n", 0, at) + 1
         raise InvalidInput(
-            f"line {line} is not understood as TOML",
-            hint="Write it in a plainer form and try again; nothing was changed.",
+            f"cannot parse line {line} of the TOML file",
+            hint="Write it in a simpler notation and try again. Nothing was changed.",
         )
     return match

@@ -1,7 +1,7 @@
 """Copilot CLI's sessions: `~/.copilot/session-state/<id>/events.jsonl`, one event a line.
 
-Takes the prompt as it was typed (not as it was sent), the answers with their tool requests, and
-the results. Only the tokens of answers are told per request. Seen with 1.0.64.
+Reads the prompt as typed (not as sent), the answers with their tool requests, and the results. Only
+output tokens are counted per request. Checked with 1.0.64.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...types.records import Json, Message, ToolCall
-from ..session_names import make_session_id
+from ..registry import make_session_id
 from .find_io import is_at_or_below, make_transcript, read_head, walk_files
 from .normalise import (
     as_dict,
@@ -40,12 +40,12 @@ _TYPED = ("", "user", "immediate-prompt")
 def read(
     path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
 ) -> Iterator[TranscriptItem]:
-    """The items of an event file after the cursor."""
+    """Yield the items of an event file after the cursor."""
     return follow_file(path, cursor, _CopilotReader(path))
 
 
 def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
-    """The event files of sessions that ran at or below the roots."""
+    """Return the event files of sessions at or below the roots."""
     base = os.path.join(env.get("COPILOT_HOME") or os.path.join(home, ".copilot"), "session-state")
     found = []
     for path in walk_files(base, ".jsonl"):
@@ -57,7 +57,7 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
 
 
 class _CopilotReader:
-    """Folds events into items. In `state`: the session and the model in use."""
+    """Converts events to items. `state`: the session and the current model."""
 
     def __init__(self, path: str) -> None:
         self.state: dict[str, Json] = {}
@@ -65,34 +65,34 @@ class _CopilotReader:
         self.fallback = os.path.basename(os.path.dirname(path)) if stem == "events" else stem
 
     @property
-    def busy(self) -> bool:
+    def has_pending(self) -> bool:
         return False
 
-    def take(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
+    def read_line(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
         if not line.strip():
             return ()
         record = parse_record(line)
         kind = as_text(record.get("type"))
         data = as_dict(record.get("data"))
         if kind in ("session.start", "session.resume"):
-            return self._start(data)
+            return self._read_start(data)
         if kind == "session.model_change":
             self.state["model"] = as_text(data.get("newModel"))
-        said = {
-            "user.message": self._user,
-            "assistant.message": self._assistant,
-            "tool.execution_complete": self._result,
-            "system.notification": self._notice,
-            "session.compaction_complete": self._summary,
+        convert = {
+            "user.message": self._make_prompt,
+            "assistant.message": self._make_answer,
+            "tool.execution_complete": self._make_result,
+            "system.notification": self._make_notice,
+            "session.compaction_complete": self._make_summary,
         }.get(kind)
-        if said is None:
+        if convert is None:
             return (SkippedRecord(number, kind or "no type"),)
-        return self._entries(said(data), record, data)
+        return self._make_items(convert(data), record, data)
 
     def flush(self) -> Iterable[TranscriptItem]:
         return ()
 
-    def _entries(
+    def _make_items(
         self, message: Message, record: Mapping[str, Json], data: Mapping[str, Json]
     ) -> Iterator[TranscriptItem]:
         own = as_text(self.state.get("session")) or self.fallback
@@ -114,7 +114,7 @@ class _CopilotReader:
             origin = "agent"
         yield from make_entries(session, [message], origin)
 
-    def _start(self, data: Mapping[str, Json]) -> Iterator[TranscriptItem]:
+    def _read_start(self, data: Mapping[str, Json]) -> Iterator[TranscriptItem]:
         context = as_dict(data.get("context"))
         self.state["session"] = first_text(data, "sessionId") or self.fallback
         self.state["model"] = first_text(data, "selectedModel")
@@ -125,20 +125,19 @@ class _CopilotReader:
             agent=HOST,
         )
 
-    def _user(self, data: Mapping[str, Json]) -> Message:
-        """A prompt; what a skill, a found instruction or the agent's own clockwork puts in a
-        person's place is the program's word."""
+    def _make_prompt(self, data: Mapping[str, Json]) -> Message:
+        """Return a prompt; a skill's, an instruction file's or autopilot's is the host's."""
         typed = as_text(data.get("source")) in _TYPED and not data.get("isAutopilotContinuation")
         text = as_text(data.get("content"))
         return Message("user", text) if typed else Message("system", text, name="host")
 
-    def _assistant(self, data: Mapping[str, Json]) -> Message:
+    def _make_answer(self, data: Mapping[str, Json]) -> Message:
         text, thought = as_text(data.get("content")), as_text(data.get("reasoningText"))
         blocks: list[Mapping[str, Json]] = []
         if thought:
             blocks = [{"type": "reasoning", "text": thought}]
             blocks += [{"type": "text", "text": text}] if text else []
-        calls = tuple(_call(as_dict(request)) for request in as_list(data.get("toolRequests")))
+        calls = tuple(_make_call(as_dict(request)) for request in as_list(data.get("toolRequests")))
         spent = as_number(data.get("outputTokens"))
         return Message(
             "assistant",
@@ -148,7 +147,7 @@ class _CopilotReader:
             usage={"output_tokens": spent} if spent else None,
         )
 
-    def _result(self, data: Mapping[str, Json]) -> Message:
+    def _make_result(self, data: Mapping[str, Json]) -> Message:
         given = as_dict(data.get("result"))
         error = data.get("error")
         text = first_text(given, "content", "detailedContent") or as_text(error)
@@ -156,16 +155,16 @@ class _CopilotReader:
         failed = data.get("success") is False
         return Message("tool", text, call_id=as_text(data.get("toolCallId")), is_error=failed)
 
-    def _notice(self, data: Mapping[str, Json]) -> Message:
+    def _make_notice(self, data: Mapping[str, Json]) -> Message:
         return Message("system", as_text(data.get("content")), name="host")
 
-    def _summary(self, data: Mapping[str, Json]) -> Message:
+    def _make_summary(self, data: Mapping[str, Json]) -> Message:
         return Message(
             "system", first_text(data, "summaryContent", "summary"), name="compact_summary"
         )
 
 
-def _call(request: Mapping[str, Json]) -> ToolCall:
+def _make_call(request: Mapping[str, Json]) -> ToolCall:
     given = request.get("arguments")
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     return ToolCall(as_text(request.get("toolCallId")), as_text(request.get("name")), text)

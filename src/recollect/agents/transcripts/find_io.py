@@ -1,7 +1,6 @@
-"""Finds transcript files on this machine: lists folders, looks at the first records of a file.
+"""Find transcript files on this machine, and detect which agent wrote one.
 
-It knows folders and files, not what any agent writes into them. What cannot be read is passed
-over: a folder of somebody else is no reason to fail.
+Unreadable files and folders are skipped: a folder of another user is no reason to fail.
 """
 
 from __future__ import annotations
@@ -12,13 +11,21 @@ from collections.abc import Iterator
 from ...errors import InvalidInput, NotFound
 from ...types.records import Json
 from .normalise import as_dict, as_text
-from .reader_io import LONGEST_LINE, Transcript, open_regular_file, parse_record
+from .reader_io import (
+    LONGEST_LINE,
+    Transcript,
+    load_document,
+    open_regular_file,
+    open_transcript,
+    parse_record,
+)
 
-_HEAD = 256 * 1024
+_HEAD_BYTES = 256 * 1024
+_MARKDOWN_BYTES = 4096
 
 
 def list_names(folder: str) -> list[str]:
-    """What is in a folder, sorted; nothing if there is none."""
+    """Return the sorted names in a folder; none if it cannot be read."""
     try:
         return sorted(os.listdir(folder))
     except OSError:
@@ -26,7 +33,7 @@ def list_names(folder: str) -> list[str]:
 
 
 def walk_files(folder: str, *endings: str) -> Iterator[str]:
-    """All files below a folder with one of the endings, sorted within each folder."""
+    """Yield the files below a folder with one of the endings, sorted within each folder."""
     for base, folders, found in os.walk(folder):
         folders.sort()
         for name in sorted(found):
@@ -34,23 +41,31 @@ def walk_files(folder: str, *endings: str) -> Iterator[str]:
                 yield os.path.join(base, name)
 
 
+def file_stem(path: str) -> str:
+    """Return the name of a file up to its first dot."""
+    return os.path.basename(path).partition(".")[0]
+
+
 def is_inside(path: str, root: str) -> bool:
-    """Whether a file below a root is really there: a repository can bring a link to anywhere."""
+    """Check that a path below a root does not leave it: a repository can contain links."""
     return os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))
 
 
 def is_at_or_below(path: str, roots: tuple[str, ...]) -> bool:
-    """Whether a directory is one of the roots or below one; without roots, always."""
+    """Check whether a directory is one of the roots or below one; true without roots."""
     return not roots or any(
         path == root or path.startswith(root.rstrip("/") + "/") for root in roots
     )
 
 
 def read_head(path: str) -> Iterator[dict[str, Json]]:
-    """The first records of a JSON Lines file, each whole: a prompt with a picture in it is long."""
+    """Yield the first records of a JSON Lines file.
+
+    Each is read whole: a prompt with an image in it is long.
+    """
     try:
         with open_regular_file(path) as stream:
-            while stream.tell() < _HEAD and (line := stream.readline(LONGEST_LINE)):
+            while stream.tell() < _HEAD_BYTES and (line := stream.readline(LONGEST_LINE)):
                 try:
                     yield parse_record(line)
                 except ValueError:
@@ -60,22 +75,29 @@ def read_head(path: str) -> Iterator[dict[str, Json]]:
 
 
 def make_transcript(host: str, path: str, session: str = "", cwd: str = "") -> Transcript:
-    """The file as a transcript, with its size and time."""
+    """Return a transcript with the size and modification time of its file."""
     try:
         about = os.stat(path)
     except OSError:
         return Transcript(host, path, session, cwd)
-    return Transcript(host, path, session, cwd, about.st_size, about.st_mtime_ns // 1000)
+    return Transcript(
+        host=host,
+        path=path,
+        session=session,
+        cwd=cwd,
+        size=about.st_size,
+        modified=about.st_mtime_ns // 1000,
+    )
 
 
-_MARKDOWN = 4096
+# ---------------------------------------------------------------- formats
 
 
 def detect_transcript(path: str) -> str:
-    """The agent's name; InvalidInput if the file is no transcript that we can read."""
+    """Return the agent that wrote a transcript; InvalidInput if the format is unknown."""
     name = os.path.basename(path)
     if not os.path.exists(path):
-        raise NotFound("there is no such file", where=path)
+        raise NotFound("no such file", where=path)
     if name.endswith(".db") or os.path.isdir(os.path.join(path, "message")):
         return "opencode"
     if name.endswith(".md"):
@@ -83,30 +105,27 @@ def detect_transcript(path: str) -> str:
     elif name.endswith(".zst"):
         host = "codex"
     else:
-        host = next(filter(None, map(_detect_record, read_head(path))), "") or _detect_document(
-            path
-        )
+        known = filter(None, map(_detect_record, read_head(path)))
+        host = next(known, "") or _detect_document(path)
     if not host:
         raise InvalidInput(
-            "not a transcript that we can read",
+            "unknown transcript format",
             where=path,
-            hint="Say which agent wrote it with --agent.",
+            hint="Name the agent that wrote it with --agent.",
         )
     return host
 
 
 def _detect_markdown(path: str) -> str:
-    from .reader_io import open_transcript
-
     with open_transcript(path) as stream:
-        start = stream.read(_MARKDOWN)
+        start = stream.read(_MARKDOWN_BYTES)
     if b"# aider chat started at" in start:
         return "aider"
     return "specstory" if b"SpecStory" in start or b"_**User" in start else ""
 
 
 def _detect_record(record: dict[str, Json]) -> str:
-    """What one JSON line gives away; "" if it could be anybody's."""
+    """Return the agent that writes such a JSON line; "" if several could."""
     if _is_export(record):
         return "opencode"
     if "payload" in record and record.get("type") in ("session_meta", "response_item", "event_msg"):
@@ -125,14 +144,12 @@ def _detect_record(record: dict[str, Json]) -> str:
 
 
 def _is_export(record: dict[str, Json]) -> bool:
-    """Whether it is what `opencode export` writes: one session with its messages."""
+    """Check for the output of `opencode export`: one session with its messages."""
     about = as_dict(record.get("info"))
     return isinstance(record.get("messages"), list) and {"id", "directory"} <= about.keys()
 
 
 def _detect_document(path: str) -> str:
-    from .reader_io import load_document
-
     try:
         value, _ = load_document(path)
     except InvalidInput:

@@ -1,8 +1,12 @@
-"""Plain lists of messages, in OpenAI's or Anthropic's form: a JSON array, an object that holds
-one, or one message a line. For exports, logs of one's own agent, and what no other reader knows.
+"""Plain message lists in OpenAI's or Anthropic's format, and CLIO's sessions, which hold one.
 
-A file has no session but its name and place; a message is known by its place and its words.
-Anybody can write such a file, so its messages are imports, whatever role they claim.
+A list is a JSON array, an object with an array, or one message a line. This reader also serves as
+the fallback for exports and logs of unknown agents. A file has no session id, so its name and path
+are used; a message is identified by its position and text. Anybody can write such a file, so its
+messages are imports, whatever role they claim.
+
+CLIO writes `.clio/sessions/<id>.json` in the project: the history, a thread archive with trimmed
+messages, name, directory and billing.
 """
 
 from __future__ import annotations
@@ -11,12 +15,15 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...types.records import Json, Message
-from ..session_names import make_session_id
+from ..registry import make_session_id
+from .find_io import file_stem, is_inside, make_transcript, walk_files
 from .normalise import (
     IMPORT_ORIGIN,
     as_dict,
+    as_list,
     as_text,
     decode_record,
+    first_text,
     make_entries,
     make_title,
     normalise_usage,
@@ -24,6 +31,8 @@ from .normalise import (
 from .reader_io import (
     SessionDetails,
     SkippedRecord,
+    Transcript,
+    TranscriptEntry,
     TranscriptItem,
     follow_file,
     load_document,
@@ -34,46 +43,28 @@ from .reader_io import (
 )
 
 HOST = "messages"
+CLIO = "clio"
 _LISTS = ("messages", "history", "conversation", "input", "turns")
-_BESIDE = (
-    "timestamp",
-    "created_at",
-    "createdAt",
-    "time",
-    "id",
-    "uuid",
-    "usage",
-    "model",
-    "metadata",
-    "message",
-)
+_TIMES = ("timestamp", "created_at", "createdAt", "time")
+_METADATA = (*_TIMES, "id", "uuid", "usage", "model", "metadata", "message")
+"""Fields that are not part of the provider's message."""
 
 
 def read(
     path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
 ) -> Iterator[TranscriptItem]:
-    """The messages of a JSON or JSON Lines file after the cursor."""
-    name = session or make_session_id(
-        HOST, f"{file_stem(path)}-{short_digest(os.path.realpath(path))[:8]}"
-    )
+    """Yield the messages of a JSON or JSON Lines file after the cursor."""
+    place = short_digest(os.path.realpath(path))[:8]
+    name = session or make_session_id(HOST, f"{file_stem(path)}-{place}")
     if path.endswith((".jsonl", ".jsonl.zst", ".ndjson")):
         return follow_file(path, cursor, MessageLineReader(name, HOST))
     value, mark = load_document(path)
-    return yield_document(
-        path,
-        cursor,
-        read_message_list(value, SessionDetails(name, name=file_stem(path), agent=HOST)),
-        mark,
-    )
-
-
-def file_stem(path: str) -> str:
-    """The file's name without its ending."""
-    return os.path.basename(path).partition(".")[0]
+    about = SessionDetails(name, name=file_stem(path), agent=HOST)
+    return yield_document(path, cursor, read_message_list(value, about), mark)
 
 
 def read_message_list(value: Json, about: SessionDetails) -> Iterator[TranscriptItem]:
-    """The messages in a list, or in an object that holds one."""
+    """Yield the messages of a list, or of an object that holds one."""
     if isinstance(value, dict):
         for name in _LISTS:
             if isinstance(value.get(name), list):
@@ -93,15 +84,15 @@ def read_message_list(value: Json, about: SessionDetails) -> Iterator[Transcript
 def read_message(
     record: Mapping[str, Json], session: str, place: int, origin: str = IMPORT_ORIGIN
 ) -> Iterator[TranscriptItem]:
-    """One record's messages, with the time, the model and the count that may stand beside them."""
+    """Yield the messages of one record with its time, model and token counts."""
     inner = as_dict(record.get("message"))
     if inner:
         record = {**record, **inner}
-    bare = {k: v for k, v in record.items() if k not in _BESIDE and not k.startswith("_")}
+    bare = {k: v for k, v in record.items() if k not in _METADATA and not k.startswith("_")}
     if record.get("type") == "message" or "parentId" in record:
         bare.pop("type", None)
     messages = decode_record(bare, "auto")
-    at = next(filter(None, (parse_time(record.get(name)) for name in _BESIDE[:4])), 0)
+    at = next(filter(None, (parse_time(record.get(name)) for name in _TIMES)), 0)
     own = as_text(record.get("uuid")) or as_text(record.get("id"))
     for number, message in enumerate(messages):
         key = f"{session}:{own or place}:{short_digest(repr(message.content), repr(message.calls))}"
@@ -113,7 +104,7 @@ def read_message(
 
 
 class MessageLineReader:
-    """Reads one message a line. Agents with a little more to a line build on it."""
+    """Reads one message a line. Readers of agents with a similar format extend it."""
 
     def __init__(self, session: str, host: str, origin: str = IMPORT_ORIGIN) -> None:
         self.state: dict[str, Json] = {}
@@ -122,27 +113,27 @@ class MessageLineReader:
         self.origin = origin
 
     @property
-    def busy(self) -> bool:
+    def has_pending(self) -> bool:
         return False
 
-    def take(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
+    def read_line(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
         if not line.strip():
             return ()
-        record = self.shaped(parse_record(line))
+        record = self.convert(parse_record(line))
         if not as_text(record.get("role")) and not as_dict(record.get("message")):
             kind = as_text(record.get("type")) or "not a message"
             return (SkippedRecord(number, kind),)
         items = list(read_message(record, self.session, offset, self.origin))
-        return [*self._about(items), *items]
+        return [*self._describe(items), *items]
 
-    def shaped(self, record: dict[str, Json]) -> dict[str, Json]:
-        """The record as a provider would write it."""
+    def convert(self, record: dict[str, Json]) -> dict[str, Json]:
+        """Return the record in a provider's format."""
         return record
 
     def flush(self) -> Iterable[TranscriptItem]:
         return ()
 
-    def _about(self, items: list[TranscriptItem]) -> Iterator[TranscriptItem]:
+    def _describe(self, items: list[TranscriptItem]) -> Iterator[TranscriptItem]:
         if not self.state.get("told"):
             self.state["told"] = True
             yield SessionDetails(self.session, agent=self.host)
@@ -153,3 +144,62 @@ class MessageLineReader:
                     self.state["named"] = True
                     yield SessionDetails(self.session, name=make_title(message.content))
                     return
+
+
+# ---------------------------------------------------------------- CLIO
+
+
+def read_clio(
+    path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
+) -> Iterator[TranscriptItem]:
+    """Yield the messages of a session file; none if it is unchanged since the cursor."""
+    value, mark = load_document(path)
+    return yield_document(path, cursor, _read_clio_session(as_dict(value), path), mark)
+
+
+def discover_clio(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+    """Return the sessions inside the projects; CLIO keeps no list of projects."""
+    return [
+        make_transcript(CLIO, path, cwd=root)
+        for root in roots
+        for path in walk_files(os.path.join(root, ".clio", "sessions"), ".json")
+        if is_inside(path, root)
+    ]
+
+
+def _read_clio_session(value: dict[str, Json], path: str) -> Iterator[TranscriptItem]:
+    name = first_text(value, "session_id", "id") or file_stem(path)
+    about = SessionDetails(
+        make_session_id(CLIO, name),
+        name=make_title(first_text(value, "session_name", "name", "title")),
+        cwd=first_text(value, "working_directory", "cwd"),
+        agent=CLIO,
+    )
+    history = as_list(value.get("history"))
+    began = parse_time(value.get("created_at"))
+    for item in read_message_list(_find_trimmed(value, history), about):
+        yield _set_time(item, began)
+    requests = [as_dict(one) for one in as_list(as_dict(value.get("billing")).get("requests"))]
+    for item in read_message_list(history, about):
+        item = _set_time(item, began)
+        if isinstance(item, TranscriptEntry) and item.message.role == "assistant" and requests:
+            # Requests are billed in order, one for each answer.
+            billed = requests.pop(0)
+            usage = item.message.usage or normalise_usage(billed) or None
+            model = item.message.model or first_text(billed, "model")
+            item = item._replace(message=item.message._replace(usage=usage, model=model))
+        yield item
+
+
+def _find_trimmed(value: dict[str, Json], history: list[Json]) -> list[Json]:
+    """Return the messages that are in the thread archive and no longer in the history."""
+    kept = {as_text(as_dict(message).get("id")) for message in history}
+    archived = [m for thread in as_dict(value.get("yarn")).values() for m in as_list(thread)]
+    return [m for m in archived if as_text(as_dict(m).get("id")) not in kept | {""}]
+
+
+def _set_time(item: TranscriptItem, began: int) -> TranscriptItem:
+    """Return the item with the session's start as its time, unless it has one."""
+    if isinstance(item, TranscriptEntry) and not item.message.at:
+        return item._replace(message=item.message._replace(at=began))
+    return item

@@ -1,7 +1,7 @@
-"""What the readers share about messages: their origin, token counts, names, and our own text.
+"""Convert an agent's records to our messages: origin, token counts, titles, own output removed.
 
-The provider formats themselves are decoded by `providers.formats`. This module adds what a
-transcript knows beside them. Nothing here trusts a type: what an agent wrote may be anything.
+`providers.formats` decodes the provider formats; this module adds the metadata of transcripts.
+Types are always checked: a transcript may contain anything.
 """
 
 from __future__ import annotations
@@ -21,11 +21,8 @@ from .reader_io import TranscriptEntry
 if TYPE_CHECKING:
     from .reader_io import TranscriptItem
 
-
 IMPORT_ORIGIN = "import"
-
-_PATHS = {"user": "user", "assistant": "agent"}
-
+_ORIGINS = {"user": "user", "assistant": "agent"}
 LEFT_OUT = "[an answer of recollect, left out]"
 
 
@@ -46,10 +43,10 @@ def as_number(value: Json) -> int:
 
 
 def make_title(text: str) -> str:
-    """A session's name from its first prompt: the first line that says something.
+    """Return the name of a session from its first prompt: the first line with content.
 
-    "Implement the following plan:" says nothing by itself: the heading below it is the name, or
-    what follows is told too.
+    A line that ends with a colon ("Implement the following plan:") is no title by itself: the
+    heading below replaces it, any other line is appended.
     """
     lines = (line.strip() for line in text.splitlines() if line.strip(" \t`"))
     line = next(lines, "")
@@ -59,12 +56,12 @@ def make_title(text: str) -> str:
     elif below:
         line = f"{line} {below}"
     if len(line) > 80:
-        line = redaction.redact(line)  # what is left of a token that was cut looks like none
+        line = redaction.redact(line)  # first: a truncated token is not recognised any more
     return line if len(line) <= 80 else line[:79].rstrip() + "…"
 
 
 def decode_record(record: Mapping[str, Json], form: str) -> list[Message]:
-    """The messages in a provider's record; ValueError if it cannot be understood."""
+    """Return the messages of a provider's record; ValueError if it cannot be decoded."""
     read = formats.from_record if form != "auto" else formats.from_wire
     try:
         return read(record, form)
@@ -75,28 +72,25 @@ def decode_record(record: Mapping[str, Json], form: str) -> list[Message]:
 def make_entries(
     session: str, messages: Iterable[Message], origin: str = "", decoded: bool = False
 ) -> Iterator[TranscriptItem]:
-    """The messages that say something of their own, with who said it; what was `decoded` holds
-    nothing else any more.
+    """Yield the messages that have content, each with its origin.
 
-    The origin is the path a message came in on: what a person typed is theirs, unless every
-    word of it was pasted. `IMPORT` is for files that come with a repository or from anywhere:
-    whoever wrote them can write any role into them.
+    A prompt has the origin `user` unless all of it was pasted. `IMPORT_ORIGIN` is for files that
+    come with a repository or from elsewhere: they can claim any role. `decoded` messages have our
+    injected text removed already.
     """
     for given in messages:
         message = given if decoded else strip_injected_message(given)
         if not message or not (message.content or message.calls or message.role == "tool"):
             continue
-        path = origin or _PATHS.get(message.role, "tool")
-        if message.role == "tool" and path != IMPORT_ORIGIN:
-            path = "tool"
-        if path != "user":
-            yield TranscriptEntry(session, message, path)
+        source = origin or _ORIGINS.get(message.role, "tool")
+        if message.role == "tool" and source != IMPORT_ORIGIN:
+            source = "tool"
+        if source != "user":
+            yield TranscriptEntry(session, message, source)
             continue
-        text = plain_text(message)
         spans = untyped(message)
-        yield TranscriptEntry(
-            session, message, "user" if _has_typed_text(text, spans) else "tool", spans
-        )
+        typed = _has_typed_text(plain_text(message), spans)
+        yield TranscriptEntry(session, message, "user" if typed else "tool", spans)
 
 
 def _has_typed_text(text: str, spans: Iterable[tuple[int, int]]) -> bool:
@@ -109,9 +103,9 @@ def _has_typed_text(text: str, spans: Iterable[tuple[int, int]]) -> bool:
 
 
 def drop_own_answers(messages: list[Message], state: dict[str, Json]) -> list[Message]:
-    """Results of our own tools are left out: memory must not feed on itself.
+    """Replace results of our own tools: memory must not learn from its own answers.
 
-    The ids of our open calls travel in the reader's state.
+    The ids of our open calls are kept in the reader's state.
     """
     open_calls = state.setdefault("own_calls", [])
     kept = []
@@ -144,7 +138,7 @@ _COUNTS = {
 
 
 def normalise_usage(raw: Json) -> dict[str, int]:
-    """Token counts under our names. `input_tokens` is the whole prompt, cached parts included."""
+    """Return token counts under our names; `input_tokens` includes the cached parts."""
     counts = as_dict(raw)
     if not counts:
         return {}
@@ -155,18 +149,18 @@ def normalise_usage(raw: Json) -> dict[str, int]:
                 usage[name] = as_number(counts[key])
                 break
     if "cache_read_input_tokens" in counts or "cache_creation_input_tokens" in counts:
-        # Anthropic counts the cached parts of a prompt beside the rest of it.
+        # Anthropic counts the cached parts of a prompt separately.
         cached = usage.get("cache_read_tokens", 0) + usage.get("cache_write_tokens", 0)
         usage["input_tokens"] = usage.get("input_tokens", 0) + cached
     return {name: count for name, count in usage.items() if count > 0}
 
 
 def subtract_usage(now: Mapping[str, int], before: Mapping[str, Json]) -> dict[str, int]:
-    """What a request's count grew by since it was last seen: requests are counted once."""
+    """Return the increase of a request's counts, so that each request is counted once."""
     grown = {name: count - as_number(before.get(name)) for name, count in now.items()}
     return {name: count for name, count in grown.items() if count > 0}
 
 
 def first_text(record: Mapping[str, Json], *keys: str) -> str:
-    """The first of the keys that holds a text."""
+    """Return the value of the first key that holds a text; "" if none does."""
     return next((value for key in keys if isinstance(value := record.get(key), str) and value), "")

@@ -1,16 +1,14 @@
-"""What every transcript reader yields, and how a file is followed from where it was left.
+"""The items that transcript readers yield, and reading a file on from a cursor.
 
-A reader turns one agent's files into a stream of four things: `Found` (what is known about a
-session), `Entry` (a message), `Skipped` (a record that is not a message, or is damaged) and
-`Mark` (a cursor: everything before it has been yielded). An importer saves the entries of a
-batch together with the mark that follows them, and asks for the rest with that mark later.
+A reader turns an agent's files into a stream of `SessionDetails`, `TranscriptEntry` (a message),
+`SkippedRecord` (not a message, or damaged) and `CursorMark` (everything before it was yielded). The
+importer saves the entries of a batch together with the mark after them, and later reads on from it.
 
-Keys are unique everywhere, not only in their session: they come from the agent's own ids, or
-from the session, the place and the text. A message that an agent copied into a second file
-(a fork, a resumed session) has the key it had in the first. So the importer's whole rule is:
-a key that the archive has already is not recorded again.
+Keys are unique across sessions: they come from the agent's own ids, or from the session, the
+position and the text. A message that an agent copied into a second file (a fork, a resumed session)
+keeps its key, so a key that is in the archive already is not recorded again.
 
-This module knows lines, offsets and fingerprints. It does not know any agent's records.
+This module handles lines, offsets and fingerprints; it knows no agent's format.
 """
 
 from __future__ import annotations
@@ -38,12 +36,12 @@ BYTES_PER_MARK = 8 * 1024 * 1024
 _CURSOR_VERSION = 1
 _DECODER = json.JSONDecoder()
 _BUFFER = 256 * 1024
-"""Lines are long: with a small buffer most are put together from several reads."""
+"""Lines are long: a smaller buffer needs several reads for most of them."""
 _FINGERPRINT = 4096
 
 
 class SessionDetails(NamedTuple):
-    """What is known about a session so far; an empty field says nothing new."""
+    """Facts about a session; an empty field adds nothing."""
 
     session: str
     name: str = ""
@@ -54,10 +52,10 @@ class SessionDetails(NamedTuple):
 
 
 class TranscriptEntry(NamedTuple):
-    """A message of a session and who it came from.
+    """A message of a session with its origin.
 
-    `pasted` are the spans of a prompt's words (`text.messages.said`) that nobody typed: they
-    have the trust of a tool's result.
+    `pasted` are the spans of a prompt (as `text.messages.plain_text` returns it) that were not
+    typed: they are trusted like a tool's result.
     """
 
     session: str
@@ -67,7 +65,7 @@ class TranscriptEntry(NamedTuple):
 
 
 class SkippedRecord(NamedTuple):
-    """A record that gave no message. `expected` tells bookkeeping from damage."""
+    """A record without a message. `expected` distinguishes bookkeeping from damage."""
 
     line: int
     reason: str
@@ -75,7 +73,7 @@ class SkippedRecord(NamedTuple):
 
 
 class CursorMark(NamedTuple):
-    """Where to go on: all that stands before it was yielded. `done` of `total` bytes are read."""
+    """A cursor to read on from. `done` of `total` bytes are read."""
 
     cursor: Mapping[str, Json]
     done: int
@@ -86,7 +84,7 @@ TranscriptItem = SessionDetails | TranscriptEntry | SkippedRecord | CursorMark
 
 
 class Transcript(NamedTuple):
-    """A transcript on this machine. `session` picks one out of a file that holds many."""
+    """A transcript on this machine. `session` selects one in a file that holds several."""
 
     host: str
     path: str
@@ -97,25 +95,25 @@ class Transcript(NamedTuple):
 
 
 class RecordReader(Protocol):
-    """One agent's understanding of its records; `state` is JSON and travels in the cursor."""
+    """Reads the records of one agent; `state` is JSON and is saved in the cursor."""
 
     state: dict[str, Json]
 
     @property
-    def busy(self) -> bool:
-        """Whether it is in the middle of something, which a mark would cut in two."""
+    def has_pending(self) -> bool:
+        """Check whether items are held back: a mark must not be set here."""
 
-    def take(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
-        """The items of one line; ValueError, before anything is yielded, if it is not whole."""
+    def read_line(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
+        """Return the items of one line; ValueError before any item if it is incomplete."""
 
     def flush(self) -> Iterable[TranscriptItem]:
-        """The items that were held back in the hope of more."""
+        """Return the items that were held back."""
 
 
 def follow_file(
     path: str, cursor: Mapping[str, Json] | None, reader: RecordReader
 ) -> Iterator[TranscriptItem]:
-    """Read the lines after the cursor. A half-written last line is left for the next time."""
+    """Yield the items after the cursor. An incomplete last line is left for the next time."""
     with open_transcript(path) as stream:
         size = os.fstat(stream.fileno()).st_size
         offset, number, note = _resume(stream, cursor, size, reader)
@@ -126,14 +124,14 @@ def follow_file(
             try:
                 if length > len(raw):
                     raise ValueError(f"longer than {LONGEST_LINE:,} bytes")
-                yield from reader.take(raw.rstrip(b"\r\n"), number + 1, offset)
+                yield from reader.read_line(raw.rstrip(b"\r\n"), number + 1, offset)
             except ValueError as error:
                 if length == len(raw) and not raw.endswith(b"\n"):
                     break
                 yield SkippedRecord(number + 1, f"damaged: {error}", expected=False)
             offset, number = offset + length, number + 1
             due = number - marked_line >= LINES_PER_MARK or offset - marked > BYTES_PER_MARK
-            if due and not reader.busy:
+            if due and not reader.has_pending:
                 yield CursorMark(
                     _make_cursor(stream, offset, number, reader), offset, max(size, offset)
                 )
@@ -143,8 +141,11 @@ def follow_file(
 
 
 def parse_record(line: bytes) -> dict[str, Json]:
-    """The JSON object on a line; ValueError if there is none. A text in it may hold half of a
-    surrogate pair (an emoji cut in two): looking for them here takes longer than anywhere else."""
+    """Return the JSON object on a line; ValueError if there is none.
+
+    Texts may contain half a surrogate pair (an emoji cut in two): they are replaced when the
+    message is stored, because a search in every line costs more.
+    """
     text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").strip()
     try:
         record, end = _DECODER.raw_decode(text)
@@ -158,7 +159,7 @@ def parse_record(line: bytes) -> dict[str, Json]:
 
 
 def _replace_surrogates(value: dict[str, Json]) -> dict[str, Json]:
-    """The value with half surrogate pairs (an emoji cut in two) replaced: no store takes them."""
+    """Replace half surrogate pairs (an emoji cut in two): databases refuse them."""
     written = json.dumps(value, ensure_ascii=False)
     try:
         written.encode()
@@ -169,13 +170,13 @@ def _replace_surrogates(value: dict[str, Json]) -> dict[str, Json]:
 
 
 def load_document(path: str) -> tuple[Json, str]:
-    """A whole JSON file and its digest, for formats that are rewritten rather than appended."""
+    """Return a whole JSON file and its digest, for formats that are rewritten, not appended to."""
     with open_transcript(path) as stream:
         if os.fstat(stream.fileno()).st_size > LARGEST_DOCUMENT:
             raise InvalidInput(
-                "the file is too large to be read in one piece",
+                f"the file is larger than {LARGEST_DOCUMENT // 1024 // 1024} MB",
                 where=path,
-                hint=f"At most {LARGEST_DOCUMENT // 1024 // 1024} MB; JSON Lines have no limit.",
+                hint="Convert it to JSON Lines, which have no limit.",
             )
         raw = stream.read()
     try:
@@ -190,7 +191,7 @@ def load_document(path: str) -> tuple[Json, str]:
 def yield_document(
     path: str, cursor: Mapping[str, Json] | None, items: Iterable[TranscriptItem], mark: str
 ) -> Iterator[TranscriptItem]:
-    """The items of a document that is read in one piece; none if it is the one of the cursor."""
+    """Yield the items of a whole document; none if it is unchanged since the cursor."""
     size = os.stat(path).st_size
     if not (cursor and cursor.get("digest") == mark):
         yield from items
@@ -198,7 +199,7 @@ def yield_document(
 
 
 def short_digest(*parts: str | bytes) -> str:
-    """A short name for a text, the same on every machine."""
+    """Return a short digest of texts, the same on every machine."""
     import hashlib
 
     hashed = hashlib.sha256()
@@ -210,7 +211,7 @@ def short_digest(*parts: str | bytes) -> str:
 
 
 def parse_time(value: Json) -> int:
-    """Microseconds since 1970 from an ISO time, or from seconds or milliseconds; 0 if neither."""
+    """Parse an ISO time, or seconds or milliseconds since 1970, to microseconds; 0 if invalid."""
     if isinstance(value, str):
         try:
             when = _load_time_parser()(value)
@@ -229,26 +230,26 @@ def parse_time(value: Json) -> int:
 
 @cache
 def _load_time_parser() -> Callable[[str], datetime]:
-    """Imported when the first time is read, and only then: a transcript has thousands of them."""
+    """Import `datetime` once, when the first time is parsed."""
     from datetime import datetime
 
     return datetime.fromisoformat
 
 
 def open_transcript(path: str) -> IO[bytes]:
-    """The file's bytes, unpacked if it is compressed."""
+    """Open a transcript, decompressed if it ends with .zst."""
     try:
         if path.endswith(".zst"):
             return _open_unpacked(path)
         return open_regular_file(path)
     except FileNotFoundError as error:
-        raise NotFound("there is no such transcript", where=path) from error
+        raise NotFound("no such transcript", where=path) from error
     except OSError as error:
         raise Unavailable(f"cannot be read: {error.strerror}", where=path) from error
 
 
 def open_regular_file(path: str) -> IO[bytes]:
-    """A file's bytes. A pipe or a device in its place would be waited for, or read, for ever."""
+    """Open a regular file; OSError for a pipe or device, which could block for ever."""
     return open(path, "rb", _BUFFER, opener=_open_only_files)
 
 
@@ -260,11 +261,11 @@ def _open_only_files(path: str, flags: int) -> int:
     os.close(handle)
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    raise OSError(errno.EINVAL, "it is not a file", path)
+    raise OSError(errno.EINVAL, "not a regular file", path)
 
 
 def _open_unpacked(path: str) -> IO[bytes]:
-    """A temporary copy without the compression: only cold transcripts are compressed."""
+    """Decompress a file to a temporary copy: only old transcripts are compressed."""
     import tempfile
 
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
@@ -285,18 +286,18 @@ def _unpack(packed: IO[bytes], copy: IO[bytes], path: str) -> None:
             copy.write(chunk)
             if copy.tell() > LARGEST_UNPACKED:
                 raise InvalidInput(
-                    f"it has more than {LARGEST_UNPACKED // 1024**3} GB when it is unpacked",
+                    f"more than {LARGEST_UNPACKED // 1024**3} GB when decompressed",
                     where=path,
-                    hint="Run `unzstd` on it if it is really that long, and import the result.",
+                    hint="Decompress it with `unzstd` and import the result.",
                 )
     except EOFError:
-        return  # still being written: its whole lines are there
+        return  # still being written: its complete lines are there
     except damage as error:
-        raise InvalidInput(f"it cannot be unpacked: {error}", where=path) from error
+        raise InvalidInput(f"cannot be decompressed: {error}", where=path) from error
 
 
 def _open_decompressor(packed: IO[bytes], path: str) -> tuple[IO[bytes], type[Exception]]:
-    """What reads the text inside, and the error that tells of damage."""
+    """Return a decompressing stream and the exception it raises on damage."""
     try:
         from compression import zstd  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
@@ -306,7 +307,7 @@ def _open_decompressor(packed: IO[bytes], path: str) -> tuple[IO[bytes], type[Ex
             raise Unavailable(
                 "the transcript is compressed with Zstandard",
                 where=path,
-                hint="Install the `zstandard` package beside recollect, or run `unzstd` on it.",
+                hint="Install the `zstandard` package, or decompress the file with `unzstd`.",
             ) from error
         reading = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
         return reading, zstandard.ZstdError
@@ -343,7 +344,9 @@ def _make_cursor(
 
 
 def _fingerprint(stream: IO[bytes], offset: int) -> str:
-    """The start of the file and what stands right before the offset: appending keeps both."""
+    """Return a digest of the file's start and of the bytes before the offset.
+
+    Appending changes neither."""
     stream.seek(0)
     head = stream.read(min(_FINGERPRINT, offset))
     stream.seek(max(0, offset - _FINGERPRINT))
@@ -351,8 +354,7 @@ def _fingerprint(stream: IO[bytes], offset: int) -> str:
 
 
 def _read_lines(stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
-    """Lines and their lengths to the end, also of what is written while we read; an over-long
-    line comes cut short."""
+    """Yield lines with their lengths, also those written meanwhile; an over-long one is cut."""
     while raw := stream.readline(LONGEST_LINE):
         length = len(raw)
         if length == LONGEST_LINE and not raw.endswith(b"\n"):

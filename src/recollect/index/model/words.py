@@ -1,8 +1,13 @@
-"""Where a text is cut before its words are looked up in the static model.
+"""Split a text into the words and pieces that the static model knows.
 
-It decides what a word is (a run of letters of one kind, a hump of `camelCase`, a number) and how
-a word that is not in the vocabulary falls into pieces that are: from the left, the longest
-first, a piece inside a word marked with `##`. It does not know the vocabulary nor the vectors.
+A word is a run of letters of one kind, a hump of `camelCase`, or a number. A word outside the
+vocabulary is split into pieces: from the left, the longest first, a piece inside a word marked with
+`##`.
+
+The model's own pieces for other scripts are single letters, which make all texts of a language look
+alike. Such a word is represented by the English words that the glossary gives for it, and otherwise
+by grams: characters and pairs where words are not spaced, else the stem and the triples of its
+beginning. So texts with common words, or words of one root, are alike.
 """
 
 from __future__ import annotations
@@ -11,41 +16,39 @@ import re
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
 
+from ...fast_typing import NamedTuple
 from ...text import inflection, terms
-from .glossary import GLOSSARY
+from . import glossary
 
 _WORD = re.compile(
     r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
     r"|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{1,40}|[\uac00-\ud7a3]{1,40}|[^\W0-9_A-Za-z]+"
 )
-
 LONGEST_WORD = 40
-
-"""A longer run is a digest or encoded bytes: it means nothing."""
+"""A longer run is a digest or encoded bytes, without meaning."""
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text in their order, without accents, in lower case."""
+    """Return the words of a text in order, without accents, in lower case."""
     if not text.isascii():
-        text = _without_accents(text)
+        text = _strip_accents(text)
     return [word.lower() for word in _WORD.findall(text) if len(word) <= LONGEST_WORD]
 
 
-def _without_accents(text: str) -> str:
+def _strip_accents(text: str) -> str:
     from unicodedata import combining, normalize
 
     apart = normalize("NFD", text)
-    # The marks of later scripts are letters: か and が are two.
+    # The marks of later scripts are letters: か and が differ.
     bare = [char for char in apart if char > "\u0700" or not combining(char)]
     return normalize("NFC", "".join(bare))
 
 
 def split_pieces(word: str, number_of: Callable[[str], int]) -> tuple[int, ...]:
-    """The numbers of a word's pieces; none if a part of it is in no vocabulary.
+    """Return the numbers of a word's pieces; none if a part is not in the vocabulary.
 
-    `number_of` gives a piece's number, or -1 when there is no such piece.
+    `number_of` returns a piece's number, or -1.
     """
     found: list[int] = []
     start = 0
@@ -63,19 +66,18 @@ def split_pieces(word: str, number_of: Callable[[str], int]) -> tuple[int, ...]:
 
 
 _LONGEST_ENTRY = 8
-
 _BEGINNING = 6
 
 
 class WordParts(NamedTuple):
-    """The English words for a word, and the grams of what they do not cover."""
+    """The English words for a word, and the grams of the rest."""
 
     known: list[str]
     grams: list[str]
 
 
 def split_script(word: str) -> WordParts:
-    """What a word is known by."""
+    """Return the glossary words and grams of a non-ASCII word."""
     if _is_unspaced(word[0]):
         return _of_run(inflection.strip_particles(word))
     known = _glossary().get(terms.stem(word))
@@ -87,14 +89,14 @@ def split_script(word: str) -> WordParts:
 
 
 def _is_unspaced(char: str) -> bool:
-    """Whether it is written without spaces, or with particles behind: Chinese, Japanese, Korean."""
+    """Check for a script without spaces or with particles: Chinese, Japanese, Korean."""
     return (
         "\u3040" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7a3" or "\uf900" <= char <= "\ufaff"
     )
 
 
 def _of_run(run: str) -> WordParts:
-    """From the left the longest entries of the glossary, and the grams of what lies between."""
+    """Match the longest glossary entries from the left, and gram the text between them."""
     held = _glossary()
     found = WordParts([], [])
     start = unknown = 0
@@ -120,7 +122,7 @@ def _grams(run: str) -> list[str]:
 @cache
 def _glossary() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for line in GLOSSARY.split("\n"):
+    for line in glossary.GLOSSARY.split("\n"):
         english, *others = line.split() or [""]
         for word in others:
             key = word if _is_unspaced(word[0]) else terms.stem(terms.split_terms(word)[0])

@@ -1,59 +1,148 @@
-"""What commands about agents show to people."""
+"""Screens of commands about agents, and the dialogue of `init`."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from ...types.records import Memory
+from ...types.agents import Imported, Initialised
 from .results import render_table
+
+if TYPE_CHECKING:
+    from ...types.agents import SettingsChange, WrittenPlugin
+    from ...types.records import Memory
 
 _MOST_LISTED = 20
 
 
-def _imported(done: Any) -> str:
+def _render_import(done: Imported) -> str:
     read = [item for item in done.transcripts if not item.error]
-    told = _number(len(read), "transcript")
-    if done.messages or done.known:
-        before = f" ({done.known} were there before)" if done.known else ""
-        said = f"{_number(done.messages, 'new message')}{before} in "
-        lines = [f"{said}{_number(done.sessions, 'session')} from {told}"]
-    elif read:
-        lines = [f"nothing new in {told}"]
-    else:
-        lines = [
-            "no transcript was read; `recollect import --all` looks for those of every project,",
-            "`recollect import PATH` reads a file or a folder",
-        ]
-    lines += _counted("bookkeeping", [item.skipped for item in read])
-    lines += _counted("DAMAGED", [item.damaged for item in read])
+    lines = [_render_results(done, len(read))]
+    lines += _render_counts("skipped", [item.skipped for item in read])
+    lines += _render_counts("DAMAGED", [item.damaged for item in read])
     problems = {item.path: item.error for item in done.transcripts if item.error}
     problems.update(done.passed_over)
     for path, reason in list(problems.items())[:_MOST_LISTED]:
         lines.append(f"  not read: {display.format_line(path)}: {display.format_line(reason)}")
     if len(problems) > _MOST_LISTED:
-        lines.append(f"  and {len(problems) - _MOST_LISTED} more; --json shows all")
-    if done.captured:
-        lines.append(f"captured from your messages ({len(done.captured)}):")
-        for learned in done.captured[:_MOST_LISTED]:
-            memory = learned.memory
-            status = "proposed " if memory.status == "proposed" else ""
-            text = display.format_line(memory.text, 120)
-            lines.append(f"  {learned.id}  {status}{memory.kind}: {text}")
-        lines.append(
-            "  `recollect capture list` shows them, `recollect capture undo ID` undoes one"
-        )
-        if any(learned.memory.status == "proposed" for learned in done.captured):
-            lines.append(
-                "  what may be pasted text is proposed: `recollect confirm ID` makes it a rule"
-            )
+        lines.append(f"  and {len(problems) - _MOST_LISTED} more; --json lists all")
+    lines += _render_captured(done)
+    lines += _render_foreign_files(done)
+    lines += _render_other_projects(done.others)
+    lines += _render_next_steps(done)
     return "\n".join(lines)
 
 
-def _counted(title: str, counts: Sequence[Any]) -> list[str]:
+def _render_captured(done: Imported) -> list[str]:
+    captured = list({one.id: one for one in done.captured}.values())
+    if not captured:
+        return []
+    lines = [f"stated in your messages ({len(captured)}):"]
+    for learned in captured[:_MOST_LISTED]:
+        memory = learned.memory
+        status = f"{memory.status} " if memory.status != "active" else ""
+        text = display.format_line(memory.text, 120)
+        lines.append(f"  {learned.id}  {status}{memory.kind}: {text}")
+    if len(captured) > _MOST_LISTED:
+        lines.append(f"  and {len(captured) - _MOST_LISTED} more: recollect capture list")
+    return lines
+
+
+def _render_results(done: Imported, read: int) -> str:
+    """Return one line on what was read and learned."""
+    results = done.results
+    if not read:
+        return (
+            "no transcripts found for this project\n"
+            "all projects: recollect import --all   a file or folder: recollect import PATH"
+        )
+    if not done.messages:
+        return f"nothing new in {display.format_count(read, 'transcript')}"
+    found = [
+        (results.rules, "rule of yours", "rules of yours"),
+        (results.decisions, "decision", "decisions"),
+        (results.facts, "fact of yours", "facts of yours"),
+        (results.commands, "command", "commands"),
+        (results.fixes, "fix", "fixes"),
+        (results.episodes, "episode", "episodes"),
+        (results.waiting, "item to review", "items to review"),
+    ]
+    counts = ", ".join(display.format_count(number, *nouns) for number, *nouns in found if number)
+    known = f", {done.known} already known" if done.known else ""
+    messages = f"{display.format_count(done.messages, 'new message')}{known}"
+    conversations = display.format_count(results.conversations, "conversation")
+    return f"Read {conversations} ({messages}): {counts or 'nothing learned'}"
+
+
+def _render_foreign_files(done: Imported) -> list[str]:
+    """Name the files that count as imports, and how to accept their statements."""
+    foreign = [item for item in done.transcripts if item.foreign and item.messages]
+    if not foreign:
+        return []
+    paths = ", ".join(display.format_line(item.path) for item in foreign[:3])
+    more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
+    lines = [
+        f"imported as untrusted (not in an agent's own folder): {paths}{more}",
+        "  found by recall only; nothing is learned from it",
+    ]
+    if done.results.quarantined:
+        number = display.format_count(done.results.quarantined, "statement")
+        lines.append(f"  {number} quarantined. Accept: recollect review --reason quarantined")
+    return lines
+
+
+def _render_other_projects(others: Mapping[str, int]) -> list[str]:
+    if not others:
+        return []
+    total = display.format_count(sum(others.values()), "conversation")
+    lines = [f"{total} of {display.format_count(len(others), 'other project')}, not read:"]
+    for root, number in list(others.items())[:_MOST_LISTED]:
+        lines.append(f"  {number:>4}  {display.format_line(root)}")
+    if len(others) > _MOST_LISTED:
+        lines.append(f"  and {len(others) - _MOST_LISTED} more; --json lists all")
+    lines.append("  read each into its own project's memory: recollect import --all")
+    return lines
+
+
+def _render_next_steps(done: Imported) -> list[str]:
+    if not done.messages:
+        return []
+    lines = ["next: recollect briefing   shows what your agents see"]
+    if done.results.waiting:
+        lines.append("      recollect review   asks you about each item that waits")
+    if done.captured:
+        lines.append("      recollect capture undo ID   hides a statement")
+    return lines
+
+
+def run_import(
+    values: Mapping[str, object], run: Callable[[Mapping[str, object]], object]
+) -> Imported:
+    """Run `import`, then ask a person about conversations of other projects.
+
+    `run` runs the command with some of its arguments replaced.
+    """
+    done = _import(run, {})
+    if values.get("path") or not done.others or not _is_attended():
+        return done
+    print("\n".join(_render_other_projects(done.others)[:-1]))
+    done = done._replace(others={})
+    if not _agrees("Import them too, each into its own project's memory? [y/N] "):
+        return done
+    print(_render_import(done))
+    return _import(run, {"all": True})
+
+
+def _import(run: Callable[[Mapping[str, object]], object], more: Mapping[str, object]) -> Imported:
+    done = run(more)
+    assert isinstance(done, Imported)
+    return done
+
+
+def _render_counts(title: str, counts: Sequence[Mapping[str, int]]) -> list[str]:
     total: Counter[str] = Counter()
     for count in counts:
         total.update(count)
@@ -62,10 +151,10 @@ def _counted(title: str, counts: Sequence[Any]) -> list[str]:
     reasons = ", ".join(
         f"{display.format_line(name)} {number}" for name, number in total.most_common(6)
     )
-    return [f"  skipped as {title}: {_number(total.total(), 'record')} ({reasons})"]
+    return [f"  {title}: {display.format_count(total.total(), 'record')} ({reasons})"]
 
 
-def _captures(memories: Sequence[Memory]) -> str:
+def _render_captures(memories: Sequence[Memory]) -> str:
     if not memories:
         return "nothing was captured from your messages"
     rows = (
@@ -75,28 +164,27 @@ def _captures(memories: Sequence[Memory]) -> str:
     return render_table(("ID", "STATUS", "KIND", "RULE", "TEXT"), rows)
 
 
-def _initialised(done: Any) -> str:
-
+def _render_init(done: Initialised) -> str:
     lines = render_warning(done)
     if not (done.checked or done.removing):
-        made = "made" if done.created else "already there:" if done.exists else "would make"
+        made = "created" if done.created else "exists:" if done.exists else "would create"
         lines.append(f"{made} {done.database}")
-    lines += [f"not used, as it belongs to this project: {path}" for path in done.below]
-    lines += [_state(change, done) for change in done.changes]
+    lines += [f"not used (inside this project): {path}" for path in done.below]
+    lines += [_render_change(change, done) for change in done.changes]
     if not done.changes:
-        lines.append("no agent was found in your home; --agent NAME connects one that is elsewhere")
+        lines.append("no agent found in your home. Connect one: recollect init --agent NAME")
     waiting = [change for change in done.changes if change.pending and not done.applied]
     if waiting and done.declined:
-        lines.append("nothing was written to agents' settings")
+        lines.append("no agent settings were changed")
     elif waiting and not done.checked:
         lines += ["", *(render_diff(change) for change in waiting), ""]
-        lines.append("nothing was written; the same command with --yes does it")
+        lines.append("nothing was written. Write it: the same command with --yes")
     elif waiting and not done.removing:
-        lines.append("`recollect init` connects what is missing or stale")
+        lines.append("connect what is missing or stale: recollect init")
     if done.applied and any(change.pending and change.before for change in done.changes):
         lines.append(f"backups: {done.backups}")
     if done.removing:
-        lines.append(f"the memory stays: {done.database}")
+        lines.append(f"the memory is kept: {done.database}")
         return "\n".join(lines)
     if done.applied:
         from ...agents.connections import get_next_step
@@ -104,23 +192,21 @@ def _initialised(done: Any) -> str:
         agents = dict.fromkeys(change.agent for change in done.changes if change.pending)
         lines += [f"{agent}: {get_next_step(agent)}" for agent in agents]
     if done.imported:
-        lines.append(_imported(done.imported))
+        lines.append(_render_import(done.imported))
     elif done.past:
-        told = _number(done.past, "past conversation")
-        lines.append(f"{told} of this project: `recollect import` reads them")
+        past = display.format_count(done.past, "past conversation")
+        lines.append(f"{past} of this project. Import: recollect import")
     if not done.checked:
         lines.append('try: recollect learn "…"   then: recollect recall "…"')
     return "\n".join(lines)
 
 
-def _packaged(done: Any) -> str:
-
-    return "\n".join(
-        [f"wrote {done.path}", *(f"  {name}" for name in done.files), *render_warning(done)]
-    )
+def _render_plugin(done: WrittenPlugin) -> str:
+    files = (f"  {name}" for name in done.files)
+    return "\n".join([f"wrote {done.path}", *files, *render_warning(done)])
 
 
-def _state(change: Any, done: Any) -> str:
+def _render_change(change: SettingsChange, done: Initialised) -> str:
     if change.error:
         return f"BAD  {change.agent}: {change.path}: {display.escape_invisible(change.error)}"
     state = change.state
@@ -129,30 +215,38 @@ def _state(change: Any, done: Any) -> str:
     return f"{change.agent}: {change.what} in {change.path}: {state}"
 
 
-def _number(count: int, name: str) -> str:
-    return f"{count} {name}" if count == 1 else f"{count} {name}s"
-
-
-SCREENS: dict[str, Callable[[Any], str]] = {
-    "init": _initialised,
-    "plugin": _packaged,
-    "import": _imported,
-    "capture list": _captures,
-    "capture undo": lambda memory: f"archived {memory.id}: {display.format_line(memory.text)}",
+SCREENS: dict[str, Callable[..., str]] = {
+    "init": _render_init,
+    "plugin": _render_plugin,
+    "import": _render_import,
+    "capture list": _render_captures,
+    "capture undo": lambda memory: f"hidden {memory.id}: {display.format_line(memory.text)}",
 }
 
 
-def run_init(given: Mapping[str, Any], run: Callable[[dict[str, Any]], Any]) -> Any:
-    """Run `init`; warn before anything is written, and ask unless `--yes` was given.
+# ---------------------------------------------------------------- the dialogue of init
 
-    `run` does it with some arguments changed."""
-    if given.get("yes"):
-        _print_warning(run({"print": True}))
-        return run({})._replace(warning="")
-    done = run({})
-    if given.get("check") or given.get("print") or not _is_attended():
+
+def run_init(
+    values: Mapping[str, object], run: Callable[[Mapping[str, object]], object]
+) -> Initialised:
+    """Run `init`: warn before anything is written, and ask unless --yes was given.
+
+    `run` runs the command with some of its arguments replaced.
+    """
+    if values.get("yes"):
+        _print_warning(_run(run, {"print": True}))
+        return _run(run, {})._replace(warning="")
+    done = _run(run, {})
+    if values.get("check") or values.get("print") or not _is_attended():
         return done
     return _ask(done, run)._replace(warning="")
+
+
+def _run(run: Callable[[Mapping[str, object]], object], more: Mapping[str, object]) -> Initialised:
+    done = run(more)
+    assert isinstance(done, Initialised)
+    return done
 
 
 def _is_attended() -> bool:
@@ -160,21 +254,21 @@ def _is_attended() -> bool:
     return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def _print_warning(done: Any) -> None:
+def _print_warning(done: Initialised) -> None:
     if done.warning:
         print("\n".join(render_warning(done)), flush=True)
 
 
-def render_warning(done: Any) -> list[str]:
-    """Return the lines that warn of a program that may not stay where it is."""
+def render_warning(done: Initialised | WrittenPlugin) -> list[str]:
+    """Return the lines of a warning about the installed program; none without a warning."""
     first, *more = display.escape_invisible(done.warning).splitlines() or [""]
     return [f"warning: {first}", *(f"  {line}" for line in more)] if first else []
 
 
-def _ask(done: Any, run: Callable[[dict[str, Any]], Any]) -> Any:
-    """Return the result after the person agreed to what was planned."""
+def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> Initialised:
+    """Show the plan, ask, and run what the user agreed to."""
     waiting = [change for change in done.changes if change.pending]
-    more: dict[str, Any] = {}
+    more: dict[str, object] = {}
     _print_warning(done)
     if waiting:
         print("\n".join(render_diff(change) for change in waiting))
@@ -185,8 +279,8 @@ def _ask(done: Any, run: Callable[[dict[str, Any]], Any]) -> Any:
     if done.past and _agrees(f"Import {number} of this project? [y/N] "):
         more["import_"] = True
     declined = bool(waiting) and "yes" not in more
-    # What was made a moment ago is still what this command did.
-    last = run(more)._replace(created=done.created) if more else done
+    # The first run may have created the store.
+    last = _run(run, more)._replace(created=done.created) if more else done
     return last._replace(declined=declined)
 
 
@@ -198,8 +292,8 @@ def _agrees(question: str) -> bool:
         return False
 
 
-def render_diff(change: Any) -> str:
-    """What would change in a file, as a unified diff that is safe to show."""
+def render_diff(change: SettingsChange) -> str:
+    """Return the planned change of a file as a unified diff."""
     from difflib import unified_diff
 
     lines = unified_diff(

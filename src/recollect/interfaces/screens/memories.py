@@ -1,86 +1,220 @@
-"""Results of tending memories and of briefings, as text for people."""
+"""Screens of memories: learn, recall, show, review, briefings, scratch notes and checks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from ...types.records import Memory
-from . import results
+from .results import render_redacted, render_table
+
+if TYPE_CHECKING:
+    from ...archive.steps_sessions import VerifiedArchive
+    from ...briefing.operations_task import TaskBriefing
+    from ...briefing.steps import Briefing
+    from ...maintenance.steps import RebuildResult
+    from ...memory.steps_lifecycle import Cleared, Judged, Pruned, Returned
+    from ...memory.steps_verify import Checked, ClaimReport
+    from ...recall.steps_evaluation import Evaluation
+    from ...recall.steps_show import ShownRecord
+    from ...types.records import Document, Hit, Learned, Memory, Recalled
 
 
-def _memory(memory: Memory) -> str:
-    return "\n".join(results.render_memory(memory))
+def render_learned(learned: Learned) -> str:
+    """Return the saved memory with its status and notes."""
+    memory = learned.memory
+    lines = [f"{learned.action} {learned.id} ({memory.kind}, {memory.layer}, {memory.status})"]
+    lines += [f"  {note}" for note in learned.notes]
+    lines += render_redacted(learned.redacted)
+    if memory.reinforcement > 1:
+        lines.append(f"  saved {display.format_count(memory.reinforcement, 'time')}")
+    return "\n".join(lines)
 
 
-def _history(versions: Sequence[Memory]) -> str:
+def render_recalled(recalled: Recalled) -> str:
+    """Return the hits of a search, best first."""
+    if not recalled:
+        return "\n".join(["nothing found", *recalled.notes])
+    lines = [_render_hit(hit) for hit in recalled]
+    if recalled.left_out:
+        lines.append(f"({recalled.left_out} more; {recalled.tokens} tokens shown)")
+    return "\n".join([*lines, *(f"({note})" for note in recalled.notes)])
+
+
+def _render_hit(hit: Hit) -> str:
+    """Return one hit: score, kind, address, marks, then the text."""
+    role = f"{hit.role}, " if hit.role else ""
+    marks = "" if hit.status == "active" else f", {hit.status}"
+    marks += "" if hit.role or hit.trust in ("user", "system") else f", by {hit.trust}"
+    marks += f", {display.format_line(hit.freshness)}" if hit.freshness else ""
+    marks += f", newer: {hit.outdated_by}" if hit.outdated_by else ""
+    against = hit.why.partition("contradicts ")[2]
+    marks += f", contradicted by {against}" if against else ""
+    day = display.format_time(hit.at)[:10]
+    head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({role}{day}{marks})"
+    lines = [line for line in display.escape_invisible(hit.text).splitlines() if line.strip()]
+    lines += [f"next to it, {one.role}: {display.format_line(one.text, 200)}" for one in hit.around]
+    # The parts of the score are present only when they were asked for.
+    lines += [f"why: {hit.why}"] if " +" in hit.why else []
+    # Messages, and statements of anybody but the user, are shown as quotations.
+    lead = "       " if hit.trust in ("user", "system") and not hit.role else "     > "
+    return "\n".join([head, *(lead + line for line in lines)])
+
+
+def _render_memory(memory: Memory) -> str:
+    first_seen = display.format_time(memory.first_seen)[:10]
+    confirmed = display.format_time(memory.last_confirmed)[:10]
+    revision = f", revision {memory.revision}" if memory.revision > 1 else ""
+    lines = [
+        f"{memory.kind}  {memory.address}  ({memory.layer}, {memory.status}{revision})",
+        "  " + display.escape_invisible(memory.text).replace("\n", "\n  "),
+        f"  priority {memory.priority}, confidence {memory.confidence:.2f}, from {memory.origin}, "
+        f"trusted as {memory.label}",
+        f"  first seen {first_seen}, last confirmed {confirmed}, "
+        f"saved {display.format_count(memory.reinforcement, 'time')}, "
+        f"recalled {display.format_count(memory.recalls, 'time')}",
+    ]
+    for name in ("subject", "owner", "reason"):
+        if getattr(memory, name):
+            lines.append(f"  {name}: {display.format_line(getattr(memory, name))}")
+    for name in ("scope", "tags", "examples", "evidence"):
+        if getattr(memory, name):
+            lines.append(f"  {name}: {display.format_line(', '.join(getattr(memory, name)))}")
+    if memory.citations:
+        places = ", ".join(str(item.get("path", item)) for item in memory.citations)
+        lines.append(f"  citations: {display.format_line(places)}")
+    lines += [
+        f"  {display.format_line(name)}: {display.format_line(str(value))}"
+        for name, value in memory.detail.items()
+    ]
+    return "\n".join(lines)
+
+
+def _render_claim(item: Checked) -> str:
+    """Return a claim about the code with its state."""
+    place = f"{item.path} {item.symbol}".strip()
+    return f"{place}: {item.state}" + (f" to {item.moved_to}" if item.moved_to else "")
+
+
+def render_record(shown: ShownRecord) -> str:
+    """Return the record at an address, whatever its kind."""
+    from . import sessions, work
+
+    if shown.memory:
+        lines = [_render_memory(shown.memory)]
+        lines += [f"  code: {_render_claim(item)}" for item in shown.claims]
+        if len(shown.versions) > 1:
+            lines.append("  history:")
+            lines += [
+                f"    {item.id}@{item.revision}  {display.format_line(item.text)}"
+                for item in shown.versions
+            ]
+        return "\n".join(lines)
+    if shown.session:
+        return sessions.render_conversation(shown)
+    if shown.document:
+        return _render_document(shown.document)
+    if shown.episode:
+        return work.render_episode(shown.episode)
+    assert shown.procedure is not None
+    return work.render_procedure(shown.procedure)
+
+
+def _render_list(memories: Sequence[Memory]) -> str:
+    if not memories:
+        return 'no memories yet. Save one: recollect learn "…"'
+    rows = ((item.id, item.kind, item.layer, item.status, item.text) for item in memories)
+    return render_table(("ID", "KIND", "LAYER", "STATUS", "TEXT"), rows)
+
+
+def _render_history(versions: Sequence[Memory]) -> str:
     rows = (
         (
-            str(item.revision),
             item.id,
+            str(item.revision),
+            item.change,
             display.format_time(item.valid_from)[:16],
             display.format_time(item.valid_to)[:16] or "now",
             item.text,
         )
         for item in versions
     )
-    return results.render_table(("VERSION", "ID", "FROM", "TO", "TEXT"), rows, whole=True)
+    return render_table(("ID", "REVISION", "BY", "FROM", "TO", "TEXT"), rows, whole=True)
 
 
-def _pruned(pruned: Any) -> str:
-    kept = f"\n{pruned.kept} more were stated by the user, who can prune them at a terminal"
+def _render_document(document: Document) -> str:
+    return display.escape_invisible(document.text)
+
+
+def _render_documents(documents: Sequence[Document]) -> str:
+    if not documents:
+        return "nothing found"
+    rows = (
+        (item.title, display.format_time(item.valid_from)[:16], item.text) for item in documents
+    )
+    return render_table(("NAME", "STORED", "TEXT"), rows)
+
+
+def _render_found_notes(documents: Sequence[Document]) -> str:
+    if not documents:
+        return "no note found. Search everything: recollect recall"
+    return _render_documents(documents)
+
+
+# ---------------------------------------------------------------- review
+
+
+def _render_pruned(pruned: Pruned) -> str:
+    kept = f"\n{pruned.kept} more were stated by the user: prune them at a terminal"
     rest = kept if pruned.kept else ""
     if not pruned.memories:
         return "nothing to prune" + rest
-    done = "archived" if pruned.applied else "would be archived (say --apply to do it)"
+    done = "hidden" if pruned.applied else "would be hidden. Hide them: recollect prune --apply"
     rows = ((item.id, item.reason, item.text) for item in pruned.memories)
-    return (
-        f"{len(pruned.memories)} {done}:\n"
-        + results.render_table(("ID", "WHY", "TEXT"), rows)
-        + rest
-    )
+    return f"{len(pruned.memories)} {done}:\n" + render_table(("ID", "WHY", "TEXT"), rows) + rest
 
 
-def _cleared(cleared: Any) -> str:
-    counts = (
-        display.format_count(cleared.memories, "memory", "memories"),
-        display.format_count(cleared.episodes, "episode"),
-        display.format_count(cleared.procedures, "procedure"),
+def _render_cleared(cleared: Cleared) -> str:
+    counts = ", ".join(
+        (
+            display.format_count(cleared.memories, "memory", "memories"),
+            display.format_count(cleared.episodes, "episode"),
+            display.format_count(cleared.procedures, "procedure"),
+        )
     )
-    told = ", ".join(counts)
     if not (cleared.memories or cleared.episodes or cleared.procedures):
-        return "nothing is in use that could be hidden"
+        return "nothing to hide"
     if cleared.applied:
-        return f"hidden: {told}; `recollect clear undo` takes it back"
+        return f"hidden: {counts}. Undo: recollect clear undo"
     return (
-        f"would be hidden: {told}; conversations, notes and tasks stay, and so does what holds for "
-        "all your projects.\n`recollect clear --apply` at a terminal does it, "
-        "`recollect clear undo` takes it back"
+        f"would hide {counts}. Conversations, notes, tasks and user memories stay.\n"
+        "Hide them, at a terminal: recollect clear --apply   Undo: recollect clear undo"
     )
 
 
-def _returned(returned: Any) -> str:
-    left = f"; {returned.changed_since} were changed since, and stay as they are"
-    return f"back in use: {returned.returned}" + (left if returned.changed_since else "")
+def _render_returned(returned: Returned) -> str:
+    left = f"; {returned.changed_since} were changed since and stay as they are"
+    return f"restored: {returned.returned}" + (left if returned.changed_since else "")
 
 
-def _judged(judged: Any) -> str:
+def _render_judged(judged: Judged) -> str:
     memory = judged.memory
-    said = "it helped" if judged.verdict == "helped" else f"it was {judged.verdict}"
-    counts = f"{memory.successes} helped, {memory.failures} did not"
-    return f"noted of {memory.id}: {said} (so far {counts})"
+    counts = f"{memory.successes} times helped, {memory.failures} times not"
+    return f"noted {memory.id}: {judged.verdict} (so far {counts})"
 
 
-def _briefing(briefing: Any) -> str:
-    if not briefing.text:
-        why = "; ".join(briefing.notes) or "nothing relevant is known"
-        return "\n".join([f"(empty: {why})", *_reasons(briefing)])
-    return "\n".join([display.escape_invisible(briefing.text), *_reasons(briefing)])
+# ---------------------------------------------------------------- briefings and checks
 
 
-def _reasons(briefing: Any) -> list[str]:
-    """Why each item is in, and each other is not, if that was asked for."""
+def _render_briefing(briefing: Briefing) -> str:
+    text = display.escape_invisible(briefing.text)
+    if not text:
+        text = f"(empty: {'; '.join(briefing.notes) or 'no relevant memories'})"
+    return "\n".join([text, *_render_reasons(briefing)])
+
+
+def _render_reasons(briefing: Briefing) -> list[str]:
+    """Return why each item was chosen or left out, if that was asked for."""
     if not briefing.explained:
         return []
     lines = ["", f"{briefing.tokens} tokens"]
@@ -89,48 +223,48 @@ def _reasons(briefing: Any) -> list[str]:
     return lines
 
 
-def _task(task: Any) -> str:
+def _render_task(task: TaskBriefing) -> str:
     lines = [f"phase: {task.phase}"]
     for title, hits in (
         ("Relevant", task.patterns),
-        ("Avoid these", task.avoid),
+        ("Avoid", task.avoid),
         ("Skills", task.skills),
     ):
         if hits:
-            lines += [title, *(results.render_hit(hit) for hit in hits)]
-    return "\n".join(lines) if len(lines) > 1 else f"phase: {task.phase}\nnothing is known about it"
+            lines += [title, *(_render_hit(hit) for hit in hits)]
+    return "\n".join(lines) if len(lines) > 1 else f"phase: {task.phase}\nno relevant memories"
 
 
-def _verified(report: Any) -> str:
-    if not hasattr(report, "stale"):
-        said = display.format_count(report.messages, "message")
-        return f"intact: {said} in {display.format_count(report.sessions, 'session')}"
+def _render_verified(report: ClaimReport | VerifiedArchive) -> str:
+    from ...archive.steps_sessions import VerifiedArchive
+
+    if isinstance(report, VerifiedArchive):
+        messages = display.format_count(report.messages, "message")
+        return f"intact: {messages} in {display.format_count(report.sessions, 'session')}"
     if not report.claims:
-        return "no memory says anything about files or functions that could be checked"
+        return "no memory makes a claim about files or functions"
     lines = [f"{report.fresh} of {report.claims} claims about the code are fresh"]
     if unknown := report.claims - report.fresh - len(report.stale):
-        lines.append(f"{unknown} cannot be verified: what is cited was not there")
+        lines.append(f"{unknown} cannot be checked: the cited code was not there")
     if report.repaired:
-        lines.append(f"{display.format_count(report.repaired, 'claim')} followed to the new place")
-    rows = ((item.memory, results.render_claim(item)) for item in report.stale)
+        lines.append(f"{display.format_count(report.repaired, 'claim')} moved to the new place")
+    rows = ((item.memory, _render_claim(item)) for item in report.stale)
     if report.stale:
-        lines.append(results.render_table(("MEMORY", "CLAIM"), rows, whole=True))
+        lines.append(render_table(("MEMORY", "CLAIM"), rows, whole=True))
     if any(item.moved_to for item in report.stale):
-        lines.append(
-            "recollect verify --fix follows what moved as a whole; else: recollect correct"
-        )
+        lines.append("update moved files: recollect verify --fix   others: recollect correct")
     return "\n".join(lines)
 
 
-def _rebuilt(done: Any) -> str:
-    by = f" by {done.embedder}" if done.embedder else ""
-    made = display.format_count(done.embedded, "vector")
-    return f"indexed {display.format_count(done.indexed, 'record')} by words, made {made}{by}"
+def _render_rebuilt(done: RebuildResult) -> str:
+    embedder = f" by {done.embedder}" if done.embedder else ""
+    vectors = display.format_count(done.embedded, "vector")
+    return f"indexed {display.format_count(done.indexed, 'record')}, made {vectors}{embedder}"
 
 
-def _evaluated(done: Any) -> str:
-    asked = display.format_count(done.questions, "question")
-    lines = [f"{asked} from {display.format_count(done.sessions, 'session')}", *done.notes]
+def _render_evaluation(done: Evaluation) -> str:
+    questions = display.format_count(done.questions, "question")
+    lines = [f"{questions} from {display.format_count(done.sessions, 'session')}", *done.notes]
     rows = (
         (
             line.source,
@@ -144,7 +278,7 @@ def _evaluated(done: Any) -> str:
     )
     if done.lines:
         heads = ("SOURCE", "SEARCHED BY", "QUESTIONS", "RECALL@5", "RECALL@10", "MRR@10")
-        lines.append(results.render_table(heads, rows))
+        lines.append(render_table(heads, rows))
     if done.missed:
         lines.append("not found among the first ten:")
         lines += [
@@ -154,24 +288,35 @@ def _evaluated(done: Any) -> str:
     return "\n".join(lines)
 
 
-SCREENS: dict[str, Callable[[Any], str]] = {
-    "briefing": _briefing,
-    "before-task": _task,
-    "verify": _verified,
-    "eval": _evaluated,
-    "rebuild": _rebuilt,
-    "confirm": _memory,
-    "correct": _memory,
-    "remember": _memory,
-    "hide": lambda memory: f"hidden {memory.id}; `recollect restore {memory.id}` undoes it",
-    "restore": _memory,
-    "feedback": _judged,
-    "prune": _pruned,
-    "clear": _cleared,
-    "clear undo": _returned,
-    "history": _history,
-    "for-file": lambda found: results.show("list", found) if found else "nothing applies to it",
-    "add-discovery": lambda learned: results.show("learn", learned),
-    "add-solution": lambda learned: results.show("learn", learned),
-    "add-pattern": lambda learned: results.show("learn", learned),
+SCREENS: dict[str, Callable[..., str]] = {
+    "learn": render_learned,
+    "add-discovery": render_learned,
+    "add-solution": render_learned,
+    "add-pattern": render_learned,
+    "recall": render_recalled,
+    "show": render_record,
+    "list": _render_list,
+    "for-file": lambda found: _render_list(found) if found else "no memory applies to this file",
+    "history": _render_history,
+    "confirm": _render_memory,
+    "correct": _render_memory,
+    "scope": _render_memory,
+    "undo": _render_memory,
+    "remember": _render_memory,
+    "restore": _render_memory,
+    "hide": lambda memory: f"hidden {memory.id}. Undo: recollect restore {memory.id}",
+    "feedback": _render_judged,
+    "prune": _render_pruned,
+    "clear": _render_cleared,
+    "clear undo": _render_returned,
+    "briefing": _render_briefing,
+    "before-task": _render_task,
+    "verify": _render_verified,
+    "eval": _render_evaluation,
+    "rebuild": _render_rebuilt,
+    "scratch store": lambda document: f"stored {document.address}",
+    "scratch retrieve": _render_document,
+    "scratch search": _render_found_notes,
+    "scratch list": _render_documents,
+    "scratch delete": lambda document: f"deleted {document.address}",
 }

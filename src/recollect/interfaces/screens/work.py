@@ -1,34 +1,43 @@
-"""Results of episodes, consolidation, procedures, links and work memory, as text for people."""
+"""Screens of episodes, lessons, procedures, links, notes, tasks and handoffs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
+from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from . import results
+from . import memories, results
+
+if TYPE_CHECKING:
+    from ...episodes.aging import Day
+    from ...episodes.steps import Built, Kept, Replay, Shown
+    from ...lessons.steps import Consolidated, Undone
+    from ...procedures.steps import ExportedSkill, ShownProcedure
+    from ...recall.steps_links import Linked
+    from ...types.records import Json, Link
+    from ...work.audit import Audit
+    from ...work.operations import Continuity, Happened
+    from ...work.steps import ShownHandoff, ShownNotes
+    from ...work.steps_tasks import Promoted, ShownTask
 
 _MOST_LESSONS = 10
 
 
-def _kept(kept: Any) -> str:
-    line = f"{kept.action} {kept.id}"
-    if kept.redacted:
-        line += f"\n  redacted before it was kept: {', '.join(kept.redacted)}"
-    return line
+def _render_recorded(kept: Kept) -> str:
+    return "\n".join([f"{kept.action} {kept.id}", *results.render_redacted(kept.redacted)])
 
 
-def _built(built: Any) -> str:
+def _render_built(built: Built) -> str:
     return (
         f"read {built.sessions} sessions: {built.episodes} episodes, "
         f"{built.created} new, {built.updated} changed"
     )
 
 
-def _episodes(found: Sequence[Any]) -> str:
+def _render_episodes(found: Sequence[Shown]) -> str:
     if not found:
-        return "no episodes yet; `recollect episode build` reads them out of conversations"
+        return "no episodes yet. Build them from conversations: recollect episode build"
     rows = (
         (item.id, display.format_time(item.at)[:16], item.outcome, item.status, item.goal)
         for item in found
@@ -36,17 +45,18 @@ def _episodes(found: Sequence[Any]) -> str:
     return results.render_table(("ID", "WHEN", "OUTCOME", "STATUS", "GOAL"), rows)
 
 
-def _episode(shown: Any) -> str:
+def render_episode(shown: Shown) -> str:
+    """Return an episode as JSON with a head line."""
     head = f"episode  {shown.address}  ({shown.outcome}, {shown.status}, trusted as {shown.label})"
     body = json.dumps(shown.episode, ensure_ascii=False, indent=2)
     return f"{head}\n{display.escape_invisible(body)}"
 
 
-def _replay(replay: Any) -> str:
+def _render_replay(replay: Replay) -> str:
     lines = [f"{replay.id}: {display.format_line(replay.goal)} ({replay.outcome})"]
     for step in replay.steps:
-        told = " ".join(filter(None, (step.action, step.target, step.result)))
-        lines.append(f"  {step.t:>7.0f} s  {display.format_line(told, 140)}")
+        text = " ".join(filter(None, (step.action, step.target, step.result)))
+        lines.append(f"  {step.t:>7.0f} s  {display.format_line(text, 140)}")
         if step.error:
             lines.append(f"             {display.format_line(step.error, 140)}")
     for error in replay.errors:
@@ -57,9 +67,9 @@ def _replay(replay: Any) -> str:
     return "\n".join(lines)
 
 
-def _learnings(days: Sequence[Any]) -> str:
+def _render_learnings(days: Sequence[Day]) -> str:
     if not days:
-        return "no errors yet; `recollect episode build` reads them out of conversations"
+        return "no errors yet. Build episodes from conversations: recollect episode build"
     lines = []
     for day in days:
         lines.append(day.day)
@@ -72,7 +82,7 @@ def _learnings(days: Sequence[Any]) -> str:
     return "\n".join(lines)
 
 
-def _consolidated(done: Any) -> str:
+def _render_consolidated(done: Consolidated) -> str:
     if done.note and not (done.lines or done.applied):
         return str(done.note)
     lines = []
@@ -81,41 +91,40 @@ def _consolidated(done: Any) -> str:
         lines.append(f"    because: {display.format_line(line.reason, 140)}")
     for one in done.left_out:
         named = ", ".join(one.sources[:3]) + (", …" if len(one.sources) > 3 else "")
-        told = display.format_line(one.reason, 140)
-        lines.append(f"  left out  {named}: {told}" if named else f"  note      {told}")
+        reason = display.format_line(one.reason, 140)
+        lines.append(f"  left out  {named}: {reason}" if named else f"  note      {reason}")
     if not done.lines:
         first = (
-            ""
-            if done.episodes
-            else "; `recollect episode build` reads episodes out of conversations"
+            "" if done.episodes else ". Build episodes from conversations: recollect episode build"
         )
         lines.append(f"nothing to consolidate{first}")
     elif done.applied:
-        lines.append(f"{len(done.lines)} changes; `recollect consolidate undo` takes them back")
+        lines.append(f"{len(done.lines)} changes. Undo: recollect consolidate undo")
     else:
-        lines.append(f"{len(done.lines)} changes would be made; nothing was changed")
+        lines.append(f"{len(done.lines)} changes planned; nothing was changed")
     if done.note:
         lines.append(done.note)
     return "\n".join(lines)
 
 
-def _undone(done: Any) -> str:
-    return f"took back {done.undo}: {done.restored} restored, {done.removed} removed"
+def _render_undone(done: Undone) -> str:
+    return f"undid {done.undo}: {done.restored} restored, {done.removed} removed"
 
 
-def _procedure(shown: Any) -> str:
+def render_procedure(shown: ShownProcedure) -> str:
+    """Return a procedure as a skill with a head line."""
     from ...procedures.skills import to_skill_md
 
     head = (
         f"procedure  {shown.address}  ({shown.status}, version {shown.revision}, "
-        f"{shown.successes} times it worked, {shown.failures} times it did not)"
+        f"worked {shown.successes} times, failed {shown.failures} times)"
     )
     return f"{head}\n{display.escape_invisible(to_skill_md(shown.procedure))}".rstrip()
 
 
-def _procedures(found: Sequence[Any]) -> str:
+def _render_procedures(found: Sequence[ShownProcedure]) -> str:
     if not found:
-        return "no procedures yet; begin with: recollect procedure learn"
+        return "no procedures yet. Save one: recollect procedure learn"
     rows = (
         (item.name, item.status, f"{item.successes}/{item.failures}", item.description)
         for item in found
@@ -123,28 +132,28 @@ def _procedures(found: Sequence[Any]) -> str:
     return results.render_table(("NAME", "STATUS", "WORKED/FAILED", "DESCRIPTION"), rows)
 
 
-def _counted(shown: Any) -> str:
+def _render_use(shown: ShownProcedure) -> str:
     return (
         f"{shown.name} ({shown.status}, version {shown.revision}): "
         f"worked {shown.successes} times, failed {shown.failures} times"
     )
 
 
-def _exported(done: Any) -> str:
+def _render_exported(done: ExportedSkill) -> str:
     if not done.path:
         return display.escape_invisible(done.text).rstrip()
     return "\n".join([f"wrote {done.path}", *(f"  {note}" for note in done.notes)])
 
 
-def _link(link: Any) -> str:
+def _render_link(link: Link) -> str:
     return f"{link.source} {link.relation} {link.target}"
 
 
-def _links(linked: Any) -> str:
+def _render_links(linked: Linked) -> str:
     if linked.graph:
         return str(display.escape_invisible(linked.graph)).rstrip()
     if not linked.reached:
-        return "nothing is linked to it"
+        return "no links"
     return "\n".join(
         f"{'  ' * one.depth}{one.relation} {one.id}  "
         f"{display.format_line(linked.labels[one.id], 100)}"
@@ -152,37 +161,36 @@ def _links(linked: Any) -> str:
     )
 
 
-def _notes(shown: Any) -> str:
+def _render_notes(shown: ShownNotes) -> str:
     lines = [
-        display.escape_invisible(shown.text).rstrip()
-        or "no notes yet; begin with: recollect notes set"
+        display.escape_invisible(shown.text).rstrip() or "no notes yet. Start: recollect notes set"
     ]
     if shown.edited:
-        lines.append("(the file was edited since it was written, and is read back)")
-    return "\n".join([*lines, *_findings(shown)])
+        lines.append("(the file was edited; the edits were read)")
+    return "\n".join([*lines, *_render_findings(shown)])
 
 
-def _continuity(done: Any) -> str:
+def _render_continuity(done: Continuity) -> str:
     lines = [display.escape_invisible(done.text).rstrip()]
     if done.edited:
-        lines.append("(the file was edited since it was written; what was written by hand is kept)")
+        lines.append("(the file was edited; the edits are kept)")
     return "\n".join(lines)
 
 
-def _findings(shown: Any) -> list[str]:
+def _render_findings(shown: ShownNotes) -> list[str]:
     return [f"line {one.first}: {one.rule}. {one.advice}" for one in shown.findings]
 
 
-def _lint(shown: Any) -> str:
-    return "\n".join(_findings(shown)) or "the notes keep all rules"
+def _render_lint(shown: ShownNotes) -> str:
+    return "\n".join(_render_findings(shown)) or "no problems found"
 
 
-def _task(shown: Any) -> str:
-    lines = [f"{shown.slug}: {display.format_line(shown.title)} ({_stage(shown)})"]
+def _render_task(shown: ShownTask) -> str:
+    lines = [f"{shown.slug}: {display.format_line(shown.title)} ({_render_stage(shown)})"]
     for phase in shown.task.get("phases", ()):
-        told = f": {phase['report']}" if phase.get("report") else ""
+        report = f": {phase['report']}" if phase.get("report") else ""
         lines.append(
-            f"  {phase.get('state', 'planned'):<8} {display.format_line(phase['name'] + told)}"
+            f"  {phase.get('state', 'planned'):<8} {display.format_line(phase['name'] + report)}"
         )
     for one in shown.task.get("decisions", ()):
         lines.append(f"  decided  {display.format_line(one['text'])}")
@@ -201,40 +209,40 @@ def _task(shown: Any) -> str:
     ]
     if shown.lessons:
         more = len(shown.lessons) - _MOST_LESSONS
-        also = f"and {more} more; " if more > 0 else ""
-        lines.append(f"  ({also}`recollect consolidate undo` takes the lessons back)")
+        also = f"and {more} more. " if more > 0 else ""
+        lines.append(f"  ({also}Undo the lessons: recollect consolidate undo)")
     return "\n".join(lines)
 
 
-def _stage(shown: Any) -> str:
+def _render_stage(shown: ShownTask) -> str:
     if shown.completed:
-        return f"complete since {shown.completed[:10]}"
+        return f"completed {shown.completed[:10]}"
     begun = any(phase.get("state") == "done" for phase in shown.task.get("phases", ()))
-    return str(shown.phase) or ("between phases" if begun else "not begun")
+    return str(shown.phase) or ("between phases" if begun else "not started")
 
 
-def _tasks(found: Sequence[Any]) -> str:
+def _render_tasks(found: Sequence[ShownTask]) -> str:
     if not found:
-        return "no tasks yet; begin with: recollect task start"
-    rows = ((item.slug, _stage(item), item.title) for item in found)
+        return "no tasks yet. Start one: recollect task start"
+    rows = ((item.slug, _render_stage(item), item.title) for item in found)
     return results.render_table(("TASK", "PHASE", "TITLE"), rows)
 
 
-def _json(value: Any) -> str:
+def _render_json(value: Mapping[str, Json]) -> str:
     return display.escape_invisible(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def _handoff(given: Any) -> str:
+def _render_handoff(given: ShownHandoff) -> str:
     lines = [f"{given.address} ({'accepted' if given.accepted else 'waiting'})"]
-    lines.append(_json(given.handoff))
+    lines.append(_render_json(given.handoff))
     if given.moved:
-        lines.append(f"the tree is not as it was: {display.format_line(given.moved)}")
+        lines.append(f"the working tree changed: {display.format_line(given.moved)}")
     return "\n".join(lines)
 
 
-def _handoffs(found: Sequence[Any]) -> str:
+def _render_handoffs(found: Sequence[ShownHandoff]) -> str:
     if not found:
-        return "nothing was handed over"
+        return "no handoffs"
     rows = (
         (
             item.id,
@@ -247,20 +255,20 @@ def _handoffs(found: Sequence[Any]) -> str:
     return results.render_table(("ID", "STATE", "TO", "DONE"), rows)
 
 
-def _promoted(done: Any) -> str:
+def _render_promoted(done: Promoted) -> str:
     if not done.notes:
-        return "no notes of that task or session"
+        return "no notes for that task or session"
     rows = ((one.decision, one.id, one.step, f"{one.reason} | {one.text}") for one in done.notes)
     return results.render_table(("DECISION", "NOTE", "STEP", "WHY"), rows)
 
 
-def _audit(found: Any) -> str:
+def _render_audit(found: Audit) -> str:
     from ...work.audit import render_audit
 
     return display.escape_invisible(render_audit(found)).rstrip()
 
 
-def _event(done: Any) -> str:
+def _render_event(done: Happened) -> str:
     lines = [f"event: {done.event}"]
     lines += [f"  to read   {one.layer}: {one.what}" for one in done.rule.read]
     lines += [f"  to write  {one.layer}: {one.what}" for one in done.rule.write]
@@ -270,47 +278,47 @@ def _event(done: Any) -> str:
     return "\n".join(lines)
 
 
-SCREENS: dict[str, Callable[[Any], str]] = {
-    "episode record": _kept,
-    "episode load": lambda found: "\n".join(map(_kept, found)) or "there was nothing to load",
-    "episode build": _built,
-    "episode list": _episodes,
-    "episode show": _episode,
-    "episode replay": _replay,
-    "learnings": _learnings,
-    "consolidate": _consolidated,
-    "consolidate undo": _undone,
-    "procedure learn": _counted,
-    "procedure list": _procedures,
-    "procedure show": _procedure,
-    "procedure use": _counted,
-    "procedure revise": _counted,
-    "procedure accept": _counted,
-    "procedure export": _exported,
-    "procedure load": _counted,
+SCREENS: dict[str, Callable[..., str]] = {
+    "episode record": _render_recorded,
+    "episode load": lambda found: "\n".join(map(_render_recorded, found)) or "nothing to load",
+    "episode build": _render_built,
+    "episode list": _render_episodes,
+    "episode show": render_episode,
+    "episode replay": _render_replay,
+    "learnings": _render_learnings,
+    "consolidate": _render_consolidated,
+    "consolidate undo": _render_undone,
+    "procedure learn": _render_use,
+    "procedure list": _render_procedures,
+    "procedure show": render_procedure,
+    "procedure use": _render_use,
+    "procedure revise": _render_use,
+    "procedure accept": _render_use,
+    "procedure export": _render_exported,
+    "procedure load": _render_use,
     "pattern load": lambda found: (
-        "\n".join(map(results.render_learned, found)) or "there was nothing to load"
+        "\n".join(map(memories.render_learned, found)) or "nothing to load"
     ),
-    "pattern show": _json,
-    "link": _link,
-    "links": _links,
-    "notes show": _notes,
-    "notes set": _notes,
-    "notes lint": _lint,
-    "continuity": _continuity,
-    "task start": _task,
-    "task show": _task,
-    "task phase": _task,
-    "task decide": _task,
-    "task verify": _task,
-    "task complete": _task,
-    "task list": _tasks,
+    "pattern show": _render_json,
+    "link": _render_link,
+    "links": _render_links,
+    "notes show": _render_notes,
+    "notes set": _render_notes,
+    "notes lint": _render_lint,
+    "continuity": _render_continuity,
+    "task start": _render_task,
+    "task show": _render_task,
+    "task phase": _render_task,
+    "task decide": _render_task,
+    "task verify": _render_task,
+    "task complete": _render_task,
+    "task list": _render_tasks,
     "task log": lambda lines: display.escape_invisible(lines).rstrip(),
-    "ledger": _json,
-    "handoff give": _handoff,
-    "handoff accept": _handoff,
-    "handoff list": _handoffs,
-    "promote": _promoted,
-    "audit": _audit,
-    "event": _event,
+    "ledger": _render_json,
+    "handoff give": _render_handoff,
+    "handoff accept": _render_handoff,
+    "handoff list": _render_handoffs,
+    "promote": _render_promoted,
+    "audit": _render_audit,
+    "event": _render_event,
 }

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from ..index.clusters import TextFeatures, choose_keys, find_neighbours
-from ..lessons.plan_steps import Connect, Merge, Promote
+from ..memory.similarity import contradicts, find_relation, jaccard, split_words
 from ..text import globs
 from ..text.terms import query_terms, stem_all
 from ..types.records import Memory
 from ..types.trust import least_trusted
-from .similarity import contradicts, find_relation, jaccard, split_words
+from .plan_steps import Connect, Merge, Promote
 
 FEWEST_OWNERS = 2
 SAME, RELATED = 0.85, 0.4

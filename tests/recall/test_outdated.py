@@ -1,4 +1,4 @@
-"""`outdated_by` names a statement that replaces another one, and nothing that merely shares words."""
+"""`outdated_by` names a statement that replaces another, not one that only shares words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Mem = recollect.Recollect
 
 
 def marks(mem: Mem, question: str, **filters: str) -> dict[str, str]:
-    """What is marked, and what it is said to be replaced by."""
+    """Return the marked texts, each with the text that replaces it."""
     found = mem.recall(question, **filters)  # type: ignore[arg-type]
     texts = {hit.address: hit.text for hit in found}
     return {
@@ -88,7 +88,7 @@ def test_what_the_user_pasted_is_not_theirs(mem: Mem, clock: Clock) -> None:
     assert marks(mem, "redis port") == {}
 
 
-def test_two_memories_are_left_to_what_is_known_of_them() -> None:
+def test_two_memories_are_never_compared() -> None:
     texts = [DatedText("The port is 80", 1, True), DatedText("The port is 81", 2, True)]
     assert outdated.find_outdated(texts, {"port"}) == {}
     assert outdated.find_outdated([texts[0], texts[1]._replace(settled=False)], {"port"}) == {0: 1}

@@ -1,25 +1,25 @@
-"""The documents below `memory://root`: made from the store whenever they are read.
+"""The operation that shows a record, stored or made from the store (`memory://root`).
 
-    memory://root                          what a session would start with
-    memory://root/MEMORY.md                every memory in force, by kind
-    memory://root/skills/<name>/SKILL.md   a procedure in use, as a skill
-
-They are quoted like a briefing: what is not the user's own stays data.
+It is kept apart from `briefing.operations`, which every hook loads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..context import Context
+from ..memory import operations as memory_operations
 from ..memory import sql as memory_sql
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import skills
 from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
+from ..recall import operations as recall_operations
+from ..recall import steps_show as recall_steps_show
 from ..storage.database import Tx
 from ..text import addresses, display
 from ..types.records import FOREVER, KINDS, Document, Memory
-from . import rendering
+from . import operations, rendering
 
 MOST_MEMORIES = 1000
 
@@ -61,7 +61,7 @@ def skill_md(txs: Sequence[Tx], name: str) -> str:
     return skills.to_skill_md(procedures_steps.parse_row(used[0])) if used else ""
 
 
-def document(address: addresses.Address, text: str) -> Document | None:
+def make_document(address: addresses.Address, text: str) -> Document | None:
     """The text as a document at its address; none when there is nothing in it."""
     if not text:
         return None
@@ -82,3 +82,27 @@ def document(address: addresses.Address, text: str) -> Document | None:
         0,
         FOREVER,
     )
+
+
+def show(context: Context, address: str) -> recall_steps_show.ShownRecord:
+    """Show one record: a memory with its history, a session, messages, a document.
+
+    address: an id or a prefix of one, or a memory:// address
+
+    Example: recollect show m-4k9w2c
+    Example: recollect show memory://session/s-1/messages/10-20
+    """
+    if address.removeprefix("memory://").partition("/")[0] != "root":
+        return recall_operations.show_record(context, address)
+    memory_operations.write_recalls(context)
+    place = recall_steps_show.parse_address(address)
+    if not place.path:
+        text = operations.make_briefing(context).text or "The start block is empty.\n"
+    elif place.path == "MEMORY.md":
+        text = context.read_both(memory_md)
+    else:
+        text = context.read_both(lambda txs: skill_md(txs, place.path.split("/")[1]))
+    page = make_document(place, text)
+    if page is None:
+        raise recall_operations.record_not_found(address)
+    return recall_steps_show.ShownRecord(document=page)

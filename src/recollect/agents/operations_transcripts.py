@@ -1,0 +1,319 @@
+"""Import agents' transcripts: find them, read them, learn from them, and count what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+
+from ..capture import operations as capture_operations
+from ..context import Context, new_id
+from ..errors import InvalidInput, NotFound, RecollectError, Refused, Unavailable
+from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..lessons import operations as lessons_operations
+from ..lessons import sql as lessons_sql
+from ..lessons import steps_observed as lessons_steps_observed
+from ..project import find_project, first_line
+from ..recall import operations as recall_operations
+from ..review import operations as review_operations
+from ..storage.database import Tx
+from ..types import agents
+from ..types.records import Learned
+from . import operations_import, registry
+
+if TYPE_CHECKING:
+    from .transcripts.reader_io import Transcript
+
+_LOOKED_AT = 50
+_RULES = ("policy", "preference")
+_DECISIONS = ("decision", "architecture")
+_MOST_FIXES = 10_000
+
+
+def import_transcripts(
+    context: Context, path: str = "", agent: str = "", all: bool = False
+) -> agents.Imported:
+    """Read past conversations of your agents and learn from them; nothing is kept twice.
+
+    path: a transcript, or a folder of them; without it, those of this project are found. What does
+        not lie in an agent's own folder is quarantined: `recollect review` accepts it
+    agent: only this agent's (or who wrote the file, if it does not say so itself): claude-code,
+        codex, gemini, opencode, cursor, copilot, specstory, aider, clio or messages
+    all: those of every project on this machine, each into its own project's memory; only a
+        person can
+
+    Example: recollect import
+    Example: recollect import ~/.codex/sessions --agent codex
+    """
+    if agent and agent not in registry.AGENT_NAMES:
+        raise InvalidInput(
+            f"{agent!r} is not an agent we know",
+            where="agent",
+            hint=f"one of: {', '.join(registry.AGENT_NAMES)}",
+        )
+    passed: dict[str, str] = {}
+    if all:
+        return _import_all(context, agent, passed)
+    if path:
+        place = os.path.abspath(os.path.expanduser(path))
+        found = list(_given(place, agent, passed))
+        # Whoever names one file means it; in a folder each goes to its own project.
+        others = _group_others(context, found) if os.path.isdir(place) else {}
+        aside = {id(item) for items in others.values() for item in items}
+        found = [item for item in found if id(item) not in aside]
+    else:
+        found = [item for item in discover(context, agent, passed) if is_ours(context, item)]
+        others = _find_new_projects(context, agent)
+    done = _import_into(context, found, _find_foreign(context, found))
+    return _combine([done], passed)._replace(
+        others={root: len(items) for root, items in sorted(others.items())}
+    )
+
+
+def unread(context: Context) -> int:
+    """Return how many conversations of this project agents have written down and nobody read."""
+    found = [item for item in discover(context, "", {}) if is_ours(context, item)]
+    return context.project_space.read(lambda tx: operations_import.count_unread(tx, found))
+
+
+def read(
+    context: Context, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
+) -> list[agents.ImportedTranscript]:
+    """Bring what is new in transcripts into the archive, and capture what the user stated.
+
+    foreign: the paths of those that anybody could have written
+    """
+    how = operations_import.ImportOptions(
+        context.settings.capture,
+        new_id,
+        context.clock,
+        context.progress,
+        foreign,
+        partial(capture_operations.keep, context),
+    )
+    return operations_import.import_files(context.project_space, found, how)
+
+
+class _ImportedProject(NamedTuple):
+    transcripts: list[agents.ImportedTranscript]
+    results: agents.ImportResults
+
+
+class _KnownLessons(NamedTuple):
+    """The commands that work and the errors with a fix that the project knows."""
+
+    commands: frozenset[str]
+    fixes: frozenset[str]
+
+
+def _import_into(
+    context: Context, found: Sequence[Transcript], foreign: frozenset[str]
+) -> _ImportedProject:
+    """Read transcripts into a project's memory, learn from them, and make the vectors of what was
+    new: there are too many for whoever recalls first."""
+    before = _load_lessons(context)
+    done = read(context, found, foreign)
+    ours = dict.fromkeys(name for one in done if not one.foreign for name in one.sessions)
+    repeated = capture_operations.learn_from_sessions(context, ours)
+    settled = lessons_operations.learn_from_finished_work(context)
+    try:
+        recall_operations.make_vectors(context)
+    except Unavailable:
+        pass  # words find everything, and `doctor` says what is wrong with the embedder
+    after = _load_lessons(context)
+    # What several conversations state is one memory.
+    stated = [*(one for item in done for one in item.captured), *repeated]
+    captured = list({one.id: one for one in stated}.values())
+    results = agents.ImportResults(
+        conversations=_count_conversations(done),
+        rules=_count_kinds(captured, _RULES),
+        decisions=_count_kinds(captured, _DECISIONS),
+        facts=_count_kinds(captured, (), (*_RULES, *_DECISIONS)),
+        commands=len(after.commands - before.commands),
+        fixes=len(after.fixes - before.fixes),
+        episodes=settled.built.created,
+        quarantined=sum(one.memory.status == "quarantined" for one in captured),
+        waiting=review_operations.count_review(context),
+    )
+    return _ImportedProject(done, results)
+
+
+def _load_lessons(context: Context) -> _KnownLessons:
+    if not context.project_space.present():
+        return _KnownLessons(frozenset(), frozenset())
+    now = context.clock()
+
+    def load(tx: Tx) -> _KnownLessons:
+        commands = lessons_steps_observed.known_commands(tx, now=now)
+        since = now - lessons_steps_observed.KNOWN_FOR
+        errors = lessons_sql.latest_findings(tx, "error", since, _MOST_FIXES)
+        return _KnownLessons(
+            frozenset(one.form for one in commands if one.sessions_succeeded),
+            frozenset(one.subject for one in errors if json.loads(one.body)["remedies"]),
+        )
+
+    return context.project_space.read(load)
+
+
+def _count_conversations(done: Sequence[agents.ImportedTranscript]) -> int:
+    """Count the sessions that something new was read of, without those of subagents."""
+    found = {session for item in done if item.messages for session in item.sessions}
+    return sum(session.rpartition(".")[0] not in found for session in found)
+
+
+def _count_kinds(
+    captured: Sequence[Learned], kinds: Sequence[str], without: Sequence[str] = ()
+) -> int:
+    """Count statements of the user that are in use, of these kinds or of all without some."""
+    return sum(
+        one.memory.status == "active"
+        and (one.memory.kind in kinds if kinds else one.memory.kind not in without)
+        for one in captured
+    )
+
+
+def _combine(done: Sequence[_ImportedProject], passed: Mapping[str, str]) -> agents.Imported:
+    """Return what was imported into several projects as one result."""
+    transcripts = [item for one in done for item in one.transcripts]
+    sums = [sum(values) for values in zip(*(one.results for one in done), strict=True)]
+    results = agents.ImportResults(*sums) if sums else agents.ImportResults()
+    return agents.Imported(
+        messages=sum(item.messages for item in transcripts),
+        known=sum(item.known for item in transcripts),
+        sessions=len({session for item in transcripts for session in item.sessions}),
+        transcripts=tuple(transcripts),
+        passed_over=passed,
+        captured=tuple(learned for item in transcripts for learned in item.captured),
+        results=results,
+    )
+
+
+# ---------------------------------------------------------------- which transcripts
+
+
+def _find_foreign(context: Context, found: Sequence[Transcript]) -> frozenset[str]:
+    """Return the paths that anybody could have written: all that do not lie in the folder that
+    their agent keeps, whoever names them. What lies in the project may have come with it."""
+    root = os.path.join(os.path.realpath(context.project.root), "")
+    kept = {
+        item.path
+        for host in {item.host for item in found}
+        for item in discover(context, host, {}, everywhere=True)
+    }
+    return frozenset(
+        item.path
+        for item in found
+        if item.path not in kept or os.path.realpath(item.path).startswith(root)
+    )
+
+
+def _group_others(context: Context, found: Iterable[Transcript]) -> dict[str, list[Transcript]]:
+    """Return the transcripts of other projects that are on this machine, by their roots."""
+    others: dict[str, list[Transcript]] = {}
+    for item in found:
+        cwd = item.cwd or _cwd_in(item)
+        root = find_project(cwd).root if os.path.isdir(cwd) else ""
+        if root and root != context.project.root:
+            others.setdefault(root, []).append(item)
+    return others
+
+
+def _find_new_projects(context: Context, agent: str) -> dict[str, list[Transcript]]:
+    """Return the conversations about projects that have no memory yet, by their roots."""
+    others = _group_others(context, discover(context, agent, {}, everywhere=True))
+    return {
+        root: items
+        for root, items in others.items()
+        if not os.path.exists(find_project(root).database)
+    }
+
+
+def discover(
+    context: Context, agent: str, passed: dict[str, str], everywhere: bool = False
+) -> Iterator[Transcript]:
+    """The transcripts on this machine. An agent whose files cannot be looked through is passed
+    over: that must not keep the others from being read."""
+    home = context.environment.get("HOME") or os.path.expanduser("~")
+    roots = () if everywhere else _roots(context.project.root, context.project.start)
+    for host in (agent,) if agent else registry.AGENT_NAMES:
+        reader = registry.load_transcripts(host)
+        try:
+            if hasattr(reader, "discover"):
+                yield from reader.discover(home, roots, context.environment)
+        except (InvalidInput, NotFound, Unavailable, OSError) as error:
+            passed[host] = str(error)
+
+
+def is_ours(context: Context, transcript: Transcript) -> bool:
+    """Whether it tells of this project, not of a repository that lies inside of it."""
+    cwd = transcript.cwd or _cwd_in(transcript)
+    return os.path.isdir(cwd) and find_project(cwd).root == context.project.root
+
+
+def _import_all(context: Context, agent: str, passed: dict[str, str]) -> agents.Imported:
+    if context.origin != "user":
+        raise Refused(
+            "only a person imports into the memory of other projects",
+            where="all",
+            hint="the user can run `recollect import --all` at a terminal; without --all this "
+            "project's conversations are imported",
+        )
+    places: dict[str, list[Transcript]] = {}
+    for item in discover(context, agent, passed, everywhere=True):
+        cwd = item.cwd or _cwd_in(item)
+        if os.path.isdir(cwd):
+            places.setdefault(find_project(cwd).root, []).append(item)
+        else:
+            gone = f"its project is gone: {cwd}"
+            passed[item.path] = gone if cwd else "it does not say of which project it is"
+    done = []
+    for root, items in sorted(places.items()):
+        try:
+            memory = context.open_other(root)
+            with memory:
+                memory.progress = context.progress
+                other = memory.context
+                done.append(_import_into(other, items, _find_foreign(other, items)))
+        except RecollectError as error:
+            passed[root] = str(error)
+    return _combine(done, passed)
+
+
+def _given(path: str, agent: str, passed: dict[str, str]) -> Iterator[Transcript]:
+    """The transcripts at a path that somebody named."""
+    from .transcripts.find_io import make_transcript, walk_files
+
+    if not os.path.exists(path):
+        raise NotFound("there is no such file or folder", where=path)
+    whole = not os.path.isdir(path) or os.path.isdir(os.path.join(path, "message"))
+    for file in [path] if whole else walk_files(path, ""):
+        try:
+            yield make_transcript(agent or registry.detect_transcript(file), file)
+        except (InvalidInput, Unavailable, OSError) as error:
+            if whole:
+                raise
+            passed[file] = getattr(error, "message", str(error))
+
+
+def _cwd_in(transcript: Transcript) -> str:
+    """The directory that the first records of a transcript name."""
+    reader = registry.load_transcripts(transcript.host)
+    try:
+        items = islice(reader.read(transcript.path, None, transcript.session), _LOOKED_AT)
+        return next((cwd for item in items if (cwd := getattr(item, "cwd", ""))), "")
+    except RecollectError:
+        return ""
+
+
+def _roots(root: str, start: str) -> tuple[str, ...]:
+    """The project's directories: its root, where we are, and its worktrees."""
+    from .transcripts.find_io import list_names
+
+    found = {root: None, start: None}
+    linked = os.path.join(root, ".git", "worktrees")
+    for name in list_names(linked):
+        if gitdir := first_line(os.path.join(linked, name, "gitdir")):
+            found[os.path.dirname(gitdir)] = None
+    return tuple(found)

@@ -1,0 +1,325 @@
+"""`recollect review` at a terminal: one item a screen, one key an answer.
+
+The last answer is written when the next one is given, or at the end: until then `u` takes it back
+as if it had not been given.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple, TypedDict
+
+from ...client import Recollect
+from ...errors import RecollectError
+from ...text import display
+from ...types.review import ReviewItem
+from . import review
+from .results import can_redraw, terminal_width, wants_colour
+
+KEYS = {
+    "k": "keep",
+    "e": "edit",
+    "s": "scope",
+    "b": "both",
+    "h": "hide",
+    "l": "later",
+}
+_GROUP_KEYS = {"K": "keep", "H": "hide"}
+_MOST_LISTED = 12
+_HELP = {
+    "keep": "use it as your own word; of a contradiction, hide the other side",
+    "edit": "change the text, then use it",
+    "scope": "use it for some files only",
+    "both": "no contradiction: use both",
+    "hide": "out of use; recollect restore ID takes it back",
+    "later": "leave it in the queue",
+}
+
+
+class ReviewFilters(TypedDict, total=False):
+    """The filters of `review`."""
+
+    id: str
+    kind: str
+    from_: str
+    reason: str
+    limit: int
+
+
+def is_attended() -> bool:
+    """Check whether a person can see an item and press a key."""
+    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def converse(memory: Recollect, filters: ReviewFilters) -> int:
+    """Show the queue item by item and answer it as the person says; return the exit status."""
+    items = memory.memories.review(**filters)
+    if not items:
+        print("nothing waits for review")
+        return 0
+    with one_key_input() as keyboard:
+        session = ReviewScreen(memory, filters, list(items), keyboard)
+        try:
+            session.run()
+        finally:
+            session.write_pending()
+    print(session.summary())
+    return 0
+
+
+class Pending(NamedTuple):
+    """Answers that are not written yet, and the items that were left before them."""
+
+    answers: tuple[tuple[ReviewItem, str, str, tuple[str, ...]], ...] = ()
+    before: tuple[ReviewItem, ...] = ()
+
+
+class Keyboard:
+    """Reads single keys, and lines with a text to start from."""
+
+    def __init__(
+        self, read: Callable[[], str], cooked: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self.read_key = read
+        self._cooked = cooked
+
+    def read_line(self, question: str, start: str = "") -> str:
+        """Return a line that the person typed or edited; empty when they gave up."""
+        with self._cooked():
+            try:
+                import readline
+
+                readline.set_startup_hook(lambda: readline.insert_text(start))
+            except ImportError:
+                readline = None  # type: ignore[assignment]
+            try:
+                return input(question).strip()
+            except (EOFError, KeyboardInterrupt):
+                print()
+                return ""
+            finally:
+                if readline:
+                    readline.set_startup_hook(None)
+
+
+class ReviewScreen:
+    """The queue at a terminal: what is left, and the answer that can still be taken back."""
+
+    def __init__(
+        self,
+        memory: Recollect,
+        filters: ReviewFilters,
+        items: list[ReviewItem],
+        keyboard: Keyboard,
+    ) -> None:
+        from ...review import operations as review_operations
+
+        self._memory, self._filters, self._keyboard = memory, filters, keyboard
+        self._left = items
+        self._total = max(review_operations.count_review(memory.context), len(items))
+        self._filtered = any(filters.values())
+        self._skipped: set[str] = set()
+        self._pending = Pending()
+        self._counts: dict[str, int] = {}
+        self._note = ""
+        self._paint = review.Painter(wants_colour(sys.stdout))
+
+    def run(self) -> None:
+        """Ask about each item until none is left or the person quits."""
+        while True:
+            if not self._left and not self._load_more():
+                if not self._ask_last():
+                    return
+                continue
+            self._show(self._left[0])
+            key = self._keyboard.read_key()
+            if key in ("q", ""):
+                return
+            self._handle(key, self._left[0])
+
+    def _load_more(self) -> bool:
+        """Load what the first page did not hold; the answers before it are written then."""
+        if self._pending.answers and len(self._skipped) + self._answered() >= self._total:
+            return False
+        self.write_pending()
+        found = self._memory.memories.review(**self._filters)
+        self._left = [item for item in found if item.id not in self._skipped]
+        return bool(self._left)
+
+    def _answered(self) -> int:
+        waiting = sum(answer != "later" for _, answer, _, _ in self._pending.answers)
+        return sum(self._counts.values()) + waiting
+
+    def _ask_last(self) -> bool:
+        """Offer to take back the last answer; return whether it was."""
+        if not self._pending.answers:
+            return False
+        self._clear()
+        print(f"{self._told()}\nThat was the last item.  u undo, any other key ends")
+        return self._keyboard.read_key() == "u" and self._undo()
+
+    def _show(self, item: ReviewItem) -> None:
+        self._clear()
+        width = min(terminal_width(), review.WIDEST)
+        at = self._answered() + len(self._skipped) + 1
+        of = f" of {max(self._total, at)}" if not self._filtered else f", {len(self._left)} left"
+        head = f"Review {at}{of}"
+        if told := self._told():
+            head += f"   {told}"
+        print(
+            "\n".join(
+                [
+                    display.format_line(head, width),
+                    *review.render_item(item, width, self._paint),
+                    "",
+                ]
+            )
+        )
+        if self._note:
+            print("\n".join(review.wrap(self._note, width)))
+            self._note = ""
+        keys = [f"{key} {answer}" for key, answer in KEYS.items() if answer in item.answers]
+        print("  ".join([*keys, "u undo", "q quit", "? more"]), flush=True)
+
+    def _told(self) -> str:
+        """Return the last answer in a few words, while it can be taken back."""
+        if not self._pending.answers:
+            return ""
+        item, answer, _, _ = self._pending.answers[0]
+        more = len(self._pending.answers) - 1
+        which = f"{more + 1} items" if more else f"“{display.format_line(item.text, 40)}”"
+        return f"{review.DONE[answer]}: {which} (u undoes)"
+
+    def _handle(self, key: str, item: ReviewItem) -> None:
+        if key == "u":
+            if not self._undo():
+                self._note = "There is nothing to undo: earlier answers are written."
+        elif key in _GROUP_KEYS:
+            self._answer_group(item, _GROUP_KEYS[key])
+        elif (answer := KEYS.get(key, "")) in item.answers:
+            self._answer(item, answer)
+        else:
+            self._note = self._help(item)
+
+    def _answer(self, item: ReviewItem, answer: str) -> None:
+        text = ""
+        scope: tuple[str, ...] = ()
+        if answer == "edit":
+            text = self._keyboard.read_line("text: ", " ".join(item.text.split()))
+            if not text or text == item.text:
+                self._note = "The text is the same: k keeps it." if text else ""
+                return
+        if answer == "scope":
+            said = self._keyboard.read_line(
+                "path globs, such as src/api/**: ", " ".join(item.scope)
+            )
+            scope = tuple(said.split())
+            if not scope:
+                return
+        self._give([(item, answer, text, scope)])
+
+    def _answer_group(self, item: ReviewItem, answer: str) -> None:
+        """Answer all items that are shown under the same reason and kind."""
+        group = [one for one in self._left if (one.reasons, one.kind) == (item.reasons, item.kind)]
+        width = min(terminal_width(), review.WIDEST)
+        self._clear()
+        for one in group[:_MOST_LISTED]:
+            print(display.format_line(f"  {one.id}  {one.text}", width))
+        if len(group) > _MOST_LISTED:
+            print(f"  and {len(group) - _MOST_LISTED} more")
+        what = f"{display.format_count(len(group), 'item')} ({', '.join(item.reasons)} {item.kind})"
+        print(f"{answer} all {what}? y/N", flush=True)
+        if self._keyboard.read_key() in ("y", "Y"):
+            self._give([(one, answer, "", ()) for one in group])
+
+    def _give(self, answers: list[tuple[ReviewItem, str, str, tuple[str, ...]]]) -> None:
+        self.write_pending()
+        self._pending = Pending(tuple(answers), tuple(self._left))
+        gone = {item.id for item, _, _, _ in answers}
+        self._left = [item for item in self._left if item.id not in gone]
+        self._skipped |= {item.id for item, answer, _, _ in answers if answer == "later"}
+
+    def _undo(self) -> bool:
+        if not self._pending.answers:
+            return False
+        self._left = list(self._pending.before)
+        self._skipped -= {item.id for item, _, _, _ in self._pending.answers}
+        self._pending = Pending()
+        return True
+
+    def write_pending(self) -> None:
+        """Write the last answer; one that is refused leaves its item in the queue."""
+        pending, self._pending = self._pending, Pending()
+        for item, answer, text, scope in pending.answers:
+            if answer == "later":
+                continue
+            try:
+                self._memory.memories.answer(item.id, answer, text=text, scope=scope)
+                self._counts[answer] = self._counts.get(answer, 0) + 1
+            except RecollectError as error:
+                self._skipped.add(item.id)
+                self._note = f"Not answered: {item.id}: {error}"
+
+    def summary(self) -> str:
+        """Return what was done, and what still waits."""
+        from ...review import operations as review_operations
+
+        done = [f"{number} {review.DONE[answer]}" for answer, number in self._counts.items()]
+        waiting = review_operations.count_review(self._memory.context)
+        still = (
+            f"{display.format_count(waiting, 'item')} still waiting" if waiting else "nothing waits"
+        )
+        lines = [", ".join([*done, still])]
+        return "\n".join([*([display.escape_invisible(self._note)] if self._note else []), *lines])
+
+    def _help(self, item: ReviewItem) -> str:
+        lines = [f"{key}  {_HELP[one]}" for key, one in KEYS.items() if one in item.answers]
+        lines += ["K H  keep or hide all that wait as this kind for this reason", "u  take back"]
+        return "\n".join(lines)
+
+    def _clear(self) -> None:
+        print(
+            "\033[2J\033[H" if can_redraw(sys.stdout) else "-" * 20,
+            end="" if can_redraw(sys.stdout) else "\n",
+        )
+
+
+@contextmanager
+def one_key_input() -> Iterator[Keyboard]:
+    """Read keys without Enter while this lasts; the terminal is as before afterwards."""
+    import termios
+    import tty
+
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+
+    @contextmanager
+    def cooked() -> Iterator[None]:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        try:
+            yield
+        finally:
+            tty.setcbreak(terminal, termios.TCSADRAIN)
+
+    tty.setcbreak(terminal, termios.TCSADRAIN)  # keys that were typed ahead stay
+    try:
+        yield Keyboard(lambda: _read_key(terminal), cooked)
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _read_key(terminal: int) -> str:
+    """Return the next key; "" at the end of the input or for Ctrl-D, "?" for what is no letter."""
+    from select import select
+
+    first = os.read(terminal, 1)
+    if first in (b"", b"\x04"):
+        return ""
+    if first == b"\x1b":
+        while select([terminal], [], [], 0.05)[0]:
+            os.read(terminal, 1)  # the rest of an arrow or function key
+        return "?"
+    return first.decode("ascii", "replace")

@@ -1,0 +1,232 @@
+"""Operations of the review queue: list what waits for a person, and answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..context import Context
+from ..errors import InvalidInput, NotFound, RecollectError, Refused
+from ..freshness import sql as freshness_sql
+from ..freshness import steps as freshness_steps
+from ..freshness.claims import Claim
+from ..memory import operations as memory_operations
+from ..memory import steps_verify as memory_steps_verify
+from ..procedures import operations as procedures_operations
+from ..storage.database import Database, Tx
+from ..text import addresses
+from ..types.records import KINDS, Memory
+from ..types.review import ReviewAnswer, ReviewItem
+from . import queue, steps
+
+ALL = "all"
+"""Stands for the ids of all items that fit the filters."""
+
+
+def review(
+    context: Context,
+    id: str = "",
+    kind: str = "",
+    from_: str = "",
+    reason: str = "",
+    limit: int = 50,
+) -> tuple[ReviewItem, ...]:
+    """Review what waits for you: proposed, imported, contradicting and stale memories.
+
+    id: only this memory, by its id or the beginning of it
+    kind: only this kind, or procedure
+    from_: only what came from this session, by its id or the beginning of it
+    reason: only what waits for this reason: proposed, quarantined, contradicting or stale
+    limit: at most so many
+
+    Example: recollect review
+    Example: recollect review --kind policy
+    Example: recollect review --reason stale --json
+    """
+    wanted = _filter(kind, from_, reason)
+
+    def load(txs: tuple[Tx, ...]) -> list[ReviewItem]:
+        found = [(entry, tx) for tx in txs for entry in steps.find_entries(tx, wanted)]
+        if id:
+            start = id.removeprefix(addresses.SCHEME)
+            found = [one for one in found if one[0].id.startswith(start)]
+        found.sort(key=lambda one: one[0])
+        items = (steps.load_item(tx, entry, txs) for entry, tx in found[:limit])
+        return [item for item in items if item]
+
+    items = tuple(context.read_both(load))
+    if id and not items:
+        raise NotFound(
+            "nothing with this id waits for review",
+            where=id,
+            hint="`recollect review --json` lists what waits, `recollect show ID` shows a memory",
+        )
+    return items
+
+
+def answer_review(
+    context: Context,
+    id: str,
+    answer: str,
+    text: str = "",
+    scope: Sequence[str] = (),
+    kind: str = "",
+    from_: str = "",
+    reason: str = "",
+) -> tuple[ReviewAnswer, ...]:
+    """Answer an item of the review queue; only a person keeps, edits or scopes one.
+
+    id: the item's id or the beginning of it, or all for every item that fits the options
+    answer: keep (use it as your own word), edit, scope, both (a contradiction that is none), hide
+        or later (leave it in the queue)
+    text: the new text, for edit
+    scope: path globs where it applies, for scope (repeat for several)
+    kind: with all, only this kind
+    from_: with all, only what came from this session
+    reason: with all, only what waits for this reason
+
+    Example: recollect review answer m-4k9w2c keep
+    Example: recollect review answer m-4k9w2c scope --scope 'src/api/**'
+    Example: recollect review answer all hide --from codex.019efedf
+    """
+    _check_answer(context, answer, text, scope, many=id == ALL)
+    if id != ALL:
+        if kind or from_ or reason:
+            raise InvalidInput(
+                "kind, from and reason choose among many items",
+                where="id",
+                hint=f"use {ALL} as the id, or leave these options out",
+            )
+        (item,) = _single(review(context, id))
+        return (_answer(context, item, answer, text, scope),)
+    done = []
+    for item in review(context, kind=kind, from_=from_, reason=reason, limit=steps.NO_LIMIT):
+        try:
+            done.append(_answer(context, item, answer, text, scope))
+        except RecollectError as error:
+            # One that cannot be answered must not keep the rest of a batch waiting.
+            done.append(ReviewAnswer(item.id, answer, item.text, item.status, error=error.message))
+    return tuple(done)
+
+
+def count_review(context: Context) -> int:
+    """Return how many items wait in both spaces."""
+    return context.read_both(lambda txs: sum(map(steps.count_waiting, txs)))
+
+
+def _filter(kind: str, session: str, reason: str) -> steps.QueueFilter:
+    memory_operations.among("kind", (kind,) if kind else (), (*KINDS, "procedure"))
+    memory_operations.among("reason", (reason,) if reason else (), queue.REASONS)
+    session = session.removeprefix(f"{addresses.SCHEME}session/")
+    return steps.QueueFilter(kind, session, reason)
+
+
+def _check_answer(
+    context: Context, answer: str, text: str, scope: Sequence[str], many: bool
+) -> None:
+    if answer not in queue.ANSWERS:
+        raise InvalidInput(
+            f"{answer!r} is not an answer",
+            where="answer",
+            hint=f"one of: {', '.join(queue.ANSWERS)}",
+        )
+    if answer not in ("hide", "later") and context.origin != "user":
+        raise Refused(
+            f"only a person answers {answer}",
+            where="answer",
+            hint="the user can run `recollect review` at a terminal",
+        )
+    if many and answer not in ("keep", "hide"):
+        raise InvalidInput(f"{answer} answers one item at a time", where="answer")
+    for name, value in (("edit", text), ("scope", scope)):
+        field = "text" if name == "edit" else "scope"
+        if (answer == name) != bool(value):
+            needs = f"{name} needs {field}" if answer == name else f"{field} goes with {name}"
+            raise InvalidInput(needs, where=field)
+
+
+def _single(items: Sequence[ReviewItem]) -> Sequence[ReviewItem]:
+    if len(items) > 1:
+        raise InvalidInput(
+            "several items begin so",
+            where=items[0].id,
+            hint=f"one of: {', '.join(item.id for item in items[:5])}",
+        )
+    return items
+
+
+def _answer(
+    context: Context, item: ReviewItem, answer: str, text: str, scope: Sequence[str]
+) -> ReviewAnswer:
+    if answer not in item.answers:
+        raise InvalidInput(
+            f"a {item.kind} that is {' and '.join(item.reasons)} does not take {answer}",
+            where=item.address,
+            hint=f"one of: {', '.join(item.answers)}",
+        )
+    if answer == "later":
+        return ReviewAnswer(item.id, answer, item.text, item.status)
+    if item.kind == "procedure":
+        return _answer_procedure(context, item, answer)
+    hidden: tuple[str, ...] = ()
+    if answer == "hide":
+        memory = memory_operations.hide(context, item.id)
+    elif answer == "edit":
+        memory = memory_operations.correct(context, item.id, text)
+        _end_links(context, item, memory, every=False)
+    elif answer == "scope":
+        now = context.clock()
+        memory = context.writable(_space(context, item)).write(
+            lambda tx: steps.set_scope(tx, item.id, scope, now)
+        )
+        _end_links(context, item, memory, every=False)
+    else:
+        memory = _keep(context, item)
+        if answer == "both":
+            _end_links(context, item, memory, every=True)
+        else:
+            hidden = tuple(one.id for one in item.against)
+            for other in hidden:
+                memory_operations.hide(context, other)
+    return ReviewAnswer(memory.id, answer, memory.text, memory.status, hidden)
+
+
+def _answer_procedure(context: Context, item: ReviewItem, answer: str) -> ReviewAnswer:
+    if answer == "keep":
+        kept = procedures_operations.accept_procedure(context, item.id)
+        return ReviewAnswer(kept.id, answer, item.text, kept.status)
+    context.project_space.write(lambda tx: steps.hide_procedure(tx, item.id, context.origin))
+    return ReviewAnswer(item.id, answer, item.text, "hidden")
+
+
+def _keep(context: Context, item: ReviewItem) -> Memory:
+    """Confirm a memory; claims about what moved follow it, those about what is gone end."""
+    memory = memory_operations.confirm(context, item.id)
+    if "stale" not in item.reasons or memory.layer == "user":
+        return memory
+    space = context.project_space
+    rows = space.read(lambda tx: memory_steps_verify.load_claims(tx, memory.id))
+    tree = freshness_steps.open_working_tree(context)
+    kept = []
+    for row in rows:
+        if row.state not in queue.STALE_STATES:
+            kept.append(row)
+        elif row.moved_to:
+            place = Claim(row.moved_to, row.symbol, row.line, row.kind, given=True)
+            kept += [freshness_sql.ClaimRow(memory.id, 0, *one) for one in tree.pin([place])]
+    now = context.clock()
+    space.write(lambda tx: steps.replace_claims(tx, memory.id, kept, now))
+    return memory
+
+
+def _end_links(context: Context, item: ReviewItem, memory: Memory, every: bool) -> None:
+    """End the contradictions of an item: every one, or those that its new text or scope settled."""
+    others = [one.id for one in item.against]
+    now = context.clock()
+    if others:
+        _space(context, item).write(
+            lambda tx: steps.end_contradictions(tx, item.id, memory, others, now, every)
+        )
+
+
+def _space(context: Context, item: ReviewItem) -> Database:
+    return context.space_of(item.layer)

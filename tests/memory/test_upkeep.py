@@ -1,0 +1,34 @@
+"""What upkeep and statistics read of memories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import recollect
+from recollect.memory import sql_upkeep as memory_sql_upkeep
+from recollect.storage.database import Database
+from tests.conftest import Clock
+from tests.storage.test_contract import a_memory
+
+Open = Callable[..., Database]
+
+
+def test_a_memory_as_old_as_the_limit_still_counts_as_young(new_database: Open) -> None:
+    from recollect.memory import sql as memory_sql
+
+    database = new_database()
+    for id, first_seen in (("m-1", 99), ("m-2", 100), ("m-3", 101), ("m-4", 9), ("m-5", 10)):
+        row = a_memory(id, first_seen=first_seen)
+        database.write(lambda tx, row=row: memory_sql.insert(tx, row))  # type: ignore[misc]
+    assert database.read(lambda tx: memory_sql_upkeep.count_by_age(tx, [100, 10])) == [2, 2, 1]
+
+
+def test_the_numbers_of_a_store_count_each_memory_once(
+    mem: recollect.Recollect, clock: Clock
+) -> None:
+    id = mem.learn("Redis listens on port 6380").id
+    mem.memories.correct(id, "Redis listens on port 6390")
+    clock.advance(days=400)
+    mem.learn("The kitchen closes at nine")
+    stats = mem.store.stats()
+    assert (stats.memories, stats.by_status) == (2, {"active": 2})
