@@ -41,7 +41,7 @@ from .rendering import (
     LeftOut,
 )
 
-BUDGET, AIM, RULE_AIM = 800, 298, 230
+BUDGET, AIM, RULE_AIM = 800, 293, 229
 """Tokens of a start block: the hard limit; the size up to which lessons and statements are added;
 the size up to which rules are added that the user said in passing. Those that were stated as rules
 have no limit but the budget. What is left out is shown with the prompt that it fits."""
