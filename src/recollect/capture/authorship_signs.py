@@ -191,7 +191,8 @@ _SOURCES = {
     rf"prefer))\b|^(?:when|once|if|after|before|for|in)\b[^,]{{0,60}}, {_REQUESTS}\b",
     "asks": rf"{_ORDER}{_REQUESTS}\b|\?\W*$|, {_REQUESTS}\b|"
     rf"^for (?:each|every|all|the)\b.{{0,30}} {_REQUESTS} \w|"
-    r"\b(?:please|pls|let's|lets|can you|could you|would you|make sure|bitte)\b|"
+    r"\b(?:please|pls|let's|lets|can you|could you|would you|make sure|bitte)\b|^from now on,? "
+    rf"(?:always |never )?{_REQUESTS}\b|"
     r"\b(?:i|we)(?:'d| would|'ll| will)? (?:\w+ )?(?:want|need|like|prefer|rather|should|must|"
     r"expect|have to|decided|hate)\b|请|請|ください|주세요",
     "clause": r"^(?!(?:what|where|who|how|why)\b).*\b(?:is|are|was|were|be|has|have|had|"
