@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from .archive.steps_files import ExportedSession as ExportedSession
     from .archive.steps_files import ImportedFile as ImportedFile
     from .archive.steps_sessions import VerifiedArchive as VerifiedArchive
-    from .briefing.operations_task import TaskBriefing as TaskBriefing
+    from .briefing.operations_views import TaskBriefing as TaskBriefing
     from .briefing.steps import Briefing as Briefing
     from .client import Recollect as Recollect
     from .episodes.aging import Day as LearningDay
@@ -243,7 +243,7 @@ _TYPES = {
     "ShownRecord": "recall.steps_show:ShownRecord",
     "ShownTask": "work.steps_tasks:ShownTask",
     "Stats": "maintenance.steps:Stats",
-    "TaskBriefing": "briefing.operations_task:TaskBriefing",
+    "TaskBriefing": "briefing.operations_views:TaskBriefing",
     "Trimmed": "window.steps:Trimmed",
     "Undone": "lessons.steps:Undone",
     "VerifiedArchive": "archive.steps_sessions:VerifiedArchive",

@@ -7,7 +7,7 @@ from typing import Any, Literal, Unpack, overload
 import recollect.archive.operations
 import recollect.archive.steps_files
 import recollect.archive.steps_sessions
-import recollect.briefing.operations_task
+import recollect.briefing.operations_views
 import recollect.briefing.steps
 import recollect.episodes.aging
 import recollect.episodes.steps
@@ -235,7 +235,7 @@ class _Store:
 class _Tasks:
     def before(
         self, goal: str, phase: str = ..., files: Sequence[str] = ...
-    ) -> recollect.briefing.operations_task.TaskBriefing: ...
+    ) -> recollect.briefing.operations_views.TaskBriefing: ...
     def complete(self, slug: str) -> recollect.work.steps_tasks.ShownTask: ...
     def decide(
         self, slug: str, text: str, reason: str = ...

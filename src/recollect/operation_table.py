@@ -44,7 +44,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         (
             *_rows("memory.operations", ("learn", "learn", "learn")),
             *_rows("recall.operations", ("recall", "recall", "recall")),
-            *_rows("briefing.operations_show", ("show", "show", "show")),
+            *_rows("briefing.operations_views", ("show", "show", "show")),
             *_rows("memory.operations", ("list", "list", "list_memories")),
             *_rows(
                 "memory.operations",
@@ -81,7 +81,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         "Context for the model",
         (
             *_rows("briefing.operations", ("briefing", "briefing", "make_briefing")),
-            *_rows("briefing.operations_task", ("tasks.before", "before-task", "before_task")),
+            *_rows("briefing.operations_views", ("tasks.before", "before-task", "before_task")),
         ),
     ),
     (
@@ -166,7 +166,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("work.continuity", "continuity", "show_continuity"),
             ),
             *_rows(
-                "briefing.operations_task",
+                "briefing.operations_views",
                 ("tasks.start", "task start", "start_task"),
                 ("tasks.phase", "task phase", "enter_phase"),
             ),
@@ -217,7 +217,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         "The store",
         (
             *_rows("maintenance.operations", ("store.stats", "stats", "stats")),
-            *_rows("briefing.operations_task", ("verify", "verify", "verify")),
+            *_rows("briefing.operations_views", ("verify", "verify", "verify")),
             *_rows("recall.operations", ("store.evaluate", "eval", "evaluate")),
             *_rows(
                 "maintenance.operations",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from recollect.actions.command_output import signatures
-from recollect.episodes.observations import Observation
+from recollect.episodes.session_errors import Observation
 from recollect.episodes.session_observations import observe
 from recollect.types.records import Message, Stored, ToolCall
 

@@ -6,7 +6,7 @@ import os
 from functools import partial
 
 from .. import context as context_module
-from ..briefing import operations_task as briefing_operations_task
+from ..briefing import operations_views as briefing_operations_views
 from ..capture import operations as capture_operations
 from ..context import Context
 from ..errors import NotFound
@@ -61,7 +61,7 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
         _checkpoint(context, request.session)
     if request.ended and request.session:
         context.project_space.write(lambda tx: steps_import.mark_ended(tx, request.session))
-        briefing_operations_task.follow_up(context, request.session)
+        briefing_operations_views.follow_up(context, request.session)
 
 
 def _checkpoint(context: Context, session: str) -> None:

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..actions import command_words
 from ..fast_typing import NamedTuple
 from ..freshness.claims import describe_state, is_stale
 from ..text.display import format_time as iso
 from ..text.terms import split_terms
 from ..text.tokens import TokenCounter, count_tokens
 from ..types.records import FOREVER, PRIORITIES, Memory
-from . import command_rules, matching
+from . import matching
 from .budget import Limits, Wanted, fit_start
 from .rendering import (
     COMMANDS,
@@ -176,7 +177,7 @@ def why_never(memory: Memory, instructions: matching.Instructions = matching.NOT
         return "a newer version took its place"
     if memory.label in UNTRUSTED:
         return f"it came from {memory.label}: only on explicit recall"
-    if memory.label != "user" and command_rules.is_dangerous(memory.text):
+    if memory.label != "user" and command_words.suggests_danger(memory.text):
         return "it names a command that only the user may suggest"
     if place := instructions.where(memory.text):
         return f"{place} says it already"

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ..actions import command_words
 from ..documents import sql as documents_sql
 from ..fast_typing import NamedTuple, Protocol
 from ..lessons import steps_observed as lessons_steps_observed
-from ..lessons.observations import KnownCommand
+from ..lessons.findings import KnownCommand
 from ..memory import lifecycle
 from ..memory import sql as memory_sql
 from ..memory import sql_upkeep as memory_sql_upkeep
@@ -21,7 +22,7 @@ from ..storage.database import Tx
 from ..text.display import format_time, quote_data
 from ..types.records import Document, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import command_rules, matching, selection, sql, steps_follow_up, wording
+from . import matching, selection, sql, steps_follow_up, wording
 from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain
 
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
@@ -143,7 +144,7 @@ def _lines(
     for one in known:
         ref = wording.command_ref(one.form)
         reason = one.retired or ""
-        if not reason and command_rules.is_dangerous(one.form):
+        if not reason and command_words.suggests_danger(one.form):
             reason = "only the user may suggest it"
         if not reason and (place := instructions.where_command(one.form)):
             reason = f"{place} says it already"
@@ -168,7 +169,7 @@ def _lines(
     lines += [
         wording.conclusion_line(one)
         for one in concluded[:MOST_CONCLUSIONS]
-        if not command_rules.is_dangerous(one.text)
+        if not command_words.suggests_danger(one.text)
     ]
     return lines, left_out
 

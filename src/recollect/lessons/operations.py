@@ -16,7 +16,7 @@ from ..recall import steps_links as recall_steps_links
 from ..storage.database import Database, Tx
 from ..text import dates
 from ..types.records import Json, Link, Session, Stored
-from . import manifests_io, steps, steps_finished_work, steps_observed
+from . import manifests_io, steps, steps_observed, steps_schedule
 
 
 class EpisodeFields(TypedDict, total=False):
@@ -181,7 +181,8 @@ def consolidate(
     means = steps.Means(context.clock, new_id, context.embedder())
     if dry_run:
         return steps.preview(space, means)
-    return steps.run(space, new_id("r"), means, if_due)
+    run = steps_schedule.run_if_due if if_due else steps.run
+    return run(space, new_id("r"), means)
 
 
 def undo_consolidation(context: Context) -> steps.Undone:
@@ -263,16 +264,14 @@ def list_links(
     )
 
 
-def learn_from_finished_work(
-    context: Context, task_done: bool = False
-) -> steps_finished_work.Settled:
+def learn_from_finished_work(context: Context, task_done: bool = False) -> steps_schedule.Settled:
     """Build episodes of finished work and consolidate, if the settings want that."""
     if not context.settings.consolidate:
-        return steps_finished_work.Settled()
+        return steps_schedule.Settled()
     memory_operations.write_recalls(context)
     means = steps.Means(context.clock, new_id, context.embedder())
     learn = _learning(context)
-    return steps_finished_work.settle(context.project_space, new_id("r"), means, learn, task_done)
+    return steps_schedule.settle(context.project_space, new_id("r"), means, learn, task_done)
 
 
 def _learning(context: Context) -> episodes_steps.Learn:

@@ -21,7 +21,6 @@ from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Database, Tx
 from ..types import records
-from ..types.json_records import write_time
 from ..types.records import Json, Memory
 from ..undo import sql as undo_sql
 from . import plan as lessons_plan
@@ -34,10 +33,6 @@ OPERATION = "consolidate"
 UNDONE = "undone"
 MORE = "there is more to look at than one run takes: run it again"
 LEASE = 180_000_000
-HOUR = 3_600_000_000
-WEEK = 7 * 24 * HOUR
-MOST_TRIES = 6
-"""After so many failures in a row it is tried by itself only when there is something new."""
 
 
 class Line(NamedTuple):
@@ -85,12 +80,10 @@ class Means(NamedTuple):
     embedder: records.Embedder | None = None
 
 
-def run(space: Database, owner: str, means: Means, only_if_due: bool) -> Consolidated:
+def run(space: Database, owner: str, means: Means) -> Consolidated:
     """Consolidate, or say why not; what fails changes nothing."""
     clock, new_id, embedder = means
     now = clock()
-    if only_if_due and (why := space.read(lambda tx: not_due(tx, now) or resting(tx, now))):
-        return Consolidated(False, 0, note=why)
     job = space.write(lambda tx: jobs_sql.acquire_lease(tx, JOB, owner, now, LEASE))
     if job is None:
         raise Conflict(
@@ -108,58 +101,6 @@ def run(space: Database, owner: str, means: Means, only_if_due: bool) -> Consoli
         counts = not isinstance(error, Conflict)
         space.write(lambda tx: jobs_sql.fail_job(tx, job, told, counts))
         raise
-
-
-def not_due(tx: Tx, now: int) -> str:
-    """Return why it need not run now: a week has not passed, and the last run left nothing over."""
-    job = jobs_sql.get_job(tx, JOB)
-    if job is None or now - job.updated >= WEEK:
-        return ""
-    left_over = job.status != UNDONE and job.progress.get("more")
-    return "" if left_over else "not due yet: it runs once a week"
-
-
-def resting(tx: Tx, now: int) -> str:
-    """Return why it is not to be tried by itself now: it failed, and not long enough ago for so
-    many times, or too often without anything new since."""
-    job = jobs_sql.get_job(tx, JOB)
-    if job is None or not job.failures or job.lease_until > now:
-        return ""
-    again = job.tried + min(HOUR << min(job.failures - 1, 16), WEEK)
-    times = "once" if job.failures == 1 else f"{job.failures} times in a row"
-    if now < again:
-        return f"it failed {times}: the next try is after {write_time(again)[:16]}Z"
-    if job.failures >= MOST_TRIES and not steps_unseen.since(tx, job.tried):
-        return f"it failed {times}: it is tried again when there is something new"
-    return ""
-
-
-def state(tx: Tx, now: int) -> str:
-    """Return in a line how the last run ended; empty before the first."""
-    job = jobs_sql.get_job(tx, JOB)
-    if job is None:
-        return ""
-    if job.status == "running" and job.lease_until > now:
-        return f"running since {write_time(job.tried)[:16]}Z"
-    if not job.failures:
-        done = UNDONE if job.status == UNDONE else "done"
-        more = "; more is waiting" if job.progress.get("more") else ""
-        return f"{done} on {write_time(job.updated)[:10]}{more}" if job.updated else ""
-    why = job.error or "it did not end"
-    rest = resting(tx, now) or "it is tried again when a session ends"
-    return f"failed on {write_time(job.tried)[:10]}: {why}; {rest}"
-
-
-def examined(tx: Tx, now: int) -> records.Check:
-    """Say whether consolidation works."""
-    told = state(tx, now)
-    return records.Check("consolidation", not told.startswith("failed"), told or "not run yet")
-
-
-def was_undone(tx: Tx) -> bool:
-    """Whether the last consolidation was taken back, and none ran since."""
-    job = jobs_sql.get_job(tx, JOB)
-    return job is not None and job.status == UNDONE
 
 
 def prepare(loaded: Loaded, now: int, means: Means) -> Ready:

@@ -10,7 +10,7 @@ from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..context import Context, new_id
 from ..errors import StoreError
 from ..index import steps as index_steps
-from ..lessons import steps as lessons_steps
+from ..lessons import steps_schedule as lessons_steps_schedule
 from ..memory import operations as memory_operations
 from ..project import find_project, mark_project, stores_below
 from ..recall import operations as recall_operations
@@ -97,7 +97,7 @@ def stats(context: Context) -> steps.Stats:
     memory_operations.write_recalls(context)
     now = context.clock()
     found = steps.collect_stats(context.project_space, context.user_space, now)
-    consolidation = context.project_space.read(lambda tx: lessons_steps.state(tx, now))
+    consolidation = context.project_space.read(lambda tx: lessons_steps_schedule.state(tx, now))
     in_time = context.project_space.read(briefing_steps_follow_up.in_time)
     return found._replace(consolidation=consolidation, in_time=in_time)
 
@@ -173,7 +173,7 @@ def _consolidation_checks(context: Context) -> tuple[records.Check, ...]:
     """Check whether consolidation runs."""
     space, now = context.project_space, context.clock()
     try:
-        examined = space.read(lambda tx: lessons_steps.examined(tx, now))
+        examined = space.read(lambda tx: lessons_steps_schedule.examined(tx, now))
     except StoreError:
         return ()  # reported by the check of the store
     return (examined,)

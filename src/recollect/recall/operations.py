@@ -186,7 +186,7 @@ def show_session(
 
 
 def show_record(context: Context, address: str) -> steps_show.ShownRecord:
-    """Show the stored record at an address; `briefing.operations_show` adds `memory://root`."""
+    """Show the stored record at an address; `briefing.operations_views` adds `memory://root`."""
     memory_operations.write_recalls(context)
     shown = context.read_both(lambda txs: steps_show.show_record(txs, address))
     if shown is None:

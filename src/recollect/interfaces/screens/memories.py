@@ -10,7 +10,7 @@ from .results import render_redacted, render_table
 
 if TYPE_CHECKING:
     from ...archive.steps_sessions import VerifiedArchive
-    from ...briefing.operations_task import TaskBriefing
+    from ...briefing.operations_views import TaskBriefing
     from ...briefing.steps import Briefing
     from ...maintenance.steps import RebuildResult
     from ...memory.steps_lifecycle import Cleared, Judged, Pruned, Returned
