@@ -31,7 +31,8 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 import recollect
-from recollect.interfaces import http, mcp
+from recollect.interfaces import http
+from recollect.interfaces.mcp_requests import RequestHandlers
 
 TOKEN = "of-no-other-server"
 ERAS = ("2025-11-25", "2026-07-28")
@@ -78,7 +79,7 @@ def served(folder: str) -> Iterator[str]:
     variables = {"RECOLLECT_HOME": os.path.join(folder, "home"), "HOME": folder}
     with recollect.open(folder, environment=variables, origin="agent") as memory:
         memory.learn("Integration tests need Redis on port 6380")
-        inner = http.make_application(mcp.make_server(memory), TOKEN)
+        inner = http.make_application(http.make_server(RequestHandlers(memory)), TOKEN)
 
         async def with_token(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] == "http":

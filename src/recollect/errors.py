@@ -91,6 +91,15 @@ class Unavailable(RecollectError):
     code = "unavailable"
 
 
+def missing_extra(extra: str, needed_by: str) -> Unavailable:
+    """Return the error for the packages of an extra that are not installed."""
+    return Unavailable(
+        "optional packages are not installed",
+        where=needed_by,
+        hint=f"install them in Recollect's source: pip install '.[{extra}]'",
+    )
+
+
 class StoreError(RecollectError):
     """The store cannot be used."""
 

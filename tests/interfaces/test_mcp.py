@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ from mcp.client.streamable_http import streamable_http_client
 
 import recollect
 from recollect.interfaces import commands, http, mcp, mcp_tools
+from recollect.interfaces.mcp_requests import RequestHandlers
 from recollect.operation_table import OPERATIONS
 from recollect.text import tokens
 from tests.conftest import PATIENCE
+from tests.mcp_client import Talk, talk
 
-Talk = Callable[[Client], Awaitable[Any]]
 TOKEN = "a-token-for-the-test"
 
 
@@ -33,16 +35,6 @@ def memory(project: Path, tmp_path: Path) -> Iterator[recollect.Recollect]:
     variables = {"RECOLLECT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
     with recollect.open(project, environment=variables, origin="agent") as opened:
         yield opened
-
-
-def talk(memory: recollect.Recollect, work: Talk, mode: str = "auto", full: bool = False) -> Any:
-    """A conversation of a client with a server in this process."""
-
-    async def session() -> Any:
-        async with Client(mcp.make_server(memory, full), mode=mode) as client:
-            return await work(client)
-
-    return anyio.run(session)
 
 
 async def learn_and_recall(client: Client) -> tuple[Any, Any]:
@@ -414,7 +406,7 @@ def address(memory: recollect.Recollect) -> Iterator[str]:
     """The server on a port of this machine."""
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    app = http.make_application(mcp.make_server(memory), TOKEN)
+    app = http.make_application(http.make_server(RequestHandlers(memory)), TOKEN)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
     ready = threading.Event()
     plain = server.startup
@@ -487,11 +479,30 @@ def test_the_token_is_made_once_and_is_private(tmp_path: Path) -> None:
 
 
 def test_an_unavailable_port_is_a_clear_error(memory: recollect.Recollect) -> None:
-    server = mcp.make_server(memory)
+    handlers = RequestHandlers(memory)
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
         pytest.raises(recollect.Unavailable, match="in use"),
     ):
-        http.serve_http(server, memory, taken.getsockname()[1])
+        http.serve_http(handlers, memory, taken.getsockname()[1])
     with pytest.raises(recollect.InvalidInput, match="to 65535"):
-        http.serve_http(server, memory, 99_999)
+        http.serve_http(handlers, memory, 99_999)
+
+
+def test_http_without_its_extra_names_the_command_that_installs_it(
+    project: Path, tmp_path: Path
+) -> None:
+    program = (
+        "import sys\n"
+        "sys.modules['mcp'] = None\n"
+        "from recollect.interfaces.cli import main\n"
+        f"sys.exit(main(['mcp', '--http', '--project', {str(project)!r}]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 8
+    assert done.stderr == (
+        "recollect: optional packages are not installed (recollect mcp --http)\n"
+        "install them in Recollect's source: pip install '.[http]'\n"
+    )

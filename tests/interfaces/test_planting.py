@@ -10,16 +10,16 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import anyio
 import pytest
 from mcp import Client, MCPError
 
 import recollect
 from recollect.client import Recollect
-from recollect.interfaces import mcp, mcp_tools
+from recollect.interfaces import mcp_tools
 from recollect.interfaces.slash import run_slash
 from recollect.operation_table import OPERATIONS
 from recollect.storage.database import Tx
+from tests.mcp_client import talk
 
 KEPT = (
     *("memories", "claims", "documents", "episodes", "procedures", "links", "sessions", "messages"),
@@ -275,14 +275,6 @@ def test_an_agent_cannot_make_a_memory_critical(mem: Recollect) -> None:
     assert mem.learn("The port is 8081", priority="high").memory.priority == "high"
     rule = mem.learn("Never deploy on Fridays", kind="policy")
     assert rule.memory.status == "proposed", "a policy weighs much, once a person confirms it"
-
-
-def talk(memory: Recollect, work: Callable[[Client], Any], full: bool = False) -> Any:
-    async def session() -> Any:
-        async with Client(mcp.make_server(memory, full)) as client:
-            return await work(client)
-
-    return anyio.run(session)
 
 
 def refused(memory: Recollect, tool: str, given: dict[str, Any]) -> str:
