@@ -209,8 +209,10 @@ def test_copilot_reports_a_failed_command_as_output_with_its_exit_code() -> None
 
 def test_copilot_gets_context_before_a_tool_in_another_place_than_elsewhere() -> None:
     hooks = registry.load_hooks("copilot")
-    start = json.loads(hooks.reply(event(COPILOT[0]), CONTEXT, "1 memory kept"))
-    assert start["additionalContext"].startswith(f"{CONTEXT}\n<recollect-memory block=")
+    start = json.loads(hooks.reply(event(COPILOT[0]), CONTEXT, "3 memories wait for review"))
+    assert start == {"additionalContext": CONTEXT}
+    prompt = json.loads(hooks.reply(event(COPILOT[1]), CONTEXT, "1 memory kept"))
+    assert prompt["additionalContext"].startswith(f"{CONTEXT}\n<recollect-memory block=")
     before = json.loads(hooks.reply(event(COPILOT[2]), CONTEXT))
     assert before["hookSpecificOutput"]["additionalContext"] == CONTEXT
     assert event(COPILOT[9]).context == "fresh"  # a resumed session has lost its start block

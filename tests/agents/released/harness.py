@@ -16,11 +16,15 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import recollect
 from tests.agents.released.model_server import ModelRequest, ModelServer
 
 VARIABLE = "RECOLLECT_AGENTS"
+FOLDER = os.environ.get(VARIABLE, "")
+"""Read at import: tests run without the variables of ours."""
+
 PACKAGES = {
     "claude-code": "@anthropic-ai/claude-code",
     "codex": "@openai/codex",
@@ -43,14 +47,13 @@ _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TERM", "SHELL")
 
 def find_program(agent: str) -> str:
     """Return the path of an installed agent, or ""."""
-    folder = os.environ.get(VARIABLE, "")
-    path = os.path.join(folder, "node_modules", ".bin", PROGRAMS[agent]) if folder else ""
+    path = os.path.join(FOLDER, "node_modules", ".bin", PROGRAMS[agent]) if FOLDER else ""
     return path if path and os.access(path, os.X_OK) else ""
 
 
 def why_missing(agent: str) -> str:
     """Return why an agent cannot be run, or ""."""
-    if not os.environ.get(VARIABLE):
+    if not FOLDER:
         return f"{VARIABLE} is not set: released agents are not run (tests/agents/released)"
     if not find_program(agent):
         return f"{agent} is not installed: npm install {PACKAGES[agent]} in ${VARIABLE}"
@@ -112,6 +115,11 @@ class Machine:
         )
         assert done.returncode == 0, f"recollect {' '.join(words)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
+
+    def learn(self, text: str, kind: str, **more: Any) -> None:
+        """Save a memory as the user does at a terminal."""
+        with recollect.open(self.project, environment=self.variables(), origin="user") as memory:
+            memory.learn(text, kind=kind, **more)
 
     def listed(self) -> list[str]:
         """Return the texts of the memories."""
@@ -213,8 +221,7 @@ def _environment(agent: str, port: int) -> Mapping[str, str]:
             "COPILOT_PROVIDER_BASE_URL": f"{address}/v1",
             "COPILOT_MODEL": "gpt-4.1",
             "COPILOT_AUTO_UPDATE": "false",
-            "COPILOT_CACHE_HOME": os.path.join(os.environ.get(VARIABLE, ""), "cache"),
-            "XDG_CACHE_HOME": os.path.join(os.environ.get(VARIABLE, ""), "cache"),
+            "XDG_CACHE_HOME": os.path.join(FOLDER, "cache"),
         },
     }[agent] | quiet
 

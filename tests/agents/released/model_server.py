@@ -127,8 +127,9 @@ class ModelServer:
             given = {key: value or step.shell for key, value in _SHELLS.get(name, {}).items()}
             return step._replace(tool=name, arguments=given) if name else Step("no shell")
         if step.tool:
-            full = next((one for one in tools if one.endswith(step.tool)), step.tool)
-            return step._replace(tool=full)
+            named = [one for one in tools if one.endswith(step.tool)]
+            exact = step.tool in tools or not named
+            return step if exact else step._replace(tool=named[0])
         return step
 
 

@@ -62,6 +62,8 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
         added = "\n".join(filter(None, (context, wrap_notice(notice))))
         return {"additionalContext": added} if added else {}
 
+    # What waits for review is for the person only; what was captured comes with a prompt.
+    notice = notice if event.name == "user_prompt" else ""
     return fitted(context, notice, shape) if event.host_event in _TAKES_CONTEXT else ""
 
 

@@ -44,11 +44,13 @@ def read(
     return follow_file(path, cursor, _CopilotReader(path))
 
 
-def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+def discover(
+    home: str, roots: tuple[str, ...], env: Mapping[str, str], since: float = 0
+) -> list[Transcript]:
     """Return the event files of sessions at or below the roots."""
     base = os.path.join(env.get("COPILOT_HOME") or os.path.join(home, ".copilot"), "session-state")
     found = []
-    for path in walk_files(base, ".jsonl"):
+    for path in walk_files(base, ".jsonl", since=since):
         start = next((as_dict(r.get("data")) for r in read_head(path)), {})
         cwd = first_text(as_dict(start.get("context")), "cwd", "gitRoot")
         if is_at_or_below(cwd, roots):
