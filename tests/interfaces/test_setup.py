@@ -28,6 +28,7 @@ FOREIGN = {
     ".config/opencode/opencode.jsonc": '{\n  // a comment\n  "theme": "dark",\n}\n',
     ".cursor/hooks.json": '{"version": 1, "hooks": {}}\n',
     ".cursor/mcp.json": "{}\n",
+    ".copilot/mcp-config.json": '{\n  "mcpServers": {}\n}',
 }
 Memory = Callable[[], recollect.Recollect]
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from itertools import chain
 
 from .. import context as context_module
 from ..briefing import operations_views as briefing_operations_views
@@ -12,15 +13,16 @@ from ..context import Context
 from ..errors import NotFound
 from ..fast_typing import TYPE_CHECKING
 from ..lessons import operations as lessons_operations
+from ..project import private_folder, user_directory
 from ..recall import operations as recall_operations
 from ..types import agents
 from ..window import operations as window_operations
 from ..window import steps as window_steps
-from . import operations_transcripts, registry, steps_hooks, steps_import
+from . import hook_log_io, operations_transcripts, registry, steps_hooks, steps_import
 from .settings import plan_io
 
 if TYPE_CHECKING:
-    pass
+    from .transcripts.reader_io import Transcript
 
 _LOOKED_AT = 50
 _CHECKPOINT_WINDOW = 1_000_000
@@ -51,8 +53,7 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
 
     found = [Transcript(request.host, request.path)]
     if not os.path.isfile(request.path):
-        known = operations_transcripts.discover(context, request.host, {})
-        found = [item for item in known if operations_transcripts.is_ours(context, item)]
+        found = _find_unread(context, request.host)
     done = operations_transcripts.read(context, found)
     if request.ended or not request.path:
         over = (session for one in done for session in one.sessions)
@@ -62,6 +63,24 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
     if request.ended and request.session:
         context.project_space.write(lambda tx: steps_import.mark_ended(tx, request.session))
         briefing_operations_views.follow_up(context, request.session)
+
+
+def _find_unread(context: Context, host: str) -> list[Transcript]:
+    """Return an agent's transcripts of this project, and what other agents wrote lately: one of
+    them may have been killed before it could say that it is done.
+
+    Other agents are those whose hooks ran in this project.
+    """
+    folder = private_folder(user_directory(context.environment), context.project.root)
+    since = steps_hooks.mark_sweep(steps_hooks.requests_folder(context))
+    heard = {run.host for run in hook_log_io.read_runs((folder,))} - {host}
+    known = [operations_transcripts.discover(context, host, {})]
+    known += [
+        operations_transcripts.discover(context, other, {}, since=since)
+        for other in registry.AGENTS_WITH_HOOKS
+        if other in heard
+    ]
+    return [item for item in chain(*known) if operations_transcripts.is_ours(context, item)]
 
 
 def _checkpoint(context: Context, session: str) -> None:

@@ -134,6 +134,26 @@ def ask(folder: str, request: Request) -> None:
     os.replace(partial, os.path.join(folder, f"{name}.json"))
 
 
+_SWEPT, _SWEEP_MARGIN = "swept", 3_600.0
+
+
+def mark_sweep(folder: str) -> float:
+    """Note that all agents' transcripts are looked through now; return since when, in seconds.
+
+    An hour more than since the last time: an agent may write what it did before. Without a last
+    time it is a day: older conversations are a matter of `import`.
+    """
+    path = os.path.join(folder, _SWEPT)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    try:
+        last = os.stat(path).st_mtime - _SWEEP_MARGIN
+    except FileNotFoundError:
+        last = 0.0
+    with open(path, "a"):
+        os.utime(path)
+    return last or os.stat(path).st_mtime - 24 * _SWEEP_MARGIN
+
+
 def catch_up(
     folder: str,
     work: Callable[[Request], object],

@@ -33,8 +33,8 @@ def initialise(
 ) -> agents.Initialised:
     """Create a memory for this project, and connect the agents on this machine.
 
-    agent: only this agent: claude-code, codex, gemini, opencode or cursor (repeat for several);
-        by default all that are found
+    agent: only this agent: claude-code, codex, gemini, opencode, copilot or cursor (repeat for
+        several); by default all that are found
     scope: user (your own settings, for all projects) or project (the repository's)
     yes: write the agents' settings without asking; a backup of each file is kept
     check: change nothing, report whether all agents are connected

@@ -24,6 +24,7 @@ NEXT_STEPS = {
     "codex": "run /hooks in Codex and approve the hooks",
     "gemini": "start a new session and approve the hooks when it asks",
     "opencode": "restart OpenCode",
+    "copilot": "start a new session",
     "cursor": "start a new chat",
 }
 """What the user has to do before a change takes effect."""
@@ -33,9 +34,14 @@ _HOME_FILES = {
     "codex": (".codex",),
     "gemini": (".gemini",),
     "opencode": (".config/opencode", ".local/share/opencode"),
+    "copilot": (".copilot",),
     "cursor": (".cursor",),
 }
-_HOME_VARIABLES = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
+_HOME_VARIABLES = {
+    "claude-code": "CLAUDE_CONFIG_DIR",
+    "codex": "CODEX_HOME",
+    "copilot": "COPILOT_HOME",
+}
 _ABANDONED_AFTER = 3600.0
 
 
