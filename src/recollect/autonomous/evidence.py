@@ -12,12 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..actions.call_results import CallAttempt, list_attempts
 from ..actions.command_forms import below, runs_of
 from ..actions.command_output import signatures
-from ..episodes import session_observations
+from ..actions.command_words import is_lasting
+from ..episodes import outcomes, session_observations
 from ..episodes.observations import Observation
 from ..types.records import Stored
 from .statements import Evidence, Span
 
 MOST_SPANS = 4
+_PASSING = ("Merge ", "WIP", "wip", "fixup!", "squash!")
 
 
 def extract(
@@ -32,7 +34,27 @@ def extract(
         if spans:
             label = "agent" if one.kind == "conclusion" else "system"
             traced.append(Evidence(one.kind, one.subject, one.at, one.body, spans, label))
-    return tuple(traced)
+    return (*traced, *_commits(tried, cwd))
+
+
+def _commits(tried: Sequence[CallAttempt], cwd: str) -> Iterator[Evidence]:
+    """Yield the commits that were made, each with the files that were edited for it. The subject is
+    the agent's own: it stands in the call, and not only in what git printed."""
+    files: dict[str, None] = {}
+    made = outcomes.commits_of(tried)
+    for attempt in tried:
+        if attempt.state == "ok" and not attempt.script:
+            names = (below(name, cwd) for name in attempt.writes)
+            files |= dict.fromkeys(
+                name for name in names if is_lasting(name) and name[0] not in "/~"
+            )
+        for commit in [one for asked, one in made if asked == attempt.asked]:
+            if commit.subject in attempt.script and not commit.subject.startswith(_PASSING):
+                body = {"subject": commit.subject, "hash": commit.hash, "files": list(files)}
+                yield Evidence(
+                    "commit", commit.hash[:7], attempt.at, body, (_span(attempt),), "agent"
+                )
+            files = {}
 
 
 def _spans(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:

@@ -16,6 +16,7 @@ from ..types.records import Json
 from .quotations import (
     CitedMemory,
     Seen,
+    commit_statement,
     conclusion_statement,
     memory_statement,
     quotes_statement,
@@ -107,6 +108,8 @@ def merge(
                 found += conclusion_statement(subject, finding, seen)
             case "task":
                 found += task_statement(subject, seen)
+            case "commit":
+                found += commit_statement(subject, seen)
             case "quote":
                 found += quotes_statement(subject, seen)
     return _distinct(_limited(found))

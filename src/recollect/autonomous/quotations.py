@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from ..briefing import command_rules, rendering, selection, wording
 from ..fast_typing import NamedTuple
@@ -53,7 +55,7 @@ def sources_of(seen: Iterable[Seen]) -> tuple[str, ...]:
 def memory_statement(cited: CitedMemory) -> list[Statement]:
     """Return a memory as a statement; none when it is never shown by itself."""
     memory, sources = cited
-    if selection.why_never(memory) or not sources:
+    if selection.why_never(memory) or not sources or _is_of_the_moment(memory):
         return []
     section = CLAIMS
     if memory.label in ("user", "system"):
@@ -76,6 +78,24 @@ def memory_statement(cited: CitedMemory) -> list[Statement]:
             in_summary=shown,
         )
     ]
+
+
+def _is_of_the_moment(memory: Memory) -> bool:
+    """Check whether a sentence that was heard in a conversation asks for something once: it is a
+    question, or names a ticket or pull request."""
+    if "captured" not in memory.detail or memory.kind not in ("preference", "fact", "reference"):
+        return False
+    return bool(_once().search(memory.text))
+
+
+@cache
+def _once() -> re.Pattern[str]:
+    return re.compile(
+        r"^(?:can|could|would|will) (?:you|we)\b|^(?:lets|let's) |^i (?:wonder|think|am)\b"
+        r"|\?\s*$|\bpr #?\d+|\b(?:on|to) (?:the|that|this) pr\b|\b[A-Z]{2,}-\d+\b"
+        r"|\bmerge conflicts\b|^(?:before|after) you go\b|\bstill failing\b",
+        re.IGNORECASE,
+    )
 
 
 def conclusion_statement(
@@ -124,30 +144,50 @@ def quotes_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
 
 
 def task_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
-    """Return a task with how it ended and what it changed; its goal is quoted."""
+    """Return a task without a commit with how it ended and what it changed; its goal is quoted."""
     newest = seen[0].evidence
     body = newest.body
     wanted = _plain_goal(str(body["goal"]))
-    if body["outcome"] == "unknown" or not (body["files"] or body["commit"]):
+    if body["outcome"] == "unknown" or not body["files"] or body["commit"]:
         return []
-    if len(set(terms.query_terms(wanted)) - _PASSING) < FEWEST_WORDS:
+    words = set(terms.query_terms(wanted))
+    if len(words - _PASSING) < FEWEST_WORDS or words & _ELSEWHERE or not _is_apart(wanted):
         return []
-    files = ", ".join(map(rendering.code, body["files"][:MOST_FILES]))
-    more = len(body["files"]) - MOST_FILES
-    changed = f"; changed {files}" + (f" and {more} more" if more > 0 else "") if files else ""
-    commit = f"; commit {rendering.code(str(body['commit'])[:10])}" if body["commit"] else ""
-    goal = display.quote_data(_short(wanted))
-    date = display.format_time(newest.at)[:10]
-    return [
-        Statement(
-            key=f"task:{subject}",
-            section=HISTORY,
-            line=f"> {date}: {goal} ended in {body['outcome']}{changed}{commit}",
-            label="agent",
-            sources=sources_of(seen),
-            at=newest.at,
-        )
-    ]
+    told = f"{display.quote_data(_short(wanted))} ended in {body['outcome']}"
+    return [_past(f"task:{subject}", f"{told}{_changed(body['files'])}", seen)]
+
+
+def commit_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
+    """Return a commit of an agent with the files that were edited for it; its subject is quoted."""
+    body = seen[0].evidence.body
+    title = str(body["subject"])
+    if len(set(terms.query_terms(title)) - _PASSING) < FEWEST_WORDS - 1:
+        return []
+    told = (
+        f"committed {display.quote_data(_short(title))} ({rendering.code(str(body['hash'])[:10])})"
+    )
+    return [_past(f"commit:{subject}", f"{told}{_changed(body['files'])}", seen)]
+
+
+def _past(key: str, told: str, seen: Sequence[Seen]) -> Statement:
+    newest = seen[0].evidence
+    return Statement(
+        key=key,
+        section=HISTORY,
+        line=f"> {display.format_time(newest.at)[:10]}: {told}",
+        label="agent",
+        sources=sources_of(seen),
+        at=newest.at,
+    )
+
+
+def _changed(files: Sequence[str]) -> str:
+    named = [path for path in files if "REDACTED" not in path]
+    if not named:
+        return ""
+    more = len(files) - len(named[:MOST_FILES])
+    told = ", ".join(map(rendering.code, named[:MOST_FILES]))
+    return f"; changed {told}" + (f" and {more} more" if more > 0 else "")
 
 
 _PASSING = frozenset((
@@ -156,6 +196,24 @@ _PASSING = frozenset((
     *("think", "want", "see", "check", "update", "make", "feedback", "issue", "issues"),
 ))  # fmt: skip
 """Words that say what kind of work it was, and not what about."""
+
+_ELSEWHERE = frozenset(("comment", "comments", "feedback", "pr", "coderabbit", "bugbot", "image"))
+"""A goal with one of these points at a text that is not in it."""
+
+_CHORES = frozenset(("review", "findings", "todo", "todos", "nit", "typo", "changelog", "bump"))
+"""A commit with one of these in its subject says little about the code."""
+
+_GOING_ON = frozenset((
+    *("ok", "okay", "and", "but", "so", "now", "also", "yes", "no", "then", "while", "there"),
+    *("theres", "it", "its", "this", "that", "these", "those", "before", "i", "we", "still"),
+    *("can", "could", "have", "please"),
+))  # fmt: skip
+
+
+def _is_apart(goal: str) -> bool:
+    """Check whether a goal can be understood without what was said before it."""
+    first = goal.split()[0].strip(".,:;!?'\"").lower() if goal.split() else ""
+    return first not in _GOING_ON and not goal.startswith(("/", "[")) and not first.isdigit()
 
 
 def _plain_goal(goal: str) -> str:

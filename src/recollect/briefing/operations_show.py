@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..context import Context
+from ..documents import sql as documents_sql
 from ..memory import operations as memory_operations
 from ..memory import sql as memory_sql
 from ..memory import steps_visible as memory_steps_visible
@@ -96,6 +97,10 @@ def show(context: Context, address: str) -> recall_steps_show.ShownRecord:
         return recall_operations.show_record(context, address)
     memory_operations.write_recalls(context)
     place = recall_steps_show.parse_address(address)
+    # Autonomous memory writes these; before it ran they are made of what there is.
+    full, space = addresses.format_address(place), context.project_space
+    if space.present() and (held := space.read(lambda tx: documents_sql.get_document(tx, full))):
+        return recall_steps_show.ShownRecord(document=held)
     if not place.path:
         text = operations.make_briefing(context).text or "The start block is empty.\n"
     elif place.path == "MEMORY.md":
