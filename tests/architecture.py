@@ -28,6 +28,7 @@ LEVELS = (
     ("lessons",),
     ("work",),
     ("briefing",),
+    ("autonomous",),
     ("agents",),
     ("maintenance",),
     ("validation", "operation_table"),

@@ -22,7 +22,7 @@ def test_without_files_the_defaults_hold(tmp_path: Path) -> None:
     assert config.load_settings(str(tmp_path), str(tmp_path), {}) == config.Settings()
     defaults = {setting.name: setting.default for setting in config.SETTINGS}
     assert config.Settings()._asdict() == defaults
-    assert len(config.SETTINGS) <= 25
+    assert len(config.SETTINGS) <= 35
 
 
 def test_later_wins(tmp_path: Path) -> None:

@@ -18,12 +18,12 @@ from recollect.operation_table import BY_NAME, OPERATIONS
 PACKAGE = Path(recollect.__file__).parent
 SURFACE = {
     "Adopted", "Audit", "BackedUp", "Briefing", "BuiltEpisodes", "Check", "ClaimReport",
-    "Cleared", "ConfigError", "Conflict", "Consolidated", "Continuity", "Diagnosis", "Document",
+    "Cleared", "ClearedMemory", "ConfigError", "Conflict", "Consolidated", "Continuity", "Diagnosis", "Document",
     "EpisodeFields", "EpisodeReplay", "Evaluation", "EventResult", "ExportedSession",
     "ExportedSkill", "HandoffParts", "Hit", "Imported", "ImportedFile", "ImportedTranscript",
-    "Initialised", "InvalidInput", "Json", "Judged", "Learned", "LearningDay", "Link", "Linked",
-    "Memory", "MemoryFields", "Message", "NearbyMessage", "NotFound", "Overflow",
-    "ProcedureParts", "Promoted", "Prompt", "Pruned", "RebuildResult", "RecallFilters",
+    "Initialised", "InvalidInput", "JobState", "Json", "Judged", "Learned", "LearningDay", "Link", "Linked",
+    "Memory", "MemoryFields", "MemoryStatus", "Message", "NearbyMessage", "NotFound", "Overflow",
+    "ProcedureParts", "Promoted", "Prompt", "Pruned", "RebuildResult", "Rebuilt", "RecallFilters",
     "Recalled", "Recollect", "RecollectError", "Recorded", "RecordedEpisode", "Refused",
     "RequestAbout", "Returned", "ReviewAnswer", "ReviewItem", "Session", "SessionAbout", "SessionMatch", "SettingsChange",
     "ShownEpisode", "ShownHandoff", "ShownNotes", "ShownProcedure", "ShownRecord", "ShownTask",

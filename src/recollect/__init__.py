@@ -58,6 +58,9 @@ if TYPE_CHECKING:
     from .archive.steps_files import ExportedSession as ExportedSession
     from .archive.steps_files import ImportedFile as ImportedFile
     from .archive.steps_sessions import VerifiedArchive as VerifiedArchive
+    from .autonomous.operations import ClearedMemory as ClearedMemory
+    from .autonomous.operations import MemoryStatus as MemoryStatus
+    from .autonomous.operations import Rebuilt as Rebuilt
     from .briefing.operations_views import TaskBriefing as TaskBriefing
     from .briefing.steps import Briefing as Briefing
     from .client import Recollect as Recollect
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
     from .episodes.steps import Kept as RecordedEpisode
     from .episodes.steps import Replay as EpisodeReplay
     from .episodes.steps import Shown as ShownEpisode
+    from .jobs.operations import JobState as JobState
     from .lessons.operations import EpisodeFields as EpisodeFields
     from .lessons.steps import Consolidated as Consolidated
     from .lessons.steps import Undone as Undone
@@ -117,6 +121,7 @@ __all__ = [
     "Check",
     "ClaimReport",
     "Cleared",
+    "ClearedMemory",
     "ConfigError",
     "Conflict",
     "Consolidated",
@@ -136,6 +141,7 @@ __all__ = [
     "ImportedTranscript",
     "Initialised",
     "InvalidInput",
+    "JobState",
     "Json",
     "Judged",
     "Learned",
@@ -144,6 +150,7 @@ __all__ = [
     "Linked",
     "Memory",
     "MemoryFields",
+    "MemoryStatus",
     "Message",
     "NearbyMessage",
     "NotFound",
@@ -153,6 +160,7 @@ __all__ = [
     "Prompt",
     "Pruned",
     "RebuildResult",
+    "Rebuilt",
     "RecallFilters",
     "Recalled",
     "Recollect",
@@ -203,6 +211,7 @@ _TYPES = {
     "Check": "types.records:Check",
     "ClaimReport": "memory.steps_verify:ClaimReport",
     "Cleared": "memory.steps_lifecycle:Cleared",
+    "ClearedMemory": "autonomous.operations:ClearedMemory",
     "Consolidated": "lessons.steps:Consolidated",
     "Continuity": "work.operations:Continuity",
     "Diagnosis": "maintenance.steps:Diagnosis",
@@ -217,15 +226,18 @@ _TYPES = {
     "ImportedFile": "archive.steps_files:ImportedFile",
     "ImportedTranscript": "types.agents:ImportedTranscript",
     "Initialised": "types.agents:Initialised",
+    "JobState": "jobs.operations:JobState",
     "Judged": "memory.steps_lifecycle:Judged",
     "LearningDay": "episodes.aging:Day",
     "Linked": "recall.steps_links:Linked",
     "MemoryFields": "memory.operations:MemoryFields",
+    "MemoryStatus": "autonomous.operations:MemoryStatus",
     "ProcedureParts": "procedures.operations:ProcedureParts",
     "Promoted": "work.steps_tasks:Promoted",
     "Prompt": "window.steps:Prompt",
     "Pruned": "memory.steps_lifecycle:Pruned",
     "RebuildResult": "maintenance.steps:RebuildResult",
+    "Rebuilt": "autonomous.operations:Rebuilt",
     "RecallFilters": "recall.operations:RecallFilters",
     "Recollect": "client:Recollect",
     "RecordedEpisode": "episodes.steps:Kept",

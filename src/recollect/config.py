@@ -70,6 +70,33 @@ SETTINGS = (
     Setting("embedder_dims", 0, "no", "how many dimensions that model's vectors have"),
     Setting("embedder_key", "", "no", "the bearer token for the embeddings server"),
     Setting("lock_wait", 30.0, "no", "seconds to wait for other processes before giving up"),
+    Setting("memories_enabled", False, "off", "whether past sessions are worked up by themselves"),
+    Setting("memories_max_rollout_age_days", 30, "lower", "older sessions are not processed"),
+    Setting(
+        "memories_min_rollout_idle_hours", 12.0, "no", "sessions in use more recently are skipped"
+    ),
+    Setting("memories_max_rollouts_per_startup", 64, "lower", "sessions processed in one start"),
+    Setting(
+        "memories_summary_injection_token_limit",
+        5000,
+        "lower",
+        "tokens of memory_summary.md at the start of a session",
+    ),
+    Setting("memories_daily_token_cap", 200_000, "lower", "tokens that models may cost in a day"),
+    Setting("memories_chunk_tokens", 24_000, "lower", "tokens of a session that a model reads"),
+    Setting("memories_answer_tokens", 4_000, "lower", "tokens that a model may answer with"),
+    Setting("memories_concurrency", 1, "lower", "sessions that are extracted at the same time"),
+    Setting("memories_lease_seconds", 120, "no", "seconds without a heartbeat until a job is lost"),
+    Setting(
+        "models_default",
+        "",
+        "no",
+        "the model for extraction: anthropic:MODEL, openai:MODEL, http://HOST/v1 MODEL, or "
+        "command:WORDS for a program that reads the prompt from standard input; empty means rules",
+    ),
+    Setting("models_smol", "", "no", "the model for consolidation; empty means models_default"),
+    Setting("models_key", "", "no", "the key for the model's server, if no variable holds it"),
+    Setting("models_timeout", 120.0, "no", "seconds that a model may take for an answer"),
 )
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
@@ -92,6 +119,20 @@ class Settings(NamedTuple):
     embedder_dims: int = 0
     embedder_key: str = ""
     lock_wait: float = 30.0
+    memories_enabled: bool = False
+    memories_max_rollout_age_days: int = 30
+    memories_min_rollout_idle_hours: float = 12.0
+    memories_max_rollouts_per_startup: int = 64
+    memories_summary_injection_token_limit: int = 5000
+    memories_daily_token_cap: int = 200_000
+    memories_chunk_tokens: int = 24_000
+    memories_answer_tokens: int = 4_000
+    memories_concurrency: int = 1
+    memories_lease_seconds: int = 120
+    models_default: str = ""
+    models_smol: str = ""
+    models_key: str = ""
+    models_timeout: float = 120.0
 
 
 def load_settings(
@@ -142,17 +183,23 @@ def _read(path: str) -> list[tuple[str, Any, int]]:
 def _flat(tree: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for key, value in tree.items():
+        name = f"{prefix}{_snake(key)}"
         if isinstance(value, Mapping):
-            found.extend(_flat(value, f"{prefix}{key}_"))
+            found.extend(_flat(value, f"{name}_"))
         else:
-            found.append((f"{prefix}{key}", value))
+            found.append((name, value))
     return found
+
+
+def _snake(key: str) -> str:
+    """Return a key such as `maxRolloutAgeDays` as `max_rollout_age_days`."""
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in key)
 
 
 def _line_of(text: str, name: str) -> int:
     """Return the number of the line that sets a key or, in a table, its last part; else 0."""
     for number, line in enumerate(text.splitlines(), start=1):
-        key = line.split("=", 1)[0].strip().strip('"').replace(".", "_")
+        key = _snake(line.split("=", 1)[0].strip().strip('"')).replace(".", "_")
         if key and "=" in line and (key == name or name.endswith(f"_{key}")):
             return number
     return 0

@@ -192,6 +192,27 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         ),
     ),
     (
+        "Autonomous memory",
+        (
+            *_rows(
+                "autonomous.operations",
+                ("autonomous.view", "memory view", "view"),
+                ("autonomous.rebuild", "memory rebuild", "rebuild"),
+                ("autonomous.enqueue", "memory enqueue", "enqueue"),
+                ("autonomous.diagnose", "memory diagnose", "diagnose"),
+                ("autonomous.clear", "memory clear", "clear"),
+                ("autonomous.reset", "memory reset", "reset"),
+            ),
+            *_rows(
+                "jobs.operations",
+                ("jobs.list", "jobs list", "list_jobs"),
+                ("jobs.show", "jobs show", "show_job"),
+                ("jobs.retry", "jobs retry", "retry_job"),
+                ("jobs.cancel", "jobs cancel", "cancel_job"),
+            ),
+        ),
+    ),
+    (
         "Scratch notes",
         _rows(
             "work.operations",

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain
 
 from .. import context as context_module
+from ..autonomous import operations as autonomous_operations
 from ..briefing import operations_views as briefing_operations_views
 from ..capture import operations as capture_operations
 from ..context import Context
@@ -28,14 +29,19 @@ _LOOKED_AT = 50
 _CHECKPOINT_WINDOW = 1_000_000
 
 
-def catch_up(context: Context) -> int:
+def catch_up(context: Context, parent: int = 0) -> int:
     """Read what hooks asked for, learn from conversations that are over, make what is missing
-    of the index; returns at once when others are at it already."""
-    return steps_hooks.catch_up(
+    of the index; returns at once when others are at it already. Then run autonomous memory, where
+    it is switched on, for as long as the process `parent` is there."""
+    done = steps_hooks.catch_up(
         steps_hooks.requests_folder(context),
         partial(_answer_request, context),
         partial(_afterwards, context),
     )
+    # Not under the lock of the requests: a model takes its time.
+    if context.settings.memories_enabled:
+        autonomous_operations.start(context, parent)
+    return done
 
 
 def _afterwards(context: Context, over: bool) -> None:

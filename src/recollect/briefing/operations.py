@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..context import Context, new_id
 from ..errors import StoreError
@@ -96,7 +96,9 @@ def brief_start(
         return steps.EMPTY._replace(notes=(why_not,)), None
     now = context.clock()
     instructions = _instructions(context, ask)
-    loaded = context.read_both(lambda txs: steps.load_start(txs, ask, instructions, now))
+    settings = context.settings
+    added = settings.memories_enabled * settings.memories_summary_injection_token_limit
+    loaded = context.read_both(lambda txs: steps.load_start(txs, ask, instructions, now, added))
     if loaded.frozen and ask.context != "kept":
         frozen = loaded.frozen
         return steps.Briefing(frozen.text, "", tokens=frozen.tokens, begins=False), None
@@ -108,9 +110,10 @@ def brief_start(
     plan = selection.plan_start(material, limit, instructions, withhold)
     if loaded.frozen:
         return _since_resumed(context, ask, plan, loaded)
-    text = rendering.start_block(plan)
-    briefing = steps.Briefing(text, "", plan.items, plan.left_out, plan.tokens)
-    return briefing, _log_start(context, ask, briefing)
+    text = "\n".join(filter(None, (rendering.start_block(plan), loaded.summary.text)))
+    tokens = plan.tokens + loaded.summary.tokens
+    briefing = steps.Briefing(text, "", plan.items, plan.left_out, tokens)
+    return briefing, _log_start(context, ask, briefing, loaded.summary.refs)
 
 
 def _since_resumed(
@@ -132,14 +135,16 @@ def _since_resumed(
     return briefing, _log(context, ask.session, "start", added.items)
 
 
-def _log_start(context: Context, ask: steps.Ask, briefing: steps.Briefing) -> StoreError | None:
+def _log_start(
+    context: Context, ask: steps.Ask, briefing: steps.Briefing, said: Iterable[str]
+) -> StoreError | None:
     """Keep the block while the context lasts. Where the project has no store yet the person's own
     keeps it, so that nothing of theirs is shown again with every prompt."""
     spaces = context.present_spaces() if ask.session else []
     if not spaces:
         return None
     now, session, is_fresh = context.clock(), ask.session, ask.context == "fresh"
-    refs = tuple(ref for item in briefing.items for ref in steps.refs_of(item))
+    refs = (*(ref for item in briefing.items for ref in steps.refs_of(item)), *sorted(said))
     block = window_steps_contexts.StableBlock(
         briefing.stable, refs, text_tokens.count_tokens(briefing.stable) if briefing.stable else 0
     )

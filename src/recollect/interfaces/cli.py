@@ -179,7 +179,7 @@ def find_command(words: list[str]) -> tuple[str, list[str]]:
         taken = 2 if words[0] == "--project" else 1
         rest += words[:taken]
         words = words[taken:]
-    if words[:1] == ["memory"]:
+    if words[:1] == ["memory"] and " ".join(words[:2]) not in OPERATIONS:
         words = _expand_chat_alias(words[1:])
     for length in (2, 1):
         command = " ".join(words[:length])
@@ -197,16 +197,11 @@ def _gives_answer(words: list[str]) -> bool:
 
 _CHAT_ALIASES = {
     "search": "recall",
-    "view": "briefing",
-    "enqueue": "consolidate",
-    "rebuild": "consolidate",
-    "reset": "clear",
 }
 """Names of commands in chats: `/memory search`."""
 _CHAT_COMMANDS = (
     "list",
     *_CHAT_ALIASES,
-    "clear",
     "show",
     "stats",
     "prune",
@@ -237,7 +232,7 @@ def render_group_help(words: list[str]) -> str:
         for alias in _CHAT_COMMANDS
         if name == "memory"
     }
-    known = aliases or {one: one for one in OPERATIONS if one.startswith(name + " ")}
+    known = {one: one for one in OPERATIONS if one.startswith(name + " ")} | aliases
     if name in OPERATIONS or not known:
         return ""
     lines = [f"usage: recollect {name} SUBCOMMAND …", ""]
