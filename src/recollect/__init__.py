@@ -64,11 +64,11 @@ if TYPE_CHECKING:
     from .briefing.operations_views import TaskBriefing as TaskBriefing
     from .briefing.steps import Briefing as Briefing
     from .client import Recollect as Recollect
-    from .episodes.aging import Day as LearningDay
-    from .episodes.steps import Built as BuiltEpisodes
-    from .episodes.steps import Kept as RecordedEpisode
-    from .episodes.steps import Replay as EpisodeReplay
-    from .episodes.steps import Shown as ShownEpisode
+    from .episodes.aging import LearningDay as LearningDay
+    from .episodes.steps import BuiltEpisodes as BuiltEpisodes
+    from .episodes.steps import EpisodeReplay as EpisodeReplay
+    from .episodes.steps import RecordedEpisode as RecordedEpisode
+    from .episodes.steps import ShownEpisode as ShownEpisode
     from .jobs.operations import JobState as JobState
     from .lessons.operations import EpisodeFields as EpisodeFields
     from .lessons.steps import Consolidated as Consolidated
@@ -207,7 +207,7 @@ _TYPES = {
     "Audit": "work.audit:Audit",
     "BackedUp": "maintenance.steps:BackedUp",
     "Briefing": "briefing.steps:Briefing",
-    "BuiltEpisodes": "episodes.steps:Built",
+    "BuiltEpisodes": "episodes.steps:BuiltEpisodes",
     "Check": "types.records:Check",
     "ClaimReport": "memory.steps_verify:ClaimReport",
     "Cleared": "memory.steps_lifecycle:Cleared",
@@ -216,7 +216,7 @@ _TYPES = {
     "Continuity": "work.operations:Continuity",
     "Diagnosis": "maintenance.steps:Diagnosis",
     "EpisodeFields": "lessons.operations:EpisodeFields",
-    "EpisodeReplay": "episodes.steps:Replay",
+    "EpisodeReplay": "episodes.steps:EpisodeReplay",
     "Evaluation": "recall.steps_evaluation:Evaluation",
     "EventResult": "work.operations:Happened",
     "ExportedSession": "archive.steps_files:ExportedSession",
@@ -228,7 +228,7 @@ _TYPES = {
     "Initialised": "types.agents:Initialised",
     "JobState": "jobs.operations:JobState",
     "Judged": "memory.steps_lifecycle:Judged",
-    "LearningDay": "episodes.aging:Day",
+    "LearningDay": "episodes.aging:LearningDay",
     "Linked": "recall.steps_links:Linked",
     "MemoryFields": "memory.operations:MemoryFields",
     "MemoryStatus": "autonomous.operations:MemoryStatus",
@@ -240,7 +240,7 @@ _TYPES = {
     "Rebuilt": "autonomous.operations:Rebuilt",
     "RecallFilters": "recall.operations:RecallFilters",
     "Recollect": "client:Recollect",
-    "RecordedEpisode": "episodes.steps:Kept",
+    "RecordedEpisode": "episodes.steps:RecordedEpisode",
     "RequestAbout": "window.operations:RequestAbout",
     "Returned": "memory.steps_lifecycle:Returned",
     "ReviewAnswer": "types.review:ReviewAnswer",
@@ -248,7 +248,7 @@ _TYPES = {
     "SessionAbout": "archive.operations:SessionAbout",
     "SessionMatch": "recall.steps_session_search:SessionMatch",
     "SettingsChange": "types.agents:SettingsChange",
-    "ShownEpisode": "episodes.steps:Shown",
+    "ShownEpisode": "episodes.steps:ShownEpisode",
     "ShownHandoff": "work.steps:ShownHandoff",
     "ShownNotes": "work.steps:ShownNotes",
     "ShownProcedure": "procedures.steps:ShownProcedure",

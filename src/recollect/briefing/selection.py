@@ -25,7 +25,7 @@ from ..text.terms import split_terms
 from ..text.tokens import TokenCounter, count_tokens
 from ..types.records import FOREVER, PRIORITIES, Memory
 from . import matching
-from .budget import Limits, Wanted, fit_start
+from .budget import BlockLimits, Wanted, fit_start
 from .rendering import (
     COMMANDS,
     DISCOVERIES,
@@ -150,7 +150,7 @@ def plan_start(
             wanted.append(_of_skill(skill))
     distinct, alike = _distinct(sorted(wanted, key=lambda one: one.place))
     share = {**MOST_TOKENS, UNCONFIRMED: int(budget * UNCONFIRMED_SHARE)}
-    plan = fit_start(distinct, Limits(budget, MOST_ITEMS, share), count)
+    plan = fit_start(distinct, BlockLimits(budget, MOST_ITEMS, share), count)
     return plan._replace(left_out=(*plan.left_out, *alike, *sorted(left_out)))
 
 

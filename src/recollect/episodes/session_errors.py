@@ -36,7 +36,7 @@ _REMOTE = frozenset(("ssh", "scp", "curl", "wget"))
 _STASHES = ("git stash", "git checkout", "git restore", "git reset")
 
 
-class Observation(NamedTuple):
+class SessionObservation(NamedTuple):
     """What one session says about a subject, such as a command or an error. `at` is when it was
     last true; `body` is JSON that `lessons.findings` understands."""
 
@@ -62,7 +62,7 @@ class Remedy(NamedTuple):
     symbol: str = ""
 
 
-def errors_of_session(tried: Sequence[CallAttempt], cwd: str) -> list[Observation]:
+def errors_of_session(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
     """Return an observation for each signature whose last occurrence was resolved."""
     last: dict[str, int] = {}
     for place, attempt in enumerate(tried):
@@ -81,7 +81,7 @@ def errors_of_session(tried: Sequence[CallAttempt], cwd: str) -> list[Observatio
                 "remedy": remedy._asdict(),
                 "rank": _signatures(tried[place]).index(line),
             }
-            found.append(Observation("error", line.lower(), at, body))
+            found.append(SessionObservation("error", line.lower(), at, body))
     return found
 
 

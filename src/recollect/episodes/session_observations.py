@@ -23,7 +23,7 @@ from ..actions.echo import is_own_call, is_own_tool
 from ..text.messages import plain_text
 from ..types.records import Json, Stored
 from .outcomes import commits_of, reaction_to_work
-from .session_errors import Observation, errors_of_session
+from .session_errors import SessionObservation, errors_of_session
 from .tasks import Span, task_spans
 
 MOST_TOGETHER = 8
@@ -49,7 +49,9 @@ SHORTEST, LONGEST = 40, 220
 _WEB = ("webfetch", "websearch", "web_search", "web_fetch", "browser", "fetch_url")
 
 
-def observe(messages: Sequence[Stored], cwd: str, scripts: Mapping[str, str]) -> list[Observation]:
+def observe(
+    messages: Sequence[Stored], cwd: str, scripts: Mapping[str, str]
+) -> list[SessionObservation]:
     """Return everything that a session says; the same messages say the same."""
     ours = [one for one in messages if one.origin != "import"]
     tried = [one for one in list_attempts(ours) if not is_own_call(one.call)]
@@ -62,7 +64,7 @@ def observe(messages: Sequence[Stored], cwd: str, scripts: Mapping[str, str]) ->
     ]
 
 
-def _places(tried: Sequence[CallAttempt], cwd: str) -> list[Observation]:
+def _places(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
     """Return for each edited file which others were edited in the same session."""
     edited: dict[str, int] = {}
     for one in tried:
@@ -73,14 +75,16 @@ def _places(tried: Sequence[CallAttempt], cwd: str) -> list[Observation]:
     if not 1 < len(files) <= MOST_TOGETHER:
         return []
     return [
-        Observation("place", path, edited[path], {"files": [one for one in files if one != path]})
+        SessionObservation(
+            "place", path, edited[path], {"files": [one for one in files if one != path]}
+        )
         for path in files
     ]
 
 
-def _workflows(tried: Sequence[CallAttempt], cwd: str) -> list[Observation]:
+def _workflows(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
     """Return an observation for each sequence of commands that led up to a commit."""
-    found: dict[str, Observation] = {}
+    found: dict[str, SessionObservation] = {}
     since_edit: dict[str, str] = {}
     for one in tried:
         if one.state != "ok":
@@ -94,7 +98,7 @@ def _workflows(tried: Sequence[CallAttempt], cwd: str) -> list[Observation]:
             if FEWEST_STEPS <= len(since_edit) <= MOST_STEPS:
                 subject = " && ".join(since_edit)
                 body = {"steps": list(since_edit), "purposes": list(since_edit.values())}
-                found[subject] = Observation("workflow", subject, one.at, body)
+                found[subject] = SessionObservation("workflow", subject, one.at, body)
             since_edit = {}
     return list(found.values())
 
@@ -104,7 +108,7 @@ def _workflows(tried: Sequence[CallAttempt], cwd: str) -> list[Observation]:
 
 def _commands(
     tried: Sequence[CallAttempt], cwd: str, scripts: Mapping[str, str]
-) -> list[Observation]:
+) -> list[SessionObservation]:
     """Return an observation for each canonical form that was run; `scripts` are those that the
     project's manifests name, with what they run."""
     tallies: dict[str, _Tally] = {}
@@ -145,7 +149,7 @@ class _Tally:
         self.counts["failed"] += 1
         self.last["failed"] = max(at, self.last.get("failed", 0))
 
-    def observation(self, scripts: Mapping[str, str]) -> Observation:
+    def observation(self, scripts: Mapping[str, str]) -> SessionObservation:
         script = script_in(self.form.key, scripts)
         body: dict[str, Json] = {
             "purpose": self.form.purpose or purpose_of(scripts.get(script, "").split()[:6]),
@@ -162,7 +166,7 @@ class _Tally:
             body["replaced_by"] = self.replaced_by
         if script:
             body["script"] = script
-        return Observation("command", self.form.key, max(self.last.values()), body)
+        return SessionObservation("command", self.form.key, max(self.last.values()), body)
 
 
 def script_in(key: str, scripts: Mapping[str, str]) -> str:
@@ -192,7 +196,7 @@ def _replaces(run: Run, broken: CommandForm) -> bool:
 # ---------------------------------------------------------------- conclusions
 
 
-def _conclusions(messages: Sequence[Stored]) -> list[Observation]:
+def _conclusions(messages: Sequence[Stored]) -> list[SessionObservation]:
     """Return the conclusion of each task that has one."""
     if any(_is_foreign(call.name) for one in messages for call in one.message.calls):
         return []
@@ -221,7 +225,7 @@ def _is_foreign(tool: str) -> bool:
     return (name.startswith("mcp") and not is_own_tool(tool)) or any(word in name for word in _WEB)
 
 
-def _conclusion(span: Span) -> Observation | None:
+def _conclusion(span: Span) -> SessionObservation | None:
     tried = list_attempts(span.messages)
     evidence = _evidence(tried)
     if not evidence or (span.after and reaction_to_work(plain_text(span.after.message)) == "bad"):
@@ -235,7 +239,7 @@ def _conclusion(span: Span) -> Observation | None:
     last = said[-1]
     session = str(getattr(last, "session", ""))
     body = {"text": text, "session": session, "evidence": evidence}
-    return Observation("conclusion", f"{session}:{last.seq}", last.message.at, body)
+    return SessionObservation("conclusion", f"{session}:{last.seq}", last.message.at, body)
 
 
 def _evidence(tried: Sequence[CallAttempt]) -> str:

@@ -33,7 +33,7 @@ PROPOSED = 3
 Bodies = Sequence[Mapping[str, Json]]
 
 
-class Finding(NamedTuple):
+class MergedFinding(NamedTuple):
     """What sessions say together: how many, when it was last true, and the JSON of it."""
 
     sessions: int
@@ -101,7 +101,7 @@ class Conclusion(NamedTuple):
     evidence: str
 
 
-def finding(kind: str, bodies: Bodies, times: Sequence[int]) -> Finding | None:
+def finding(kind: str, bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     """Return what the observations of a subject say together; None when that is nothing."""
     if not bodies:
         return None
@@ -112,7 +112,7 @@ def finding(kind: str, bodies: Bodies, times: Sequence[int]) -> Finding | None:
 # ---------------------------------------------------------------- commands
 
 
-def _command(bodies: Bodies, times: Sequence[int]) -> Finding | None:
+def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     good = [body for body in bodies if body["ok"]]
     bad = [body for body in bodies if not body["ok"]]
     in_a_row = next((at for at, body in enumerate(bodies) if body["ok"]), len(bodies))
@@ -133,7 +133,7 @@ def _command(bodies: Bodies, times: Sequence[int]) -> Finding | None:
         body["replaced_by"] = _most_common(better)
     if script := next((one["script"] for one in bodies if one.get("script")), ""):
         body["script"] = script
-    return Finding(len(good), last or times[0], body)
+    return MergedFinding(len(good), last or times[0], body)
 
 
 def _wording(wordings: Sequence[str]) -> str:
@@ -208,7 +208,7 @@ def advice(
 # ---------------------------------------------------------------- errors
 
 
-def _error(bodies: Bodies, times: Sequence[int]) -> Finding | None:
+def _error(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     groups: list[tuple[session_errors.Remedy, list[int]]] = []
     for body, at in zip(bodies, times, strict=True):
         remedy = _remedy(body["remedy"])
@@ -225,7 +225,7 @@ def _error(bodies: Bodies, times: Sequence[int]) -> Finding | None:
         for remedy, seen in groups[:MOST_REMEDIES]
     ]
     body = {"line": bodies[0]["line"], "commands": list(names), "remedies": told}
-    return Finding(len(bodies), times[0], body)
+    return MergedFinding(len(bodies), times[0], body)
 
 
 def _remedy(given: Mapping[str, Json]) -> session_errors.Remedy:
@@ -267,11 +267,11 @@ def resolutions(
 # ---------------------------------------------------------------- places and conclusions
 
 
-def _place(bodies: Bodies, times: Sequence[int]) -> Finding | None:
+def _place(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     counts = Counter(str(name) for body in bodies for name in body["files"])
     often = [(name, count) for name, count in counts.most_common() if count >= CONFIRMED]
     body = {"files": often[:MOST_TOGETHER]}
-    return Finding(len(bodies), times[0], body) if often else None
+    return MergedFinding(len(bodies), times[0], body) if often else None
 
 
 def known_places(body: Mapping[str, Json]) -> list[KnownPlace]:
@@ -279,8 +279,8 @@ def known_places(body: Mapping[str, Json]) -> list[KnownPlace]:
     return [KnownPlace((name,), count) for name, count in body["files"]]
 
 
-def _latest(bodies: Bodies, times: Sequence[int]) -> Finding | None:
-    return Finding(len(bodies), times[0], bodies[0])
+def _latest(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
+    return MergedFinding(len(bodies), times[0], bodies[0])
 
 
 def conclusion(body: Mapping[str, Json], at: int) -> Conclusion:

@@ -25,9 +25,19 @@ from ..types.records import Json, Memory
 from ..undo import sql as undo_sql
 from . import plan as lessons_plan
 from . import steps_unseen
-from .plan_steps import Archive, Connect, Learn, LeftOut, Merge, Plan, Promote, Reinforce, Step
+from .plan_steps import (
+    Archive,
+    Connect,
+    Learn,
+    LessonPlan,
+    Merge,
+    NotPlanned,
+    Promote,
+    Reinforce,
+    Step,
+)
 from .steps_apply import Changes, apply_step, digest, is_as_left, reindexed
-from .steps_unseen import JOB, Loaded
+from .steps_unseen import JOB, LoadedUnseen
 
 OPERATION = "consolidate"
 UNDONE = "undone"
@@ -35,7 +45,7 @@ MORE = "there is more to look at than one run takes: run it again"
 LEASE = 180_000_000
 
 
-class Line(NamedTuple):
+class DiffLine(NamedTuple):
     """One line of the diff: + is new, ~ is changed, - is hidden or gives way, > is a link."""
 
     sign: str
@@ -49,8 +59,8 @@ class Consolidated(NamedTuple):
 
     applied: bool
     episodes: int
-    lines: tuple[Line, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    lines: tuple[DiffLine, ...] = ()
+    left_out: tuple[NotPlanned, ...] = ()
     undo: str = ""
     note: str = ""
 
@@ -66,9 +76,9 @@ class Undone(NamedTuple):
 class Ready(NamedTuple):
     """A validated plan with what its application needs: new memories are scrubbed and admitted."""
 
-    plan: Plan
+    plan: LessonPlan
     drafts: dict[int, memory_steps.PreparedMemory]
-    loaded: Loaded
+    loaded: LoadedUnseen
 
 
 class Means(NamedTuple):
@@ -103,8 +113,8 @@ def run(space: Database, owner: str, means: Means) -> Consolidated:
         raise
 
 
-def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
-    """Plan and validate. A lesson that may not be kept is left out, with the reason."""
+def prepare(loaded: LoadedUnseen, now: int, means: Means) -> Ready:
+    """LessonPlan and validate. A lesson that may not be kept is left out, with the reason."""
     new_id = means.new_id
     vectors, problem = _vectors(loaded.episodes, means.embedder)
     plan = lessons_plan.plan(
@@ -125,10 +135,10 @@ def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
                     _draft(step), "system", now, new_id("m"), step.label
                 )
             except Refused as refused:
-                left_out.append(LeftOut(step.sources, refused.message))
+                left_out.append(NotPlanned(step.sources, refused.message))
                 continue
         steps.append(step)
-    plan = Plan(tuple(steps), tuple(left_out))
+    plan = LessonPlan(tuple(steps), tuple(left_out))
     lessons_plan.validate(plan, loaded.episodes, loaded.memories)
     used = {source for step in steps for source in getattr(step, "sources", ())}
     ageing = [one for one in loaded.upkeep if one.status != "hidden" or one.id not in used]
@@ -137,7 +147,7 @@ def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
 
 def _vectors(
     told: Sequence[Episode], embedder: records.Embedder | None
-) -> tuple[dict[str, bytes], list[LeftOut]]:
+) -> tuple[dict[str, bytes], list[NotPlanned]]:
     """The vectors of the words that goals are told in; without an embedder there are none, and
     why is said."""
     if embedder is None:
@@ -146,7 +156,9 @@ def _vectors(
     try:
         return dict(zip(words, embedder.embed(list(words.values())), strict=True)), []
     except Unavailable as error:
-        return {}, [LeftOut((), f"tasks were compared by words and files alone: {error.message}")]
+        return {}, [
+            NotPlanned((), f"tasks were compared by words and files alone: {error.message}")
+        ]
 
 
 def _draft(step: Learn) -> memory_steps.Draft:
@@ -178,7 +190,7 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
     for place, step in enumerate(plan.steps):
         problem = apply_step(changes, step, drafts.get(place), now)
         if problem:
-            left_out.append(LeftOut(getattr(step, "sources", ()), problem))
+            left_out.append(NotPlanned(getattr(step, "sources", ()), problem))
         else:
             done.append(step)
     for one in loaded.upkeep:
@@ -201,12 +213,12 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
         undo_sql.insert(tx, undo, OPERATION, redaction.redact_json(body).text, now)
         _log(tx, f"ev-{undo}", "applied", len(changes.rows), now)
     jobs_sql.finish_job(tx, job, loaded.progress, now)
-    lines = tuple(diff(Plan(tuple(done)), loaded))
+    lines = tuple(diff(LessonPlan(tuple(done)), loaded))
     note = MORE if loaded.more else ""
     return Consolidated(True, len(loaded.new), lines, tuple(left_out), name, note)
 
 
-def _refuse_what_changed(tx: Tx, plan: Plan, loaded: Loaded) -> None:
+def _refuse_what_changed(tx: Tx, plan: LessonPlan, loaded: LoadedUnseen) -> None:
     """The plan holds only for the memories that it was made from."""
     named = {name for step in plan.steps for name in _memories_of(step)}
     now_there = memory_sql.get_many(tx, sorted(named))
@@ -255,39 +267,39 @@ def preview(space: Database, means: Means) -> Consolidated:
     return Consolidated(False, len(loaded.new), lines, ready.plan.left_out, note=note)
 
 
-def diff(plan: Plan, loaded: Loaded) -> Iterator[Line]:
+def diff(plan: LessonPlan, loaded: LoadedUnseen) -> Iterator[DiffLine]:
     """The plan as lines that a person can read."""
     texts = {memory.id: memory for memory in loaded.memories}
     for step in plan.steps:
         match step:
             case Learn():
-                yield Line("+", step.kind, step.text, step.reason)
+                yield DiffLine("+", step.kind, step.text, step.reason)
             case Reinforce():
                 old = texts[step.memory]
                 told = f"{old.text} (confidence {old.confidence:.2f} -> {step.confidence:.2f})"
                 back = old.status == "hidden" and step.revives
                 reason = f"{step.reason}: it is taken back out of the archive" if back else ""
-                yield Line("~", step.memory, told, reason or step.reason)
+                yield DiffLine("~", step.memory, told, reason or step.reason)
             case Promote():
                 told = f"{texts[step.memory].text} ({texts[step.memory].layer} -> {step.layer})"
-                yield Line("~", step.memory, told, step.reason)
+                yield DiffLine("~", step.memory, told, step.reason)
                 yield from _giving_way(step.others, step.memory, texts)
             case Merge():
-                yield Line("~", step.keep, texts[step.keep].text, step.reason)
+                yield DiffLine("~", step.keep, texts[step.keep].text, step.reason)
                 yield from _giving_way(step.others, step.keep, texts)
             case Archive():
-                yield Line("-", step.memory, texts[step.memory].text, step.reason)
+                yield DiffLine("-", step.memory, texts[step.memory].text, step.reason)
             case Connect():
                 told = f"{step.relation} {step.target}: {texts[step.target].text}"
-                yield Line(">", step.source, told, step.reason)
+                yield DiffLine(">", step.source, told, step.reason)
     for one in loaded.upkeep:
         sign = "-" if one.status == "hidden" else "~"
-        yield Line(sign, one.id, one.synopsis.split("\n")[0], one.reason)
+        yield DiffLine(sign, one.id, one.synopsis.split("\n")[0], one.reason)
 
 
-def _giving_way(others: tuple[str, ...], keep: str, texts: dict[str, Memory]) -> Iterator[Line]:
+def _giving_way(others: tuple[str, ...], keep: str, texts: dict[str, Memory]) -> Iterator[DiffLine]:
     for other in others:
-        yield Line("-", other, texts[other].text, f"gives way to {keep}")
+        yield DiffLine("-", other, texts[other].text, f"gives way to {keep}")
 
 
 # ---------------------------------------------------------------- taking back

@@ -33,7 +33,7 @@ SCRIPTS = ("manifest", "scripts")
 
 
 def prepare(
-    session: str, found: Sequence[session_errors.Observation], at: int
+    session: str, found: Sequence[session_errors.SessionObservation], at: int
 ) -> list[sql.ObservationRow]:
     """Return the rows of a session, scrubbed; `at` dates what has no time of its own."""
     rows: dict[tuple[str, str], sql.ObservationRow] = {}

@@ -30,8 +30,8 @@ MOST_TRIES = 6
 class Settled(NamedTuple):
     """What came of it; `note` says why nothing was consolidated."""
 
-    built: episodes_steps.Built = episodes_steps.Built(0, 0, 0, 0)
-    lessons: tuple[steps.Line, ...] = ()
+    built: episodes_steps.BuiltEpisodes = episodes_steps.BuiltEpisodes(0, 0, 0, 0)
+    lessons: tuple[steps.DiffLine, ...] = ()
     note: str = ""
 
 

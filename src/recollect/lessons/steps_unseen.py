@@ -55,7 +55,7 @@ Place = tuple[int, str]
 """When something was written, and its id: all up to here was looked at."""
 
 
-class Loaded(NamedTuple):
+class LoadedUnseen(NamedTuple):
     """What a plan is made from: episodes, which of them are `new`, and how far it reaches."""
 
     episodes: list[Episode]
@@ -71,7 +71,7 @@ class Loaded(NamedTuple):
         return bool(self.progress["more"])
 
 
-def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> Loaded:
+def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> LoadedUnseen:
     """Read what is new, what it belongs to, and what has aged."""
     progress = reached(jobs_sql.get_job(tx, JOB))
     rows = episodes_sql.written_after(tx, _place(progress["episodes"]), MOST)
@@ -87,7 +87,7 @@ def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> Loaded:
     known |= _lessons(tx, new, list(told))
     aged, more_aged = _aged(tx, now)
     written = [(row.updated, row.id) for row in rows]
-    return Loaded(
+    return LoadedUnseen(
         list(told.values()),
         frozenset(episode.id for episode in new),
         list(known.values()),

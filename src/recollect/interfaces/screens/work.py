@@ -10,8 +10,8 @@ from ...text import display
 from . import memories, results
 
 if TYPE_CHECKING:
-    from ...episodes.aging import Day
-    from ...episodes.steps import Built, Kept, Replay, Shown
+    from ...episodes.aging import LearningDay
+    from ...episodes.steps import BuiltEpisodes, EpisodeReplay, RecordedEpisode, ShownEpisode
     from ...lessons.steps import Consolidated, Undone
     from ...procedures.steps import ExportedSkill, ShownProcedure
     from ...recall.steps_links import Linked
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 _MOST_LESSONS = 10
 
 
-def _render_recorded(kept: Kept) -> str:
+def _render_recorded(kept: RecordedEpisode) -> str:
     return "\n".join([f"{kept.action} {kept.id}", *results.render_redacted(kept.redacted)])
 
 
-def _render_built(built: Built) -> str:
+def _render_built(built: BuiltEpisodes) -> str:
     return (
         f"read {built.sessions} sessions: {built.episodes} episodes, "
         f"{built.created} new, {built.updated} changed"
     )
 
 
-def _render_episodes(found: Sequence[Shown]) -> str:
+def _render_episodes(found: Sequence[ShownEpisode]) -> str:
     if not found:
         return "no episodes yet. Build them from conversations: recollect episode build"
     rows = (
@@ -45,14 +45,14 @@ def _render_episodes(found: Sequence[Shown]) -> str:
     return results.render_table(("ID", "WHEN", "OUTCOME", "STATUS", "GOAL"), rows)
 
 
-def render_episode(shown: Shown) -> str:
+def render_episode(shown: ShownEpisode) -> str:
     """Return an episode as JSON with a head line."""
     head = f"episode  {shown.address}  ({shown.outcome}, {shown.status}, trusted as {shown.label})"
     body = json.dumps(shown.episode, ensure_ascii=False, indent=2)
     return f"{head}\n{display.escape_invisible(body)}"
 
 
-def _render_replay(replay: Replay) -> str:
+def _render_replay(replay: EpisodeReplay) -> str:
     lines = [f"{replay.id}: {display.format_line(replay.goal)} ({replay.outcome})"]
     for step in replay.steps:
         text = " ".join(filter(None, (step.action, step.target, step.result)))
@@ -67,7 +67,7 @@ def _render_replay(replay: Replay) -> str:
     return "\n".join(lines)
 
 
-def _render_learnings(days: Sequence[Day]) -> str:
+def _render_learnings(days: Sequence[LearningDay]) -> str:
     if not days:
         return "no errors yet. Build episodes from conversations: recollect episode build"
     lines = []
