@@ -6,7 +6,7 @@ served, and each request says which one it is of: revisions up to 2025-11-25 beg
 
 A thread reads and the main thread answers, in the order of arrival. `ping` and cancellations are
 handled by the reader, so they work while a request is being answered. The official SDK is not used
-here: importing it costs 80 bare interpreters (docs/decisions/0010-mcp.md).
+here: a start with it costs 55 bare interpreters, without it 4 (docs/decisions/0010-mcp.md).
 """
 
 from __future__ import annotations
