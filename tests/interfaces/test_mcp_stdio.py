@@ -134,7 +134,7 @@ def test_a_wrong_revision_in_a_request_is_an_error(
         assert answer["error"]["data"] == {"supported": ["2026-07-28"], "requested": "2030-01-01"}
 
 
-@pytest.mark.parametrize("method", ["ping", "logging/setLevel", "initialized"])
+@pytest.mark.parametrize("method", ["ping", "logging/setLevel", "initialize"])
 def test_methods_of_the_handshake_do_not_exist_without_it(
     memory: recollect.Recollect, method: str
 ) -> None:
@@ -168,6 +168,7 @@ def test_methods_of_the_handshake_do_not_exist_without_it(
         (request(1, "no/such/method"), 1, -32601),
         (request(1, "completion/complete"), 1, -32601),
         (request(1, "initialize"), 1, -32602),
+        (request(1, "server/discover"), 1, -32602),
         (request(1, "initialize", protocolVersion=3), 1, -32602),
         (request(1, "tools/list", cursor="page-2"), 1, -32602),
         (request(1, "tools/call"), 1, -32602),

@@ -6,7 +6,7 @@ served, and each request says which one it is of: revisions up to 2025-11-25 beg
 
 A thread reads and the main thread answers, in the order of arrival. `ping` and cancellations are
 handled by the reader, so they work while a request is being answered. The official SDK is not used
-here: importing it costs 80 bare interpreters (docs/decisions/0010-mcp.md).
+here: a start with it costs 55 bare interpreters, without it 4 (docs/decisions/0010-mcp.md).
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ class StdioServer:
         return None if cancelled else answer
 
     def _answer_request(self, call: Call) -> dict[str, Json] | None:
-        stateless = f"{_META}protocolVersion" in call.meta and call.method != "initialize"
+        stateless = _is_stateless(call)
         try:
             result = self._answer_stateless(call) if stateless else self._answer_in_session(call)
             return {"id": call.id, "result": result}
@@ -298,11 +298,12 @@ class StdioServer:
 
     def _answer_stateless(self, call: Call) -> dict[str, Json]:
         """Answer a request that names its revision itself."""
+        for name in ("protocolVersion", "clientCapabilities"):
+            if f"{_META}{name}" not in call.meta:
+                raise RequestError(INVALID_PARAMS, f"_meta lacks {_META}{name}")
         wanted = call.meta[f"{_META}protocolVersion"]
         if not isinstance(wanted, str):
             raise RequestError(INVALID_PARAMS, f"{_META}protocolVersion must be a text")
-        if f"{_META}clientCapabilities" not in call.meta:
-            raise RequestError(INVALID_PARAMS, f"_meta lacks {_META}clientCapabilities")
         if wanted not in STATELESS_VERSIONS:
             versions = {"supported": list(STATELESS_VERSIONS), "requested": wanted}
             raise RequestError(UNSUPPORTED_VERSION, "unsupported protocol version", versions)
@@ -336,6 +337,13 @@ class StdioServer:
                 self._send({"method": "notifications/progress", "params": params})
 
         return send
+
+
+def _is_stateless(call: Call) -> bool:
+    """Check whether a request is of a revision without a handshake."""
+    if call.method == "initialize" and "protocolVersion" in call.params:
+        return False
+    return call.method == "server/discover" or f"{_META}protocolVersion" in call.meta
 
 
 def _error(id: Id, code: int, message: str, data: Json = None) -> dict[str, Json]:
