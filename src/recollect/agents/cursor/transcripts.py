@@ -41,7 +41,9 @@ def discover(
     for folder in list_names(base):
         if slugs and folder not in slugs:
             continue
-        for path in walk_files(os.path.join(base, folder, "agent-transcripts"), ".jsonl", since=since):
+        for path in walk_files(
+            os.path.join(base, folder, "agent-transcripts"), ".jsonl", since=since
+        ):
             if "subagents" not in path.split(os.sep):
                 found.append(make_transcript(HOST, path, cwd=slugs.get(folder, "")))
     return found
