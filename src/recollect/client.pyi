@@ -48,7 +48,7 @@ class _Agents:
         yes: bool = ...,
         check: bool = ...,
         remove: bool = ...,
-        print: bool = ...,
+        diff: bool = ...,
         import_: bool = ...,
     ) -> recollect.types.agents.Initialised: ...
     def plugin(self, path: str) -> recollect.types.agents.WrittenPlugin: ...

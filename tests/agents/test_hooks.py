@@ -49,6 +49,7 @@ GEMINI = [
     gemini("BeforeAgent", prompt="fix it"),
     gemini("AfterTool", tool_name="write_file", tool_input={}, tool_response={"llmContent": "ok"}),
     gemini("PreCompress", trigger="auto"),
+    gemini("PreCompress", trigger="manual"),
     gemini("AfterAgent", prompt="fix it", prompt_response="done", stop_hook_active=False),
     gemini("SessionEnd", reason="exit"),
     gemini("BeforeModel", llm_request={}),
@@ -101,7 +102,7 @@ def test_every_payload_is_assigned_to_its_agent_and_session(
             "user_prompt stop session_end",
         ),
         (CODEX, "session_start user_prompt before_tool tool_use stop session_end"),
-        (GEMINI, "session_start user_prompt tool_use before_compact stop session_end other"),
+        (GEMINI, "session_start user_prompt tool_use other before_compact stop session_end other"),
         (CURSOR, "session_start user_prompt tool_use before_compact stop session_end other"),
         (OPENCODE, " ".join(NAMES)),
         (
@@ -129,7 +130,7 @@ def test_event_fields_are_read_in_every_spelling() -> None:
     assert event(CLAUDE[7]).last_message == "Done: the build uses make."
     assert event(CLAUDE[12]).source == "compact"
     assert event(GEMINI[2]).tool_output == "ok"
-    assert event(GEMINI[4]).last_message == "done"
+    assert event(GEMINI[5]).last_message == "done"
     assert event(CURSOR[1]).turn == "t-1"
 
 

@@ -112,11 +112,11 @@ def write_plugin(context: Context, path: str) -> agents.WrittenPlugin:
     Example: recollect plugin ~/.claude/skills/recollect
     """
     from ..version import __version__
+    from . import connections
     from .claude_code import plugin
-    from .connections import describe_unstable_install, find_own_command
 
     folder = os.path.abspath(os.path.expanduser(path))
-    files = plugin.render_plugin(find_own_command(), __version__)
+    files = plugin.render_plugin(connections.choose_command(context.environment), __version__)
     return plan_io.write_plugin_files(folder, files, plugin.MANIFEST)._replace(
-        warning=describe_unstable_install()
+        warning=connections.describe_unstable_install(context.environment)
     )

@@ -28,7 +28,7 @@ def initialise(
     yes: bool = False,
     check: bool = False,
     remove: bool = False,
-    print: bool = False,
+    diff: bool = False,
     import_: bool = False,
 ) -> agents.Initialised:
     """Create a memory for this project, and connect the agents on this machine.
@@ -39,7 +39,7 @@ def initialise(
     yes: write the agents' settings without asking; a backup of each file is kept
     check: change nothing, report whether all agents are connected
     remove: remove our entries from the agents' settings; the memory stays
-    print: change nothing, show what would be written
+    diff: change nothing, show every line that would be written
     import_: also import this project's past conversations
 
     Example: recollect init
@@ -49,19 +49,19 @@ def initialise(
     """
     from ..agents import connections
 
-    write = yes and not (check or print)
+    write = yes and not (check or diff)
     stamp = display.format_time(context.clock())
     changes = connections.connect_agents(
         context.project, context.environment, agent, scope, remove, ""
     )
     # Fail on a refused store before any agent's settings are written.
-    created = not (check or print or remove) and _make_project(context)
+    created = not (check or diff or remove) and _make_project(context)
     if write:
         changes = connections.connect_agents(
             context.project, context.environment, agent, scope, remove, stamp
         )
     imported, past = None, 0
-    if not (check or print or remove):
+    if not (check or diff or remove):
         imported = agents_operations_transcripts.import_transcripts(context) if import_ else None
         past = 0 if import_ else agents_operations_transcripts.unread(context)
     return agents.Initialised(
@@ -75,9 +75,12 @@ def initialise(
         past=past,
         imported=imported,
         removing=remove,
+        diff=diff,
         exists=os.path.exists(context.project.database),
         backups=connections.find_backup_folder(context.environment),
-        warning=connections.describe_unstable_install() if changes and not remove else "",
+        warning=connections.describe_unstable_install(context.environment)
+        if changes and not remove
+        else "",
     )
 
 

@@ -344,8 +344,9 @@ class Embedder(Protocol):
 
 
 class Check(NamedTuple):
-    """One check of `doctor`."""
+    """One check of `doctor`; `waits` if nothing is broken and the user has a step to do."""
 
     name: str
     ok: bool
     detail: str
+    waits: bool = False

@@ -160,9 +160,20 @@ class Machine:
         self.model.take()
         child = self.start(agent, prompt)
         asked = self.model.wait_for_turns(2, PATIENCE)
+        # What an agent has not written down yet is lost with it, for every reader.
+        until = time.monotonic() + PATIENCE
+        while not self._is_written(prompt.encode()[:40]) and time.monotonic() < until:
+            time.sleep(0.05)
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
         assert asked, f"{agent} did not ask the model twice"
+
+    def _is_written(self, words: bytes) -> bool:
+        """Check whether a transcript or database of an agent holds these words."""
+        found = (
+            path for path in self.home.rglob("*") if ".jsonl" in path.name or ".db" in path.name
+        )
+        return any(words in path.read_bytes() for path in found)
 
     def command(self, agent: str, prompt: str, resume: bool = False) -> list[str]:
         return [find_program(agent), *_words(agent, prompt, resume)]

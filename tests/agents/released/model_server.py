@@ -14,7 +14,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -38,7 +38,7 @@ class Step(NamedTuple):
 
     text: str = ""
     tool: str = ""
-    arguments: Body = {}
+    arguments: Mapping[str, Any] = {}
     shell: str = ""
     seconds: float = 0
     tokens: int = 0

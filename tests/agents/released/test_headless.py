@@ -86,7 +86,7 @@ def test_the_next_agent_catches_up_with_a_killed_one(machine: Machine, killed: s
     machine.model.plan()
     machine.run(KILLED_THEN[killed], "Say hello.")
     hosts = {one["agent"] for one in json.loads(machine.recollect("session", "list", "--json"))}
-    assert killed in hosts, hosts
+    assert killed in hosts, machine.hook_log()
     found = machine.recollect("recall", "walrus cache kraken-exporter")
     assert "walrus" in found
 

@@ -1,6 +1,6 @@
 """Copilot CLI's hooks: parse payloads, format replies, and list the settings that register them.
 
-With event names in Claude Code's spelling the payloads are Claude Code's, without a transcript path.
+Event names in Claude Code's spelling give Claude Code's payloads, without a transcript path.
 Context is a member of its own, except before a tool. It reaches the model at the start, with a
 prompt, and before and after a tool; a resumed or compacted session has lost that of its start. The
 user is shown nothing of a reply, so a notice goes to the model, in a block of ours. A failing shell

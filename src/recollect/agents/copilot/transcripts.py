@@ -107,7 +107,14 @@ class _CopilotReader:
             yield SessionDetails(session, agent=HOST, parent=make_session_id(HOST, own))
         if message.role == "user" and not self.state.get("named"):
             self.state["named"] = True
-            yield SessionDetails(session, name=make_title(str(message.content)))
+            # What the start said may have been read before the session had a message.
+            yield SessionDetails(
+                session,
+                name=make_title(str(message.content)),
+                cwd=as_text(self.state.get("cwd")),
+                branch=as_text(self.state.get("branch")),
+                agent=HOST,
+            )
         key = as_text(record.get("id")) or f"{session}:{record.get('timestamp')}"
         message = message._replace(key=key, at=parse_time(record.get("timestamp")))
         (message,) = drop_own_answers([message], self.state)
@@ -120,10 +127,12 @@ class _CopilotReader:
         context = as_dict(data.get("context"))
         self.state["session"] = first_text(data, "sessionId") or self.fallback
         self.state["model"] = first_text(data, "selectedModel")
+        self.state["cwd"] = first_text(context, "cwd", "gitRoot")
+        self.state["branch"] = first_text(context, "branch")
         yield SessionDetails(
             make_session_id(HOST, self.state["session"]),
-            cwd=first_text(context, "cwd", "gitRoot"),
-            branch=first_text(context, "branch"),
+            cwd=self.state["cwd"],
+            branch=self.state["branch"],
             agent=HOST,
         )
 

@@ -170,15 +170,18 @@ def _render_init(done: Initialised) -> str:
         made = "created" if done.created else "exists:" if done.exists else "would create"
         lines.append(f"{made} {done.database}")
     lines += [f"not used (inside this project): {path}" for path in done.below]
-    lines += [_render_change(change, done) for change in done.changes]
+    waiting = [change for change in done.changes if change.pending and not done.applied]
+    if not done.declined:
+        lines += _render_plan(done)
     if not done.changes:
         lines.append("no agent found in your home. Connect one: recollect init --agent NAME")
-    waiting = [change for change in done.changes if change.pending and not done.applied]
     if waiting and done.declined:
         lines.append("no agent settings were changed")
     elif waiting and not done.checked:
-        lines += ["", *(render_diff(change) for change in waiting), ""]
-        lines.append("nothing was written. Write it: the same command with --yes")
+        if done.diff:
+            lines += ["", *(render_diff(change) for change in waiting), ""]
+        shown = "" if done.diff else "; see every line: --diff"
+        lines.append(f"nothing was written. Write it: the same command with --yes{shown}")
     elif waiting and not done.removing:
         lines.append("connect what is missing or stale: recollect init")
     if done.applied and any(change.pending and change.before for change in done.changes):
@@ -206,13 +209,35 @@ def _render_plugin(done: WrittenPlugin) -> str:
     return "\n".join([f"wrote {done.path}", *files, *render_warning(done)])
 
 
-def _render_change(change: SettingsChange, done: Initialised) -> str:
-    if change.error:
-        return f"BAD  {change.agent}: {change.path}: {display.escape_invisible(change.error)}"
-    state = change.state
-    if done.applied and change.pending:
-        state = "removed" if done.removing else "written"
-    return f"{change.agent}: {change.what} in {change.path}: {state}"
+_PLANNED = {"missing": "add", "stale": "update", "current": "is there"}
+_WHAT = {"mcp": "mcp server", "hooks and mcp": "hooks, mcp server"}
+
+
+def _render_plan(done: Initialised) -> list[str]:
+    """Return a line for each settings file: agent, what it gets, what happens to it, its path."""
+    rows = [_describe_change(change, done) for change in done.changes if not change.error]
+    widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=False)).rstrip()
+        for row in rows
+    ]
+    for change in done.changes:
+        if change.error:
+            why = display.escape_invisible(change.error)
+            lines.append(f"BAD  {change.agent}: {change.path}: {why}")
+    return lines
+
+
+def _describe_change(change: SettingsChange, done: Initialised) -> tuple[str, str, str, str]:
+    if done.applied:
+        state = ("removed" if done.removing else "written") if change.pending else change.state
+    elif done.checked:
+        state = change.state
+    elif done.removing:
+        state = "remove" if change.pending else "not there"
+    else:
+        state = _PLANNED.get(change.state, change.state)
+    return change.agent, _WHAT.get(change.what, change.what), state, change.path
 
 
 SCREENS: dict[str, Callable[..., str]] = {
@@ -235,10 +260,10 @@ def run_init(
     `run` runs the command with some of its arguments replaced.
     """
     if values.get("yes"):
-        _print_warning(_run(run, {"print": True}))
+        _print_warning(_run(run, {"diff": True}))
         return _run(run, {})._replace(warning="")
     done = _run(run, {})
-    if values.get("check") or values.get("print") or not _is_attended():
+    if values.get("check") or values.get("diff") or not _is_attended():
         return done
     return _ask(done, run)._replace(warning="")
 
@@ -271,10 +296,10 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> In
     more: dict[str, object] = {}
     _print_warning(done)
     if waiting:
-        print("\n".join(render_diff(change) for change in waiting))
-        number = display.format_count(len(waiting), "file")
-        if _agrees(f"Change {number} as shown? A backup is kept. [y/N] "):
-            more["yes"] = True
+        print("\n".join([*([] if done.removing else [_ADDED]), *_render_plan(done)]))
+        chosen = _choose_agents(waiting)
+        if chosen:
+            more |= {"yes": True, "agent": chosen}
     number = display.format_count(done.past, "past conversation")
     if done.past and _agrees(f"Import {number} of this project? [y/N] "):
         more["import_"] = True
@@ -284,12 +309,40 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> In
     return last._replace(declined=declined)
 
 
+_ADDED = """\
+Hooks add relevant memories to a session and keep what you state; the MCP server gives the agent
+tools to search and save memories. Your own entries in these files stay as they are:"""
+
+
+def _choose_agents(waiting: Sequence[SettingsChange]) -> list[str]:
+    """Ask which agents' files to write, and show the changed lines on request."""
+    agents = list(dict.fromkeys(change.agent for change in waiting))
+    number = display.format_count(len(waiting), "file")
+    print("y writes all, d shows every line, names of agents choose some; a backup is kept.")
+    question = f"Change {number}? [y/N] "
+    while True:
+        answer = _read_answer(question).lower().replace(",", " ").split()
+        if answer in (["d"], ["diff"]):
+            print("\n".join(render_diff(change) for change in waiting))
+            continue
+        if answer in (["y"], ["yes"]):
+            return agents
+        unknown = [word for word in answer if word not in (*agents, "n", "no")]
+        if not unknown:
+            return [agent for agent in agents if agent in answer]
+        print(f"not an agent: {' '.join(unknown)}. One or more of: {' '.join(agents)}")
+
+
 def _agrees(question: str) -> bool:
+    return _read_answer(question).lower() in ("y", "yes")
+
+
+def _read_answer(question: str) -> str:
     try:
-        return input(question).strip().lower() in ("y", "yes")
+        return input(question).strip()
     except EOFError:
         print()
-        return False
+        return ""
 
 
 def render_diff(change: SettingsChange) -> str:

@@ -144,10 +144,14 @@ def _render_diagnosis(diagnosis: Diagnosis) -> str:
     lines = []
     for check in diagnosis.checks:
         first, *more = display.escape_invisible(check.detail).splitlines() or [""]
-        lines.append(f"{'ok  ' if check.ok else 'BAD '} {check.name}: {first}")
+        mark = "ok  " if check.ok else "TODO" if check.waits else "BAD "
+        lines.append(f"{mark} {check.name}: {first}")
         lines += [f"       {line}" for line in more]
-    failed = sum(not check.ok for check in diagnosis.checks)
-    lines.append("no problems found" if diagnosis.ok else f"{failed} of the checks failed")
+    failed = sum(not (check.ok or check.waits) for check in diagnosis.checks)
+    waiting = sum(check.waits for check in diagnosis.checks)
+    if waiting:
+        lines.append(f"{display.format_count(waiting, 'agent')} wait for your approval (TODO)")
+    lines.append(f"{failed} of the checks failed" if failed else "no problems found")
     return "\n".join(lines)
 
 
