@@ -95,7 +95,8 @@ def serving() -> Iterator[Server]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            server.requests.append((self.path, dict(self.headers), body))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            server.requests.append((self.path, headers, body))
             server.hold.wait()
             answer = server.answer(self.path, body)
             self.send_response(server.status)

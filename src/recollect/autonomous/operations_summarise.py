@@ -146,7 +146,9 @@ def _proposed_skills(
     rows = []
     for name, keys in curated.skills:
         inside = [known[key] for key in keys if key in known]
-        commands = [one.key.partition(":")[2] for one in inside]
+        if len(inside) < 2:
+            continue  # it left out what it wants to have done
+        commands = [one.refs[0].partition(":")[2] for one in inside]
         sources = list(dict.fromkeys(one.sources[0] for one in inside))
         procedure = pages.command_skill(name, commands, sources)
         row = procedures_steps.prepare_row(procedure, "agent", "agent", now, new_id("p"))
