@@ -6,6 +6,7 @@ the user or an agent. Nothing here is prose of a tool.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..briefing import command_rules, rendering, wording
@@ -57,14 +58,22 @@ class Workflow(NamedTuple):
 
 
 def workflows(extractions: Sequence[Extraction]) -> list[Workflow]:
-    """Return the sequences of commands that enough sessions ran before a commit, most first."""
+    """Return the sequences of commands that enough sessions ran before a commit, most first. Each
+    command is worded as it is where it worked."""
     found = []
-    for (kind, _), seen in _grouped(extractions).items():
+    groups = _grouped(extractions)
+    wordings = {}
+    for (kind, form), seen in groups.items():
+        if kind == "command":
+            said = Counter(one.evidence.body.get("wording", form) for one in seen)
+            wordings[form] = str(said.most_common(1)[0][0])
+    for (kind, _), seen in groups.items():
         if kind == "workflow" and len(seen) >= findings.PROPOSED:
             body = seen[0].evidence.body
-            steps, purposes = tuple(body["steps"]), tuple(body["purposes"])
+            steps = tuple(wordings.get(step, step) for step in body["steps"])
             last = seen[0].evidence.at
-            found.append(Workflow(steps, purposes, len(seen), last, sources_of(seen)))
+            sources = sources_of(seen)
+            found.append(Workflow(steps, tuple(body["purposes"]), len(seen), last, sources))
     return sorted(found, key=lambda one: (-one.sessions, -one.last))
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 
 from ..context import new_id
-from ..errors import Refused
+from ..errors import InvalidInput, Refused
 from ..jobs import sql as jobs_sql
 from ..lessons import manifests_io
 from ..procedures import skills as procedures_skills
@@ -18,7 +18,7 @@ from ..secrets import redaction
 from ..text import messages as text_messages
 from ..text import tokens
 from ..types.records import Json
-from . import files_io, merging, pages, prompts, statements, steps
+from . import files_io, merging, models_io, pages, prompts, statements, steps
 from .operations import Rebuilt
 from .operations_jobs import Run, add, ask, attempt, leased, next_job
 
@@ -52,10 +52,8 @@ def _summarise(run: Run, job: jobs_sql.Job) -> Rebuilt:
     manifests = manifests_io.read(root)
     scripts = list(manifests.scripts) if manifests.complete else None
     found = merging.merge(material.extractions, material.memories, now, scripts)
-    curated = prompts.Curated()
-    if run.smol and found:
-        curated = _curated(run, job, found, material)
-        found = prompts.apply_curation(found, curated)
+    curated, problem = _curated_or_not(run, job, found, material)
+    found = prompts.apply_curation(found, curated)
     made = _skills(material, edits)
     limit = settings.memories_summary_injection_token_limit
     lines = pages.summary_lines(found, edits, made, limit, tokens.count_tokens)
@@ -67,6 +65,7 @@ def _summarise(run: Run, job: jobs_sql.Job) -> Rebuilt:
         tuple(lines),
         (head.strip(), tail.strip()),
         {name: redaction.redact(text) for name, text in pages.render_skills(made).items()},
+        problem,
     )
     proposed = _proposed_skills(curated, found, now)
     mark = {"writing": text_messages.text_digest(outputs.page.text)}
@@ -86,7 +85,7 @@ def _summarise(run: Run, job: jobs_sql.Job) -> Rebuilt:
         skills=tuple(outputs.skills),
         pruned=tuple(pruned),
         files=tuple(files_io.list_outputs(folder)),
-        notes=(note,) if note else (),
+        notes=tuple(filter(None, (note, problem))),
     )
 
 
@@ -113,6 +112,21 @@ def _skills(material: steps.Material, edits: pages.Edits) -> list[procedures_ski
         for one in {made.name: made for made in chain(observed, material.skills)}.values()
         if one.name not in material.refused
     ]
+
+
+def _curated_or_not(
+    run: Run, job: jobs_sql.Job, found: list[statements.Statement], material: steps.Material
+) -> tuple[prompts.Curated, str]:
+    """Ask a model, if there is one. When it fails in the last try, go on without it: say why."""
+    if not run.smol or not found:
+        return prompts.Curated(), ""
+    try:
+        return _curated(run, job, found, material), ""
+    except (models_io.ModelFailure, InvalidInput) as error:
+        final = isinstance(error, models_io.ModelFailure) and error.final
+        if job.failures < jobs_sql.TRIES and not final:
+            raise
+        return prompts.Curated(), f"written by rules: {error.message} ({error.where})"
 
 
 def _curated(
@@ -146,7 +160,9 @@ def _proposed_skills(
     rows = []
     for name, keys in curated.skills:
         inside = [known[key] for key in keys if key in known]
-        commands = [one.key.partition(":")[2] for one in inside]
+        if len(inside) < 2:
+            continue  # it left out what it wants to have done
+        commands = [one.refs[0].partition(":")[2] for one in inside]
         sources = list(dict.fromkeys(one.sources[0] for one in inside))
         procedure = pages.command_skill(name, commands, sources)
         row = procedures_steps.prepare_row(procedure, "agent", "agent", now, new_id("p"))

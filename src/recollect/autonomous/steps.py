@@ -333,6 +333,8 @@ class Outputs(NamedTuple):
     summary: tuple[pages.SummaryLine, ...]
     block: tuple[str, str]
     skills: Mapping[str, str]
+    problem: str = ""
+    """Why a model did not take part, if it should have."""
 
     @property
     def summary_text(self) -> str:
@@ -364,7 +366,7 @@ def save_outputs(
     for row in proposed:
         if procedures_sql.get_by_name(tx, row.name) is None:
             procedures_steps.learn_procedure(tx, row)
-    jobs_sql.complete_job(tx, job, now)
+    jobs_sql.complete_job(tx, job, now, redaction.redact(outputs.problem))
     # The last statement: the row of the job is locked, so no other runner writes files.
     return write_files()
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..actions import command_words
+from ..documents import memory_summary
 from ..documents import sql as documents_sql
+from ..documents.memory_summary import NO_SUMMARY, InjectedSummary
 from ..fast_typing import NamedTuple, Protocol
 from ..lessons import steps_observed as lessons_steps_observed
 from ..lessons.findings import KnownCommand
@@ -22,9 +24,8 @@ from ..storage.database import Tx
 from ..text.display import format_time, quote_data
 from ..types.records import Document, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import matching, selection, sql, steps_follow_up, summary, wording
-from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain
-from .summary import NO_SUMMARY, InjectedSummary
+from . import matching, selection, sql, steps_follow_up, wording
+from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain, wrapped
 
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
 MOST_OF_A_KIND = 60
@@ -131,7 +132,9 @@ def load_start(
     added = _summary(txs, instructions, summary_limit) if summary_limit else NO_SUMMARY
     lines, left_out = _lines(txs, ask, instructions, now, added.refs)
     left_out += [
-        LeftOut(one.id, one.address, summary.REASON) for one in memories if one.id in added.refs
+        LeftOut(one.id, one.address, memory_summary.REASON)
+        for one in memories
+        if one.id in added.refs
     ]
     memories = [one for one in memories if one.id not in added.refs]
     material = selection.StartMaterial(
@@ -143,10 +146,10 @@ def load_start(
 
 def _summary(txs: Sequence[Tx], instructions: matching.Instructions, limit: int) -> InjectedSummary:
     """Return the summary of autonomous memory, if there is one."""
-    document = documents_sql.get_document(txs[0], summary.ADDRESS) if txs else None
+    document = documents_sql.get_document(txs[0], memory_summary.ADDRESS) if txs else None
     if document is None:
         return NO_SUMMARY
-    return summary.fit_summary(document.fields, limit, instructions.where)
+    return memory_summary.fit_summary(document.fields, limit, instructions.where, wrapped)
 
 
 def _lines(
@@ -168,7 +171,7 @@ def _lines(
     tried = sql.outcomes(project, refs, "start") if refs else {}
     for one in known:
         ref = wording.command_ref(one.form)
-        reason = one.retired or (summary.REASON if ref in said else "")
+        reason = one.retired or (memory_summary.REASON if ref in said else "")
         if not reason and command_words.suggests_danger(one.form):
             reason = "only the user may suggest it"
         if not reason and (place := instructions.where_command(one.form)):

@@ -84,10 +84,10 @@ def cancel_job(context: Context, id: str) -> JobState:
 
 
 def find_failed(tx: Tx, kinds: Sequence[str], limit: int) -> list[JobState]:
-    """Return jobs of some kinds whose last try failed, dead letters first."""
+    """Return jobs of some kinds whose last try failed or left something out, dead letters first."""
     found = [
         job
-        for status in ("error", "pending", "running")
+        for status in ("error", "pending", "running", "done")
         for kind in kinds
         for job in sql.list_jobs(tx, status, kind, limit)
         if job.error

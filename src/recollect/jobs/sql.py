@@ -242,9 +242,10 @@ def save_progress(tx: Tx, job: Job, progress: Mapping[str, Json]) -> Job:
     return held._replace(progress=progress)
 
 
-def complete_job(tx: Tx, job: Job, now: int) -> None:
+def complete_job(tx: Tx, job: Job, now: int, error: SafeText | None = None) -> None:
     """Finish a leased job: all up to the watermark it was claimed with is done. It is pending again
-    if its input grew meanwhile. Raise Conflict if the lease was lost."""
+    if its input grew meanwhile. `error` says what had to be left out. Raise Conflict if the lease
+    was lost."""
     held = hold_lease(tx, job)
     grown = held.input_watermark > job.input_watermark
     done = held._replace(
@@ -253,7 +254,7 @@ def complete_job(tx: Tx, job: Job, now: int) -> None:
         lease_until=0,
         run_after=now,
         success_watermark=job.input_watermark,
-        error="",
+        error=error or "",
         updated=now,
         progress={},
         failures=0,

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from ..fast_typing import NamedTuple
 from ..text.tokens import count_tokens
 from ..types.records import Json
-from . import rendering
 
 ADDRESS = "memory://root"
 REASON = "memory_summary.md says it"
@@ -29,12 +28,15 @@ NO_SUMMARY = InjectedSummary()
 
 
 def fit_summary(
-    fields: Mapping[str, Json], limit: int, is_said: Callable[[str], str]
+    fields: Mapping[str, Json],
+    limit: int,
+    is_said: Callable[[str], str],
+    wrap: Callable[[str, str], str],
 ) -> InjectedSummary:
     """Return the summary as a block of at most so many tokens. A line that `is_said` finds in an
-    instruction file is left out; a heading without lines too."""
+    instruction file is left out; a heading without lines too. `wrap` makes a block of a text."""
     frame = [str(fields["head"]), str(fields["tail"])]
-    used = count_tokens(rendering.wrapped("memory_summary", "\n".join(frame)))
+    used = count_tokens(wrap("memory_summary", "\n".join(frame)))
     refs: set[str] = set()
     kept: list[str] = []
     heading = ""
@@ -53,7 +55,7 @@ def fit_summary(
             refs.update(map(str, names))
     if not kept:
         return NO_SUMMARY
-    text = rendering.wrapped("memory_summary", "\n".join(filter(None, (frame[0], *kept, frame[1]))))
+    text = wrap("memory_summary", "\n".join(filter(None, (frame[0], *kept, frame[1]))))
     return InjectedSummary(text, frozenset(refs), used)
 
 
