@@ -8,10 +8,9 @@ too: in columns, and multiple values (tags, scopes) as facets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
 
 from ..fast_typing import Any, NamedTuple
-from ..storage.database import IndexMatch, Tx, placeholders, visible_to
+from ..storage.database import IndexedRecord, IndexMatch, Tx, placeholders, visible_to
 from ..types.records import FOREVER
 from . import sql_vectors
 
@@ -32,8 +31,6 @@ class IndexEntry(NamedTuple):
     """Name and value: its tags and scopes (an empty scope applies everywhere)."""
 
 
-_FIELDS = tuple(field for field in IndexEntry._fields if field != "facets")
-_COLUMNS = f"{', '.join(_FIELDS)}, part, id"
 _LONGEST_FACET = 500
 """An index of PostgreSQL takes at most 2,700 bytes."""
 
@@ -51,26 +48,23 @@ def insert_entries(tx: Tx, records: Iterable[tuple[IndexEntry, Sequence[str]]]) 
 
 
 def _insert_parts(tx: Tx, parts: Sequence[tuple[IndexEntry, int, str]]) -> None:
-    if not parts:
-        return
-    numbers = tx.new_entries(len(parts))
-    values = attrgetter(*_FIELDS)
-    rows = (
-        (*values(entry), part, number)
-        for number, (entry, part, _) in zip(numbers, parts, strict=True)
-    )
-    tx.insert("entries", _COLUMNS, rows)
-    _add_facets(tx, [(id, entry) for id, (entry, _, _) in zip(numbers, parts, strict=True)])
-    tx.add_words([(id, stems) for id, (_, _, stems) in zip(numbers, parts, strict=True)])
-    sql_vectors.queue_vectors(
-        tx, [id for id, (_, part, _) in zip(numbers, parts, strict=True) if not part]
-    )
+    if parts:
+        tx.add_entries(
+            [
+                IndexedRecord(*entry[:9], part, stems, _stored_facets(entry))
+                for entry, part, stems in parts
+            ]
+        )
 
 
-def _add_facets(tx: Tx, entries: Iterable[tuple[int, IndexEntry]]) -> None:
-    rows = {(id, name, facet_value(value)) for id, entry in entries for name, value in entry.facets}
+def _stored_facets(entry: IndexEntry) -> tuple[tuple[str, str], ...]:
+    return tuple((name, facet_value(value)) for name, value in entry.facets)
+
+
+def _add_facets(tx: Tx, id: int, entry: IndexEntry) -> None:
+    rows = sorted(set(_stored_facets(entry)))
     if rows:
-        tx.insert("facets", "entry, name, value", sorted(rows))
+        tx.insert("facets", "entry, name, value", [(id, *row) for row in rows])
 
 
 def facet_value(value: str) -> str:
@@ -85,7 +79,7 @@ def set_facets(tx: Tx, entry: IndexEntry) -> None:
     ids = _ids(tx, entry.source, entry.ref, entry.seq)
     for id in ids:
         _remove_facets(tx, id)
-    _add_facets(tx, [(id, entry) for id in ids])
+        _add_facets(tx, id, entry)
 
 
 def _remove_facets(tx: Tx, entry: int) -> None:
@@ -114,7 +108,7 @@ def replace_entry(tx: Tx, entry: IndexEntry, parts: Sequence[str]) -> None:
             {**entry._asdict(), "id": id},
         )
         _remove_facets(tx, id)
-        _add_facets(tx, [(id, entry)])
+        _add_facets(tx, id, entry)
         tx.remove_words(id)
         tx.add_words([(id, stems)])
         sql_vectors.remove_vector(tx, id)
@@ -232,19 +226,20 @@ def find_candidates(
     stems: Sequence[str],
     limit: int,
     filters: Mapping[str, Sequence[Any]],
-    vectors: bool = False,
+    vector: bytes = b"",
 ) -> list[IndexMatch]:
-    """Return the best entries for the stems, with their `vectors` if wanted. `filters` maps a
-    column to its allowed values, `tag` to the required tags, `scope` to scopes of which one is
-    required, `since`, `until` and `as_of` to one time, and `seen` to the owners who may see it."""
+    """Return the best entries for the stems, with their vectors if a `vector` is compared.
+
+    `filters` maps a column to its allowed values, `tag` to the required tags, `scope` to scopes of
+    which one is required, `since`, `until` and `as_of` to one time, and `seen` to the owners who may see it."""
     if not stems:
         return []
     where, params = _where(tx, filters)
     # Most filters keep most of the best matches: filter those first, search exactly only if too few
     # remain.
-    near = tx.match(stems, limit + limit // 8, where, params, exact=False, vectors=vectors)
+    near = tx.match(stems, limit + limit // 8, where, params, exact=False, vector=vector)
     if where and len(near) < limit:
-        near = tx.match(stems, limit, where, params, vectors=vectors)
+        near = tx.match(stems, limit, where, params, vector=vector)
     return _best_parts(near)[:limit]
 
 
@@ -258,19 +253,22 @@ def filter_entries(
     return {found.entry: found for found in tx.filter_entries(entries, where, params)}
 
 
-def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> set[int]:
-    """Return the ids of all entries that fulfil the filters."""
+def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]], most: int) -> list[int]:
+    """Return the ids of at most so many entries that fulfil the filters."""
     where, params = _where(tx, filters)
-    rows = tx.run(f"SELECT e.id FROM entries e WHERE e.space = :space AND {where}", params)
-    return {row[0] for row in rows}
+    rows = tx.run(
+        f"SELECT e.id FROM entries e WHERE e.space = :space AND {where} LIMIT :most",
+        {**params, "most": most},
+    )
+    return [row[0] for row in rows]
 
 
 def find_nearest(
-    tx: Tx, vector: bytes, count: int, filters: Mapping[str, Sequence[Any]]
-) -> Sequence[int]:
-    """Return the entries nearest to a vector among those that fulfil the filters, if the engine has
-    a vector index."""
-    return tx.nearest(vector, count, *_where(tx, filters)) if tx.finds_nearest else []
+    tx: Tx, vector: bytes, count: int, filters: Mapping[str, Sequence[Any]], exact: bool
+) -> list[IndexMatch]:
+    """Return the entries nearest to a vector with their vectors, from the engine's own index: those
+    of the nearest that fulfil the filters, or with `exact` the nearest of all that fulfil them."""
+    return tx.nearest(vector, count, *_where(tx, filters), exact=exact)
 
 
 def _best_parts(matches: Sequence[IndexMatch]) -> list[IndexMatch]:
