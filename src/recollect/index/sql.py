@@ -231,7 +231,9 @@ def find_candidates(
     """Return the best entries for the stems, with their vectors if a `vector` is compared.
 
     `filters` maps a column to its allowed values, `tag` to the required tags, `scope` to scopes of
-    which one is required, `since`, `until` and `as_of` to one time, and `seen` to the owners who may see it."""
+    which one is required, `since`, `until` and `as_of` to one time, and `seen` to the owners who
+    may see it.
+    """
     if not stems:
         return []
     where, params = _where(tx, filters)

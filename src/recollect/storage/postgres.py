@@ -62,8 +62,9 @@ class PostgresDatabase:
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
         outer = self._pool.snapshot()
-        if outer is not None and self._registered:
-            # The spaces of one call are read in one transaction.
+        if outer is not None:
+            # The spaces of one call are read in one transaction. A second connection could wait
+            # for ever, when every thread holds one; and reading creates no space.
             return work(outer.tx(self.space))
         return self._attempt(work, read_only=True)
 
@@ -244,11 +245,13 @@ class PostgresDatabase:
             try:
                 connection.execute(
                     "INSERT INTO recollect.spaces (id, kind, name, place, created) "
-                    "VALUES (%s, %s, '', '', %s) ON CONFLICT (id) DO NOTHING",
+                    "VALUES (%s, %s, '', '', %s)",
                     (self.space, self._kind, time.time_ns() // 1000),
                 )
             except driver.errors.InsufficientPrivilege as error:
                 raise self._not_a_member(connection) from error
+            except driver.errors.UniqueViolation:
+                pass  # another process of this role made it just now, or it is another role's
             found = connection.execute(
                 "SELECT 1 FROM recollect.memberships WHERE space = %s", (self.space,)
             ).fetchone()

@@ -110,7 +110,8 @@ BEGIN
     END LOOP;
     GRANT SELECT, INSERT ON recollect.spaces TO {MEMBER_GROUP};
     GRANT SELECT ON recollect.migrations, recollect.memberships TO {MEMBER_GROUP};
-    GRANT SELECT ON ALL TABLES IN SCHEMA {READ_SCHEMA} TO {MEMBER_GROUP};
+    -- UPDATE is what SELECT … FOR UPDATE asks for; the policies of the tables bind views too.
+    GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA {READ_SCHEMA} TO {MEMBER_GROUP};
     GRANT USAGE ON ALL SEQUENCES IN SCHEMA recollect TO {MEMBER_GROUP};
   END IF;
 END $do$
