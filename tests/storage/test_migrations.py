@@ -140,6 +140,7 @@ def test_both_engines_have_the_same_columns(tmp_path: Path, postgres_url: str) -
         ("entries", "stems"),
         ("messages", "author"),
         ("spaces", "owner"),
+        ("memory_counts", "shard"),
         ("vectors", "direction"),
     }
     for table in names:
@@ -228,6 +229,10 @@ def early(tmp_path: Path) -> dict[str, str]:
         "ALTER TABLE injections DROP COLUMN outcome",
         "ALTER TABLE memories DROP COLUMN author",
         "DROP TABLE clusters",
+        "DROP TRIGGER memories_added",
+        "DROP TRIGGER memories_changed",
+        "DROP TRIGGER memories_removed",
+        "DROP TABLE memory_counts",
         "DROP TABLE words",
         "DROP TABLE unembedded",
         "DROP TABLE vectors",

@@ -88,8 +88,13 @@ def _remove_facets(tx: Tx, entry: int) -> None:
 
 def list_scopes(tx: Tx) -> list[str]:
     """List all scopes in use."""
+    # From each value to the next: DISTINCT would read the scopes of all records.
     rows = tx.run(
-        "SELECT DISTINCT value FROM facets WHERE space = :space AND name = 'scope' AND value <> ''"
+        "WITH RECURSIVE scopes (value) AS (SELECT min(f.value) FROM facets f "
+        "WHERE f.space = :space AND f.name = 'scope' AND f.value > '' UNION ALL "
+        "SELECT (SELECT min(f.value) FROM facets f WHERE f.space = :space AND f.name = 'scope' "
+        "AND f.value > scopes.value) FROM scopes WHERE scopes.value IS NOT NULL) "
+        "SELECT value FROM scopes WHERE value IS NOT NULL"
     )
     return [row[0] for row in rows]
 
@@ -145,46 +150,50 @@ REINDEX_KEY = "words"
 that are now indexed in another way if it is `outdated`."""
 
 _WORDS = f"SELECT value FROM state WHERE space = :space AND key = '{REINDEX_KEY}'"
+_OPEN = f"AND valid_to = {FOREVER}"
 _TABLES = {
-    "memory": (
-        "(SELECT space, id, 0 AS seq FROM memories UNION ALL "
-        "SELECT space, id, revision FROM memory_revisions) AS revisions",
-        "id",
-        "seq",
-        "",
-    ),
-    "message": ("messages", "session", "seq", ""),
-    "document": ("documents", "address", "0", f"AND valid_to = {FOREVER}"),
-    "episode": ("episodes", "id", "0", ""),
-    "procedure": ("procedures", "id", "0", ""),
+    "memory": (("memories", "id", "", ""), ("memory_revisions", "id", "revision", "")),
+    "message": (("messages", "session", "seq", ""),),
+    "document": (("documents", "address", "", _OPEN),),
+    "episode": (("episodes", "id", "", ""),),
+    "procedure": (("procedures", "id", "", ""),),
 }
+"""The tables of a source: name, reference, number (none: one record, with the number 0), and which
+rows count."""
 
 
 def list_records(tx: Tx, source: str, after: tuple[str, int], most: int) -> list[tuple[str, int]]:
     """List the records of a source by reference and number, after the given one."""
-    table, ref, seq, also = _TABLES[source]
-    rows = tx.run(
-        f"SELECT {ref}, {seq} FROM {table} WHERE space = :space {also} AND ({ref} > :ref "
-        f"OR ({ref} = :ref AND {seq} > :seq)) ORDER BY 1, 2 LIMIT :most",
-        {"ref": after[0], "seq": after[1], "most": most},
-    )
-    return [(row[0], row[1]) for row in rows]
+    found: list[tuple[str, int]] = []
+    for table, ref, seq, also in _TABLES[source]:
+        later = f"({ref}, {seq}) > (:ref, :seq)" if seq else f"{ref} > :ref"
+        rows = tx.run(
+            f"SELECT {ref}, {seq or '0'} FROM {table} WHERE space = :space {also} AND {later} "
+            f"ORDER BY {ref}{', ' + seq if seq else ''} LIMIT :most",
+            {"ref": after[0], "seq": after[1], "most": most},
+        )
+        found += [(row[0], row[1]) for row in rows]
+    return sorted(found)[:most]
 
 
 def count_records(tx: Tx, source: str) -> int:
     """Count the records of a source."""
-    table, _, _, also = _TABLES[source]
-    row = tx.one(f"SELECT count(*) FROM {table} WHERE space = :space {also}")
-    return int(row[0]) if row else 0
+    total = 0
+    for table, _, _, also in _TABLES[source]:
+        row = tx.one(f"SELECT count(*) FROM {table} WHERE space = :space {also}")
+        total += int(row[0]) if row else 0
+    return total
 
 
 def remove_orphans(tx: Tx, source: str) -> None:
     """Remove the entries of deleted records."""
-    table, ref, seq, also = _TABLES[source]
-    rows = tx.run(
-        "SELECT e.ref, e.seq FROM entries e WHERE e.space = :space AND e.source = :source "
+    held = "".join(
         f"AND NOT EXISTS (SELECT 1 FROM {table} WHERE space = :space {also} "
-        f"AND {ref} = e.ref AND {seq} = e.seq)",
+        f"AND {ref} = e.ref AND {seq or '0'} = e.seq) "
+        for table, ref, seq, also in _TABLES[source]
+    )
+    rows = tx.run(
+        f"SELECT e.ref, e.seq FROM entries e WHERE e.space = :space AND e.source = :source {held}",
         {"source": source},
     )
     for one in rows:

@@ -59,9 +59,10 @@ def remove_vector(tx: Tx, entry: int) -> None:
 def list_unembedded(tx: Tx, most: int) -> list[UnembeddedEntry]:
     """Return the first entries without a vector."""
     rows = tx.run(
-        "SELECT e.id, e.source, e.ref, e.seq FROM unembedded u "
-        "JOIN entries e ON e.space = u.space AND e.id = u.entry "
-        "WHERE u.space = :space ORDER BY u.entry LIMIT :most",
+        # In this order: SQLite would read all entries first.
+        "SELECT e.id, e.source, e.ref, e.seq FROM unembedded u CROSS JOIN entries e "
+        "WHERE u.space = :space AND e.space = :space AND e.id = u.entry "
+        "ORDER BY u.entry LIMIT :most",
         {"most": most},
     )
     return list(map(UnembeddedEntry._make, rows))
@@ -78,12 +79,19 @@ def lock_unembedded(tx: Tx, entries: Sequence[int]) -> set[int]:
 
 
 def count_vectors(tx: Tx) -> tuple[int, int]:
-    """Count the vectors, and the entries without one."""
+    """Count the vectors, and the entries without one.
+
+    Blocks have their sizes; with an engine's own index, every entry has a vector that waits for
+    none.
+    """
     row = tx.one(
-        "SELECT (SELECT count(*) FROM vectors WHERE space = :space), "
+        "SELECT (SELECT coalesce(sum(size - dead), 0) FROM blocks WHERE space = :space), "
         "(SELECT count(*) FROM unembedded WHERE space = :space)"
     )
-    return (int(row[0]), int(row[1])) if row else (0, 0)
+    made, waiting = (int(row[0]), int(row[1])) if row else (0, 0)
+    if tx.finds_nearest:
+        made = max(tx.frequencies(()).entries - waiting, 0) if get_embedder(tx) else 0
+    return made, waiting
 
 
 def has_unembedded(tx: Tx) -> bool:

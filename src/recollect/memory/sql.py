@@ -305,7 +305,8 @@ def find_open_in_chain(tx: Tx, root: str, lock: bool = False) -> Memory | None:
     """Return the memory that is still believed among those that share a root."""
     clause = tx.for_update if lock else ""
     row = tx.one(
-        f"{_SELECT} AND root = :root AND valid_to = {FOREVER} ORDER BY id LIMIT 1 {clause}",
+        f"{_SELECT} AND root = :root AND valid_to = {FOREVER} "
+        f"ORDER BY revision DESC, id LIMIT 1 {clause}",
         {"root": root},
     )
     return load_memory(row) if row else None

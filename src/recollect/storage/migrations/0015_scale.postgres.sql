@@ -97,3 +97,67 @@ CREATE INDEX IF NOT EXISTS memories_listed_by_status ON memories (space, status,
   WHERE valid_to = 9223372036854775807;
 CREATE INDEX IF NOT EXISTS memories_listed_by_layer ON memories (space, layer, first_seen DESC, id)
   WHERE valid_to = 9223372036854775807;
+CREATE INDEX IF NOT EXISTS memories_reinforced ON memories (space, last_reinforced, id)
+  WHERE valid_to = 9223372036854775807;
+CREATE INDEX IF NOT EXISTS links_contradicted ON links (space, target, source)
+  WHERE relation = 'contradicts' AND valid_to = 9223372036854775807;
+CREATE INDEX IF NOT EXISTS blocks_with_dead ON blocks (space, block) WHERE dead > 0;
+CREATE INDEX IF NOT EXISTS episodes_listed ON episodes (space, at DESC, id);
+CREATE INDEX IF NOT EXISTS undos_by_operation ON undos (space, operation, status, at DESC, id);
+CREATE INDEX IF NOT EXISTS documents_listed ON documents (space, type, address)
+  WHERE valid_to = 9223372036854775807;
+CREATE INDEX IF NOT EXISTS documents_listed_by_owner ON documents (space, type, owner, address)
+  WHERE valid_to = 9223372036854775807;
+-- A scope may be longer than what another kind of index takes.
+CREATE INDEX IF NOT EXISTS memories_by_scope ON memories USING hash (scope)
+  WHERE valid_to = 9223372036854775807 AND scope <> '[]';
+
+-- Open memories by the day they were first seen: `stats` reads these rows and not all memories. In
+-- several rows, so that writers do not wait for each other.
+CREATE TABLE memory_counts (
+  space TEXT NOT NULL,
+  day BIGINT NOT NULL,
+  kind TEXT NOT NULL,
+  layer TEXT NOT NULL,
+  status TEXT NOT NULL,
+  number BIGINT NOT NULL,
+  length BIGINT NOT NULL,
+  unused BIGINT NOT NULL,
+  shard INTEGER NOT NULL DEFAULT pg_backend_pid() % 16,
+  PRIMARY KEY (space, day, kind, layer, status, shard)
+);
+ALTER TABLE memories NO FORCE ROW LEVEL SECURITY;
+INSERT INTO memory_counts (space, day, kind, layer, status, number, length, unused, shard)
+  SELECT space, first_seen / 86400000000, kind, layer, status, count(*), sum(length(text)),
+    sum(CASE WHEN recalls = 0 THEN 1 ELSE 0 END), 0
+  FROM memories WHERE valid_to = 9223372036854775807 GROUP BY 1, 2, 3, 4, 5;
+CREATE FUNCTION count_memory() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP <> 'INSERT' AND OLD.valid_to = 9223372036854775807 THEN
+    INSERT INTO recollect.memory_counts AS held
+      (space, day, kind, layer, status, number, length, unused)
+    VALUES (OLD.space, OLD.first_seen / 86400000000, OLD.kind, OLD.layer, OLD.status, -1,
+      -length(OLD.text), CASE WHEN OLD.recalls = 0 THEN -1 ELSE 0 END)
+    ON CONFLICT (space, day, kind, layer, status, shard) DO UPDATE SET
+      number = held.number + excluded.number, length = held.length + excluded.length,
+      unused = held.unused + excluded.unused;
+  END IF;
+  IF TG_OP <> 'DELETE' AND NEW.valid_to = 9223372036854775807 THEN
+    INSERT INTO recollect.memory_counts AS held
+      (space, day, kind, layer, status, number, length, unused)
+    VALUES (NEW.space, NEW.first_seen / 86400000000, NEW.kind, NEW.layer, NEW.status, 1,
+      length(NEW.text), CASE WHEN NEW.recalls = 0 THEN 1 ELSE 0 END)
+    ON CONFLICT (space, day, kind, layer, status, shard) DO UPDATE SET
+      number = held.number + excluded.number, length = held.length + excluded.length,
+      unused = held.unused + excluded.unused;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER counted_new AFTER INSERT OR DELETE ON memories
+  FOR EACH ROW EXECUTE FUNCTION count_memory();
+CREATE TRIGGER counted_change
+  AFTER UPDATE OF kind, layer, status, text, valid_to, recalls, first_seen ON memories
+  FOR EACH ROW WHEN ((OLD.kind, OLD.layer, OLD.status, OLD.text, OLD.valid_to, OLD.recalls = 0,
+      OLD.first_seen) IS DISTINCT FROM (NEW.kind, NEW.layer, NEW.status, NEW.text, NEW.valid_to,
+      NEW.recalls = 0, NEW.first_seen))
+  EXECUTE FUNCTION count_memory();
