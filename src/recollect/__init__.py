@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from .lessons.operations import EpisodeFields as EpisodeFields
     from .lessons.steps import Consolidated as Consolidated
     from .lessons.steps import Undone as Undone
+    from .maintenance.operations_server import ServerSetup as ServerSetup
     from .maintenance.steps import Adopted as Adopted
     from .maintenance.steps import BackedUp as BackedUp
     from .maintenance.steps import Diagnosis as Diagnosis
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from .recall.steps_links import Linked as Linked
     from .recall.steps_session_search import SessionMatch as SessionMatch
     from .recall.steps_show import ShownRecord as ShownRecord
+    from .storage.database import ServerMember as ServerMember
     from .types.agents import Imported as Imported
     from .types.agents import ImportedTranscript as ImportedTranscript
     from .types.agents import Initialised as Initialised
@@ -172,6 +174,8 @@ __all__ = [
     "Returned",
     "ReviewAnswer",
     "ReviewItem",
+    "ServerMember",
+    "ServerSetup",
     "Session",
     "SessionAbout",
     "SessionMatch",
@@ -246,6 +250,8 @@ _TYPES = {
     "ReviewAnswer": "types.review:ReviewAnswer",
     "ReviewItem": "types.review:ReviewItem",
     "SessionAbout": "archive.operations:SessionAbout",
+    "ServerMember": "storage.database:ServerMember",
+    "ServerSetup": "maintenance.operations_server:ServerSetup",
     "SessionMatch": "recall.steps_session_search:SessionMatch",
     "SettingsChange": "types.agents:SettingsChange",
     "ShownEpisode": "episodes.steps:ShownEpisode",

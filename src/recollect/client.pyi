@@ -15,6 +15,7 @@ import recollect.episodes.steps
 import recollect.jobs.operations
 import recollect.lessons.operations
 import recollect.lessons.steps
+import recollect.maintenance.operations_server
 import recollect.maintenance.steps
 import recollect.memory.operations
 import recollect.memory.steps_lifecycle
@@ -26,6 +27,7 @@ import recollect.recall.steps_evaluation
 import recollect.recall.steps_links
 import recollect.recall.steps_session_search
 import recollect.recall.steps_show
+import recollect.storage.database
 import recollect.types.agents
 import recollect.types.records
 import recollect.types.review
@@ -209,6 +211,16 @@ class _Scratch:
         self, name: str, content: str, key: str = ...
     ) -> recollect.types.records.Document: ...
 
+class _Server:
+    def grant(
+        self, role: str, space: str, read_only: bool = ...
+    ) -> recollect.storage.database.ServerMember: ...
+    def members(self) -> tuple[recollect.storage.database.ServerMember, ...]: ...
+    def revoke(self, role: str, space: str) -> bool: ...
+    def setup(
+        self, owner: str = ..., member: Sequence[str] = ..., apply: bool = ...
+    ) -> recollect.maintenance.operations_server.ServerSetup: ...
+
 class _Sessions:
     def end(self, session: str = ...) -> recollect.types.records.Session: ...
     def export(
@@ -299,6 +311,7 @@ class Recollect:
     patterns: _Patterns
     procedures: _Procedures
     scratch: _Scratch
+    server: _Server
     sessions: _Sessions
     store: _Store
     tasks: _Tasks

@@ -246,6 +246,13 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("store.backup", "backup", "backup"),
                 ("store.adopt", "adopt", "adopt"),
             ),
+            *_rows(
+                "maintenance.operations_server",
+                ("server.setup", "server setup", "server_setup"),
+                ("server.grant", "server grant", "server_grant"),
+                ("server.revoke", "server revoke", "server_revoke"),
+                ("server.members", "server members", "server_members"),
+            ),
         ),
     ),
 )

@@ -99,12 +99,14 @@ def learn(
             lambda tx: steps.find_label(tx, context.origin, draft.evidence)
         )
     ready = steps.prepare(draft, context.origin, now, new_id("m"), label)
-    around = space.read(lambda tx: steps_neighbours.find_neighbours(tx, ready.row))
     cited = json.loads(ready.row.citations)
     known = (
         [] if draft.layer == "user" else freshness_steps.pin_claims(context, ready.row.text, cited)
     )
-    return space.write(lambda tx: steps.learn(tx, ready, now, around, known))
+    return space.read_and_write(
+        lambda tx: steps_neighbours.find_neighbours(tx, ready.row),
+        lambda tx, around: steps.learn(tx, ready, now, around, known),
+    )
 
 
 def list_memories(

@@ -149,20 +149,23 @@ def recall_lessons(context: Context, query: str, limit: int, file: str = "") -> 
 def answer_question(context: Context, question: steps.RecallQuestion, now: int) -> Recalled:
     """Answer a question, count the recalls, and check the freshness of the hits."""
     embedder = context.embedder()
-    indexed = reindex_outdated(context)
-    if embedder and embedder.local:
-        for space in context.present_spaces():
-            index_steps.embed_recent(space, embedder, now, steps_reindex.load_texts)
-    found = context.read_both(lambda txs: steps.recall(txs, question, now, embedder))
+    indexed = 0
+    found = context.read_both(lambda txs: steps.recall_if_indexed(txs, question, now, embedder))
+    if found is None:
+        indexed = reindex_outdated(context)
+        if embedder and embedder.local:
+            for space in context.present_spaces():
+                index_steps.embed_recent(space, embedder, now, steps_reindex.load_texts)
+        found = context.read_both(lambda txs: steps.recall(txs, question, now, embedder))
     if indexed:
         found.notes += (f"{indexed} records of an earlier version were indexed again first",)
     memory_operations.note_recalls(context, steps_hits.memory_ids(found), now)
-    unchecked = [hit.id for hit in found if hit.freshness]
-    return (
-        steps_hits.mark_freshness(found, freshness_steps.check_freshness(context, unchecked))
-        if unchecked
-        else found
-    )
+    unchecked = {hit.id: hit.freshness for hit in found if hit.freshness}
+    if not unchecked:
+        return found
+    looks = freshness_steps.unpack_looks(unchecked)
+    fresh = freshness_steps.check_freshness(context, list(unchecked), looks)
+    return steps_hits.mark_freshness(found, fresh)
 
 
 def show_session(

@@ -16,14 +16,16 @@ from ...text import display
 if TYPE_CHECKING:
     from typing import TextIO
 
+    from ...maintenance.operations_server import ServerSetup
     from ...maintenance.steps import Adopted, Diagnosis, Stats
+    from ...storage.database import ServerMember
 
 _MODULES = {
     **dict.fromkeys(("session", "record"), "sessions"),
     **dict.fromkeys(("init", "plugin", "import", "capture"), "agents"),
     **dict.fromkeys(("memory", "jobs"), "autonomous"),
     "review": "review",
-    **dict.fromkeys(("stats", "backup", "adopt", "doctor"), "results"),
+    **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server"), "results"),
     **dict.fromkeys(
         (
             *("episode", "learnings", "consolidate", "procedure", "pattern", "link", "links"),
@@ -155,7 +157,36 @@ def _render_diagnosis(diagnosis: Diagnosis) -> str:
     return "\n".join(lines)
 
 
+def _render_server_setup(done: ServerSetup) -> str:
+    if done.applied:
+        head = "The tables and the members' rights are in place. These statements were run:"
+    else:
+        head = "-- Nothing was run. An administrator runs the first part; --apply runs the rest."
+    width = max(len(one.sql) for one in done.statements)
+    lines = [f"{one.sql:<{width}}  -- {one.purpose}" for one in done.statements]
+    tail = "next: recollect server grant ROLE SPACE"
+    return "\n".join([head, *lines, tail])
+
+
+def _render_members(found: Sequence[ServerMember]) -> str:
+    if not found:
+        return "no memberships\nadd one: recollect server grant ROLE SPACE"
+    width = max(len(one.space) for one in found)
+    return "\n".join(
+        f"{one.space:<{width}}  {one.role}{'' if one.writes else ' (read-only)'}" for one in found
+    )
+
+
+def _render_grant(done: ServerMember) -> str:
+    may = "reads and writes" if done.writes else "reads"
+    return f"{done.role} {may} {done.space}\nthey set: RECOLLECT_SPACE={done.space}"
+
+
 SCREENS: dict[str, Callable[..., str]] = {
+    "server setup": _render_server_setup,
+    "server members": _render_members,
+    "server grant": _render_grant,
+    "server revoke": lambda done: "revoked" if done else "there was no such membership",
     "stats": _render_stats,
     "backup": lambda done: f"wrote {done.path} ({_format_size(done.bytes)})",
     "adopt": _render_adopted,
