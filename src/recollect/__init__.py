@@ -93,6 +93,17 @@ if TYPE_CHECKING:
     from .types.agents import Initialised as Initialised
     from .types.agents import SettingsChange as SettingsChange
     from .types.agents import WrittenPlugin as WrittenPlugin
+    from .types.overview import ConfigPaths as ConfigPaths
+    from .types.overview import NextStep as NextStep
+    from .types.overview import Paused as Paused
+    from .types.overview import Reverted as Reverted
+    from .types.overview import Seen as Seen
+    from .types.overview import SeenItem as SeenItem
+    from .types.overview import SettingChanged as SettingChanged
+    from .types.overview import SettingValue as SettingValue
+    from .types.overview import SizePart as SizePart
+    from .types.overview import Sizes as Sizes
+    from .types.overview import Status as Status
     from .types.records import Check as Check
     from .types.review import ReviewAnswer as ReviewAnswer
     from .types.review import ReviewItem as ReviewItem
@@ -118,6 +129,7 @@ __all__ = [
     "ClaimReport",
     "Cleared",
     "ConfigError",
+    "ConfigPaths",
     "Conflict",
     "Consolidated",
     "Continuity",
@@ -146,8 +158,10 @@ __all__ = [
     "MemoryFields",
     "Message",
     "NearbyMessage",
+    "NextStep",
     "NotFound",
     "Overflow",
+    "Paused",
     "ProcedureParts",
     "Promoted",
     "Prompt",
@@ -162,11 +176,16 @@ __all__ = [
     "Refused",
     "RequestAbout",
     "Returned",
+    "Reverted",
     "ReviewAnswer",
     "ReviewItem",
+    "Seen",
+    "SeenItem",
     "Session",
     "SessionAbout",
     "SessionMatch",
+    "SettingChanged",
+    "SettingValue",
     "SettingsChange",
     "ShownEpisode",
     "ShownHandoff",
@@ -174,7 +193,10 @@ __all__ = [
     "ShownProcedure",
     "ShownRecord",
     "ShownTask",
+    "SizePart",
+    "Sizes",
     "Stats",
+    "Status",
     "StoreBusy",
     "StoreCorrupt",
     "StoreError",
@@ -203,6 +225,7 @@ _TYPES = {
     "Check": "types.records:Check",
     "ClaimReport": "memory.steps_verify:ClaimReport",
     "Cleared": "memory.steps_lifecycle:Cleared",
+    "ConfigPaths": "types.overview:ConfigPaths",
     "Consolidated": "lessons.steps:Consolidated",
     "Continuity": "work.operations:Continuity",
     "Diagnosis": "maintenance.steps:Diagnosis",
@@ -221,6 +244,8 @@ _TYPES = {
     "LearningDay": "episodes.aging:Day",
     "Linked": "recall.steps_links:Linked",
     "MemoryFields": "memory.operations:MemoryFields",
+    "NextStep": "types.overview:NextStep",
+    "Paused": "types.overview:Paused",
     "ProcedureParts": "procedures.operations:ProcedureParts",
     "Promoted": "work.steps_tasks:Promoted",
     "Prompt": "window.steps:Prompt",
@@ -231,10 +256,15 @@ _TYPES = {
     "RecordedEpisode": "episodes.steps:Kept",
     "RequestAbout": "window.operations:RequestAbout",
     "Returned": "memory.steps_lifecycle:Returned",
+    "Reverted": "types.overview:Reverted",
     "ReviewAnswer": "types.review:ReviewAnswer",
     "ReviewItem": "types.review:ReviewItem",
+    "Seen": "types.overview:Seen",
+    "SeenItem": "types.overview:SeenItem",
     "SessionAbout": "archive.operations:SessionAbout",
     "SessionMatch": "recall.steps_session_search:SessionMatch",
+    "SettingChanged": "types.overview:SettingChanged",
+    "SettingValue": "types.overview:SettingValue",
     "SettingsChange": "types.agents:SettingsChange",
     "ShownEpisode": "episodes.steps:Shown",
     "ShownHandoff": "work.steps:ShownHandoff",
@@ -242,7 +272,10 @@ _TYPES = {
     "ShownProcedure": "procedures.steps:ShownProcedure",
     "ShownRecord": "recall.steps_show:ShownRecord",
     "ShownTask": "work.steps_tasks:ShownTask",
+    "SizePart": "types.overview:SizePart",
+    "Sizes": "types.overview:Sizes",
     "Stats": "maintenance.steps:Stats",
+    "Status": "types.overview:Status",
     "TaskBriefing": "briefing.operations_task:TaskBriefing",
     "Trimmed": "window.steps:Trimmed",
     "Undone": "lessons.steps:Undone",

@@ -379,7 +379,7 @@ def test_a_memory_that_changed_while_the_plan_was_made_stops_it(mem: Mem, clock:
         space.read(lambda tx: lessons_steps_unseen.load(tx, clock())), clock(), MEANS
     )
     (faded,) = [memory for memory in mem.list() if "memcached" in memory.text]
-    mem.memories.remember(faded.id)
+    mem.memories.reinforce(faded.id)
     held = rows_of(space)
     job = space.write(
         lambda tx: jobs_sql.acquire_lease(tx, "consolidate", "me", clock(), lessons_steps.LEASE)

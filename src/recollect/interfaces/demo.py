@@ -28,7 +28,7 @@ from ..lessons.steps_observed import known_commands
 from ..text import display
 from ..text.messages import plain_text
 from ..types.records import Hit, Json, Memory
-from .screens.results import terminal_width, wants_colour
+from .screens.style import terminal_width, wants_colour
 
 RECORDINGS = os.path.join(os.path.dirname(__file__), "recordings")
 """One file per agent, with its name."""

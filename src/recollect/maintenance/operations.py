@@ -31,7 +31,7 @@ def initialise(
     print: bool = False,
     import_: bool = False,
 ) -> agents.Initialised:
-    """Create a memory for this project, and connect the agents on this machine.
+    """Set up the memory of this project and connect your agents.
 
     agent: only this agent: claude-code, codex, gemini, opencode or cursor (repeat for several);
         by default all that are found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
 from ...types.agents import Imported, Initialised
-from .results import render_table
+from . import keyboard, style
+from .style import render_table
 
 if TYPE_CHECKING:
     from ...types.agents import SettingsChange, WrittenPlugin
@@ -126,11 +126,11 @@ def run_import(
     `run` runs the command with some of its arguments replaced.
     """
     done = _import(run, {})
-    if values.get("path") or not done.others or not _is_attended():
+    if values.get("path") or not done.others or not keyboard.is_attended():
         return done
     print("\n".join(_render_other_projects(done.others)[:-1]))
     done = done._replace(others={})
-    if not _agrees("Import them too, each into its own project's memory? [y/N] "):
+    if not keyboard.agrees("Import them too, each into its own project's memory? [y/N] "):
         return done
     print(_render_import(done))
     return _import(run, {"all": True})
@@ -238,7 +238,7 @@ def run_init(
         _print_warning(_run(run, {"print": True}))
         return _run(run, {})._replace(warning="")
     done = _run(run, {})
-    if values.get("check") or values.get("print") or not _is_attended():
+    if values.get("check") or values.get("print") or not keyboard.is_attended():
         return done
     return _ask(done, run)._replace(warning="")
 
@@ -247,11 +247,6 @@ def _run(run: Callable[[Mapping[str, object]], object], more: Mapping[str, objec
     done = run(more)
     assert isinstance(done, Initialised)
     return done
-
-
-def _is_attended() -> bool:
-    """Check whether a person can read a question and answer it."""
-    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def _print_warning(done: Initialised) -> None:
@@ -271,25 +266,17 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> In
     more: dict[str, object] = {}
     _print_warning(done)
     if waiting:
-        print("\n".join(render_diff(change) for change in waiting))
+        print(style.finish("\n".join(render_diff(change) for change in waiting)))
         number = display.format_count(len(waiting), "file")
-        if _agrees(f"Change {number} as shown? A backup is kept. [y/N] "):
+        if keyboard.agrees(f"Change {number} as shown? A backup is kept. [y/N] "):
             more["yes"] = True
     number = display.format_count(done.past, "past conversation")
-    if done.past and _agrees(f"Import {number} of this project? [y/N] "):
+    if done.past and keyboard.agrees(f"Import {number} of this project? [y/N] "):
         more["import_"] = True
     declined = bool(waiting) and "yes" not in more
     # The first run may have created the store.
     last = _run(run, more)._replace(created=done.created) if more else done
     return last._replace(declined=declined)
-
-
-def _agrees(question: str) -> bool:
-    try:
-        return input(question).strip().lower() in ("y", "yes")
-    except EOFError:
-        print()
-        return False
 
 
 def render_diff(change: SettingsChange) -> str:
@@ -304,4 +291,7 @@ def render_diff(change: SettingsChange) -> str:
         lineterm="",
         n=2,
     )
-    return "\n".join(display.escape_invisible(line) for line in lines)
+    colours = {"+": "add", "-": "remove", "@": "faint"}
+    return "\n".join(
+        style.paint(colours.get(line[:1], ""), display.escape_invisible(line)) for line in lines
+    )

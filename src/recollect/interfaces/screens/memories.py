@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from .results import render_redacted, render_table
+from . import recall
+from .results import render_redacted
+from .style import render_table
 
 if TYPE_CHECKING:
     from ...archive.steps_sessions import VerifiedArchive
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from ...memory.steps_verify import Checked, ClaimReport
     from ...recall.steps_evaluation import Evaluation
     from ...recall.steps_show import ShownRecord
-    from ...types.records import Document, Hit, Learned, Memory, Recalled
+    from ...types.records import Document, Learned, Memory
 
 
 def render_learned(learned: Learned) -> str:
@@ -29,36 +31,6 @@ def render_learned(learned: Learned) -> str:
     if memory.reinforcement > 1:
         lines.append(f"  saved {display.format_count(memory.reinforcement, 'time')}")
     return "\n".join(lines)
-
-
-def render_recalled(recalled: Recalled) -> str:
-    """Return the hits of a search, best first."""
-    if not recalled:
-        return "\n".join(["nothing found", *recalled.notes])
-    lines = [_render_hit(hit) for hit in recalled]
-    if recalled.left_out:
-        lines.append(f"({recalled.left_out} more; {recalled.tokens} tokens shown)")
-    return "\n".join([*lines, *(f"({note})" for note in recalled.notes)])
-
-
-def _render_hit(hit: Hit) -> str:
-    """Return one hit: score, kind, address, marks, then the text."""
-    role = f"{hit.role}, " if hit.role else ""
-    marks = "" if hit.status == "active" else f", {hit.status}"
-    marks += "" if hit.role or hit.trust in ("user", "system") else f", by {hit.trust}"
-    marks += f", {display.format_line(hit.freshness)}" if hit.freshness else ""
-    marks += f", newer: {hit.outdated_by}" if hit.outdated_by else ""
-    against = hit.why.partition("contradicts ")[2]
-    marks += f", contradicted by {against}" if against else ""
-    day = display.format_time(hit.at)[:10]
-    head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({role}{day}{marks})"
-    lines = [line for line in display.escape_invisible(hit.text).splitlines() if line.strip()]
-    lines += [f"next to it, {one.role}: {display.format_line(one.text, 200)}" for one in hit.around]
-    # The parts of the score are present only when they were asked for.
-    lines += [f"why: {hit.why}"] if " +" in hit.why else []
-    # Messages, and statements of anybody but the user, are shown as quotations.
-    lead = "       " if hit.trust in ("user", "system") and not hit.role else "     > "
-    return "\n".join([head, *(lead + line for line in lines)])
 
 
 def _render_memory(memory: Memory) -> str:
@@ -124,7 +96,8 @@ def _render_list(memories: Sequence[Memory]) -> str:
     if not memories:
         return 'no memories yet. Save one: recollect learn "…"'
     rows = ((item.id, item.kind, item.layer, item.status, item.text) for item in memories)
-    return render_table(("ID", "KIND", "LAYER", "STATUS", "TEXT"), rows)
+    heads = ("ID", "KIND", "LAYER", "STATUS", "TEXT")
+    return render_table(heads, rows, styles=("id", "", "faint", "status"))
 
 
 def _render_history(versions: Sequence[Memory]) -> str:
@@ -231,7 +204,7 @@ def _render_task(task: TaskBriefing) -> str:
         ("Skills", task.skills),
     ):
         if hits:
-            lines += [title, *(_render_hit(hit) for hit in hits)]
+            lines += [title, *(recall.render_hit(hit) for hit in hits)]
     return "\n".join(lines) if len(lines) > 1 else f"phase: {task.phase}\nno relevant memories"
 
 
@@ -293,7 +266,7 @@ SCREENS: dict[str, Callable[..., str]] = {
     "add-discovery": render_learned,
     "add-solution": render_learned,
     "add-pattern": render_learned,
-    "recall": render_recalled,
+    "recall": recall.render_recalled,
     "show": render_record,
     "list": _render_list,
     "for-file": lambda found: _render_list(found) if found else "no memory applies to this file",

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 from ...text import display
 from ...types.review import ReviewAnswer, ReviewEvidence, ReviewItem
-from .results import render_table
+from .style import paint, render_table, wrap
 
-WIDEST = 100
 _LABEL = 10
 DONE = {
     "keep": "kept",
@@ -20,58 +19,12 @@ DONE = {
 }
 
 
-class Painter:
-    """Styles text where the terminal shows colour."""
-
-    def __init__(self, colour: bool) -> None:
-        self._colour = colour
-
-    def bold(self, text: str) -> str:
-        return f"\033[1m{text}\033[0m" if self._colour else text
-
-    def dim(self, text: str) -> str:
-        return f"\033[2m{text}\033[0m" if self._colour else text
-
-
-PLAIN = Painter(colour=False)
-
-
-def wrap(text: str, width: int) -> list[str]:
-    """Return lines of at most so many columns; long words and East Asian text are cut anywhere."""
-    lines: list[str] = []
-    for paragraph in display.escape_invisible(text).splitlines():
-        line = ""
-        for word in paragraph.split():
-            while display.cell_width(word) > width:
-                room = width - display.cell_width(line) - bool(line)
-                cut = _fitting(word, room if room > 0 else width)
-                lines.append(f"{line} {word[:cut]}".strip() if room > 0 else line)
-                word, line = (word[cut:] if room > 0 else word), ""
-            joined = f"{line} {word}".strip()
-            if display.cell_width(joined) > width:
-                lines.append(line)
-                joined = word
-            line = joined
-        lines.append(line)
-    return [line for line in lines if line]
-
-
-def _fitting(word: str, room: int) -> int:
-    """Return how many characters of a word fit, at least one."""
-    used = 0
-    for place, character in enumerate(word):
-        used += display.cell_width(character)
-        if used > room:
-            return max(place, 1)
-    return len(word)
-
-
-def render_item(item: ReviewItem, width: int, paint: Painter = PLAIN) -> list[str]:
+def render_item(item: ReviewItem, width: int) -> list[str]:
     """Return the lines of one item: what it says, why it waits, where it comes from."""
     trust = f"from {item.trust}" if item.trust != "user" else "yours"
     about = f"{item.kind}, {', '.join(item.reasons)}, {trust}, {display.format_time(item.at)[:10]}"
-    lines = [paint.dim(f"{about}  {item.id}"), ""]
-    lines += [f"  {paint.bold(line)}" for line in wrap(item.text, width - 2)]
+    lines = [paint("faint", f"{about}  {item.id}"), ""]
+    lines += ["  " + paint("title", line) for line in wrap(item.text, width - 2)]
     lines.append("")
     lines += _field("why", item.why, width)
     if item.scope:
@@ -80,7 +33,7 @@ def render_item(item: ReviewItem, width: int, paint: Painter = PLAIN) -> list[st
         said = f"{one.text} ({one.kind}, {display.format_time(one.at)[:10]}, {one.id})"
         lines += _field("against", [said], width)
     for passage in item.evidence:
-        lines += _passage(passage, width, paint)
+        lines += _passage(passage, width)
     if not item.evidence:
         lines += _field("from", ["no conversation that is kept here"], width)
     return lines
@@ -92,17 +45,19 @@ def _field(name: str, texts: Sequence[str], width: int) -> list[str]:
     return [f"{head:<{_LABEL}}  {line}" for head, line in zip(heads, lines, strict=True)]
 
 
-def _passage(passage: ReviewEvidence, width: int, paint: Painter) -> list[str]:
+def _passage(passage: ReviewEvidence, width: int) -> list[str]:
     who = {"user": "you", "assistant": "the agent"}.get(passage.role, passage.role or "an episode")
     lines = _field(
         "from", [f"{who}, {display.format_time(passage.at)[:10]}, {passage.address}"], width
     )
     for text, style in (
-        (passage.before, paint.dim),
-        (passage.quote, paint.bold),
-        (passage.after, paint.dim),
+        (passage.before, "faint"),
+        (passage.quote, "title"),
+        (passage.after, "faint"),
     ):
-        lines += [f"{'':<{_LABEL}}  > {style(line)}" for line in wrap(text, width - _LABEL - 4)]
+        lines += [
+            f"{'':<{_LABEL}}  > {paint(style, line)}" for line in wrap(text, width - _LABEL - 4)
+        ]
     return lines
 
 

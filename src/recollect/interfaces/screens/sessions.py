@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from .results import render_redacted, render_table
+from .results import render_redacted
+from .style import render_table
 
 if TYPE_CHECKING:
     from ...archive.steps_files import ExportedSession, ImportedFile

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from . import memories, results
+from . import memories, results, style
 
 if TYPE_CHECKING:
     from ...episodes.aging import Day
@@ -42,7 +42,7 @@ def _render_episodes(found: Sequence[Shown]) -> str:
         (item.id, display.format_time(item.at)[:16], item.outcome, item.status, item.goal)
         for item in found
     )
-    return results.render_table(("ID", "WHEN", "OUTCOME", "STATUS", "GOAL"), rows)
+    return style.render_table(("ID", "WHEN", "OUTCOME", "STATUS", "GOAL"), rows)
 
 
 def render_episode(shown: Shown) -> str:
@@ -129,7 +129,7 @@ def _render_procedures(found: Sequence[ShownProcedure]) -> str:
         (item.name, item.status, f"{item.successes}/{item.failures}", item.description)
         for item in found
     )
-    return results.render_table(("NAME", "STATUS", "WORKED/FAILED", "DESCRIPTION"), rows)
+    return style.render_table(("NAME", "STATUS", "WORKED/FAILED", "DESCRIPTION"), rows)
 
 
 def _render_use(shown: ShownProcedure) -> str:
@@ -225,7 +225,7 @@ def _render_tasks(found: Sequence[ShownTask]) -> str:
     if not found:
         return "no tasks yet. Start one: recollect task start"
     rows = ((item.slug, _render_stage(item), item.title) for item in found)
-    return results.render_table(("TASK", "PHASE", "TITLE"), rows)
+    return style.render_table(("TASK", "PHASE", "TITLE"), rows)
 
 
 def _render_json(value: Mapping[str, Json]) -> str:
@@ -252,14 +252,14 @@ def _render_handoffs(found: Sequence[ShownHandoff]) -> str:
         )
         for item in found
     )
-    return results.render_table(("ID", "STATE", "TO", "DONE"), rows)
+    return style.render_table(("ID", "STATE", "TO", "DONE"), rows)
 
 
 def _render_promoted(done: Promoted) -> str:
     if not done.notes:
         return "no notes for that task or session"
     rows = ((one.decision, one.id, one.step, f"{one.reason} | {one.text}") for one in done.notes)
-    return results.render_table(("DECISION", "NOTE", "STEP", "WHY"), rows)
+    return style.render_table(("DECISION", "NOTE", "STEP", "WHY"), rows)
 
 
 def _render_audit(found: Audit) -> str:
