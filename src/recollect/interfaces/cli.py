@@ -278,7 +278,7 @@ _MOST_SHORTENED = 400
 def _prepare_page(memory: object, name: str, values: dict[str, object], result: object) -> None:
     """Give the page what screens need beside the result: the question, short ids."""
     page = style.page()._replace(
-        query=str(values.get("query", "")), whole="limit" in values, given=frozenset(values)
+        query=str(values.get("query", "")), whole="limit" in values, given=values
     )
     if page.is_terminal and not name.startswith(("scratch", "session", "notes")):
         from ..client import Recollect

@@ -168,3 +168,12 @@ def nearest_ids(tx: Tx, ids: Sequence[str]) -> list[str]:
 
 
 _MOST_NEIGHBOURS = 50
+
+
+def count_by_day(tx: Tx) -> list[Row]:
+    """Return kind, day since 1970 and number of the memories in use that were first saved then."""
+    return tx.run(
+        "SELECT kind, first_seen / 86400000000, count(*) FROM memories WHERE space = :space "
+        f"AND valid_to = {FOREVER} AND status <> 'hidden' "
+        "GROUP BY kind, first_seen / 86400000000 ORDER BY 2, 1"
+    )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..fast_typing import NamedTuple
 from ..memory import sql as memory_sql
 from ..memory import steps_lifecycle as memory_steps_lifecycle
-from ..storage.database import Tx
+from ..storage.database import Row, Tx
+from ..text import charts, display
 from ..types.overview import SeenItem, SizePart
 from ..types.records import Memory
 from ..undo import sql as undo_sql
@@ -73,7 +75,7 @@ class _Part(NamedTuple):
 
 _PARTS = {
     "conversations": _Part(
-        ("messages", "sessions", "windows", "cursors", "attachments"),
+        ("messages", "sessions", "windows", "blocks", "cursors", "attachments"),
         "every message, as it was said",
         "they are the archive and stay; a project you do not want kept: "
         "`recollect config set enabled false --scope project`",
@@ -84,7 +86,7 @@ _PARTS = {
         "derived from the rest; `recollect rebuild` makes it anew",
     ),
     "search by meaning": _Part(
-        ("vectors", "points"),
+        ("vectors", "unembedded", "points"),
         "one vector for each text",
         "`recollect config set embedder off` makes no new ones",
     ),
@@ -176,3 +178,48 @@ def _is_ambiguous(wanted: Sequence[str], others: Sequence[str], length: int) -> 
     for id in others:
         count.setdefault(id[:length], set()).add(id)
     return any(len(count[id[:length]]) > 1 for id in wanted)
+
+
+# ---------------------------------------------------------------- plots
+
+_DAY = 86_400_000_000
+
+
+def draw_stats(
+    days: Sequence[Row],
+    tokens: int,
+    budget: int,
+    in_time: Sequence[briefing_steps_follow_up.InTime],
+) -> str:
+    """Return the picture; `days` are rows of kind, day and number."""
+    share = tokens / budget if budget else 0.0
+    spent = [charts.Bar("start block", share, f"{tokens} of {budget} tokens")]
+    shown = [
+        charts.Bar(
+            f"{one.moment}: followed",
+            one.followed / judged if (judged := one.followed + one.ignored) else 0.0,
+            f"{one.followed} of {judged} judged",
+        )
+        for one in in_time
+    ]
+    return charts.draw_page(
+        [
+            _draw_growth(days),
+            charts.draw_bars("Budget", spent),
+            charts.draw_bars("What came of what was shown", shown),
+        ]
+    )
+
+
+def _draw_growth(days: Sequence[Row]) -> charts.Chart:
+    if not days:
+        return charts.draw_bars("Memories in use", [])
+    first, last = min(int(row[1]) for row in days), max(int(row[1]) for row in days)
+    step, columns = charts.bin_days(first, last)
+    counts: dict[str, dict[int, int]] = {}
+    for kind, day, number in days:
+        column = (int(day) - first) // step
+        held = counts.setdefault(str(kind), {})
+        held[column] = held.get(column, 0) + int(number)
+    labels = [display.format_time((first + at * step) * _DAY + 1)[:10] for at in range(columns)]
+    return charts.draw_growth("Memories in use, by the day they were first saved", counts, labels)

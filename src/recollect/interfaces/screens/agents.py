@@ -156,7 +156,7 @@ def _render_counts(title: str, counts: Sequence[Mapping[str, int]]) -> list[str]
 
 def _render_captures(memories: Sequence[Memory]) -> str:
     if not memories:
-        return "nothing was captured from your messages"
+        return style.render_none("nothing was captured from your messages yet", "captured memory")
     rows = (
         (item.id, item.status, item.kind, str(item.detail["captured"]), item.text)
         for item in memories
@@ -171,7 +171,9 @@ def _render_init(done: Initialised) -> str:
         lines.append(f"{made} {done.database}")
     lines += [f"not used (inside this project): {path}" for path in done.below]
     lines += [_render_change(change, done) for change in done.changes]
-    if not done.changes:
+    if not done.changes and done.removing:
+        lines.append("no agent found in your home: nothing to remove")
+    elif not done.changes:
         lines.append("no agent found in your home. Connect one: recollect init --agent NAME")
     waiting = [change for change in done.changes if change.pending and not done.applied]
     if waiting and done.declined:
@@ -184,7 +186,8 @@ def _render_init(done: Initialised) -> str:
     if done.applied and any(change.pending and change.before for change in done.changes):
         lines.append(f"backups: {done.backups}")
     if done.removing:
-        lines.append(f"the memory is kept: {done.database}")
+        kept = f"the memory is kept: {done.database}" if done.exists else "no memory is here"
+        lines.append(kept)
         return "\n".join(lines)
     if done.applied:
         from ...agents.connections import get_next_step
@@ -281,17 +284,5 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> In
 
 def render_diff(change: SettingsChange) -> str:
     """Return the planned change of a file as a unified diff."""
-    from difflib import unified_diff
-
-    lines = unified_diff(
-        change.before.splitlines(),
-        change.after.splitlines(),
-        f"{change.path} (now)",
-        f"{change.path} ({change.agent}, {change.what})",
-        lineterm="",
-        n=2,
-    )
-    colours = {"+": "add", "-": "remove", "@": "faint"}
-    return "\n".join(
-        style.paint(colours.get(line[:1], ""), display.escape_invisible(line)) for line in lines
-    )
+    new = f"{change.path} ({change.agent}, {change.what})"
+    return style.render_diff(change.before, change.after, f"{change.path} (now)", new)

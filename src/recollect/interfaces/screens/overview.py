@@ -157,10 +157,13 @@ def _render_seen_item(item: SeenItem, key: str) -> list[str]:
 
 def converse_seen(memory: Recollect, session: str) -> bool:
     """Show what a session was shown; a key stops an item, q quits."""
+    from ...maintenance.operations_overview import shorten_ids
     from . import keyboard
 
     stopped: list[str] = []
     seen = memory.agents.seen(session)
+    ids = [item.id for item in seen.items if item.id]
+    style.use_page(style.page()._replace(short=shorten_ids(memory.context, ids)))
     with keyboard.one_key_input() as keys:
         while True:
             offered = _offer_keys(seen)
@@ -197,32 +200,38 @@ def _render_sizes(sizes: Sizes) -> str:
     lines = [style.paint("title", display.format_line(sizes.place))]
     if sizes.is_shared:
         lines.append("The figures are those of the whole database, of all who share it.")
-    for name, parts in (("project", sizes.project), ("user", sizes.user)):
-        if parts:
-            total = sum(part.bytes for part in parts)
-            lines += ["", style.paint("title", f"{name}: {format_size(total)}")]
-            lines += _render_parts(parts, total)
+    if sizes.project:
+        total = sum(part.bytes for part in sizes.project)
+        lines += ["", style.paint("title", f"project: {format_size(total)}")]
+        lines += _render_parts(sizes.project, total)
+    if sizes.user:
+        lines += ["", f"your own memory, across projects: {format_size(_total(sizes.user))}"]
     if not sizes.project and not sizes.user:
-        lines.append("nothing is stored yet")
-        return "\n".join(lines)
-    advice = [part for part in sizes.project if part.less and part.bytes]
+        return "\n".join([*lines, "nothing is stored yet"])
     lines += ["", style.paint("title", "to keep less")]
-    for part in advice[:4]:
+    for part in [part for part in sizes.project if "`" in part.less][:4]:
         lines += style.fill(f"{part.name}: {part.less}", "    ", "  ")
     return "\n".join(lines)
 
 
+def _total(parts: Sequence[SizePart]) -> int:
+    return sum(part.bytes for part in parts)
+
+
+_LONGEST_BAR = 16
+
+
 def _render_parts(parts: Sequence[SizePart], total: int) -> list[str]:
     widest = max(part.bytes for part in parts)
+    is_wide = style.text_width() >= 96
     lines = []
     for part in parts:
-        bar = "█" * max(round(16 * part.bytes / widest), 1)
+        bar = "█" * max(round(_LONGEST_BAR * part.bytes / max(widest, 1)), 1)
         share = f"{100 * part.bytes / max(total, 1):3.0f} %"
+        gap = " " * (_LONGEST_BAR - len(bar) + 2)
+        holds = gap + style.paint("faint", part.holds) if is_wide else ""
         size = format_size(part.bytes)
-        head = f"  {part.name:<18} {size:>9} {share}  {style.paint('id', bar):<16}"
-        room = style.text_width() - 54
-        tail = " " * (17 - len(bar)) + style.paint("faint", part.holds) if room > 20 else ""
-        lines.append((head + tail).rstrip())
+        lines.append(f"  {part.name:<18} {size:>9} {share}  {style.paint('id', bar)}{holds}")
     return lines
 
 
@@ -275,9 +284,9 @@ def _render_reverted(done: Reverted) -> str:
     text = f": {display.format_line(done.text, 160)}" if done.text else ""
     if not done.applied:
         when = display.format_time(done.at)[:16].replace("T", " ")
-        return f"the last change ({when}): {done.what}{text}"
+        return "\n".join(style.fill(f"the last change ({when}): {done.what}{text}"))
     redo = f"\nbring it back: {done.redo}" if done.redo else ""
-    return f"undone: {done.what}{text}{redo}"
+    return "\n".join(style.fill(f"undone: {done.what}{text}")) + redo
 
 
 def run_undo(
@@ -294,7 +303,7 @@ def run_undo(
     planned = _reverted(run({"print": True}))
     print(style.finish(_render_reverted(planned)))
     if not keyboard.agrees("Undo it? [Y/n] ", default=True):
-        return planned
+        return Reverted("nothing", "", 0, True)
     return _reverted(run({}))
 
 

@@ -31,7 +31,7 @@ def render_recalled(recalled: Recalled) -> str:
 
 def _why_empty(recalled: Recalled) -> str:
     """Say why nothing is shown: no match at all, filters, or a budget that is too small."""
-    given = style.page().given
+    given = style.page().given.keys()
     if recalled.left_out or any("did not fit" in note for note in recalled.notes):
         return "found, but too long for the budget. Show it: a larger --budget"
     filters = sorted(given - {"query", "limit", "budget", "explain", "around"})

@@ -82,6 +82,8 @@ def _render_stats(stats: Stats) -> str:
         lines.append(f"consolidation: {stats.consolidation}")
     project, user = format_size(stats.project_bytes), format_size(stats.user_bytes)
     lines.append(f"on disk: project {project}, user {user}")
+    if stats.picture:
+        lines.append(f"wrote {stats.picture}")
     return "\n".join(lines)
 
 

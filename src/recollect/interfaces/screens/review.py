@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 
 from ...text import display
 from ...types.review import ReviewAnswer, ReviewEvidence, ReviewItem
+from . import style
 from .style import paint, render_table, wrap
 
 _LABEL = 10
@@ -50,15 +52,55 @@ def _passage(passage: ReviewEvidence, width: int) -> list[str]:
     lines = _field(
         "from", [f"{who}, {display.format_time(passage.at)[:10]}, {passage.address}"], width
     )
-    for text, style in (
+    for text, look in (
         (passage.before, "faint"),
         (passage.quote, "title"),
         (passage.after, "faint"),
     ):
         lines += [
-            f"{'':<{_LABEL}}  > {paint(style, line)}" for line in wrap(text, width - _LABEL - 4)
+            f"{'':<{_LABEL}}  > {paint(look, line)}" for line in wrap(text, width - _LABEL - 4)
         ]
     return lines
+
+
+# ---------------------------------------------------------------- instruction files
+
+RULE_FILES = ("AGENTS.md", "CLAUDE.md")
+"""The files that a kept rule can be written into; agents load them by themselves."""
+_HEADING = "## Rules"
+
+
+def find_rule_files(top: str) -> list[str]:
+    """Return the paths of the instruction files of a project; the first name if there is none."""
+    paths = [os.path.join(top, name) for name in RULE_FILES]
+    found = [path for path in paths if os.path.isfile(path) and not os.path.islink(path)]
+    return found or paths[:1]
+
+
+def read_rule_file(path: str) -> str:
+    """Return the text of an instruction file; empty without one."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def add_rule(text: str, rule: str) -> str:
+    """Return the text of an instruction file with a rule at the end of its section of rules."""
+    lines = text.rstrip("\n").split("\n") if text.strip() else []
+    entry = f"- {display.format_line(rule)}"
+    if entry in lines:
+        return text
+    if _HEADING not in lines:
+        return "\n".join([*lines, *([""] if lines else []), _HEADING, "", entry, ""])
+    start = lines.index(_HEADING)
+    after = [at for at, line in enumerate(lines) if at > start and line.startswith("#")]
+    end = after[0] if after else len(lines)
+    while end > start + 1 and not lines[end - 1].strip():
+        end -= 1
+    gap = [""] if end == start + 1 else []
+    return "\n".join([*lines[:end], *gap, entry, *lines[end:], ""])
 
 
 # ---------------------------------------------------------------- without a terminal
@@ -67,7 +109,7 @@ def _passage(passage: ReviewEvidence, width: int) -> list[str]:
 def render_queue(items: Sequence[ReviewItem]) -> str:
     """Return the queue as a table."""
     if not items:
-        return "nothing waits for review"
+        return style.render_none("nothing waits for review", "item")
     rows = ((item.id, ", ".join(item.reasons), item.kind, item.text) for item in items)
     return "\n".join(
         [

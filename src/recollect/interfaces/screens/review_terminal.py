@@ -6,6 +6,7 @@ as if it had not been given.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import NamedTuple, TypedDict
 
@@ -90,6 +91,8 @@ class ReviewScreen:
         self._pending = Pending()
         self._counts: dict[str, int] = {}
         self._note = ""
+        self._written = ("", "", "")
+        """The instruction file of the last answer, its text before it and after it."""
 
     def run(self) -> None:
         """Ask about each item until none is left or the person quits."""
@@ -139,6 +142,7 @@ class ReviewScreen:
             print("\n".join(style.wrap(self._note, width)))
             self._note = ""
         keys = [f"{key} {answer}" for key, answer in KEYS.items() if answer in item.answers]
+        keys[1:1] = ["w file"] if "keep" in item.answers else []
         print("  ".join([*keys, "u undo", "q quit", "? more"]), flush=True)
 
     def _told(self) -> str:
@@ -154,6 +158,8 @@ class ReviewScreen:
         if key == "u":
             if not self._undo():
                 self._note = "There is nothing to undo: earlier answers are written."
+        elif key == "w" and "keep" in item.answers:
+            self._write_rule(item)
         elif key in _GROUP_KEYS:
             self._answer_group(item, _GROUP_KEYS[key])
         elif (answer := KEYS.get(key, "")) in item.answers:
@@ -177,6 +183,33 @@ class ReviewScreen:
             if not scope:
                 return
         self._give([(item, answer, text, scope)])
+
+    def _write_rule(self, item: ReviewItem) -> None:
+        """Keep an item, and write it into an instruction file that is shown as a diff first."""
+        paths = review.find_rule_files(self._memory.context.top)
+        path = paths[0]
+        self._clear()
+        if len(paths) > 1:
+            names = [os.path.basename(one) for one in paths]
+            print(f"1 {names[0]}   2 {names[1]}", flush=True)
+            key = self._keyboard.read_key()
+            if key not in ("1", "2"):
+                return
+            path = paths[int(key) - 1]
+        before = review.read_rule_file(path)
+        after = review.add_rule(before, item.text)
+        if before == after:
+            self._note = f"{os.path.basename(path)} has this rule already: k keeps it."
+            return
+        name = os.path.basename(path)
+        print(style.finish(style.render_diff(before, after, name, f"{name} (with the rule)")))
+        print("\nKeep the rule and write this? Agents are not shown it twice. y/N", flush=True)
+        if self._keyboard.read_key() not in ("y", "Y"):
+            return
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(after)
+        self._give([(item, "keep", "", ())])
+        self._written = (path, before, after)
 
     def _answer_group(self, item: ReviewItem, answer: str) -> None:
         """Answer all items that are shown under the same reason and kind."""
@@ -202,6 +235,10 @@ class ReviewScreen:
     def _undo(self) -> bool:
         if not self._pending.answers:
             return False
+        path, before, after = self._written
+        if path and review.read_rule_file(path) == after:
+            with open(path, "w", encoding="utf-8", newline="\n") as file:
+                file.write(before)
         self._left = list(self._pending.before)
         self._skipped -= {item.id for item, _, _, _ in self._pending.answers}
         self._pending = Pending()
@@ -210,6 +247,7 @@ class ReviewScreen:
     def write_pending(self) -> None:
         """Write the last answer; one that is refused leaves its item in the queue."""
         pending, self._pending = self._pending, Pending()
+        self._written = ("", "", "")
         for item, answer, text, scope in pending.answers:
             if answer == "later":
                 continue
@@ -234,6 +272,7 @@ class ReviewScreen:
 
     def _help(self, item: ReviewItem) -> str:
         lines = [f"{key}  {_HELP[one]}" for key, one in KEYS.items() if one in item.answers]
+        lines += ["w  keep it, and write it into AGENTS.md or CLAUDE.md (shown as a diff first)"]
         lines += ["K H  keep or hide all that wait as this kind for this reason", "u  take back"]
         return "\n".join(lines)
 

@@ -48,7 +48,7 @@ class Page(NamedTuple):
     """The page that screens are made for; `height` is 0 without a limit.
 
     `short` maps ids to their unique prefixes, `query` is the question whose words are highlighted,
-    `given` names the options of the command, `whole` says that a limit was one of them.
+    `given` are the arguments of the command, `whole` says that a limit was one of them.
     """
 
     width: int = WIDEST
@@ -58,7 +58,7 @@ class Page(NamedTuple):
     short: Mapping[str, str] = {}
     query: str = ""
     whole: bool = False
-    given: frozenset[str] = frozenset()
+    given: Mapping[str, object] = {}
 
 
 _page = Page()
@@ -215,6 +215,8 @@ def text_width() -> int:
 def fill(text: str, indent: str = "", first: str | None = None) -> list[str]:
     """Return wrapped lines that begin with an indent, the first one with another."""
     head = indent if first is None else first
+    if not _page.is_terminal:
+        return [head + display.format_line(text)]
     lines = wrap(text, text_width() - display.cell_width(indent)) or [""]
     return [f"{head if not place else indent}{line}" for place, line in enumerate(lines)]
 
@@ -252,6 +254,31 @@ def ago(at: int, now: int) -> str:
                 return display.format_time(at)[:10]
             return f"{display.format_count(number, noun)} ago"
     return "just now"
+
+
+def render_none(sentence: str, noun: str, place: str = "") -> str:
+    """Say why a list is empty: the limit, the filters, or because there is none at all.
+
+    `place` names the argument that the list is about, which is no filter.
+    """
+    given = {name: value for name, value in _page.given.items() if name != place}
+    if given.get("limit") == 0:
+        return "a limit of 0 shows nothing: leave -n out"
+    if given.get("offset"):
+        return f"no {noun} after the first {given['offset']}"
+    filters = [
+        f"--{name.strip('_').replace('_', '-')} {_render_given(value)}".rstrip()
+        for name, value in given.items()
+        if name not in ("limit", "explain", "missed") and value
+    ]
+    return f"no {noun} with {' '.join(filters)}" if filters else sentence
+
+
+def _render_given(value: object) -> str:
+    if isinstance(value, bool):
+        return ""
+    words = value if isinstance(value, (list, tuple)) else [value]
+    return display.format_line(" ".join(map(str, words)), 60)
 
 
 # ---------------------------------------------------------------- tables
@@ -298,6 +325,17 @@ def _style(styles: Sequence[str], column: int) -> str:
 def _cell(text: str, style: str, width: int) -> str:
     painted = status(text) if style == "status" else paint(style, text)
     return painted + " " * (width - display.cell_width(text))
+
+
+def render_diff(before: str, after: str, old: str, new: str) -> str:
+    """Return a change of a file as a unified diff, in colour."""
+    from difflib import unified_diff
+
+    colours = {"+": "add", "-": "remove", "@": "faint"}
+    lines = unified_diff(before.splitlines(), after.splitlines(), old, new, lineterm="", n=2)
+    return "\n".join(
+        paint(colours.get(line[:1], ""), display.escape_invisible(line)) for line in lines
+    )
 
 
 # ---------------------------------------------------------------- output

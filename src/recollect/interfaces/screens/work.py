@@ -37,7 +37,9 @@ def _render_built(built: Built) -> str:
 
 def _render_episodes(found: Sequence[Shown]) -> str:
     if not found:
-        return "no episodes yet. Build them from conversations: recollect episode build"
+        return style.render_none(
+            "no episodes yet. Build them from conversations: recollect episode build", "episode"
+        )
     rows = (
         (item.id, display.format_time(item.at)[:16], item.outcome, item.status, item.goal)
         for item in found
@@ -124,7 +126,9 @@ def render_procedure(shown: ShownProcedure) -> str:
 
 def _render_procedures(found: Sequence[ShownProcedure]) -> str:
     if not found:
-        return "no procedures yet. Save one: recollect procedure learn"
+        return style.render_none(
+            "no procedures yet. Save one: recollect procedure learn", "procedure"
+        )
     rows = (
         (item.name, item.status, f"{item.successes}/{item.failures}", item.description)
         for item in found
@@ -223,7 +227,7 @@ def _render_stage(shown: ShownTask) -> str:
 
 def _render_tasks(found: Sequence[ShownTask]) -> str:
     if not found:
-        return "no tasks yet. Start one: recollect task start"
+        return style.render_none("no tasks yet. Start one: recollect task start", "task")
     rows = ((item.slug, _render_stage(item), item.title) for item in found)
     return style.render_table(("TASK", "PHASE", "TITLE"), rows)
 
@@ -242,7 +246,7 @@ def _render_handoff(given: ShownHandoff) -> str:
 
 def _render_handoffs(found: Sequence[ShownHandoff]) -> str:
     if not found:
-        return "no handoffs"
+        return style.render_none("no handoffs yet", "handoff")
     rows = (
         (
             item.id,
