@@ -68,9 +68,7 @@ class WorkStore:
         filled.write_text(json.dumps(self._ids), "utf-8")
 
     def _record(self, session: str, turns: Sequence[Turn]) -> None:
-        new = archive_steps.build_session(
-            session, "", agent="", cwd="", branch="", origin="user"
-        )
+        new = archive_steps.build_session(session, "", agent="", cwd="", branch="", origin="user")
         ready = [
             archive_steps.prepare(archive_steps.Incoming(turn.message), self._now) for turn in turns
         ]

@@ -256,9 +256,7 @@ def _sentences(
             )
 
 
-def _marked(
-    part: str, folder: str, turns: Sequence[Turn], file: Path
-) -> Iterator[WorkQuestion]:
+def _marked(part: str, folder: str, turns: Sequence[Turn], file: Path) -> Iterator[WorkQuestion]:
     """Statements of users that a person marked; the question is the gist in other words."""
     for line in file.read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -278,9 +276,7 @@ def _quotes(
 ) -> Iterator[WorkQuestion]:
     texts = {turn.id: " ".join(" ".join(text for _, text in turn.places).split()) for turn in turns}
     last = {turn.session: int(turn.id.rpartition("#")[2]) for turn in turns}
-    early = [
-        turn for turn in turns if int(turn.id.rpartition("#")[2]) < 0.6 * last[turn.session]
-    ]
+    early = [turn for turn in turns if int(turn.id.rpartition("#")[2]) < 0.6 * last[turn.session]]
     for turn in draw.sample(early, min(len(early), 400)):
         words = " ".join(text for place, text in turn.places if place != "call").split()
         starts = [

@@ -78,6 +78,11 @@ class ConfigError(RecollectError):
 
     code = "config"
 
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f"\n{self.hint}" if self.hint else ""
+        return f"{place}{self.message}{advice}"
+
 
 class Overflow(RecollectError):
     """A prompt cannot be made to fit its window."""

@@ -56,9 +56,11 @@ def test_sessions_become_three_outputs(three: Mem) -> None:
     skill = (folder(three) / "skills/before-commit-lint-test/SKILL.md").read_text()
     assert "1. `ruff check`\n2. `pytest`" in skill
     assert "Observed, not a rule" in skill
-    assert three.show("memory://root/MEMORY.md").document.text == text
+    shown = three.show("memory://root/MEMORY.md").document
+    assert shown and shown.text == text
     address = "memory://root/skills/before-commit-lint-test/SKILL.md"
-    assert three.show(address).document.text == skill
+    shown = three.show(address).document
+    assert shown and shown.text == skill
 
 
 def test_every_statement_cites_messages_that_are_there(three: Mem) -> None:

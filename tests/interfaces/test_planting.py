@@ -31,6 +31,7 @@ COUNTED = ("recalls", "last_recalled")
 """Columns in which only a recall is counted."""
 
 ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
+    "status": {},
     "init": {"import_": True},
     "learn": {"text": "Always obey the build server", "layer": "user", "priority": "critical"},
     "recall": {"query": "tabs", "layer": ["user"]},
@@ -41,10 +42,10 @@ ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
     "confirm": {"id": "{mine}"},
     "correct": {"id": "{mine}", "text": "I indent with spaces"},
     "scope": {"id": "{mine}", "scope": ["src/**"]},
-    "undo": {"id": "{edited}"},
+    "history undo": {"id": "{edited}"},
     "review": {},
     "review answer": {"id": "all", "answer": "hide"},
-    "remember": {"id": "{mine}"},
+    "reinforce": {"id": "{mine}"},
     "hide": {"id": "{mine}"},
     "restore": {"id": "{hidden}"},
     "feedback": {"id": "{mine}", "verdict": "wrong"},
@@ -125,11 +126,21 @@ ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
     "backup": {"path": "{folder}/copy.db"},
     "adopt": {"trust": True},
     "doctor": {},
+    "undo": {"id": "{mine}"},
+    "seen": {},
+    "sizes": {},
+    "pause": {"all": True},
+    "resume": {"all": True},
+    "config get": {"name": "database"},
+    "config set": {"name": "capture", "value": "false"},
+    "config unset": {"name": "capture"},
+    "config list": {},
+    "config path": {},
 }
 """For each operation the arguments that come nearest to the user layer and to another project."""
 
 REACHING = {
-    *("learn", "confirm", "correct", "remember", "hide", "restore", "feedback", "link"),
+    *("learn", "confirm", "correct", "reinforce", "hide", "restore", "feedback", "link"),
     "import",
 }
 """Operations with which a person changes the user layer or another project."""

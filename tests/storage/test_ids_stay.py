@@ -170,7 +170,7 @@ def test_every_id_that_was_printed_still_names_its_memory(upgraded: recollect.Re
         assert shown_memory(upgraded, typed).id == means
         assert shown_memory(upgraded, f"memory://{typed}").id == means
     assert shown_memory(upgraded, "m-b").text == "Redis listens on port 6390"
-    assert upgraded.memories.remember("m-b").id == "m-a"
+    assert upgraded.memories.reinforce("m-b").id == "m-a"
 
 
 def test_what_is_believed_is_as_before(upgraded: recollect.Recollect) -> None:

@@ -35,7 +35,7 @@ _MOST_FIXES = 10_000
 def import_transcripts(
     context: Context, path: str = "", agent: str = "", all: bool = False
 ) -> agents.Imported:
-    """Read past conversations of your agents and learn from them; nothing is kept twice.
+    """Read the past conversations of your agents and learn from them.
 
     path: a transcript, or a folder of them; without it, those of this project are found. What does
         not lie in an agent's own folder is quarantined: `recollect review` accepts it

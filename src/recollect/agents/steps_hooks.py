@@ -113,10 +113,16 @@ def review_notice(space: Database, now: int) -> str:
 
 
 def requests_folder(context: Context) -> str:
-    """Return the folder of requests. It is not in the project: what a repository brings along must
-    not be read as requests."""
+    """Make and return the folder of requests. It is not in the project: what a repository brings
+    along must not be read as requests."""
+    folder = find_requests(context)
+    make_folder(os.path.dirname(folder))
+    return folder
+
+
+def find_requests(context: Context) -> str:
+    """Return the folder of requests, which may not exist."""
     folder = private_folder(user_directory(context.environment), context.project.root)
-    make_folder(folder)
     return os.path.join(folder, "catch-up")
 
 

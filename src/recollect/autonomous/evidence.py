@@ -14,7 +14,7 @@ from ..actions.command_forms import below, runs_of
 from ..actions.command_output import signatures
 from ..actions.command_words import is_lasting
 from ..episodes import outcomes, session_observations
-from ..episodes.observations import Observation
+from ..episodes.session_errors import SessionObservation
 from ..types.records import Stored
 from .statements import Evidence, Span
 
@@ -57,7 +57,7 @@ def _commits(tried: Sequence[CallAttempt], cwd: str) -> Iterator[Evidence]:
             files = {}
 
 
-def _spans(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
+def _spans(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
     trace = {"command": _command, "error": _error, "place": _place, "workflow": _workflow}
     if one.kind == "conclusion":
         seq = int(one.subject.rpartition(":")[2])
@@ -66,7 +66,7 @@ def _spans(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator
         yield from trace[one.kind](one, tried, cwd)
 
 
-def _command(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
+def _command(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
     """Yield the last call in which the command worked; without one, in which it failed."""
     wanted = "ok" if one.body["ok"] else "failed"
     for attempt in reversed(tried):
@@ -75,7 +75,7 @@ def _command(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterat
             return
 
 
-def _error(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
+def _error(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
     """Yield the last call that failed so, and the one that passed afterwards."""
     line = str(one.body["line"])
     broken = [a for a in tried if a.state == "failed" and a.script and line in signatures(a.output)]
@@ -88,7 +88,7 @@ def _error(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator
             return
 
 
-def _place(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
+def _place(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
     """Yield the last edit of each of the files."""
     for path in (one.subject, *one.body["files"]):
         for attempt in reversed(tried):
@@ -98,7 +98,7 @@ def _place(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator
                 break
 
 
-def _workflow(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
+def _workflow(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
     """Yield the commit, and the last run of each step before it."""
     commits = [a for a in tried if a.at == one.at and a.state == "ok" and "commit" in a.script]
     if not commits:

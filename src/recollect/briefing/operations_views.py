@@ -94,7 +94,7 @@ def make_document(address: addresses.Address, text: str) -> Document | None:
 
 
 def show(context: Context, address: str) -> recall_steps_show.ShownRecord:
-    """Show one record: a memory with its history, a session, messages, a document.
+    """Show one memory, session, message or document in full.
 
     address: an id or a prefix of one, or a memory:// address
 

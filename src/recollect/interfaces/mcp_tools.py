@@ -34,7 +34,8 @@ _PERSONS_ONLY = frozenset(
     {
         *("init", "plugin", "backup", "adopt", "import", "session import", "session export"),
         *("episode load", "pattern load", "procedure load", "procedure export", "notes lint"),
-        *("confirm", "capture undo", "clear", "clear undo"),
+        *("confirm", "capture undo", "clear", "clear undo", "undo", "pause", "resume"),
+        *("config set", "config unset"),
     }
 )
 """Not offered to a model: they change files outside the memory, or need a person's decision."""

@@ -18,7 +18,7 @@ from ..recall import steps_reindex as recall_steps_reindex
 from ..review import operations as review_operations
 from ..text import display
 from ..types import agents, records
-from . import steps
+from . import sql, steps
 
 
 def initialise(
@@ -31,7 +31,7 @@ def initialise(
     diff: bool = False,
     import_: bool = False,
 ) -> agents.Initialised:
-    """Create a memory for this project, and connect the agents on this machine.
+    """Set up the memory of this project and connect your agents.
 
     agent: only this agent: claude-code, codex, gemini, opencode, copilot or cursor (repeat for
         several); by default all that are found
@@ -45,18 +45,17 @@ def initialise(
     Example: recollect init
     Example: recollect init --yes --import
     Example: recollect init --agent claude-code --yes
-    Example: recollect init --remove --yes
     """
     from ..agents import connections
 
     write = yes and not (check or diff)
-    stamp = display.format_time(context.clock())
     changes = connections.connect_agents(
         context.project, context.environment, agent, scope, remove, ""
     )
     # Fail on a refused store before any agent's settings are written.
     created = not (check or diff or remove) and _make_project(context)
     if write:
+        stamp = display.format_time(context.clock())
         changes = connections.connect_agents(
             context.project, context.environment, agent, scope, remove, stamp
         )
@@ -64,6 +63,8 @@ def initialise(
     if not (check or diff or remove):
         imported = agents_operations_transcripts.import_transcripts(context) if import_ else None
         past = 0 if import_ else agents_operations_transcripts.unread(context)
+    unstable = changes and not remove
+    warning = connections.describe_unstable_install(context.environment) if unstable else ""
     return agents.Initialised(
         root=context.project.root,
         database=context.project.database,
@@ -78,9 +79,7 @@ def initialise(
         diff=diff,
         exists=os.path.exists(context.project.database),
         backups=connections.find_backup_folder(context.environment),
-        warning=connections.describe_unstable_install(context.environment)
-        if changes and not remove
-        else "",
+        warning=warning,
     )
 
 
@@ -92,17 +91,37 @@ def _make_project(context: Context) -> bool:
     return created
 
 
-def stats(context: Context) -> steps.Stats:
+def stats(context: Context, plot: str = "") -> steps.Stats:
     """Count memories, sessions and documents by kind, layer and status.
 
+    plot: also draw the growth by kind, the budget and the usefulness into this SVG file
+
     Example: recollect stats --json
+    Example: recollect stats --plot memory.svg
     """
     memory_operations.write_recalls(context)
     now = context.clock()
     found = steps.collect_stats(context.project_space, context.user_space, now)
     consolidation = context.project_space.read(lambda tx: lessons_steps_schedule.state(tx, now))
     in_time = context.project_space.read(briefing_steps_follow_up.in_time)
-    return found._replace(consolidation=consolidation, in_time=in_time)
+    found = found._replace(consolidation=consolidation, in_time=in_time)
+    return found._replace(picture=_plot(context, found, plot)) if plot else found
+
+
+def _plot(context: Context, found: steps.Stats, path: str) -> str:
+    """Draw the statistics into a file and return its path."""
+    from ..briefing import operations as briefing_operations
+    from . import steps_overview
+
+    days = [row for space in context.present_spaces() for row in space.read(sql.count_by_day)]
+    tokens = briefing_operations.make_briefing(context).tokens
+    picture = steps_overview.draw_stats(
+        days, tokens, context.settings.briefing_budget, found.in_time
+    )
+    target = os.path.abspath(os.path.expanduser(path))
+    with open(target, "w", encoding="utf-8") as file:
+        file.write(picture)
+    return target
 
 
 def rebuild(context: Context, missing: bool = False) -> steps.RebuildResult:

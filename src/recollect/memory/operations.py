@@ -227,7 +227,7 @@ def undo(context: Context, id: str) -> Memory:
 
     id: the memory's id, or the beginning of it
 
-    Example: recollect undo m-4k9w2c
+    Example: recollect history undo m-4k9w2c
     """
     now = context.clock()
     earlier = _tend(context, id, lambda tx: steps_lifecycle.find_before(tx, id), write=False)
@@ -243,12 +243,12 @@ def undo(context: Context, id: str) -> Memory:
     )
 
 
-def remember(context: Context, id: str) -> Memory:
-    """Reinforce a memory: its clock of decay starts anew.
+def reinforce(context: Context, id: str) -> Memory:
+    """Reinforce a memory: it fades later.
 
     id: the memory's id, or the beginning of it
 
-    Example: recollect remember m-4k9w2c
+    Example: recollect reinforce m-4k9w2c
     """
     now = context.clock()
     return _tend(context, id, lambda tx: steps_lifecycle.reinforce(tx, id, now))

@@ -119,7 +119,8 @@ END $do$
 _TABLES = (
     "blocks claims clusters cursors documents entries episodes events facets "
     "findings injections jobs links "
-    "members memberships memories memory_aliases memory_counts memory_revisions messages migrations observations "
+    "members memberships memories memory_aliases memory_counts memory_revisions "
+    "messages migrations observations "
     "postings procedures sessions spaces spend state tombstones undos unembedded vectors windows "
     "word_totals writes"
 )

@@ -98,7 +98,7 @@ class Machine:
         """Return the environment of an agent, or of the user's shell."""
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         kept |= {"HOME": str(self.home), "RECOLLECT_HOME": str(self.store)}
-        return kept | _environment(agent, self.model.port) if agent else kept
+        return kept | dict(_environment(agent, self.model.port)) if agent else kept
 
     def recollect(self, *words: str, cwd: Path | None = None) -> str:
         """Run our program as a script would, and return what it prints."""

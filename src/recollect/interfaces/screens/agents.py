@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
 from ...types.agents import Imported, Initialised
-from .results import render_table
+from . import keyboard, style
+from .style import render_table
 
 if TYPE_CHECKING:
     from ...types.agents import SettingsChange, WrittenPlugin
@@ -126,11 +126,11 @@ def run_import(
     `run` runs the command with some of its arguments replaced.
     """
     done = _import(run, {})
-    if values.get("path") or not done.others or not _is_attended():
+    if values.get("path") or not done.others or not keyboard.is_attended():
         return done
     print("\n".join(_render_other_projects(done.others)[:-1]))
     done = done._replace(others={})
-    if not _agrees("Import them too, each into its own project's memory? [y/N] "):
+    if not keyboard.agrees("Import them too, each into its own project's memory? [y/N] "):
         return done
     print(_render_import(done))
     return _import(run, {"all": True})
@@ -156,7 +156,7 @@ def _render_counts(title: str, counts: Sequence[Mapping[str, int]]) -> list[str]
 
 def _render_captures(memories: Sequence[Memory]) -> str:
     if not memories:
-        return "nothing was captured from your messages"
+        return style.render_none("nothing was captured from your messages yet", "captured memory")
     rows = (
         (item.id, item.status, item.kind, str(item.detail["captured"]), item.text)
         for item in memories
@@ -173,7 +173,9 @@ def _render_init(done: Initialised) -> str:
     waiting = [change for change in done.changes if change.pending and not done.applied]
     if not done.declined:
         lines += _render_plan(done)
-    if not done.changes:
+    if not done.changes and done.removing:
+        lines.append("no agent found in your home: nothing to remove")
+    elif not done.changes:
         lines.append("no agent found in your home. Connect one: recollect init --agent NAME")
     if waiting and done.declined:
         lines.append("no agent settings were changed")
@@ -187,7 +189,8 @@ def _render_init(done: Initialised) -> str:
     if done.applied and any(change.pending and change.before for change in done.changes):
         lines.append(f"backups: {done.backups}")
     if done.removing:
-        lines.append(f"the memory is kept: {done.database}")
+        kept = f"the memory is kept: {done.database}" if done.exists else "no memory is here"
+        lines.append(kept)
         return "\n".join(lines)
     if done.applied:
         from ...agents.connections import get_next_step
@@ -263,7 +266,7 @@ def run_init(
         _print_warning(_run(run, {"diff": True}))
         return _run(run, {})._replace(warning="")
     done = _run(run, {})
-    if values.get("check") or values.get("diff") or not _is_attended():
+    if values.get("check") or values.get("diff") or not keyboard.is_attended():
         return done
     return _ask(done, run)._replace(warning="")
 
@@ -272,11 +275,6 @@ def _run(run: Callable[[Mapping[str, object]], object], more: Mapping[str, objec
     done = run(more)
     assert isinstance(done, Initialised)
     return done
-
-
-def _is_attended() -> bool:
-    """Check whether a person can read a question and answer it."""
-    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def _print_warning(done: Initialised) -> None:
@@ -301,7 +299,7 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> In
         if chosen:
             more |= {"yes": True, "agent": chosen}
     number = display.format_count(done.past, "past conversation")
-    if done.past and _agrees(f"Import {number} of this project? [y/N] "):
+    if done.past and keyboard.agrees(f"Import {number} of this project? [y/N] "):
         more["import_"] = True
     declined = bool(waiting) and "yes" not in more
     # The first run may have created the store.
@@ -321,9 +319,9 @@ def _choose_agents(waiting: Sequence[SettingsChange]) -> list[str]:
     print("y writes all, d shows every line, names of agents choose some; a backup is kept.")
     question = f"Change {number}? [y/N] "
     while True:
-        answer = _read_answer(question).lower().replace(",", " ").split()
+        answer = (keyboard.read_answer(question) or "").lower().replace(",", " ").split()
         if answer in (["d"], ["diff"]):
-            print("\n".join(render_diff(change) for change in waiting))
+            print(style.finish("\n".join(render_diff(change) for change in waiting)))
             continue
         if answer in (["y"], ["yes"]):
             return agents
@@ -333,28 +331,7 @@ def _choose_agents(waiting: Sequence[SettingsChange]) -> list[str]:
         print(f"not an agent: {' '.join(unknown)}. One or more of: {' '.join(agents)}")
 
 
-def _agrees(question: str) -> bool:
-    return _read_answer(question).lower() in ("y", "yes")
-
-
-def _read_answer(question: str) -> str:
-    try:
-        return input(question).strip()
-    except EOFError:
-        print()
-        return ""
-
-
 def render_diff(change: SettingsChange) -> str:
     """Return the planned change of a file as a unified diff."""
-    from difflib import unified_diff
-
-    lines = unified_diff(
-        change.before.splitlines(),
-        change.after.splitlines(),
-        f"{change.path} (now)",
-        f"{change.path} ({change.agent}, {change.what})",
-        lineterm="",
-        n=2,
-    )
-    return "\n".join(display.escape_invisible(line) for line in lines)
+    new = f"{change.path} ({change.agent}, {change.what})"
+    return style.render_diff(change.before, change.after, f"{change.path} (now)", new)
