@@ -169,6 +169,31 @@ def test_the_full_profile_offers_every_operation_except_those_for_persons(
     assert refused.is_error
 
 
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_long_work_reports_its_progress(memory: recollect.Recollect, mode: str) -> None:
+    memory.learn("The build uses make.")
+    seen: list[tuple[float, float | None]] = []
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total))
+
+    async def work(client: Client) -> Any:
+        asked = {"operation": "rebuild"}
+        return await client.call_tool("memory_operations", asked, progress_callback=report)
+
+    assert talk(memory, work, mode, full=True).structured_content["indexed"] == 1
+    assert seen == [(1, 1)]
+
+
+def test_an_unknown_operation_suggests_similar_ones_once(memory: recollect.Recollect) -> None:
+    async def work(client: Client) -> Any:
+        return await client.call_tool("memory_operations", {"operation": "rebuilt"})
+
+    told = talk(memory, work, full=True).content[0].text
+    near = told.partition("similar: ")[2].split(", ")
+    assert near[0] == "rebuild" and len(near) == len(set(near))
+
+
 def test_memory_operations_needs_the_full_profile(memory: recollect.Recollect) -> None:
     async def work(client: Client) -> Any:
         with pytest.raises(MCPError, match="unknown tool 'memory_operations'"):
