@@ -472,8 +472,15 @@ def over_http(address: str, work: Talk, mode: str) -> Any:
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_http_works_with_the_token_in_both_revisions(address: str, mode: str) -> None:
-    _, found = over_http(address, learn_and_recall, mode)
+    async def work(client: Client) -> Any:
+        _, found = await learn_and_recall(client)
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource("memory://m-nosuchmemory")
+        return found, caught.value.error
+
+    found, missing = over_http(address, work, mode)
     assert found.structured_content["hits"][0]["kind"] == "reference"
+    assert (missing.code, missing.data) == (-32602, {"uri": "memory://m-nosuchmemory"})
 
 
 @pytest.mark.parametrize(
