@@ -5,6 +5,7 @@ The conversations of well-behaved clients are in `test_mcp.py`.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -307,9 +308,10 @@ def test_a_cancelled_request_is_not_answered_and_a_waiting_one_is_not_begun(
         request("c", "prompts/list"),
         cancelled("b"),
         cancelled("a"),
+        request("b", "prompts/list"),
     )
-    assert calls == ["tools/call", "prompts/list"]
-    assert [one["id"] for one in written] == ["c"]
+    assert calls == ["tools/call", "prompts/list", "prompts/list"]
+    assert [one["id"] for one in written] == ["c", "b"], "the second b is another request"
     assert not memory.list(), "the work ended at its next report of progress"
 
 
@@ -364,6 +366,32 @@ def test_a_fault_is_an_internal_error_and_the_session_goes_on(
     assert again["error"]["code"] == -32603
     assert len(listed["result"]["tools"]) == len(mcp_tools.TOOLS)
     assert capsys.readouterr().err.count("KeyError: 'a fault of ours'") == 2
+
+
+def test_an_input_that_cannot_be_read_is_an_error(memory: recollect.Recollect) -> None:
+    class Unreadable(BytesIO):
+        def readline(self, size: int | None = -1, /) -> bytes:
+            raise OSError(errno.EIO, "the terminal is gone")
+
+    with pytest.raises(OSError, match="the terminal is gone"):
+        StdioServer(RequestHandlers(memory), Unreadable(), BytesIO()).serve()
+
+
+def test_the_store_is_closed_after_each_request(
+    memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be replaced by `adopt` or a backup while the server waits."""
+    closed: list[str] = []
+    space = memory.context.project_space
+    close = space.close
+
+    def count_and_close() -> None:
+        closed.append(space.space)
+        close()
+
+    monkeypatch.setattr(space, "close", count_and_close)
+    in_session(memory, request(1, "resources/list"), request(2, "tools/call"))
+    assert len(closed) == 2
 
 
 # ---------------------------------------------------------------- the process
@@ -442,7 +470,7 @@ def test_printed_text_and_child_processes_do_not_touch_the_protocol(
         "class Loud(mcp_requests.RequestHandlers):\n"
         "    def answer(self, method, params, progress=None):\n"
         "        print('a stray line', flush=True)\n"
-        "        os.system('cat; echo of a child')\n"
+        "        os.system('test -p /dev/stdin && echo input; echo of a child')\n"
         "        return {}\n"
         "mcp.RequestHandlers = Loud\n"
         f"main(['--project', {str(project)!r}])\n"

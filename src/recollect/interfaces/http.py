@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from asyncio import TimerHandle, Transport
 from collections.abc import Awaitable, Callable, Mapping
 from hmac import compare_digest
 from socket import create_server, socket
@@ -36,6 +37,7 @@ try:
     from mcp.server.lowlevel import Server
     from mcp.server.transport_security import TransportSecuritySettings
     from starlette.types import ASGIApp, Receive, Scope, Send
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 except ModuleNotFoundError as error:
     raise missing_extra("http", "recollect mcp --http") from error
 
@@ -43,6 +45,9 @@ Result = TypeVar("Result", bound=types.Result)
 Handler = Callable[[object, types.RequestParams | None], Awaitable[Result]]
 
 PATH = "/mcp"
+REQUEST_TIMEOUT = 30.0
+"""Seconds in which a request must have arrived as a whole, counted from the connection or from the
+last answer. Everything comes from this machine."""
 _HERE = "127.0.0.1"
 _REFUSAL_HEADERS = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
 _CHECKED_HEADERS = {b"host": 421, b"origin": 403}
@@ -124,13 +129,57 @@ def _is_allowed(scope: Scope, token: str) -> bool:
     return scheme.lower() == b"bearer" and compare_digest(borne, token.encode())
 
 
+class TimedProtocol(H11Protocol):
+    """Closes connections that do not send a whole request in time; uvicorn keeps them for ever.
+
+    Answers may take as long as they need.
+    """
+
+    _deadline: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._start_timer()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._stop_timer_for_whole_request()
+
+    def on_response_complete(self) -> None:
+        self._start_timer()
+        super().on_response_complete()  # begins with the next request if it is there already
+        self._stop_timer_for_whole_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _start_timer(self) -> None:
+        self._stop_timer()
+        self._deadline = self.loop.call_later(REQUEST_TIMEOUT, self.transport.abort)
+
+    def _stop_timer_for_whole_request(self) -> None:
+        current = self.cycle
+        if current is not None and not (current.more_body or current.response_complete):
+            self._stop_timer()
+
+    def _stop_timer(self) -> None:
+        if self._deadline:
+            self._deadline.cancel()
+
+
+def configure(application: ASGIApp) -> uvicorn.Config:
+    """Return the settings of the web server."""
+    return uvicorn.Config(application, http=TimedProtocol, ws="none", log_level="warning")
+
+
 def serve_http(handlers: RequestHandlers, memory: Recollect, port: int) -> int:
     """Serve on the loopback address until interrupted."""
     token, path = load_token(memory.context.environment)
     listening = _open_port(port)
     print(f"http://{_HERE}:{port}{PATH} (bearer token in {path})", file=sys.stderr)
-    config = uvicorn.Config(make_application(make_server(handlers), token), log_level="warning")
-    uvicorn.Server(config).run([listening])
+    application = make_application(make_server(handlers), token)
+    uvicorn.Server(configure(application)).run([listening])
     return 0
 
 

@@ -74,7 +74,7 @@ _CAPABILITIES = {
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes. A longer message is discarded and answered with an error."""
-_LONGEST_QUEUE = 1_000
+_LONGEST_QUEUE = 100
 """Messages that are read ahead; the reader waits when there are more."""
 
 
