@@ -131,7 +131,7 @@ def make_value(name: str, hint: Any, function: str) -> Any:
         return [make_value(name, args[0], function)]
     if isinstance(hint, type) and hasattr(hint, "_fields"):
         if hint.__name__ == "VectorBlock":
-            return hint(1, array("q", [1]), b"x")  # type: ignore[call-arg]
+            return hint(1, array("q", [1]), b"x")
         hints = typing.get_type_hints(hint)
         return hint(*(make_value("", hints[field], function) for field in hint._fields))
     if origin is array or hint is array:
@@ -154,7 +154,7 @@ def collect(database: Database) -> list[Statement]:
                     for one in parameters  # noqa: B023
                 ]
                 function(recording, *arguments)  # noqa: B023
-            except Exception:  # noqa: BLE001, S110 - a made-up argument may be refused later
+            except Exception:  # noqa: BLE001 - a made-up argument may be refused later
                 pass
             found.extend(Statement(name, sql, params) for sql, params in recording.statements)  # noqa: B023
             raise _Rollback

@@ -195,11 +195,11 @@ def test_no_statement_of_a_member_reaches_another_space(team: Team) -> None:
             connection.add_notice_handler(lambda notice: told.append(str(notice.message_primary)))  # noqa: B023
             try:
                 if sql.startswith("COPY"):
-                    with connection.cursor().copy(sql) as copy:  # type: ignore[arg-type]
+                    with connection.cursor().copy(sql) as copy:
                         told += list(copy)
                 else:
                     for part in sql.split("; ") if "$$" not in sql else [sql]:
-                        done = connection.execute(part)  # type: ignore[arg-type]
+                        done = connection.execute(part)
                         told += done.fetchall() if done.description else []
             except psycopg.Error as error:
                 told.append(str(error))
