@@ -117,9 +117,7 @@ BEGIN
 END $do$
 """
 _NAMED_QUERY = re.compile(r"\b([a-z_]+)(?: \([^()]*\))? AS (?:NOT )?(?:MATERIALIZED )?\(")
-_TABLE = re.compile(
-    r"(?<!DISTINCT )\b((?:DELETE )?FROM|JOIN|INTO|UPDATE|USING) ([a-z_]+)\b(?![.(])"
-)
+_TABLE = re.compile(r"(?<!DISTINCT )\b((?:DELETE )?FROM|JOIN|INTO|UPDATE) ([a-z_]+)\b(?![.(])")
 
 
 @lru_cache(maxsize=1024)
