@@ -352,6 +352,11 @@ class Recollect:
     def learn(
         self, text: str, kind: str = ..., **fields: Unpack[recollect.memory.operations.MemoryFields]
     ) -> recollect.types.records.Learned: ...
+    def learn_many(
+        self,
+        statements: Sequence[Mapping[str, recollect.types.records.Json]] | str,
+        layer: str = ...,
+    ) -> tuple[recollect.types.records.Learned, ...]: ...
     def list(
         self,
         kind: str = ...,

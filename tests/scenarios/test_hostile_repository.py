@@ -194,6 +194,8 @@ def test_a_build_server_can_say_that_everything_is_its_own(
     "planted",
     [
         "CREATE TRIGGER t AFTER INSERT ON messages BEGIN DELETE FROM messages; END",
+        "DROP TRIGGER memories_removed; CREATE TRIGGER memories_removed AFTER DELETE ON memories "
+        "BEGIN DELETE FROM messages; END",
         "CREATE VIEW everything AS SELECT * FROM memories",
     ],
 )

@@ -33,6 +33,7 @@ ALLOWED = {
     "documents.sql.list_below": FEW,
     "episodes.sql.count": WHOLE,
     "episodes.sql.grown_sessions": BACKGROUND,
+    "episodes.sql.listing": "any column may be filtered by; in the order of time",
     "index.sql.count_records": REBUILD,
     "index.sql.find_candidates": "the matches of the rarest stems, of which the best are sorted out",
     "index.sql.list_entries": "ends after some thousand entries",

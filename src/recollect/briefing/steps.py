@@ -126,8 +126,8 @@ def load_start(
     memories: list[Memory] = []
     skills: list[selection.Skill] = []
     for tx in txs:
-        for kind in (*selection.BASELINE, *REST):
-            memories += memory_sql.list_strongest(tx, kind, MOST_OF_A_KIND, own)
+        kinds = (*selection.BASELINE, *REST)
+        memories += memory_sql.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
         skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
     added = _summary(txs, instructions, summary_limit) if summary_limit else NO_SUMMARY
     lines, left_out = _lines(txs, ask, instructions, now, added.refs)

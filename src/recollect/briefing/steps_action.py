@@ -31,11 +31,10 @@ def watched_programs(txs: Sequence[Tx], now: int) -> str:
         for form in command.replaces:
             watched.setdefault(form.split()[0].casefold(), [])
     for tx in txs:
-        for kind in selection.BASELINE:
-            for memory in memory_sql.list_strongest(tx, kind, MOST_RULES, ()):
-                if memory.label == "user":
-                    for program in command_rules.named_programs(memory.text):
-                        watched.setdefault(program, []).append(memory.id)
+        for memory in memory_sql.list_strongest(tx, selection.BASELINE, MOST_RULES, ()):
+            if memory.label == "user":
+                for program in command_rules.named_programs(memory.text):
+                    watched.setdefault(program, []).append(memory.id)
     return command_rules.write_watched(watched)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 
 from ..errors import InvalidInput
@@ -31,6 +32,25 @@ def read_text(path: str, largest: int = LARGEST_FILE, inside: str = "") -> str:
 def read_json_objects(path: str) -> list[Json]:
     """Return the JSON objects in a file (one or a list); for a folder, of all its files."""
     return [record for file in _files(path) for record in _records(file)]
+
+
+def read_json_lines(path: str) -> list[dict[str, Json]]:
+    """Return the JSON objects in the lines of a file; `-` is the standard input."""
+    text = sys.stdin.read(LARGEST_FILE + 1) if path == "-" else read_text(path)
+    if len(text) > LARGEST_FILE:
+        raise InvalidInput(f"the input has more than {LARGEST_FILE:,} characters", where=path)
+    found: list[dict[str, Json]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line)
+        except ValueError as error:
+            raise InvalidInput(f"line {number} is not JSON: {error}", where=path) from error
+        if not isinstance(item, dict):
+            raise InvalidInput(f"line {number} is not a JSON object", where=path)
+        found.append(item)
+    return found
 
 
 def _files(path: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..project import current_branch
+from ..project import current_branch, first_line
 
 TIMEOUT = 10.0
 MOST_HOMES = 60
@@ -156,6 +156,85 @@ class Git:
         except (OSError, subprocess.TimeoutExpired):
             return b""
         return done.stdout
+
+
+# ---------------------------------------------------------------- without a process
+
+
+def read_head(root: str) -> str:
+    """Return the hash of the commit checked out at the top of a working tree; empty if it cannot be
+    read directly (no repository, no commit, refs in another format)."""
+    folder = _git_folder(root)
+    head = first_line(os.path.join(folder, "HEAD")) if folder else ""
+    if not head.startswith("ref: "):
+        return head if _HASH.fullmatch(head) else ""
+    name = head.removeprefix("ref: ").strip()
+    common = first_line(os.path.join(folder, "commondir"))
+    shared = os.path.normpath(os.path.join(folder, common)) if common else folder
+    if ".." in name.split("/"):
+        return ""
+    for place in (folder, shared):
+        found = first_line(os.path.join(place, *name.split("/")))
+        if _HASH.fullmatch(found):
+            return found
+    return _packed_ref(os.path.join(shared, "packed-refs"), name)
+
+
+def _packed_ref(path: str, name: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                found, _, ref = line.rstrip("\n").partition(" ")
+                if ref == name and _HASH.fullmatch(found):
+                    return found
+    except OSError:
+        pass
+    return ""
+
+
+def _git_folder(root: str) -> str:
+    """Return the git directory of a working tree's top; empty without one."""
+    entry = os.path.join(root, ".git")
+    if os.path.isdir(entry):
+        return entry
+    line = first_line(entry)
+    if not line.startswith("gitdir:"):
+        return ""
+    return os.path.normpath(os.path.join(root, line.removeprefix("gitdir:").strip()))
+
+
+def list_tracked(root: str) -> list[str] | None:
+    """Return the paths in the index at the top of a working tree; None if git must be asked (an
+    index of version 4, split, or sparse; or none)."""
+    folder = _git_folder(root)
+    try:
+        with open(os.path.join(folder, "index"), "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    if data[:4] != b"DIRC" or int.from_bytes(data[4:8], "big") not in (2, 3):
+        return None
+    if any(mark in data[-4096:] for mark in (b"link\0", b"sdir\0")) or _uses_sha256(folder):
+        return None
+    found: list[str] = []
+    at = 12
+    for _ in range(int.from_bytes(data[8:12], "big")):
+        flags = int.from_bytes(data[at + 60 : at + 62], "big")
+        start = at + (64 if flags & 0x4000 else 62)
+        end = data.find(b"\0", start)
+        if end < 0:
+            return None
+        found.append(data[start:end].decode("utf-8", "replace"))
+        at += (end - at + 8) // 8 * 8  # padded to eight bytes, with at least one zero
+    return found
+
+
+def _uses_sha256(folder: str) -> bool:
+    try:
+        with open(os.path.join(folder, "config"), encoding="utf-8", errors="replace") as file:
+            return "sha256" in file.read(65_536).lower()
+    except OSError:
+        return False
 
 
 def _environment(given: Mapping[str, str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from hashlib import sha1
 from . import stamps_io
 from .claims import MENTION, Claim, Observation, PinnedClaim, judge_claim
 from .definitions import find_definition, is_mentioned
-from .git_io import Git
+from .git_io import Git, list_tracked, read_head
 from .stamps_io import DIRECTORY
 
 LARGEST_READ = 2_000_000
@@ -139,7 +139,10 @@ class WorkTree:
         """
         git = Git(self.root)
         places = self._located(claims, git)
-        commit = git.resolved(["HEAD"])[0] if any(places) else ""
+        commit = ""
+        if any(places):
+            # A process costs more than all the rest of learning a statement.
+            commit = read_head(self.root) or git.resolved(["HEAD"])[0]
         pinned: dict[PinnedClaim, None] = {}
         for claim, place in zip(claims, places, strict=True):
             if place:
@@ -197,7 +200,8 @@ class WorkTree:
         """Return the only tracked file that matches each partial path."""
         wanted = set(paths)
         full: dict[str, str] = {}
-        files = [path for path, _ in git.files()] if wanted else []
+        tracked = list_tracked(self.root) if wanted else []
+        files = [path for path, _ in git.files()] if tracked is None else tracked
         for path in wanted:
             ends = [file for file in files if file.endswith(f"/{path}")]
             if len(ends) == 1:

@@ -116,6 +116,17 @@ def update(tx: Tx, memory: str, changes: Mapping[str, Json]) -> None:
     set_columns(tx, "memories", memory, changes)
 
 
+def update_and_get(tx: Tx, memory: Memory, changes: Mapping[str, Json]) -> Memory:
+    """Set columns of the current revision and return it; it keeps the label it is seen with."""
+    sets = ", ".join(f"{name} = :{name}" for name in changes)
+    row = tx.one(
+        f"UPDATE memories SET {sets} WHERE space = :space AND id = :its_id "
+        f"RETURNING {list_columns(_COLUMNS)}",
+        {**changes, "its_id": memory.id},
+    )
+    return load_memory(row)._replace(label=memory.label) if row else memory
+
+
 def get(tx: Tx, memory: str, lock: bool = False) -> Memory | None:
     """Return a memory by its whole id; with `lock`, it is locked until the commit."""
     clause = tx.for_update if lock else ""
@@ -337,15 +348,21 @@ def list_valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list
     return sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit]
 
 
-def list_strongest(tx: Tx, kind: str, limit: int, owners: Sequence[str]) -> list[Memory]:
-    """Return active memories of a kind that these owners see, the last reinforced first."""
+def list_strongest(tx: Tx, kinds: Sequence[str], limit: int, owners: Sequence[str]) -> list[Memory]:
+    """Return active memories that these owners see: at most so many of each kind, in the order of
+    the kinds, the last reinforced first."""
     seen, params = visible_to(owners)
-    rows = tx.run(
-        f"{_SELECT} AND kind = :kind AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
-        "ORDER BY last_reinforced DESC, id LIMIT :limit",
-        {**params, "kind": kind, "limit": limit},
-    )
-    return [load_memory(row) for row in rows]
+    parts = [
+        f"SELECT * FROM ({_SELECT} AND kind = :kind{place} AND status = 'active' "
+        f"AND valid_to = {FOREVER} AND {seen} ORDER BY last_reinforced DESC, id LIMIT :limit) "
+        f"AS strongest{place}"
+        for place in range(len(kinds))
+    ]
+    bound = {f"kind{place}": kind for place, kind in enumerate(kinds)}
+    rows = tx.shared(" UNION ALL ".join(parts), {**params, **bound, "limit": limit})
+    found = map(load_memory, rows)
+    order = {kind: place for place, kind in enumerate(kinds)}
+    return sorted(found, key=lambda one: (order[one.kind], -one.last_reinforced, one.id))
 
 
 def list_open_ids(tx: Tx) -> list[str]:

@@ -8,6 +8,7 @@ from ..archive import sql as archive_sql
 from ..errors import InvalidInput, Refused
 from ..fast_typing import NamedTuple
 from ..freshness.claims import PinnedClaim
+from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..secrets import redaction
 from ..storage import sql as storage_sql
@@ -144,6 +145,34 @@ def learn(
     if key:
         storage_sql.record_write(tx, key, "learn", learned.id, now, row.text)
     return learned._replace(redacted=prepared.redacted, similar=around.near)
+
+
+def learn_all(
+    tx: Tx, prepared: Sequence[PreparedMemory], now: int, known: Mapping[str, Sequence[PinnedClaim]]
+) -> list[Learned]:
+    """Save many statements in one transaction; index the new ones together."""
+    found: list[Learned] = []
+    new: list[PreparedMemory] = []
+
+    def index_new() -> None:
+        index_sql.insert_entries(
+            tx, [(steps_revisions.make_entry(one.row), one.words) for one in new]
+        )
+        new.clear()
+
+    for item in prepared:
+        plain = not item.key and not item.near
+        if plain and not steps_revisions.find_same_text(tx, item.row) and sql.insert(tx, item.row):
+            new.append(item)
+            learned = _created(tx, sql.load_memory(item.row), steps_neighbours.NONE, None, now)
+            if claims := known.get(item.row.id):
+                steps_neighbours.replace_claims(tx, item.row.id, claims, now)
+            found.append(learned._replace(redacted=item.redacted))
+            continue
+        index_new()  # what says the same may be among them
+        found.append(learn(tx, item, now, known=known.get(item.row.id, ())))
+    index_new()
+    return found
 
 
 def _speaks_for(row: sql.MemoryRow, memory: Memory) -> bool:

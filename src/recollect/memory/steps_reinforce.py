@@ -25,9 +25,7 @@ def reinforce(tx: Tx, held: Memory, row: sql.MemoryRow, now: int) -> Learned:
     if theirs <= ours:
         changes |= {"last_reinforced": now, "last_confirmed": now}
         changes |= _find_additions(held, row)
-    sql.update(tx, held.id, changes)
-    memory = sql.get(tx, held.id)
-    assert memory is not None
+    memory = sql.update_and_get(tx, held, changes)
     if len(changes) > 3:
         index_steps.reindex_text(
             tx, steps_revisions.make_entry(memory), steps_revisions.make_searchable_text(memory)

@@ -53,6 +53,15 @@ def pending_scripts(version: int, engine: str) -> list[str]:
     return [_read(name, engine) for name in MIGRATIONS[version:]]
 
 
+_WITH_TRIGGERS = "_scale"
+
+
+def read_triggers() -> bytes:
+    """Return the script with the triggers of SQLite, to compare those of a store with."""
+    names = [name for name in MIGRATIONS if name.endswith(_WITH_TRIGGERS)]
+    return b"".join(_read(name, "sqlite").encode() for name in names)
+
+
 def _read(name: str, engine: str) -> str:
     for candidate in (f"{name}.{engine}.sql", f"{name}.sql"):
         path = os.path.join(_FOLDER, candidate)

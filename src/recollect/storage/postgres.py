@@ -12,13 +12,13 @@ import random
 import time
 from collections.abc import Callable
 from threading import local
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import Refused, StoreBusy, StoreError, StoreNewer
 from . import migrate, postgres_schema
 from .database import EngineHealth, Result, Row, Server, Tx
 from .postgres_pool import hide_password, load_driver, pool_of, translate_error
-from .postgres_tx import Snapshot
+from .postgres_tx import PostgresTx, Snapshot
 
 if TYPE_CHECKING:
     import psycopg
@@ -81,6 +81,7 @@ class PostgresDatabase:
 
     def note(self, work: Callable[[Tx], Any]) -> bool:
         def quickly(tx: Tx) -> None:
+            cast(PostgresTx, tx).allow_loss()
             tx.run(
                 "SELECT set_config('synchronous_commit', 'off', true), "
                 "set_config('lock_timeout', '50ms', true)"
@@ -131,11 +132,10 @@ class PostgresDatabase:
         outer = self._pool.snapshot()
         try:
             self._register(connection)
-            cursor = connection.cursor()
-            cursor.execute(_BEGIN_READ if read_only else "BEGIN")
-            snapshot = Snapshot(cursor, read_only, self._finds_nearest)
+            begin = [_BEGIN_READ if read_only else "BEGIN"]
             if self._asynchronous and not read_only:
-                cursor.execute("SET LOCAL synchronous_commit TO on")
+                begin.append("SET LOCAL synchronous_commit TO on")
+            snapshot = Snapshot(connection.cursor(), read_only, self._finds_nearest, begin)
             self._pool.current.snapshot = snapshot
             result = work(snapshot.tx(self.space))
             self._pool.current.snapshot = outer
@@ -156,7 +156,9 @@ class PostgresDatabase:
 
     def _commit(self, snapshot: Snapshot, result: object) -> None:
         driver = load_driver()
-        if snapshot.read_only:
+        if not snapshot.begun:
+            return
+        if snapshot.read_only or snapshot.may_be_lost:
             snapshot.cursor.execute("COMMIT")
             return
         transaction = snapshot.transaction_id()

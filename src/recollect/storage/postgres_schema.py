@@ -116,14 +116,8 @@ BEGIN
   END IF;
 END $do$
 """
-_TABLES = (
-    "blocks claims clusters cursors documents entries episodes events facets "
-    "findings injections jobs links "
-    "members memberships memories memory_aliases memory_counts memory_revisions "
-    "messages migrations observations "
-    "postings procedures sessions spaces spend state tombstones undos unembedded vectors windows "
-    "word_totals writes"
-)
+_NAMED_QUERY = re.compile(r"\b([a-z_]+)(?: \([^()]*\))? AS (?:NOT )?(?:MATERIALIZED )?\(")
+_TABLE = re.compile(r"(?<!DISTINCT )\b((?:DELETE )?FROM|JOIN|INTO|UPDATE) ([a-z_]+)\b(?![.(])")
 
 
 @lru_cache(maxsize=1024)
@@ -134,18 +128,16 @@ def to_driver(sql: str) -> str:
     keep.
     """
     sql = re.sub(r"(?<!:):([a-z_][a-z_0-9]*)", r"%(\1)s", sql.replace("%", "%%"))
-    return re.sub(r"\b((?:DELETE )?FROM|JOIN|INTO|UPDATE|USING) ([a-z_]+)\b(?!\()", _qualified, sql)
+    queries = set(_NAMED_QUERY.findall(sql))
 
+    def qualify(found: re.Match[str]) -> str:
+        verb, name = found[1], found[2]
+        if name in queries or name.startswith("pg_"):
+            return found[0]
+        reads = verb in ("FROM", "JOIN") and name in _SIGNED
+        return f"{verb} {READ_SCHEMA if reads else SCHEMA}.{name}"
 
-def _qualified(found: re.Match[str]) -> str:
-    verb, name = found[1], found[2]
-    reads = verb in ("FROM", "JOIN")
-    if reads and name in _SIGNED:
-        return f"{verb} {READ_SCHEMA}.{name}"
-    return f"{verb} {SCHEMA}.{name}" if name in _KNOWN else found[0]
-
-
-_KNOWN = frozenset(_TABLES.split())
+    return _TABLE.sub(qualify, sql)
 
 
 def read_version(connection: psycopg.Connection[Row]) -> int:

@@ -25,8 +25,17 @@ _ROWS_AT_ONCE = 500
 class Snapshot:
     """One transaction of one connection, and the spaces that are used in it."""
 
-    def __init__(self, cursor: psycopg.Cursor[Row], read_only: bool, finds_nearest: bool) -> None:
-        self.cursor = cursor
+    def __init__(
+        self,
+        cursor: psycopg.Cursor[Row],
+        read_only: bool,
+        finds_nearest: bool,
+        begin: Sequence[str],
+    ) -> None:
+        self._cursor = cursor
+        self._begin = list(begin)
+        self.begun = False
+        self.may_be_lost = False
         self.read_only = read_only
         self.finds_nearest = finds_nearest
         self.transaction = ""
@@ -41,6 +50,15 @@ class Snapshot:
         """Return the other spaces of a read."""
         return [one for one in self._spaces.values() if one is not tx] if self.read_only else []
 
+    @property
+    def cursor(self) -> psycopg.Cursor[Row]:
+        """The cursor; the transaction begins with its first use."""
+        if not self.begun:
+            self.begun = True
+            for statement in self._begin:
+                self._cursor.execute(statement)
+        return self._cursor
+
     def transaction_id(self) -> str:
         """Return the id of this transaction, which survives a lost connection; empty if it changed
         nothing."""
@@ -52,8 +70,9 @@ class Snapshot:
 
     def run(self, sql: str, params: Params) -> list[Row]:
         """Run one statement and return its rows."""
-        self.cursor.execute(to_driver(sql), params)
-        return self.cursor.fetchall() if self.cursor.description else []
+        cursor = self.cursor
+        cursor.execute(to_driver(sql), params)
+        return cursor.fetchall() if cursor.description else []
 
     def run_shared(self, space: str, sql: str, params: Params) -> list[Row]:
         """Run a query for all spaces of a read at once; the others find their rows here."""
@@ -85,13 +104,16 @@ class PostgresTx:
 
     def __init__(self, snapshot: Snapshot, space: str) -> None:
         self._snapshot = snapshot
-        self._cursor = snapshot.cursor
         self.space = space
         self.finds_nearest = snapshot.finds_nearest
         self._known: dict[str, int] = {}
         self._totals: tuple[Any, ...] = ()
         self._whole: dict[tuple[Any, ...], list[IndexMatch]] = {}
         self._near: dict[tuple[str, bytes], list[IndexMatch]] = {}
+
+    def allow_loss(self) -> None:
+        """Do not find out whether the commit was done if its answer is lost."""
+        self._snapshot.may_be_lost = True
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         return self._snapshot.run(sql, {"space": self.space, **(params or {})})
@@ -104,13 +126,15 @@ class PostgresTx:
         return rows[0] if rows else None
 
     def many(self, sql: str, rows: Iterable[Params]) -> None:
-        self._cursor.executemany(to_driver(sql), [{"space": self.space, **row} for row in rows])
+        self._snapshot.cursor.executemany(
+            to_driver(sql), [{"space": self.space, **row} for row in rows]
+        )
 
     def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
         row_form = f"({', '.join(['%s'] * (columns.count(',') + 2))})"
         left = iter(rows)
         while batch := [(self.space, *row) for row in islice(left, _ROWS_AT_ONCE)]:
-            self._cursor.execute(
+            self._snapshot.cursor.execute(
                 f"INSERT INTO {SCHEMA}.{table} (space, {columns}) "
                 f"VALUES {', '.join([row_form] * len(batch))}",
                 [value for row in batch for value in row],

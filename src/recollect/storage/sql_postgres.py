@@ -117,7 +117,8 @@ SELECT pg_current_xact_id()::text
 """
 REMOVE_WORDS = """
 WITH gone AS (
-  DELETE FROM postings p USING entries e, unnest(string_to_array(e.stems, ' ')) AS w (stem)
+  DELETE FROM postings p
+  USING recollect.entries e, unnest(string_to_array(e.stems, ' ')) AS w (stem)
   WHERE e.space = :space AND e.id = :entry AND p.space = :space AND p.stem = w.stem
   AND p.entry = :entry),
 emptied AS (

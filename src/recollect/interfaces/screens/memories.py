@@ -288,8 +288,22 @@ def _render_evaluation(done: Evaluation) -> str:
     return "\n".join(lines)
 
 
+def _render_learned_many(found: Sequence[Learned]) -> str:
+    counts: dict[str, int] = {}
+    for one in found:
+        counts[one.action] = counts.get(one.action, 0) + 1
+    if not found:
+        return "nothing to learn: the input has no statements"
+    lines = [", ".join(f"{number} {action}" for action, number in sorted(counts.items()))]
+    waiting = sum(one.memory.status != "active" for one in found)
+    if waiting:
+        lines.append(f"{waiting} wait for a person to confirm them: recollect review")
+    return "\n".join(lines)
+
+
 SCREENS: dict[str, Callable[..., str]] = {
     "learn": render_learned,
+    "learn-many": _render_learned_many,
     "add-discovery": render_learned,
     "add-solution": render_learned,
     "add-pattern": render_learned,

@@ -1,0 +1,223 @@
+"""Connections to PostgreSQL: few statements, lost connections, a pooler, and true reasons."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.errors import StoreError
+from recollect.storage.postgres import PostgresDatabase
+from tests.conftest import PATIENCE
+
+psycopg = pytest.importorskip("psycopg")
+
+
+@pytest.fixture
+def memory(postgres_url: str, project: Path, tmp_path: Path) -> Iterator[recollect.Recollect]:
+    with recollect.open(project, environment=variables(postgres_url, tmp_path), origin="user") as m:
+        yield m
+
+
+def variables(url: str, home: Path) -> dict[str, str]:
+    return {
+        "RECOLLECT_HOME": str(home / "home"),
+        "RECOLLECT_DATABASE": url,
+        "RECOLLECT_LOCK_WAIT": str(PATIENCE),
+    }
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every statement that goes to the server."""
+    seen: list[str] = []
+    for name in ("execute", "executemany"):
+        whole = getattr(psycopg.Cursor, name)
+
+        def spy(self: Any, query: Any, *values: Any, whole: Any = whole, **more: Any) -> Any:
+            seen.append(" ".join(str(query).split()))
+            return whole(self, query, *values, **more)
+
+        monkeypatch.setattr(psycopg.Cursor, name, spy)
+    return seen
+
+
+def fill(memory: recollect.Recollect) -> None:
+    memory.learn_many(
+        [{"text": f"Service {number} listens on port {6000 + number}"} for number in range(40)]
+    )
+    memory.record("s-1", "how do we deploy the service with the port")
+    memory.learn("I prefer ports above 6000", kind="preference", layer="user")
+    memory.store.rebuild(missing=True)
+
+
+def test_a_recall_takes_at_most_six_statements_and_a_learn_eight(
+    memory: recollect.Recollect, sent: list[str]
+) -> None:
+    fill(memory)
+    for question in (
+        "which port does service 12 listen on",
+        "deploy the service",
+        "prefer ports above",
+    ):
+        sent.clear()
+        assert memory.recall(question)
+        assert len(sent) <= 6, sent
+    for text, most in (
+        ("Integration tests need Redis on port 6380", 8),
+        ("Integration tests need Redis on port 6380", 8),
+        ("Service 12 listens on port 7012", 12),  # takes the place of another statement
+    ):
+        sent.clear()
+        memory.learn(text)
+        assert len(sent) <= most, sent
+        assert not [one for one in sent if ";" in one]
+
+
+def test_a_space_is_not_read_with_a_scan_of_the_postings(
+    memory: recollect.Recollect, postgres_url: str
+) -> None:
+    """Row-level security lets the index find stems: the plan of a role that it binds."""
+    fill(memory)
+    space = memory.context.project_space.space
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("SET enable_seqscan TO off")
+        plan = connection.execute(
+            "EXPLAIN SELECT entry FROM recollect.postings WHERE space = %s AND stem = ANY (%s)",
+            (space, ["port", "service"]),
+        ).fetchall()
+    text = "\n".join(row[0] for row in plan)
+    assert "Index Cond" in text and "stem = ANY" in text.split("Index Cond")[1]
+    assert text.count("postings_") == 2  # one partition, by its primary key
+
+
+def end_all(url: str) -> int:
+    """End every connection to the database but this one, as a restart does."""
+    admin = url.replace("tester:tester@", "postgres:@", 1)
+    with psycopg.connect(admin, autocommit=True) as connection:
+        row = connection.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def test_the_first_call_after_a_lost_connection_succeeds(
+    memory: recollect.Recollect, postgres_url: str
+) -> None:
+    memory.learn("Redis listens on port 6380")
+    for number in range(5):
+        assert end_all(postgres_url)
+        assert memory.recall("redis port")
+        assert end_all(postgres_url)
+        assert memory.learn(f"Statement {number} after a restart").action == "created"
+    assert len(memory.list()) == 6
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
+    memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch, done: bool
+) -> None:
+    """The connection breaks after the server has done the COMMIT, or before it got it."""
+    memory.learn("The first statement")
+    whole = psycopg.Cursor.execute
+    lost = []
+
+    def break_once(self: Any, query: Any, *values: Any, **more: Any) -> Any:
+        if query == "COMMIT" and not lost and self.connection.info.transaction_status == 2:
+            wrote = whole(self, "SELECT pg_current_xact_id_if_assigned()").fetchone()
+            if wrote and wrote[0] is not None:
+                lost.append(query)
+                if done:
+                    whole(self, query, *values, **more)
+                self.connection.close()
+                raise psycopg.OperationalError("server closed the connection unexpectedly")
+        return whole(self, query, *values, **more)
+
+    monkeypatch.setattr(psycopg.Cursor, "execute", break_once)
+    memory.record("s-1", "said exactly once")
+    assert lost
+    monkeypatch.undo()
+    assert len(memory.sessions.recent("s-1")) == 1
+
+
+def test_an_error_gives_its_true_reason(postgres_url: str) -> None:
+    database = PostgresDatabase(postgres_url, "project", "project", wait=0.1)
+    database.read(lambda tx: tx.one("SELECT 1 FROM state LIMIT 1"))
+
+    def slowly(tx: Any) -> None:
+        tx.run("SELECT set_config('statement_timeout', '20ms', true)")
+        tx.run("SELECT pg_sleep(10)")
+
+    with pytest.raises(StoreError, match=r"(?s)cancelled the statement.*statement_timeout"):
+        database.read(slowly)
+    database.close()
+    for wrong, told in (
+        (postgres_url.replace("tester:tester@", "tester:wrong@", 1), ""),
+        (postgres_url.replace("/t", "/no_such_database_t", 1), "no such database"),
+        ("postgresql://tester@127.0.0.1:1/x", "cannot be reached"),
+    ):
+        nowhere = PostgresDatabase(wrong, "project", "project", wait=0.1)
+        if not told:
+            continue  # the test's server trusts local connections
+        with pytest.raises(StoreError, match=told):
+            nowhere.read(lambda tx: tx.one("SELECT 1"))
+
+
+@pytest.fixture
+def pooler(postgres_url: str, tmp_path: Path) -> Iterator[str]:
+    """The address of pgbouncer in transaction mode, in front of the database."""
+    program = shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"
+    if not Path(program).exists():
+        pytest.skip("pgbouncer is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    parts = psycopg.conninfo.conninfo_to_dict(postgres_url)
+    settings = tmp_path / "pgbouncer.ini"
+    (tmp_path / "users.txt").write_text('"tester" "tester"\n')
+    settings.write_text(
+        f"[databases]\n{parts['dbname']} = host={parts['host']} port={parts.get('port', 5432)} "
+        f"dbname={parts['dbname']}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
+        f"auth_type = trust\nauth_file = {tmp_path}/users.txt\npool_mode = transaction\n"
+        "default_pool_size = 3\nunix_socket_dir =\n"
+        f"user = {Path(str(parts['host'])).owner()}\n"
+    )
+    for path in (settings, tmp_path / "users.txt"):
+        path.chmod(0o644)
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.is_relative_to("/tmp/") and folder != Path("/tmp"):
+            folder.chmod(0o755)
+    process = subprocess.Popen(
+        [program, str(settings)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    address = f"postgresql://tester:tester@127.0.0.1:{port}/{parts['dbname']}"
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            psycopg.connect(address, connect_timeout=5).close()
+            break
+        except psycopg.OperationalError:
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+    yield address
+    process.terminate()
+    process.wait()
+
+
+def test_a_pooler_in_transaction_mode_changes_nothing(
+    pooler: str, project: Path, tmp_path: Path
+) -> None:
+    with recollect.open(project, environment=variables(pooler, tmp_path), origin="user") as memory:
+        fill(memory)
+        for number in range(12):
+            assert memory.recall(f"which port does service {number} listen on")
+        assert memory.learn("Service 3 listens on port 7003").action in ("created", "revised")
+        assert memory.store.stats().memories >= 41
