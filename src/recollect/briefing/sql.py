@@ -123,16 +123,19 @@ def values_below(tx: Tx, prefix: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-_WATCHED = "watched programs"
+WATCHED = "watched programs"
 """The value in state: the programs that there is something to say about before they run."""
 
-
-def get_watched(tx: Tx) -> str:
-    """Return the programs that there is something to say about, as `command_rules` writes them."""
-    return storage_sql.get_value(tx, _WATCHED) or ""
+PART_COMMANDS = "part commands"
+"""The value in state: the commands that are about a part of the project."""
 
 
-def put_watched(tx: Tx, watched: SafeText, now: int) -> None:
-    """Keep the watched programs, if they are others than before."""
-    if watched != get_watched(tx):
-        storage_sql.set_value(tx, _WATCHED, watched, now)
+def get_prepared(tx: Tx, name: str) -> str:
+    """Return what the last session start prepared for later moments; empty without one."""
+    return storage_sql.get_value(tx, name) or ""
+
+
+def put_prepared(tx: Tx, name: str, value: SafeText, now: int) -> None:
+    """Keep what later moments need, if it is other than before."""
+    if value != get_prepared(tx, name):
+        storage_sql.set_value(tx, name, value, now)

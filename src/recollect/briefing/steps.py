@@ -6,10 +6,13 @@ the working tree.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..actions import command_words
+from ..archive import sql as archive_sql
 from ..documents import sql as documents_sql
+from ..episodes import sql as episodes_sql
 from ..fast_typing import NamedTuple, Protocol
 from ..lessons import steps_observed as lessons_steps_observed
 from ..lessons.findings import KnownCommand
@@ -20,7 +23,7 @@ from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
 from ..storage.database import Tx
 from ..text.display import format_time, quote_data
-from ..types.records import Document, Memory
+from ..types.records import BASELINE_KINDS, UNTRUSTED_ORIGINS, Document, Memory
 from ..window import steps_contexts as window_steps_contexts
 from . import matching, selection, sql, steps_follow_up, wording
 from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain
@@ -33,6 +36,11 @@ HEADING = 10
 """Tokens kept for the heading of a section."""
 
 MOST_CONCLUSIONS = 3
+FEW_LINES = 3
+"""With fewer lines than this, the latest tasks are told as well."""
+
+MOST_EPISODES = 6
+SHORTEST_GOAL = 20
 
 
 class Fresh(Protocol):
@@ -68,6 +76,8 @@ class LoadedStart(NamedTuple):
     material: selection.StartMaterial = selection.StartMaterial()
     frozen: window_steps_contexts.StableBlock | None = None
     shown: frozenset[str] = frozenset()
+    commands: tuple[KnownCommand, ...] = ()
+    """All commands that may be shown, also those that are not in the block."""
 
 
 class Briefing(NamedTuple):
@@ -118,23 +128,26 @@ def load_start(
     memories: list[Memory] = []
     skills: list[selection.Skill] = []
     for tx in txs:
-        for kind in (*selection.BASELINE, *REST):
+        for kind in (*BASELINE_KINDS, *REST):
             memories += memory_sql.list_strongest(tx, kind, MOST_OF_A_KIND, own)
         skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
-    lines, left_out = _lines(txs, ask, instructions, now)
+    lines, left_out, commands = _lines(txs, ask, instructions, now)
+    if txs and len(lines) + len(memories) < FEW_LINES:
+        lines += _history(txs[0], ask.session)
     material = selection.StartMaterial(
         _judged(txs, memories, now), tuple(lines), tuple(skills), tuple(left_out)
     )
     shown = frozenset(window_steps_contexts.shown_ids(txs, ask.session)) if frozen else frozenset()
-    return LoadedStart(material, frozen, shown)
+    return LoadedStart(material, frozen, shown, tuple(commands))
 
 
 def _lines(
     txs: Sequence[Tx], ask: Ask, instructions: matching.Instructions, now: int
-) -> tuple[list[Item], list[LeftOut]]:
-    """Return where things stand, the commands that worked and what agents concluded."""
+) -> tuple[list[Item], list[LeftOut], list[KnownCommand]]:
+    """Return where things stand, the commands that worked and what agents concluded; and all
+    commands that may be shown."""
     if not txs:
-        return [], []
+        return [], [], []
     project = txs[0]
     left_out: list[LeftOut] = []
     commands: list[KnownCommand] = []
@@ -150,14 +163,13 @@ def _lines(
             reason = f"{place} says it already"
         if not reason and steps_follow_up.is_idle(tried.get(ref, ())):
             reason = f"shown {steps_follow_up.TRIES} times where it fitted, without effect"
-        if not reason and len(commands) >= MOST_COMMANDS:
-            reason = f"{MOST_COMMANDS} others worked more often or later"
         if reason:
             left_out.append(LeftOut(one.form, ref, reason))
         else:
             commands.append(one)
     lines = [*state_lines(project, ask.session, ask.host)]
-    shown = wording.command_lines(commands, selection.MOST_TOKENS[COMMANDS] - HEADING)
+    room = selection.MOST_TOKENS[COMMANDS] - HEADING
+    shown = wording.command_lines(commands[:MOST_COMMANDS], room)
     lines += shown
     inside = {form for item in shown for form in item.forms}
     left_out += [
@@ -171,7 +183,24 @@ def _lines(
         for one in concluded[:MOST_CONCLUSIONS]
         if not command_words.suggests_danger(one.text)
     ]
-    return lines, left_out
+    return lines, left_out, commands
+
+
+def _history(tx: Tx, session: str) -> Iterator[Item]:
+    """Return the latest tasks that the user asked for in their own words, with their outcomes."""
+    for row in episodes_sql.listing(tx, {"status": "active"}, MOST_EPISODES):
+        if row.session == session or len(row.goal) < SHORTEST_GOAL or row.goal[0] in "/[<":
+            continue
+        if row.label != "import" and _was_typed(tx, row):
+            yield wording.episode_line(row.id, row.goal, row.outcome, row.at)
+
+
+def _was_typed(tx: Tx, row: episodes_sql.EpisodeRow) -> bool:
+    """Check whether the goal of an episode is a message that the user typed."""
+    sources = json.loads(row.sources)
+    first = str(sources[0]).rpartition("/")[2].partition("-")[0] if sources else ""
+    message = archive_sql.message(tx, row.session, int(first)) if first.isdigit() else None
+    return message is not None and message.label == "user"
 
 
 def _judged(
@@ -260,21 +289,20 @@ def log(
 NOTES = "memory://notes"
 MOST_HANDOFFS = 50
 LONGEST = 240
-_TRUSTED = ("user", "agent", "system")
 
 
 def state_lines(tx: Tx, session: str, host: str) -> list[Item]:
     """Return the lines of the first section; none when no work is noted."""
     lines: list[Item] = []
     notes = documents_sql.get_document(tx, NOTES)
-    if notes is not None and notes.label in _TRUSTED:
+    if notes is not None and notes.label not in UNTRUSTED_ORIGINS:
         lines += _note_lines(tx, notes)
     task = memory_steps_visible.running_task(tx, session)
     document = documents_sql.get_document(tx, f"memory://task/{task}") if task else None
-    if document is not None and document.label in _TRUSTED:
+    if document is not None and document.label not in UNTRUSTED_ORIGINS:
         lines += _task_lines(document)
     for handoff in documents_sql.list_documents(tx, "handoff", MOST_HANDOFFS):
-        if handoff.label in _TRUSTED and not handoff.fields.get("accepted_at"):
+        if handoff.label not in UNTRUSTED_ORIGINS and not handoff.fields.get("accepted_at"):
             lines.append(_handoff_line(handoff))
             break
     return lines

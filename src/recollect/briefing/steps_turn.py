@@ -1,7 +1,7 @@
 """Find what fits a prompt: the user's own earlier words and rules first, then lessons, then what an
 agent claimed. Mostly nothing.
 
-Words find candidates, exact names and rare words decide (`briefing.prompt_names`); meaning alone
+Words find candidates, exact names and rare words decide (`briefing.matching`); meaning alone
 never speaks.
 """
 
@@ -21,7 +21,7 @@ from ..storage import database
 from ..storage.database import IndexMatch, Tx
 from ..text import messages, terms
 from ..text.display import format_time as iso
-from ..types.records import Memory
+from ..types.records import ORIGINS, UNTRUSTED_ORIGINS, Memory
 from ..window import steps_contexts as window_steps_contexts
 from . import matching, selection, sql, wording
 from .rendering import Item, LeftOut
@@ -37,7 +37,7 @@ LONGEST_TYPED = 4_000
 COOLDOWN_SESSIONS, COOLDOWN = 3, 7 * 86_400_000_000
 """A passage shown in so many sessions without effect is not shown again for a week."""
 
-_TRUSTED = ("user", "system", "agent")
+_SHOWN_ORIGINS = tuple(one for one in ORIGINS if one not in UNTRUSTED_ORIGINS)
 
 
 class LoadedTurn(NamedTuple):
@@ -104,7 +104,7 @@ def _memories(
 ) -> Iterator[tuple[Memory, matching.Passage]]:
     """Memories that share a name or two rare words with the prompt; with the first prompt of a
     session, also lessons that hold most of what it asks for."""
-    filters = {"status": ("active",), "source": ("memory",), "label": _TRUSTED, "seen": own}
+    filters = {"status": ("active",), "source": ("memory",), "label": _SHOWN_ORIGINS, "seen": own}
     stems = list(dict.fromkeys((*rare, *words.stems)))
     found = index_sql.find_candidates(tx, stems, MOST_MATCHES, filters)
     held = memory_sql.get_many(tx, [match.ref for match in found])
@@ -193,7 +193,7 @@ def _rested(
 def skills(tx: Tx, words: matching.PromptWords) -> list[Item]:
     """Return the proven skills that fit the task of a session's first prompt."""
     found = []
-    filters = {"status": ("active",), "source": ("procedure",), "label": _TRUSTED}
+    filters = {"status": ("active",), "source": ("procedure",), "label": _SHOWN_ORIGINS}
     for match in index_sql.find_candidates(tx, list(words.stems), MOST_MATCHES, filters):
         row = database.read_or_none(partial(procedures_sql.get, tx, match.ref))
         passage = _task_match(match, words)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ..actions import command_words
 from ..episodes import session_errors
 from ..fast_typing import NamedTuple
 from ..types.records import Json
@@ -60,6 +61,8 @@ class KnownCommand(NamedTuple):
     """The folder below the project's root that it was always run in."""
     script: str = ""
     """The script of a manifest that it runs."""
+    parts: tuple[str, ...] = ()
+    """Folders that it is about, by their names or paths: `web` of `pnpm --filter web test`."""
 
 
 class CommandAdvice(NamedTuple):
@@ -184,7 +187,22 @@ def known_command(
         retired=retired,
         folder=str(body.get("folder", "")),
         script=script,
+        parts=parts_of(form, str(body.get("folder", ""))),
     )
+
+
+def parts_of(form: str, folder: str) -> tuple[str, ...]:
+    """Return the folders that a command may be about: the one that it is run in, and the words
+    that name a part of a project: `--filter @acme/web`, `-C apps/api`, `api:generate`."""
+    found = {folder: None} if folder else {}
+    for word in form.split()[1:]:
+        name = word.removeprefix("./").strip("/")
+        if word.startswith("-") or not name:
+            continue
+        name = name.rpartition("/")[2] if name.startswith("@") else name.partition(":")[0]
+        if not command_words.purpose_of_part(name) and len(name) > 1:
+            found[name] = None
+    return tuple(found)
 
 
 def advice(
@@ -212,9 +230,9 @@ def _error(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     groups: list[tuple[session_errors.Remedy, list[int]]] = []
     for body, at in zip(bodies, times, strict=True):
         remedy = _remedy(body["remedy"])
-        for known, seen in groups:
-            if _is_same_remedy(known, remedy):
-                seen.append(at)
+        for place, (known, seen) in enumerate(groups):
+            if common := _common_remedy(known, remedy):
+                groups[place] = (common, [*seen, at])
                 break
         else:
             groups.append((remedy, [at]))
@@ -239,14 +257,29 @@ def _remedy(given: Mapping[str, Json]) -> session_errors.Remedy:
     )
 
 
-def _is_same_remedy(one: session_errors.Remedy, other: session_errors.Remedy) -> bool:
-    """Check whether two sessions did the same: the same words, or one file in common."""
-    return one == other or not set(one.files).isdisjoint(other.files)
+def _common_remedy(
+    one: session_errors.Remedy, other: session_errors.Remedy
+) -> session_errors.Remedy | None:
+    """Return what two sessions did alike; None when they have no word, step or file in common."""
+    if one == other:
+        return one
+    shared = {
+        name: tuple(word for word in getattr(one, name) if word in getattr(other, name))
+        for name in ("gained", "lost", "files")
+    }
+    step = one.step_before if one.step_before == other.step_before else ""
+    form = one.other_form if one.other_form == other.other_form else ""
+    common = session_errors.Remedy(
+        gained=shared["gained"],
+        lost=shared["lost"],
+        step_before=step,
+        other_form=form,
+        files=shared["files"],
+    )
+    return common if common != session_errors.Remedy() else None
 
 
-def resolutions(
-    body: Mapping[str, Json], commands: Sequence[str], confirmed_first: bool = True
-) -> list[KnownResolution]:
+def resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[KnownResolution]:
     """Return the remedies of an error; none when it was seen with other programs only."""
     shared = [name for name in body["commands"] if name in commands]
     if not shared:

@@ -25,7 +25,7 @@ from ..index.clusters import (
     words_by_stem,
 )
 from ..memory.lifecycle import FADED, find_weak
-from ..types.records import FOREVER, Memory
+from ..types.records import FOREVER, STATUSES_IN_USE, Memory
 from ..types.trust import least_trusted
 from .duplicates import find_contradictions, find_merges, find_promotions
 from .plan_rules import LEAST_CONFIDENCE, MOST_DEPTH, depth_of, validate
@@ -95,7 +95,7 @@ def vocabulary(episodes: Iterable[Episode]) -> dict[str, str]:
 
 
 def _in_use(memory: Memory) -> bool:
-    return memory.valid_to == FOREVER and memory.status in ("active", "proposed")
+    return memory.valid_to == FOREVER and memory.status in STATUSES_IN_USE
 
 
 def _is_lesson(memory: Memory) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from ..episodes.records import Episode
 from ..errors import InvalidInput
 from ..text import globs
-from ..types.records import FOREVER, LAYERS, RELATIONS, Memory
+from ..types.records import FOREVER, LAYERS, RELATIONS, STATUSES_IN_USE, Memory
 from ..types.trust import least_trusted
 from .plan_steps import Archive, Connect, Learn, LessonPlan, Merge, Promote, Reinforce, Step
 
@@ -117,7 +117,7 @@ def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
 def _reinforce(
     step: Reinforce, told: Mapping[str, Episode], known: Mapping[str, Memory]
 ) -> Iterator[str]:
-    if missing := [*_there((step.memory,), known, ("active", "proposed", "hidden"))]:
+    if missing := [*_there((step.memory,), known, (*STATUSES_IN_USE, "hidden"))]:
         yield from missing
         return
     memory = known[step.memory]
@@ -193,7 +193,7 @@ def _connect(step: Connect, known: Mapping[str, Memory]) -> Iterator[str]:
 def _there(
     names: Iterable[str],
     known: Mapping[str, Memory],
-    statuses: Collection[str] = ("active", "proposed"),
+    statuses: Collection[str] = STATUSES_IN_USE,
 ) -> Iterator[str]:
     """What is wrong with the memories that a step names."""
     listed = list(names)

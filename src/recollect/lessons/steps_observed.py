@@ -102,7 +102,7 @@ def count_findings(tx: Tx) -> dict[str, int]:
 
 def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
     """Return the commands that worked here, best first; retired ones carry the reason and come
-    last. Eight fill the start block: more lower the share that is used."""
+    last."""
     rows = sql.latest_findings(tx, "command", now - KNOWN_FOR, MOST_COMMANDS)
     kind, subject = SCRIPTS
     manifest = sql.findings(tx, kind, [subject]).get(subject)
@@ -122,7 +122,7 @@ def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
     return sorted(known, key=lambda one: one.retired is not None)
 
 
-def advice_for_command(tx: Tx, line: str, *, now: int) -> list[CommandAdvice]:
+def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
     """Return, for each simple command of a shell line that failed in two sessions or more, the
     form that succeeded since."""
     forms = [form.key for form in command_forms.forms_of(line)]
@@ -143,7 +143,7 @@ def advice_for_command(tx: Tx, line: str, *, now: int) -> list[CommandAdvice]:
 
 
 def resolutions_for_failure(
-    tx: Tx, tool: str, arguments: Mapping[str, Json], output: str, *, now: int
+    tx: Tx, arguments: Mapping[str, Json], output: str
 ) -> list[KnownResolution]:
     """Return what resolved the same error before, confirmed resolutions first."""
     script = tool_calls.find_script(arguments)
@@ -160,7 +160,7 @@ def resolutions_for_failure(
     return sorted(found.values(), key=lambda one: (-one.sessions, -one.last))
 
 
-def places_for_file(tx: Tx, path: str, *, now: int) -> list[KnownPlace]:
+def places_for_file(tx: Tx, path: str) -> list[KnownPlace]:
     """Return the files that were changed together with this one, most sessions first.
 
     path: from the project's root
