@@ -14,6 +14,7 @@ from recollect.lessons import sql as lessons_sql
 from recollect.lessons import steps_observed as lessons_steps_observed
 from recollect.lessons.findings import KnownCommand
 from recollect.lessons.manifests_io import read
+from recollect.storage.database import Tx
 from recollect.types.records import Message, ToolCall
 from tests.conftest import Clock
 
@@ -157,7 +158,12 @@ def test_commands_that_three_sessions_ran_before_a_commit_are_proposed(
 def test_everything_can_be_made_again_from_the_archive(mem: Mem, clock: Clock) -> None:
     work(mem, clock, "s-1", good("make test"))
     before = known(mem, clock)
-    mem.context.project_space.write(lessons_sql.clear)
+
+    def remove(tx: Tx) -> None:
+        for table in ("observations", "findings"):
+            tx.run(f"DELETE FROM {table} WHERE space = :space")
+
+    mem.context.project_space.write(remove)
     assert known(mem, clock) == []
     mem.episodes.build("s-1")
     assert known(mem, clock) == before
@@ -211,3 +217,33 @@ def test_a_script_that_is_gone_from_its_manifest_retires_its_command(
     }
     command = findings.known_command("npm run lint", body, 6, scripts)
     assert (command.retired == "the script lint is gone") == retired
+
+
+def test_clearing_hides_what_was_learned_from_work_and_undo_brings_it_back(
+    mem: Mem, clock: Clock, project: Path
+) -> None:
+    files = [good(f"file:{project}/{name}") for name in ("src/a.py", "tests/test_a.py")]
+    fixed = ("pytest", FAILED, True), good(f"file:{project}/src/a.py"), good("pytest")
+    given = {"command": "pytest -x"}, FAILED
+
+    def everything() -> list[Any]:
+        return [
+            [(one.form, one.sessions_succeeded) for one in known(mem, clock)],
+            ask(mem, lessons_steps_observed.resolutions_for_failure, *given),
+            ask(mem, lessons_steps_observed.places_for_file, "src/a.py"),
+            ask(mem, lessons_steps_observed.count_findings).keys() - {"manifest"},
+        ]
+
+    for name in ("s-1", "s-2"):
+        work(mem, clock, name, *files, *fixed, good("make test"))
+    before = everything()
+    assert all(before)
+    cleared = mem.memories.clear(apply=True)
+    assert cleared.lessons and cleared.undo
+    clock.advance(seconds=1)
+    assert not any(everything())
+    work(mem, clock, "s-3", good("make test"))
+    assert everything() == [[("make test", 1)], [], [], {"command"}]
+    mem.memories.undo_clear()
+    commands, *rest = everything()
+    assert ("make test", 3) in commands and rest == before[1:]

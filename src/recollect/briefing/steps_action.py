@@ -14,6 +14,7 @@ from ..lessons import findings
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import sql as memory_sql
 from ..memory import steps_visible as memory_steps_visible
+from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import BASELINE_KINDS, Json, Memory
 from ..window import steps_contexts as window_steps_contexts
@@ -137,7 +138,11 @@ def _commands_of_parts(tx: Tx, files: Sequence[str]) -> list[KnownCommand]:
             for part in parts
         )
     ]
-    return sorted(found, key=lambda one: (-one.sessions_succeeded, -one.last_success, one.form))
+    if not found:
+        return []
+    cleared = storage_sql.cleared_at(storage_sql.get_value(tx, storage_sql.CLEARED))
+    known = [one for one in found if one.last_success > cleared]
+    return sorted(known, key=lambda one: (-one.sessions_succeeded, -one.last_success, one.form))
 
 
 def after_failure(

@@ -112,6 +112,32 @@ def finding(kind: str, bodies: Bodies, times: Sequence[int]) -> MergedFinding | 
     return merge(bodies, times)
 
 
+def seen_after(kind: str, body: Mapping[str, Json], mark: int) -> Mapping[str, Json] | None:
+    """Return of a finding what was seen after a time; None when that is nothing."""
+    if not mark:
+        return body
+    if kind == "command":
+        good = [at for at in body["ok"] if at > mark]
+        bad = [at for at in body.get("failed_at", ()) if at > mark]
+        in_a_row = min(int(body["in_a_row"]), len(bad))
+        kept = {**body, "ok": good, "failed": len(bad), "in_a_row": in_a_row}
+        return kept if good or bad else None
+    if kind == "error":
+        remedies = [_narrowed(one, mark) for one in body["remedies"]]
+        known = [one for one in remedies if one["sessions"]]
+        return {**body, "remedies": known} if known else None
+    if kind == "place":
+        counts = [(one[0], sum(at > mark for at in one[2])) for one in body["files"] if one[2:]]
+        often = [one for one in counts if one[1] >= CONFIRMED]
+        return {**body, "files": often} if often else None
+    return body
+
+
+def _narrowed(told: Mapping[str, Json], mark: int) -> dict[str, Json]:
+    times = [at for at in told.get("times", ()) if at > mark]
+    return {**told, "sessions": len(times), "last": max(times, default=0)}
+
+
 # ---------------------------------------------------------------- commands
 
 
@@ -126,6 +152,7 @@ def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
         "purpose": _most_common([str(one["purpose"]) for one in bodies]),
         "ok": [one["last_ok"] for one in good],
         "failed": len(bad),
+        "failed_at": [one["last_failed"] for one in bad],
         "in_a_row": in_a_row,
         "last_failed": max(one["last_failed"] for one in bodies),
     }
@@ -239,7 +266,7 @@ def _error(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     groups.sort(key=lambda group: (-len(group[1]), -max(group[1])))
     names = Counter(name for body in bodies for name in body["commands"])
     told = [
-        {"remedy": remedy._asdict(), "sessions": len(seen), "last": max(seen)}
+        {"remedy": remedy._asdict(), "sessions": len(seen), "last": max(seen), "times": seen}
         for remedy, seen in groups[:MOST_REMEDIES]
     ]
     body = {"line": bodies[0]["line"], "commands": list(names), "remedies": told}
@@ -301,15 +328,19 @@ def resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[Known
 
 
 def _place(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
-    counts = Counter(str(name) for body in bodies for name in body["files"])
-    often = [(name, count) for name, count in counts.most_common() if count >= CONFIRMED]
+    seen: dict[str, list[int]] = {}
+    for one, at in zip(bodies, times, strict=True):
+        for name in one["files"]:
+            seen.setdefault(str(name), []).append(at)
+    ordered = sorted(seen.items(), key=lambda found: -len(found[1]))
+    often = [(name, len(at), at) for name, at in ordered if len(at) >= CONFIRMED]
     body = {"files": often[:MOST_TOGETHER]}
     return MergedFinding(len(bodies), times[0], body) if often else None
 
 
 def known_places(body: Mapping[str, Json]) -> list[KnownPlace]:
     """Return the files that were changed together, each with in how many sessions."""
-    return [KnownPlace((name,), count) for name, count in body["files"]]
+    return [KnownPlace((name,), count) for name, count, *_ in body["files"]]
 
 
 def _latest(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:

@@ -62,7 +62,7 @@ def store(tx: Tx, session: str, rows: Sequence[sql.ObservationRow]) -> None:
 
 
 def _by_conversation(rows: Sequence[sql.ObservationRow]) -> list[sql.ObservationRow]:
-    """Return one row for each conversation: subagents and whoever started them are one."""
+    """Return one row for each conversation: an agent and its subagents are one."""
     found: dict[str, sql.ObservationRow] = {}
     for row in rows:
         found.setdefault(".".join(row.session.split(".")[:2]), row)
@@ -100,6 +100,11 @@ def count_findings(tx: Tx) -> dict[str, int]:
     return sql.count_findings(tx)
 
 
+def _body(kind: str, row: sql.SeenFinding) -> Mapping[str, Json] | None:
+    """Return what a finding says of the time after the last clearing; None when that is nothing."""
+    return findings.seen_after(kind, json.loads(row.body), row.cleared_at)
+
+
 def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
     """Return the commands that worked here, best first; retired ones carry the reason and come
     last."""
@@ -107,7 +112,7 @@ def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
     kind, subject = SCRIPTS
     manifest = sql.findings(tx, kind, [subject]).get(subject)
     scripts = json.loads(manifest.body)["scripts"] if manifest else None
-    found = [(row.subject, json.loads(row.body)) for row in rows]
+    found = [(row.subject, body) for row in rows if (body := _body("command", row))]
     replaced: dict[str, list[str]] = {}
     for form, body in found:
         if "replaced_by" in body and body["in_a_row"]:
@@ -129,15 +134,15 @@ def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
     if not forms:
         return []
     known = sql.findings(tx, "command", forms)
-    bodies = {form: json.loads(row.body) for form, row in known.items()}
+    bodies = {form: body for form, row in known.items() if (body := _body("command", row))}
     better = {
         form: str(body["replaced_by"]) for form, body in bodies.items() if "replaced_by" in body
     }
     others = sql.findings(tx, "command", list(better.values())) if better else {}
     found = [
-        findings.advice(form, bodies[form], other, json.loads(others[other].body))
+        findings.advice(form, bodies[form], other, body)
         for form, other in better.items()
-        if other in others and other not in forms
+        if other in others and other not in forms and (body := _body("command", others[other]))
     ]
     return [one for one in found if one is not None]
 
@@ -154,8 +159,9 @@ def resolutions_for_failure(
     programs = session_errors.programs_of(script)
     found: dict[Json, KnownResolution] = {}
     for line in lines:
-        if row := known.get(line.lower()):
-            for one in findings.resolutions(json.loads(row.body), programs):
+        row = known.get(line.lower())
+        if row and (body := _body("error", row)):
+            for one in findings.resolutions(body, programs):
                 found.setdefault(one.remedy, one)
     return sorted(found.values(), key=lambda one: (-one.sessions, -one.last))
 
@@ -166,7 +172,8 @@ def places_for_file(tx: Tx, path: str) -> list[KnownPlace]:
     path: from the project's root
     """
     row = sql.findings(tx, "place", [path]).get(path)
-    return findings.known_places(json.loads(row.body)) if row else []
+    body = _body("place", row) if row else None
+    return findings.known_places(body) if body else []
 
 
 def conclusions(tx: Tx, *, now: int) -> list[Conclusion]:
