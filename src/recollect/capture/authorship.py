@@ -127,7 +127,8 @@ def _of_message(lines: Sequence[TypedLine]) -> str:
     answered = any(
         asked.endswith("?") and sign("answer").match(below) for asked, below in pairwise(typed)
     )
-    if answered or sum(not sign("own").search(label) for label in labels) > 1:
+    tabled = sum(words.count("|") > 1 for words in typed) > 1
+    if answered or tabled or sum(not sign("own").search(label) for label in labels) > 1:
         return FIELDS
     if any(map(_is_layout, typed)) or _has_fragments(typed) or _is_wrapped(lines):
         return DOCUMENT
