@@ -252,6 +252,10 @@ class Instructions:
                 return name
         return ""
 
+    def parts(self) -> list[tuple[str, str, frozenset[str]]]:
+        """Return each statement of the files: the file's name, the text and its stems."""
+        return self._split() if self._files else []
+
     def _split(self) -> list[tuple[str, str, frozenset[str]]]:
         if self._paragraphs is None:
             self._paragraphs = [

@@ -95,7 +95,7 @@ def brief_start(
     if why_not := steps.why_silent(context.settings.mode, ask.query):
         return steps.EMPTY._replace(notes=(why_not,)), None
     now = context.clock()
-    instructions = _instructions(context, ask)
+    instructions = read_instructions(context, ask)
     loaded = context.read_both(lambda txs: steps.load_start(txs, ask, instructions, now))
     if loaded.frozen and ask.context != "kept":
         frozen = loaded.frozen
@@ -174,7 +174,7 @@ def brief_turn(context: Context, ask: steps.Ask) -> Spoken:
     if steps.why_silent(context.settings.mode, ask.query):
         return SILENT
     now = context.clock()
-    instructions = _instructions(context, ask)
+    instructions = read_instructions(context, ask)
     loaded = context.read_both(lambda txs: steps_turn.load_turn(txs, ask, instructions, now))
     ids = [memory.id for memory, _ in loaded.memories if memory.layer != "user"]
     fresh = freshness_steps.check_freshness(context, ids) if ids else {}
@@ -202,7 +202,7 @@ def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
     loaded = context.read_both(lambda txs: steps_action.load_edit(txs, ask.session, ask.files))
     if not loaded.memories and not loaded.lines:
         return SILENT
-    instructions = _instructions(context, ask)
+    instructions = read_instructions(context, ask)
     found = [one for one in loaded.memories if not selection.why_never(one, instructions)]
     ids = [memory.id for memory in found if memory.layer != "user"]
     fresh = freshness_steps.check_freshness(context, ids) if ids else {}
@@ -267,7 +267,7 @@ def _log(context: Context, session: str, moment: str, items: Sequence[rendering.
         spaces[0].note(lambda tx: steps.log(tx, session, moment, rows, now))
 
 
-def _instructions(context: Context, ask: steps.Ask) -> matching.Instructions:
+def read_instructions(context: Context, ask: steps.Ask) -> matching.Instructions:
     """Return the instruction files that the agent loads by itself."""
     home = context.environment.get("HOME") or os.path.expanduser("~")
     cwd = os.path.realpath(ask.cwd) if ask.cwd else context.top

@@ -15,7 +15,9 @@ wording (`briefing.rendering` and `briefing.wording` do).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from ..actions import command_words
 from ..fast_typing import NamedTuple
@@ -261,7 +263,8 @@ def _of_memory(candidate: Candidate) -> Wanted:
         candidate.freshness == "missing",
         is_stale(candidate.freshness),
         memory.label != "user",
-        len(memory.text) > LONG_TEXT and (not rule or _is_said_in_passing(memory)),
+        (len(memory.text) > LONG_TEXT or _is_about_one_case(memory.text))
+        and (not rule or _is_said_in_passing(memory)),
         -PRIORITIES.index(memory.priority),
         -candidate.strength * candidate.usefulness,
         -memory.last_reinforced,
@@ -275,6 +278,16 @@ def _is_said_in_passing(memory: Memory) -> bool:
     """Check whether a rule was heard in a conversation once and is not of high priority."""
     low = PRIORITIES.index(memory.priority) < PRIORITIES.index("high")
     return low and "captured" in memory.detail and memory.reinforcement < 2
+
+
+def _is_about_one_case(text: str) -> bool:
+    """Check whether a statement names one ticket, pull request or step by its number."""
+    return _case().search(text) is not None
+
+
+@cache
+def _case() -> re.Pattern[str]:
+    return re.compile(r"(?i:\b(?:prs?|pull request|issue|ticket|phase|step) |#)\d|\b[A-Z]{2,}-\d")
 
 
 def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "") -> Item:

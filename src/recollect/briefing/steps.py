@@ -31,7 +31,10 @@ from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
 MOST_OF_A_KIND = 60
 MOST_SKILLS = 10
-MOST_COMMANDS = 7
+MOST_COMMANDS, MOST_PARTS = 7, 4
+"""Commands in the block, and among them those of a part of the project: the others of that part
+are told when a file of it is changed."""
+
 HEADING = 10
 """Tokens kept for the heading of a section."""
 
@@ -169,7 +172,9 @@ def _lines(
             commands.append(one)
     lines = [*state_lines(project, ask.session, ask.host)]
     room = selection.MOST_TOKENS[COMMANDS] - HEADING
-    shown = wording.command_lines(commands[:MOST_COMMANDS], room)
+    of_parts = [one for one in commands if one.parts][MOST_PARTS:]
+    chosen = [one for one in commands if one not in of_parts][:MOST_COMMANDS]
+    shown = wording.command_lines(chosen, room)
     lines += shown
     inside = {form for item in shown for form in item.forms}
     left_out += [

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 MOST_RULES = 200
 MOST_SCOPED = 20
 MOST_PARTS = 100
-MOST_PART_COMMANDS = 3
+MOST_PART_COMMANDS = 2
+_NO_CHECKS = ("run", "install", "")
+"""Purposes of commands that do not check a change."""
+
 EDIT_KINDS = ("policy", "preference", "architecture", "pitfall", "decision", "pattern", "solution")
 _EDIT_RANK = {kind: place for place, kind in enumerate(EDIT_KINDS)}
 
@@ -118,6 +121,11 @@ def load_edit(txs: Sequence[Tx], session: str, files: Sequence[str]) -> LoadedEd
         return LoadedEdit()
     shown = window_steps_contexts.shown_ids(txs, session) if session else set()
     new = [one for one in commands if wording.command_ref(one.form) not in shown]
+    if new and session:
+        # Of each part it is told once.
+        told = sql.shown_at(txs[0], session, "edit", window_steps_contexts.began(txs, session))
+        if any(wording.command_ref(one.form) in told for one in commands):
+            new = []
     kept = [memory for memory in found.values() if memory.id not in shown]
     kept.sort(key=lambda one: (one.label != "user", _EDIT_RANK.get(one.kind, 9), one.text))
     lines = [item for item in places if item.address not in shown]
@@ -125,7 +133,8 @@ def load_edit(txs: Sequence[Tx], session: str, files: Sequence[str]) -> LoadedEd
 
 
 def _commands_of_parts(tx: Tx, files: Sequence[str]) -> list[KnownCommand]:
-    """Return the commands that name a folder which one of the files is in, most sessions first."""
+    """Return the commands that name a folder which one of the files is in: checks first, then by
+    how many sessions they worked in."""
     prepared = sql.get_prepared(tx, sql.PART_COMMANDS)
     if not prepared:
         return []
@@ -142,7 +151,15 @@ def _commands_of_parts(tx: Tx, files: Sequence[str]) -> list[KnownCommand]:
         return []
     cleared = storage_sql.cleared_at(storage_sql.get_value(tx, storage_sql.CLEARED))
     known = [one for one in found if one.last_success > cleared]
-    return sorted(known, key=lambda one: (-one.sessions_succeeded, -one.last_success, one.form))
+    return sorted(
+        known,
+        key=lambda one: (
+            one.purpose in _NO_CHECKS,
+            -one.sessions_succeeded,
+            -one.last_success,
+            one.form,
+        ),
+    )
 
 
 def after_failure(

@@ -81,8 +81,21 @@ def load_turn(
     barred = {one.id for one in left_out}
     kept = [one for one in memories if one[0].id not in barred]
     fresh, tired = _rested(txs[0], lines, shown, now)
+    said = _texts(txs, shown) if fresh else []
+    tired += [
+        LeftOut(one.id, one.address, "a memory that is shown says it")
+        for one in fresh
+        if matching.is_alike(one.text, said)
+    ]
+    fresh = [one for one in fresh if not matching.is_alike(one.text, said)]
     kept.sort(key=lambda one: (_RANK[one[0].label], -one[1].score, one[0].text))
     return LoadedTurn(tuple(kept), tuple(fresh), tuple(skilled[:1]), (*left_out, *tired))
+
+
+def _texts(txs: Sequence[Tx], shown: set[str]) -> list[str]:
+    """Return the texts of the memories that the context has."""
+    ids = [id for id in shown if id.startswith("m-")]
+    return [memory.text for tx in txs for memory in memory_sql.get_many(tx, ids).values()]
 
 
 _RANK = {"user": 0, "system": 1, "agent": 2}

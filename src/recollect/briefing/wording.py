@@ -251,7 +251,7 @@ def episode_line(id: str, goal: str, outcome: str, at: int) -> Item:
         text=goal if len(goal) <= LONGEST_LINE else f"{goal[: LONGEST_LINE - 1].rstrip()}…",
         label="user",
         date=_date(at),
-        note="" if outcome == "unknown" else f"outcome: {outcome}",
+        mark="" if outcome == "unknown" else f"ended in {outcome}",
         why="the latest tasks, where little else is known",
     )
 

@@ -185,7 +185,7 @@ def _replaces(run: Run, broken: CommandForm) -> bool:
     form = run.form
     if run.state != "ok" or form.key == broken.key or form.is_dangerous:
         return False
-    if form.purpose and form.purpose == broken.purpose:
+    if form.purpose in CHECKS and form.purpose == broken.purpose:
         return True
     one, other = form.key.split(), broken.key.split()
     shared = set(one) & set(other) - _RUNNERS

@@ -168,13 +168,14 @@ def _answer(
     if item.kind == "procedure":
         return _answer_procedure(context, item, answer)
     hidden: tuple[str, ...] = ()
+    now = context.clock()
+    _space(context, item).write(lambda tx: steps.settle_conflicts(tx, item.id, now))
     if answer == "hide":
         memory = memory_operations.hide(context, item.id)
     elif answer == "edit":
         memory = memory_operations.correct(context, item.id, text)
         _end_links(context, item, memory, every=False)
     elif answer == "scope":
-        now = context.clock()
         memory = context.writable(_space(context, item)).write(
             lambda tx: steps.set_scope(tx, item.id, scope, now)
         )

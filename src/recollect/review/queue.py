@@ -114,6 +114,14 @@ def contradict(one: Memory, other: Memory) -> bool:
     return opposite == "contradicts" and not globs.are_disjoint(one.scope, other.scope)
 
 
+def opposes(memory: Memory, line: str) -> bool:
+    """Check whether a line of an instruction file says the opposite of a memory, or another value
+    of the same thing."""
+    statement = line.lstrip("-*+#0123456789.) ").rstrip(".! ")
+    relation = similarity.find_relation(("", statement), ("", memory.text.rstrip(".! ")))
+    return relation in ("contradicts", "revises")
+
+
 def describe_claim(place: str, state: str, moved_to: str = "") -> str:
     """Return what became of a file or symbol that a memory names."""
     return f"{place.strip()} {state}" + (f" to {moved_to}" if moved_to else "")
