@@ -114,13 +114,22 @@ def shown_at(tx: Tx, session: str, moment: str, since: int) -> set[str]:
     return {row[0] for row in rows}
 
 
-def values_below(tx: Tx, prefix: str) -> list[str]:
-    """Return the values in state whose keys begin with a prefix."""
+def values_below(tx: Tx, prefix: str) -> list[tuple[str, str]]:
+    """Return the keys in state that begin with a prefix and their values, the latest first."""
     rows = tx.run(
-        "SELECT value FROM state WHERE space = :space AND key >= :low AND key < :high ORDER BY key",
+        "SELECT key, value FROM state WHERE space = :space AND key >= :low AND key < :high "
+        "ORDER BY updated DESC, key",
         {"low": prefix, "high": prefix + "\U0010ffff"},
     )
-    return [row[0] for row in rows]
+    return [(row[0], row[1]) for row in rows]
+
+
+def remove_values(tx: Tx, keys: Iterable[str]) -> None:
+    """Remove values from state."""
+    tx.many(
+        "DELETE FROM state WHERE space = :space AND key = :key",
+        [{"space": tx.space, "key": key} for key in keys],
+    )
 
 
 WATCHED = "watched programs"
