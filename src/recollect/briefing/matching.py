@@ -272,7 +272,7 @@ NOTHING = Instructions()
 
 @cache
 def _parts() -> re.Pattern[str]:
-    """Where a new statement begins: an empty line, a list item, a heading."""
+    """Match where a new statement begins: an empty line, a list item, a heading."""
     return re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)]|#{1,6})\s)")
 
 

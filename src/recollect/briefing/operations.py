@@ -53,12 +53,12 @@ def make_briefing(
     budget: int = 0,
     explain: bool = False,
 ) -> steps.Briefing:
-    """What a model should see now: the start block of a session, and what fits this turn.
+    """Show what a model should see now: the start block of a session, and what fits this turn.
 
     session: the session it is for; its start block stays the same until the context is gone
     query: what the user asks; without it only the start block is made
     files: files that are about to be changed (repeat for several)
-    budget: at most so many tokens for the start block (setting briefing_budget)
+    budget: the most tokens for the start block (default: setting briefing_budget)
     explain: show why each item is in, and why others are not
 
     Example: recollect briefing
@@ -116,7 +116,7 @@ def brief_start(
 def _since_resumed(
     context: Context, ask: steps.Ask, plan: rendering.BriefingPlan, loaded: steps.LoadedStart
 ) -> steps.Briefing:
-    """Of a start block made afresh, say what the kept context does not hold yet."""
+    """Return what a start block made afresh holds and the kept context does not."""
     assert loaded.frozen is not None
     had = {*loaded.frozen.ids, *loaded.shown}
     new = [item for item in plan.items if not had.intersection(steps.refs_of(item))]

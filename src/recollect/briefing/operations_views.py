@@ -36,8 +36,8 @@ MOST_PARTS = 300
 
 
 def memory_md(txs: Sequence[Tx]) -> str:
-    """Every memory in force, by kind, newest first; without those of sessions, and of tasks that
-    do not run."""
+    """Return every memory in force, by kind, newest first; without those of sessions, and of tasks
+    that do not run."""
     own = memory_steps_visible.find_memory_owners(txs)
     held = [one for tx in txs for one in memory_sql.list_in_force(tx, MOST_MEMORIES + 1, own)]
     lines = ["# Memory", "", rendering.RULES]
@@ -66,14 +66,14 @@ def _line(memory: Memory) -> str:
 
 
 def skill_md(txs: Sequence[Tx], name: str) -> str:
-    """A procedure in use as a skill; one that waits for a person's word is none yet."""
+    """Return a procedure in use as a skill; one that waits for a person's word is none yet."""
     rows = [procedures_sql.get_by_name(tx, name) for tx in txs]
     used = [row for row in rows if row is not None and row.status == "active"]
     return procedures_skills.to_skill_md(procedures_steps.parse_row(used[0])) if used else ""
 
 
 def make_document(address: addresses.Address, text: str) -> Document | None:
-    """The text as a document at its address; none when there is nothing in it."""
+    """Return the text as a document at its address; none when there is nothing in it."""
     if not text:
         return None
     title = address.path.rpartition("/")[2] or "root"
@@ -134,7 +134,7 @@ class TaskBriefing(NamedTuple):
 def before_task(
     context: Context, goal: str, phase: str = "", files: Sequence[str] = ()
 ) -> TaskBriefing:
-    """Patterns, things to avoid and skills that matter for a task.
+    """Find patterns, things to avoid and skills that matter for a task.
 
     goal: what is to be done
     phase: exploration, implementation, debugging, review or refactoring; read from the goal

@@ -346,7 +346,7 @@ def _task_lines(document: Document) -> Iterator[Item]:
 
 def _handoff_line(document: Document) -> Item:
     name = document.address.removeprefix("memory://handoff/")
-    item = _state_item(document, "A handoff waits", document.title, "nobody accepted it yet")
+    item = _state_item(document, "A handoff waits", document.title, "it was not accepted yet")
     return item._replace(line=f"{item.line}; {code(f'recollect handoff accept {name}')}")
 
 

@@ -178,7 +178,7 @@ def judge(shown: Sequence[ShownRef], acts: SessionActs) -> list[tuple[str, str]]
 
 
 def _outcome(one: ShownRef, acts: SessionActs) -> str:
-    """A shown command was run, or others in its place; a failing form was avoided, or run again; a
+    """Say whether a shown command was run, or others in its place; a failing form avoided; a
     shown file was opened, or only others."""
     ran = [name for at, name in acts.forms if one.moment == "start" or at > one.at]
     if one.ref.startswith(COMMAND):

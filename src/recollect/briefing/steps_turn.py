@@ -102,7 +102,7 @@ _RANK = {"user": 0, "system": 1, "agent": 2}
 
 
 def _looked_up(words: matching.PromptWords) -> list[str]:
-    """The stems to look up: those of the prompt's words and of the parts of its names."""
+    """Return the stems to look up: those of the prompt's words and of the parts of its names."""
     named = (terms.stem(term) for name in words.names for term in terms.query_terms(name))
     return list(dict.fromkeys((*words.stems, *named)))
 
@@ -115,8 +115,8 @@ def _memories(
     own: Sequence[str],
     rule: partial[matching.Passage | None],
 ) -> Iterator[tuple[Memory, matching.Passage]]:
-    """Memories that share a name or two rare words with the prompt; with the first prompt of a
-    session, also lessons that hold most of what it asks for."""
+    """Return memories that share a name or two rare words with the prompt; with the first prompt of
+    a session, also lessons that hold most of what it asks for."""
     filters = {"status": ("active",), "source": ("memory",), "label": _SHOWN_ORIGINS, "seen": own}
     stems = list(dict.fromkeys((*rare, *words.stems)))
     found = index_sql.find_candidates(tx, stems, MOST_MATCHES, filters)
@@ -150,7 +150,7 @@ def _task_match(match: IndexMatch, words: matching.PromptWords) -> matching.Pass
 def _messages(
     tx: Tx, rare: Sequence[str], ask: Ask, best: partial[matching.Passage | None]
 ) -> Iterator[tuple[float, Item]]:
-    """What the user typed in earlier sessions, the sentence that fits."""
+    """Return what the user typed in earlier sessions, the sentence that fits."""
     filters = {"source": ("message",), "kind": ("user",), "label": ("user",)}
     for match in index_sql.find_candidates(tx, list(rare), MOST_MATCHES, filters):
         if match.ref == ask.session:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 158
 MOST_FILES = 3
 LEAST_TOGETHER, MOST_TOGETHER = 3, 2
-"""Files changed together in so many sessions are named, at most so many of them: with two
+"""From how many sessions files changed together are named, and how many of them: with two
 sessions and three files half of those named were not touched."""
 
 

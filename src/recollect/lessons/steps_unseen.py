@@ -66,7 +66,7 @@ class LoadedUnseen(NamedTuple):
 
     @property
     def more(self) -> bool:
-        """Whether something is left for the next run."""
+        """Check whether something is left for the next run."""
         return bool(self.progress["more"])
 
 

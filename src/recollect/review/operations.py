@@ -36,7 +36,7 @@ def review(
     kind: only this kind, or procedure
     from_: only what came from this session, by its id or the beginning of it
     reason: only what waits for this reason: proposed, quarantined, contradicting or stale
-    limit: at most so many
+    limit: how many to list at most
 
     Example: recollect review
     Example: recollect review --kind policy

@@ -100,7 +100,7 @@ def explain(memory: Memory, reason: str, details: Sequence[str] = ()) -> str:
     if reason == "stale":
         return f"The code it speaks of has changed: {'; '.join(details)}."
     if reason == "quarantined":
-        return "Imported from a file that anybody could have written. Not in use."
+        return "Imported from a file of unknown origin. Not in use."
     doubt = memory.detail.get(_DOUBT)
     if doubt:
         return f"Found in your message, but {doubt}. Not in use."

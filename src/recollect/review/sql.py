@@ -13,7 +13,7 @@ from .queue import STALE_STATES, WAITING_STATUSES, Pair, Side
 
 _IN_USE = "status IN ('active', 'proposed')"
 _LASTING = "layer NOT IN ('session', 'task')"
-"""Memories of a session or task end with it and wait for nobody. (`layer IN ('project', 'user')`
+"""Memories of a session or task end with it and do not wait. (`layer IN ('project', 'user')`
 would make SQLite look through all memories of these layers.)"""
 
 _STALE = ", ".join(f"'{one}'" for one in STALE_STATES)
@@ -142,7 +142,7 @@ def _pair(row: Row) -> Pair:
 
 
 class SpokenRow(NamedTuple):
-    """A message that somebody wrote: `body` is JSON."""
+    """A message: `body` is JSON."""
 
     seq: int
     role: str
