@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import recollect
+from recollect.briefing import sql as briefing_sql
 from recollect.briefing import steps as briefing_steps
 from recollect.briefing import steps_follow_up as briefing_steps_follow_up
 from recollect.briefing.rendering import Item
@@ -68,3 +69,17 @@ def test_stats_tell_how_often_memory_came_in_time(mem: Mem) -> None:
     assert (told["start"].shown, told["start"].followed) == (1, 1)
     assert told["turn"].chances == 1
     assert told["command"].chances == 1
+
+
+def test_the_chances_of_many_sessions_are_summed_up_in_a_bounded_number_of_values(mem: Mem) -> None:
+    mem.record("s-1", "please run the tests")
+    sessions = 2 * briefing_steps_follow_up.MOST_APART
+
+    def judge_all(tx: Tx) -> int:
+        for number in range(sessions):
+            briefing_steps_follow_up.judge_session(tx, f"n-{number}", "", number)
+        return len(briefing_sql.values_below(tx, "moments:"))
+
+    assert mem.context.project_space.write(judge_all) <= briefing_steps_follow_up.MOST_APART + 1
+    told = {one.moment: one.chances for one in mem.store.stats().in_time}
+    assert told["start"] == sessions

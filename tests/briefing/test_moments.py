@@ -56,6 +56,30 @@ def edit(project: Path, name: str) -> dict[str, Any]:
 # -------------------------------------------------------------------- start
 
 
+def test_commands_of_a_part_of_the_project_are_told_when_a_file_of_it_is_changed(
+    mem: Mem, clock: Clock, hear: Hear, project: Path
+) -> None:
+    common = [good(f"make check-{name}") for name in ("a", "b", "c", "d", "e", "f", "g", "h")]
+    for session in ("old-1", "old-2"):
+        work(mem, clock, session, *common)
+    work(mem, clock, "old-3", good("pnpm --filter @acme/web lint"), good("cd apps/api && go test"))
+    assert "@acme/web" not in hear("SessionStart", source="startup").context
+    said = hear("PreToolUse", **edit(project, "apps/web/src/a.ts")).context
+    assert "lint: `pnpm --filter @acme/web lint` worked once" in said and "go test" not in said
+    assert "`go test`" in hear("PreToolUse", **edit(project, "apps/api/main.go")).context
+    assert hear("PreToolUse", **edit(project, "apps/web/src/b.ts")).context == ""
+    assert hear("PreToolUse", **edit(project, "docs/web.md")).context == ""
+
+
+def test_a_start_with_nothing_else_tells_the_latest_tasks_in_the_users_words(
+    mem: Mem, clock: Clock, hear: Hear
+) -> None:
+    work(mem, clock, "old-1", good("ls"), goal="the footer of the login page is gone, get it back")
+    said = hear("SessionStart", source="startup").context
+    assert "History:" in said
+    assert '"the footer of the login page is gone, get it back"' in said
+
+
 def test_the_start_block_says_where_things_stand_and_quotes_what_an_agent_noted(
     mem: Mem, hear: Hear, project: Path, environment: dict[str, str]
 ) -> None:

@@ -4,6 +4,7 @@ doubted."""
 from __future__ import annotations
 
 from collections import Counter
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from recollect.capture.authorship import MOST_TYPED
 from recollect.capture.sentences import capture
-from tests.builders import more_pastes
+from tests.builders import more_pastes, unseen_pastes
 from tests.builders.pastes import FORMS, pastes
 from tests.builders.typed_rules import TYPED, in_context
 
@@ -32,9 +33,10 @@ def test_no_order_in_a_pasted_text_is_taken_for_the_users() -> None:
     assert active == {}
 
 
-def test_no_order_in_a_paste_of_ten_other_forms_is_taken_for_the_users() -> None:
-    found = [(paste, capture(paste.text)) for paste in more_pastes.pastes()]
-    assert len(found) == 600 and len(more_pastes.FORMS) == 10
+@pytest.mark.parametrize("forms", [more_pastes, unseen_pastes])
+def test_no_order_in_a_paste_of_ten_other_forms_is_taken_for_the_users(forms: ModuleType) -> None:
+    found = [(paste, capture(paste.text)) for paste in forms.pastes()]
+    assert len(found) == 600 and len(forms.FORMS) == 10
     assert sum(bool(captured) for _, captured in found) > 300, "most of them state a rule"
     active = [paste for paste, captured in found if any(not one.doubt for one in captured)]
     assert active == []

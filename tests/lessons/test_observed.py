@@ -14,6 +14,7 @@ from recollect.lessons import sql as lessons_sql
 from recollect.lessons import steps_observed as lessons_steps_observed
 from recollect.lessons.findings import KnownCommand
 from recollect.lessons.manifests_io import read
+from recollect.storage.database import Tx
 from recollect.types.records import Message, ToolCall
 from tests.conftest import Clock
 
@@ -22,9 +23,15 @@ FAILED = "FAILED tests/test_a.py::test_login - TypeError: login() missing 1 argu
 MISSING = "zsh:1: command not found: pytest"
 
 
-def work(mem: Mem, clock: Clock, session: str, *calls: tuple[str, str, bool]) -> None:
+def work(
+    mem: Mem,
+    clock: Clock,
+    session: str,
+    *calls: tuple[str, str, bool],
+    goal: str = "Please do the work that was planned",
+) -> None:
     """Record a session of shell lines, or edits of `file:…`, and learn from it."""
-    mem.record(session, Message("user", "Please do the work that was planned", at=clock()))
+    mem.record(session, Message("user", goal, at=clock()))
     for number, (line, output, failed) in enumerate(calls):
         given = {"command": line}
         name = "Bash"
@@ -44,8 +51,8 @@ def known(mem: Mem, clock: Clock) -> list[KnownCommand]:
     )
 
 
-def ask(mem: Mem, function: Any, *given: Any, now: int) -> Any:
-    return mem.context.project_space.read(lambda tx: function(tx, *given, now=now))
+def ask(mem: Mem, function: Any, *given: Any) -> Any:
+    return mem.context.project_space.read(lambda tx: function(tx, *given))
 
 
 def good(line: str) -> tuple[str, str, bool]:
@@ -87,14 +94,14 @@ def test_a_form_that_failed_twice_is_answered_with_the_one_that_works(
     broken = ("pytest -q", MISSING, True)
     line = "cd src && pytest tests/test_a.py"
     work(mem, clock, "s-1", broken, good("uv run pytest -q"))
-    assert ask(mem, lessons_steps_observed.advice_for_command, line, now=clock()) == []
+    assert ask(mem, lessons_steps_observed.advice_for_command, line) == []
     work(mem, clock, "s-2", broken, good("uv run pytest -q"))
-    (advice,) = ask(mem, lessons_steps_observed.advice_for_command, line, now=clock())
+    (advice,) = ask(mem, lessons_steps_observed.advice_for_command, line)
     assert (advice.form, advice.better) == ("pytest", "uv run pytest -q")
     assert (advice.sessions_failed, advice.sessions_succeeded) == (2, 2)
     (better, _) = known(mem, clock)
     assert better.replaces == ("pytest",)
-    assert ask(mem, lessons_steps_observed.advice_for_command, "make test", now=clock()) == []
+    assert ask(mem, lessons_steps_observed.advice_for_command, "make test") == []
 
 
 def test_an_error_is_answered_with_what_resolved_it_confirmed_first(
@@ -103,12 +110,12 @@ def test_an_error_is_answered_with_what_resolved_it_confirmed_first(
     for name in ("s-1", "s-2"):
         calls = ("pytest", FAILED, True), good(f"file:{project}/src/login.py"), good("pytest")
         work(mem, clock, name, *calls)
-        given = "Bash", {"command": "pytest -x"}, FAILED.replace("test_a", "test_b")
-        (one,) = ask(mem, lessons_steps_observed.resolutions_for_failure, *given, now=clock())
+        given = {"command": "pytest -x"}, FAILED.replace("test_a", "test_b")
+        (one,) = ask(mem, lessons_steps_observed.resolutions_for_failure, *given)
         assert one.remedy.files == ("src/login.py",)
         assert (one.sessions, one.confirmed) == ((1, False) if name == "s-1" else (2, True))
-    other = "Bash", {"command": "make docs"}, FAILED
-    assert ask(mem, lessons_steps_observed.resolutions_for_failure, *other, now=clock()) == []
+    other = {"command": "make docs"}, FAILED
+    assert ask(mem, lessons_steps_observed.resolutions_for_failure, *other) == []
 
 
 def test_files_changed_together_in_two_sessions_are_known(
@@ -116,9 +123,9 @@ def test_files_changed_together_in_two_sessions_are_known(
 ) -> None:
     files = [good(f"file:{project}/{name}") for name in ("src/a.py", "tests/test_a.py")]
     work(mem, clock, "s-1", *files)
-    assert ask(mem, lessons_steps_observed.places_for_file, "src/a.py", now=clock()) == []
+    assert ask(mem, lessons_steps_observed.places_for_file, "src/a.py") == []
     work(mem, clock, "s-2", *files)
-    (place,) = ask(mem, lessons_steps_observed.places_for_file, "src/a.py", now=clock())
+    (place,) = ask(mem, lessons_steps_observed.places_for_file, "src/a.py")
     assert (place.files, place.sessions) == (("tests/test_a.py",), 2)
 
 
@@ -151,7 +158,12 @@ def test_commands_that_three_sessions_ran_before_a_commit_are_proposed(
 def test_everything_can_be_made_again_from_the_archive(mem: Mem, clock: Clock) -> None:
     work(mem, clock, "s-1", good("make test"))
     before = known(mem, clock)
-    mem.context.project_space.write(lessons_sql.clear)
+
+    def remove(tx: Tx) -> None:
+        for table in ("observations", "findings"):
+            tx.run(f"DELETE FROM {table} WHERE space = :space")
+
+    mem.context.project_space.write(remove)
     assert known(mem, clock) == []
     mem.episodes.build("s-1")
     assert known(mem, clock) == before
@@ -205,3 +217,33 @@ def test_a_script_that_is_gone_from_its_manifest_retires_its_command(
     }
     command = findings.known_command("npm run lint", body, 6, scripts)
     assert (command.retired == "the script lint is gone") == retired
+
+
+def test_clearing_hides_what_was_learned_from_work_and_undo_brings_it_back(
+    mem: Mem, clock: Clock, project: Path
+) -> None:
+    files = [good(f"file:{project}/{name}") for name in ("src/a.py", "tests/test_a.py")]
+    fixed = ("pytest", FAILED, True), good(f"file:{project}/src/a.py"), good("pytest")
+    given = {"command": "pytest -x"}, FAILED
+
+    def everything() -> list[Any]:
+        return [
+            [(one.form, one.sessions_succeeded) for one in known(mem, clock)],
+            ask(mem, lessons_steps_observed.resolutions_for_failure, *given),
+            ask(mem, lessons_steps_observed.places_for_file, "src/a.py"),
+            ask(mem, lessons_steps_observed.count_findings).keys() - {"manifest"},
+        ]
+
+    for name in ("s-1", "s-2"):
+        work(mem, clock, name, *files, *fixed, good("make test"))
+    before = everything()
+    assert all(before)
+    cleared = mem.memories.clear(apply=True)
+    assert cleared.lessons and cleared.undo
+    clock.advance(seconds=1)
+    assert not any(everything())
+    work(mem, clock, "s-3", good("make test"))
+    assert everything() == [[("make test", 1)], [], [], {"command"}]
+    mem.memories.undo_clear()
+    commands, *rest = everything()
+    assert ("make test", 3) in commands and rest == before[1:]

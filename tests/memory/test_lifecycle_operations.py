@@ -209,7 +209,7 @@ def test_clearing_hides_what_was_learned_and_is_taken_back(mem: Mem) -> None:
     everything(mem)
     before = (mem.list(), mem.episodes.list(), mem.procedures.list(), mem.briefing().text)
     planned = mem.memories.clear()
-    assert planned == (2, 1, 1, False, "")
+    assert planned == (2, 1, 1, False, "", 0)
     assert (mem.list(), mem.episodes.list(), mem.procedures.list(), mem.briefing().text) == before
     assert mem.memories.clear(apply=True)[:4] == (2, 1, 1, True)
     assert mem.list() == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 import recollect
+from recollect.briefing import operations_views
 from recollect.review import operations as review_operations
 from recollect.review import steps as review_steps
 from recollect.storage.database import Tx
@@ -320,13 +322,13 @@ class Counting:
         return self._tx.run(statement, params or {})
 
 
-def test_counting_costs_three_statements(mem: recollect.Recollect, as_origin: Open) -> None:
+def test_counting_costs_four_statements(mem: recollect.Recollect, as_origin: Open) -> None:
     as_origin("agent").learn("Never merge on Fridays", kind="policy")
     ran: list[tuple[str, object]] = []
     count = mem.context.project_space.read(
         lambda tx: review_steps.count_waiting(Counting(tx, ran))  # type: ignore[arg-type]
     )
-    assert (count, len(ran)) == (1, 3)
+    assert (count, len(ran)) == (1, 4)
 
 
 def test_the_count_looks_through_no_table(project: Path, tmp_path: Path, clock: Clock) -> None:
@@ -348,3 +350,32 @@ def test_the_count_looks_through_no_table(project: Path, tmp_path: Path, clock: 
     used = " ".join(found)
     for index in ("memories_open_kind", "links_contradicting", "claims_stale"):
         assert index in used
+
+
+def test_a_statement_that_an_older_instruction_file_contradicts_waits_until_it_is_settled(
+    mem: recollect.Recollect, project: Path
+) -> None:
+    rules = project / "CLAUDE.md"
+    rules.write_text("# Rules\n\n- Always use tabs for indentation.\n- Reviews are short.\n")
+    os.utime(rules, (1, 1))
+    kept = mem.learn("Never use tabs for indentation", kind="preference").id
+    mem.learn("Reviews are short", kind="preference")
+    operations_views.follow_up(mem.context, "s-1")
+    (item,) = mem.memories.review()
+    assert (item.id, item.reasons) == (kept, ("contradicting",))
+    assert "CLAUDE.md: “" in item.why[0] and "always use tabs" in item.why[0].lower()
+    assert review_operations.count_review(mem.context) == 1
+    mem.memories.answer(kept, "keep")
+    operations_views.follow_up(mem.context, "s-1")
+    assert mem.memories.review() == () and review_operations.count_review(mem.context) == 0
+    assert mem.show(kept).memory is not None
+
+
+def test_an_instruction_file_that_is_newer_than_the_statement_does_not_wait(
+    mem: recollect.Recollect, project: Path
+) -> None:
+    mem.learn("Never use tabs for indentation", kind="preference")
+    (project / "CLAUDE.md").write_text("- Always use tabs for indentation.\n")
+    os.utime(project / "CLAUDE.md", (2**33, 2**33))
+    operations_views.follow_up(mem.context, "s-1")
+    assert mem.memories.review() == ()

@@ -128,7 +128,7 @@ def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
     """The connection breaks after the server has done the COMMIT, or before it got it."""
     memory.learn("The first statement")
     whole = psycopg.Cursor.execute
-    lost = []
+    lost: list[BaseException] = []
 
     def break_once(self: Any, query: Any, *values: Any, **more: Any) -> Any:
         if query == "COMMIT" and not lost and self.connection.info.transaction_status == 2:

@@ -212,6 +212,8 @@ class _Taken:
             if text.startswith("-"):
                 at += self._take_option(text, following, closed)
             elif not word.literal or not is_lasting(text):
+                if self.key[-1] in word_set(_NESTS):
+                    return False  # what it ran is about this one time
                 break
             elif not is_name(text):
                 if text in (".", "./...") or (self.key[-1] == "run" and plain):

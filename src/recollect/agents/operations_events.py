@@ -30,7 +30,7 @@ _SPOKEN = ("session_start", "user_prompt")
 _ACTIONS = ("before_tool", "tool_use")
 _WRITTEN = ("stop", "before_compact", "session_end")
 _LONGEST_PROMPT = 200_000
-"""Characters. Of what is longer a hook looks at both ends; nobody typed all of it."""
+"""Characters. Of a longer prompt a hook looks at both ends: most of it was pasted."""
 
 _LONGEST_OUTPUT = 20_000
 
@@ -97,7 +97,7 @@ def _prompted(context: Context, event: Event, is_first: bool) -> steps_hooks.Ans
     briefing, trouble = briefing_operations.brief_start(context, ask)
     spoken = briefing_operations.brief_turn(context, ask)
     words = [str(briefing.stable) if briefing.begins else "", spoken.text]
-    return steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble or spoken.trouble)
+    return steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble)
 
 
 def _ask(event: Event) -> briefing_steps.Ask:
@@ -130,11 +130,12 @@ def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
     if event.name == "tool_use" and event.tool_failed:
         output = events.output_text(event)[:_LONGEST_OUTPUT]
         given = event.tool_input if isinstance(event.tool_input, dict) else {}
-        spoken = briefing_operations.brief_failure(context, session, event.tool, given, output)
+        spoken = briefing_operations.brief_failure(context, session, given, output)
     elif line := events.command_line(event):
-        if event.name != "before_tool" or not _is_watched(context, line):
+        watched = _find_watched(context, line) if event.name == "before_tool" else ""
+        if not watched:
             return steps_hooks.Answer()
-        spoken = briefing_operations.brief_command(context, session, line)
+        spoken = briefing_operations.brief_command(context, session, line, watched)
     else:
         files = tuple(
             path for name in events.touched(event) if (path := _inside(context, name, event.cwd))
@@ -146,15 +147,17 @@ def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
     text, now = spoken.text, context.clock()
     if text and not steps_hooks.is_first(context.project_space, event, now):
         text = ""
-    return steps_hooks.Answer(text, trouble=spoken.trouble)
+    return steps_hooks.Answer(text)
 
 
-def _is_watched(context: Context, line: str) -> bool:
-    """Check whether there may be anything to say about a shell line. Asked before every command:
-    one value is read, and nothing else is loaded when the answer is no."""
+def _find_watched(context: Context, line: str) -> str:
+    """Return the watched programs if a shell line names one; else nothing. Asked before every
+    command: one value is read, and nothing else is loaded when there is nothing to say."""
     space = context.project_space
-    watched = space.read(briefing_sql.get_watched) if space.present() else ""
-    return bool(watched) and bool(command_rules.find_watched(watched, line))
+    if not space.present():
+        return ""
+    watched = space.read(lambda tx: briefing_sql.get_prepared(tx, briefing_sql.WATCHED))
+    return watched if watched and command_rules.find_watched(watched, line) else ""
 
 
 def _inside(context: Context, name: str, cwd: str) -> str:
@@ -173,7 +176,7 @@ def _forget_context(context: Context, event: Event) -> StoreError | None:
         return None
     session, now = _context_of(event), context.clock()
     try:
-        # Whoever starts afresh after the compaction does without this note.
+        # A session that starts afresh after the compaction does without this note.
         for space in [one for one in context.present_spaces() if one.current()]:
             space.note(lambda tx: window_steps_contexts.forget_context(tx, session, now))
     except StoreError as trouble:
@@ -187,7 +190,7 @@ def _capture(context: Context, event: Event, now: int) -> list[Learned]:
     if context.settings.mode == "incognito":
         return []  # nothing would be left of it
     if len(event.prompt) > _LONGEST_PROMPT:
-        return []  # whoever reads the transcript has the time
+        return []  # it is captured from the transcript, later
     if not sentences.capture(event.prompt):
         return []
     space = context.project_space
@@ -195,7 +198,7 @@ def _capture(context: Context, event: Event, now: int) -> list[Learned]:
     said = capture_steps.Said(event.prompt, event.session, now)
     captured = capture_operations.capture_message(context, said)
     if new:
-        # Before there was a store nobody could say that this event is answered.
+        # Before there was a store the event could not be marked as answered.
         steps_hooks.is_first(space, event, now)
     return captured
 
@@ -207,7 +210,7 @@ def _catch_up_later(
     the answer."""
     if context.settings.mode == "incognito":
         return answer
-    # A path that leads nowhere says nothing; whatever else it holds is not written down.
+    # A path to nothing is not written down, whatever it holds.
     path = event.transcript if os.path.isfile(event.transcript) else ""
     request = steps_hooks.Request(
         event.host,
@@ -229,12 +232,12 @@ def _context_of(event: Event) -> str:
 
 
 def _sweep(event: Event) -> Event:
-    """Return a request to read whatever earlier conversations left unread."""
+    """Return a request to read what earlier conversations left unread."""
     return event._replace(transcript="", session="")
 
 
 def _ends(prompt: str) -> str:
-    """Return a prompt that can be looked at while somebody waits."""
+    """Return a prompt short enough to be looked at in a hook: its beginning and end."""
     if len(prompt) <= _LONGEST_PROMPT:
         return prompt
     return f"{prompt[: _LONGEST_PROMPT // 2]}\n{prompt[-_LONGEST_PROMPT // 2 :]}"

@@ -161,7 +161,7 @@ def _plan(
 
 
 def _words(rest: Sequence[Wanted]) -> tuple[str, ...]:
-    """Words that find what was left out: the first telling one of each."""
+    """Return words that find what was left out: the first telling one of each."""
     found: dict[str, None] = {}
     for one in rest:
         telling = [word for word in query_terms(one.words[:200]) if 2 < len(word) <= LONGEST_WORD]

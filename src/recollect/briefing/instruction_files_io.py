@@ -56,8 +56,16 @@ def read(host: str, top: str, cwd: str, home: str) -> list[tuple[str, str]]:
             for path, text in found.items()]  # fmt: skip
 
 
+def changed_at(top: str, name: str) -> int:
+    """Return when an instruction file was last changed, in microseconds; 0 when it is gone."""
+    try:
+        return int(os.path.getmtime(os.path.join(top, name)) * 1_000_000)
+    except OSError:
+        return 0
+
+
 def _folders(top: str, cwd: str) -> list[str]:
-    """The working tree's top and the folders from there to the current one."""
+    """Return the working tree's top and the folders from there to the current one."""
     found = [top]
     if _is_below(cwd, top):
         for part in os.path.relpath(cwd, top).split(os.sep):
@@ -80,7 +88,8 @@ def _rule_files(folder: str) -> list[str]:
 
 def _take(found: dict[str, str], path: str, top: str) -> None:
     """Add a file and the files that it imports with `@path`."""
-    if path in found or len(found) > _MOST_IMPORTS:
+    # A FIFO or a device in a hostile repository would block or never end.
+    if path in found or len(found) > _MOST_IMPORTS or not os.path.isfile(path):
         return
     try:
         with open(path, encoding="utf-8", errors="replace") as file:

@@ -252,6 +252,10 @@ class Instructions:
                 return name
         return ""
 
+    def parts(self) -> list[tuple[str, str, frozenset[str]]]:
+        """Return each statement of the files: the file's name, the text and its stems."""
+        return self._split() if self._files else []
+
     def _split(self) -> list[tuple[str, str, frozenset[str]]]:
         if self._paragraphs is None:
             self._paragraphs = [
@@ -268,7 +272,7 @@ NOTHING = Instructions()
 
 @cache
 def _parts() -> re.Pattern[str]:
-    """Where a new statement begins: an empty line, a list item, a heading."""
+    """Match where a new statement begins: an empty line, a list item, a heading."""
     return re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)]|#{1,6})\s)")
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..context import Context, new_id
 from ..errors import StoreError
-from ..fast_typing import NamedTuple
+from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..freshness import steps as freshness_steps
 from ..secrets import redaction
 from ..storage.database import Tx
@@ -16,7 +16,6 @@ from ..types.records import Json
 from ..window import steps_contexts as window_steps_contexts
 from . import budget as briefing_budget
 from . import (
-    command_rules,
     instruction_files_io,
     matching,
     rendering,
@@ -27,18 +26,20 @@ from . import (
     steps_turn,
 )
 
+if TYPE_CHECKING:
+    pass
+
 TURN_BUDGET, COMMAND_BUDGET, EDIT_BUDGET, FAILURE_BUDGET = 400, 100, 150, 150
 """Tokens of each moment. They are apart, so that none starves another."""
 
 
 class Spoken(NamedTuple):
-    """What one moment says, and why it could not be logged, if so."""
+    """What one moment says."""
 
     text: str = ""
     items: tuple[rendering.Item, ...] = ()
     left_out: tuple[rendering.LeftOut, ...] = ()
     tokens: int = 0
-    trouble: StoreError | None = None
 
 
 SILENT = Spoken()
@@ -57,7 +58,7 @@ def make_briefing(
     session: the session it is for; its start block stays the same until the context is gone
     query: what the user asks; without it only the start block is made
     files: files that are about to be changed (repeat for several)
-    budget: at most so many tokens for the start block (setting briefing_budget)
+    budget: the most tokens for the start block (default: setting briefing_budget)
     explain: show why each item is in, and why others are not
 
     Example: recollect briefing
@@ -78,7 +79,6 @@ def make_briefing(
             left_out=(*briefing.left_out, *spoken.left_out),
             tokens=briefing.tokens + spoken.tokens,
         )
-        trouble = trouble or spoken.trouble
     if trouble:
         notes = (*briefing.notes, f"that it was shown is not noted: {trouble.message}")
         briefing = briefing._replace(notes=notes)
@@ -95,7 +95,7 @@ def brief_start(
     if why_not := steps.why_silent(context.settings.mode, ask.query):
         return steps.EMPTY._replace(notes=(why_not,)), None
     now = context.clock()
-    instructions = _instructions(context, ask)
+    instructions = read_instructions(context, ask)
     settings = context.settings
     added = settings.memories_enabled * settings.memories_summary_injection_token_limit
     loaded = context.read_both(lambda txs: steps.load_start(txs, ask, instructions, now, added))
@@ -109,17 +109,17 @@ def brief_start(
     withhold = context.settings.stale == "withhold"
     plan = selection.plan_start(material, limit, instructions, withhold)
     if loaded.frozen:
-        return _since_resumed(context, ask, plan, loaded)
+        return _since_resumed(context, ask, plan, loaded), None
     text = "\n".join(filter(None, (rendering.start_block(plan), loaded.summary.text)))
     tokens = plan.tokens + loaded.summary.tokens
     briefing = steps.Briefing(text, "", plan.items, plan.left_out, tokens)
-    return briefing, _log_start(context, ask, briefing, loaded.summary.refs)
+    return briefing, _log_start(context, ask, briefing, loaded)
 
 
 def _since_resumed(
     context: Context, ask: steps.Ask, plan: rendering.BriefingPlan, loaded: steps.LoadedStart
-) -> tuple[steps.Briefing, StoreError | None]:
-    """Of a start block made afresh, say what the kept context does not hold yet."""
+) -> steps.Briefing:
+    """Return what a start block made afresh holds and the kept context does not."""
     assert loaded.frozen is not None
     had = {*loaded.frozen.ids, *loaded.shown}
     new = [item for item in plan.items if not had.intersection(steps.refs_of(item))]
@@ -132,11 +132,12 @@ def _since_resumed(
         tokens=added.tokens,
         begins=False,
     )
-    return briefing, _log(context, ask.session, "start", added.items)
+    _log(context, ask.session, "start", added.items)
+    return briefing
 
 
 def _log_start(
-    context: Context, ask: steps.Ask, briefing: steps.Briefing, said: Iterable[str]
+    context: Context, ask: steps.Ask, briefing: steps.Briefing, loaded: steps.LoadedStart
 ) -> StoreError | None:
     """Keep the block while the context lasts. Where the project has no store yet the person's own
     keeps it, so that nothing of theirs is shown again with every prompt."""
@@ -144,21 +145,28 @@ def _log_start(
     if not spaces:
         return None
     now, session, is_fresh = context.clock(), ask.session, ask.context == "fresh"
-    refs = (*(ref for item in briefing.items for ref in steps.refs_of(item)), *sorted(said))
+    refs = (
+        *(ref for item in briefing.items for ref in steps.refs_of(item)),
+        *sorted(loaded.summary.refs),
+    )
     block = window_steps_contexts.StableBlock(
         briefing.stable, refs, text_tokens.count_tokens(briefing.stable) if briefing.stable else 0
     )
-    watched = context.read_both(lambda txs: steps_action.watched_programs(txs, now))
+    watched = context.read_both(lambda txs: steps_action.watched_programs(txs, loaded.commands))
+    parts = steps_action.part_commands(loaded.commands)
 
     def keep(tx: Tx) -> None:
         window_steps_contexts.save_block(tx, session, block, now, is_fresh)
-        sql.put_watched(tx, redaction.redact(watched), now)
+        sql.put_prepared(tx, sql.WATCHED, redaction.redact(watched), now)
+        prepared = redaction.redact_json(parts).text if parts else redaction.redact("")
+        sql.put_prepared(tx, sql.PART_COMMANDS, prepared, now)
 
     try:
         spaces[0].write(keep)
     except StoreError as trouble:
         return trouble
-    return _log(context, session, "start", briefing.items)
+    _log(context, session, "start", briefing.items)
+    return None
 
 
 # ---------------------------------------------------------------- the other moments
@@ -169,7 +177,7 @@ def brief_turn(context: Context, ask: steps.Ask) -> Spoken:
     if steps.why_silent(context.settings.mode, ask.query):
         return SILENT
     now = context.clock()
-    instructions = _instructions(context, ask)
+    instructions = read_instructions(context, ask)
     loaded = context.read_both(lambda txs: steps_turn.load_turn(txs, ask, instructions, now))
     ids = [memory.id for memory, _ in loaded.memories if memory.layer != "user"]
     fresh = freshness_steps.check_freshness(context, ids) if ids else {}
@@ -179,18 +187,14 @@ def brief_turn(context: Context, ask: steps.Ask) -> Spoken:
     return _spoken(context, ask.session, "turn", items, TURN_BUDGET, left_out)
 
 
-def brief_command(context: Context, session: str, line: str) -> Spoken:
-    """Return the advice on a shell line before it runs; mostly nothing."""
-    space = context.project_space
-    if context.settings.mode == "no-ltm" or not space.present():
+def brief_command(context: Context, session: str, line: str, watched: str) -> Spoken:
+    """Return the advice on a shell line before it runs.
+
+    watched: the watched programs, of which the line names one
+    """
+    if context.settings.mode == "no-ltm":
         return SILENT
-    watched = space.read(sql.get_watched)
-    if not command_rules.find_watched(watched, line):
-        return SILENT
-    now = context.clock()
-    items = context.read_both(
-        lambda txs: steps_action.before_command(txs, session, line, watched, now)
-    )
+    items = context.read_both(lambda txs: steps_action.before_command(txs, session, line, watched))
     return _spoken(context, session, "command", items[:2], COMMAND_BUDGET)
 
 
@@ -198,18 +202,11 @@ def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
     """Return what applies to files that are about to be changed and was not shown yet."""
     if context.settings.mode == "no-ltm":
         return SILENT
-    now = context.clock()
-    places = context.read_both(lambda txs: steps_action.places(txs, ask.session, ask.files, now))
-    # That nothing applies is found out before anything else is loaded.
-    applies = context.read_both(
-        lambda txs: steps_action.applies_to_files(txs, ask.session, ask.files)
-    )
-    if not applies and not places:
+    loaded = context.read_both(lambda txs: steps_action.load_edit(txs, ask.session, ask.files))
+    if not loaded.memories and not loaded.lines:
         return SILENT
-    instructions = _instructions(context, ask)
-    found = context.read_both(
-        lambda txs: steps_action.for_files(txs, ask.session, ask.files, instructions)
-    )
+    instructions = read_instructions(context, ask)
+    found = [one for one in loaded.memories if not selection.why_never(one, instructions)]
     ids = [memory.id for memory in found if memory.layer != "user"]
     fresh = freshness_steps.check_freshness(context, ids) if ids else {}
     withhold = context.settings.stale == "withhold"
@@ -226,21 +223,20 @@ def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
         else:
             why = f"applies to {', '.join(ask.files[:3])}"
             items.append(selection.item_of(memory, "", state)._replace(why=why))
-    return _spoken(context, ask.session, "edit", [*items, *places], EDIT_BUDGET, left_out)
+    return _spoken(context, ask.session, "edit", [*items, *loaded.lines], EDIT_BUDGET, left_out)
 
 
 _CONTRADICTED = ("missing", "moved", "changed")
 
 
 def brief_failure(
-    context: Context, session: str, tool: str, arguments: Mapping[str, Json], output: str
+    context: Context, session: str, arguments: Mapping[str, Json], output: str
 ) -> Spoken:
     """Return what resolved the same error before; mostly nothing."""
     if context.settings.mode == "no-ltm":
         return SILENT
-    now = context.clock()
     items = context.read_both(
-        lambda txs: steps_action.after_failure(txs, session, tool, arguments, output, now)
+        lambda txs: steps_action.after_failure(txs, session, arguments, output)
     )
     return _spoken(context, session, "failure", items, FAILURE_BUDGET)
 
@@ -256,29 +252,25 @@ def _spoken(
     if not items:
         return SILENT._replace(left_out=tuple(left_out))
     plan = briefing_budget.fit_lines(items, min(budget, context.settings.briefing_budget))
+    _log(context, session, moment, plan.items)
     return Spoken(
         text=rendering.short_block(plan.items),
         items=plan.items,
         left_out=(*plan.left_out, *left_out),
         tokens=plan.tokens,
-        trouble=_log(context, session, moment, plan.items),
     )
 
 
-def _log(
-    context: Context, session: str, moment: str, items: Sequence[rendering.Item]
-) -> StoreError | None:
-    """Log what was shown; what could be read is shown also when that fails."""
+def _log(context: Context, session: str, moment: str, items: Sequence[rendering.Item]) -> None:
+    """Log what was shown; `note` leaves it for later when the store is busy."""
     spaces = context.present_spaces() if session else []
     rows = [(new_id("i"), ref, item) for item in items for ref in steps.refs_of(item)]
-    if not spaces or not rows:
-        return None
-    now = context.clock()
-    spaces[0].note(lambda tx: steps.log(tx, session, moment, rows, now))
-    return None
+    if spaces and rows:
+        now = context.clock()
+        spaces[0].note(lambda tx: steps.log(tx, session, moment, rows, now))
 
 
-def _instructions(context: Context, ask: steps.Ask) -> matching.Instructions:
+def read_instructions(context: Context, ask: steps.Ask) -> matching.Instructions:
     """Return the instruction files that the agent loads by itself."""
     home = context.environment.get("HOME") or os.path.expanduser("~")
     cwd = os.path.realpath(ask.cwd) if ask.cwd else context.top

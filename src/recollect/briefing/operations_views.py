@@ -23,19 +23,22 @@ from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
 from ..recall import operations as recall_operations
 from ..recall import steps_show as recall_steps_show
+from ..review import steps as review_steps
 from ..storage.database import Tx
 from ..text import addresses, display
-from ..types.records import FOREVER, KINDS, Document, Hit, Memory
+from ..types.records import BASELINE_KINDS, FOREVER, KINDS, Document, Hit, Memory
 from ..work import operations_tasks as work_operations_tasks
 from ..work import steps_tasks as work_steps_tasks
-from . import operations, rendering, steps, steps_follow_up
+from . import instruction_files_io, operations, rendering, steps, steps_follow_up
 
 MOST_MEMORIES = 1000
+MOST_PARTS = 300
+"""Statements of instruction files that are compared with those of the user."""
 
 
 def memory_md(txs: Sequence[Tx]) -> str:
-    """Every memory in force, by kind, newest first; without those of sessions, and of tasks that
-    do not run."""
+    """Return every memory in force, by kind, newest first; without those of sessions, and of tasks
+    that do not run."""
     own = memory_steps_visible.find_memory_owners(txs)
     held = [one for tx in txs for one in memory_sql.list_in_force(tx, MOST_MEMORIES + 1, own)]
     lines = ["# Memory", "", rendering.RULES]
@@ -64,14 +67,14 @@ def _line(memory: Memory) -> str:
 
 
 def skill_md(txs: Sequence[Tx], name: str) -> str:
-    """A procedure in use as a skill; one that waits for a person's word is none yet."""
+    """Return a procedure in use as a skill; one that waits for a person's word is none yet."""
     rows = [procedures_sql.get_by_name(tx, name) for tx in txs]
     used = [row for row in rows if row is not None and row.status == "active"]
     return procedures_skills.to_skill_md(procedures_steps.parse_row(used[0])) if used else ""
 
 
 def make_document(address: addresses.Address, text: str) -> Document | None:
-    """The text as a document at its address; none when there is nothing in it."""
+    """Return the text as a document at its address; none when there is nothing in it."""
     if not text:
         return None
     title = address.path.rpartition("/")[2] or "root"
@@ -136,7 +139,7 @@ class TaskBriefing(NamedTuple):
 def before_task(
     context: Context, goal: str, phase: str = "", files: Sequence[str] = ()
 ) -> TaskBriefing:
-    """Patterns, things to avoid and skills that matter for a task.
+    """Find patterns, things to avoid and skills that matter for a task.
 
     goal: what is to be done
     phase: exploration, implementation, debugging, review or refactoring; read from the goal
@@ -244,4 +247,27 @@ def follow_up(context: Context, session: str) -> int:
     if not space.present():
         return 0
     root, now = context.top, context.clock()
+    _compare_instructions(context)
     return space.write(lambda tx: steps_follow_up.judge_session(tx, session, root, now))
+
+
+def _compare_instructions(context: Context) -> None:
+    """Put up for review what an older instruction file contradicts of the user's statements."""
+    instructions = operations.read_instructions(context, steps.Ask(cwd=context.project.start))
+    parts = [(name, text) for name, text, stems in instructions.parts() if len(stems) > 1]
+    changed = {
+        name: instruction_files_io.changed_at(context.top, name) for name, _ in parts[:MOST_PARTS]
+    }
+    space, now = context.project_space, context.clock()
+
+    def load(tx: Tx) -> list[Memory]:
+        kinds = (*BASELINE_KINDS, "decision")
+        return [
+            one
+            for kind in kinds
+            for one in memory_sql.list_strongest(tx, kind, steps.MOST_OF_A_KIND, ())
+            if one.label == "user"
+        ]
+
+    found = review_steps.find_conflicts(space.read(load), parts[:MOST_PARTS], changed)
+    space.write(lambda tx: review_steps.save_conflicts(tx, found, now))

@@ -177,7 +177,7 @@ def short_id(id: str) -> str:
 
 
 def _speaker(item: Item) -> str:
-    """Say who stands behind a quoted line; what an agent claims is nobody's rule."""
+    """Say who stands behind a quoted line; what an agent claims is no rule."""
     if item.label == "user":
         return "user"
     if item.label == "agent":

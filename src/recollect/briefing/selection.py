@@ -15,7 +15,9 @@ wording (`briefing.rendering` and `briefing.wording` do).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from ..actions import command_words
 from ..fast_typing import NamedTuple
@@ -23,7 +25,7 @@ from ..freshness.claims import describe_state, is_stale
 from ..text.display import format_time as iso
 from ..text.terms import split_terms
 from ..text.tokens import TokenCounter, count_tokens
-from ..types.records import FOREVER, PRIORITIES, Memory
+from ..types.records import BASELINE_KINDS, FOREVER, PRIORITIES, UNTRUSTED_ORIGINS, Memory
 from . import matching
 from .budget import BlockLimits, Wanted, fit_start
 from .rendering import (
@@ -42,10 +44,11 @@ from .rendering import (
     LeftOut,
 )
 
-BUDGET, AIM, RULE_AIM = 800, 293, 229
+BUDGET, AIM, RULE_AIM, HISTORY_AIM = 800, 293, 229, 150
 """Tokens of a start block: the hard limit; the size up to which lessons and statements are added;
-the size up to which rules are added that the user said in passing. Those that were stated as rules
-have no limit but the budget. What is left out is shown with the prompt that it fits."""
+the sizes up to which rules that the user said in passing and earlier tasks are added. What was
+stated as a rule has no limit but the budget. What is left out is shown with the prompt that it
+fits."""
 
 LEAST_STRENGTH = 0.3
 """From this strength (times confidence and usefulness) a memory is shown at every start."""
@@ -64,10 +67,6 @@ MOST_ITEMS: Mapping[str, int] = {
 }
 MOST_TOKENS: Mapping[str, int] = {STATE: 150, COMMANDS: 135}
 
-BASELINE = ("policy", "preference", "architecture")
-"""Kinds that are rules when the user states them."""
-
-UNTRUSTED = ("tool", "import")
 _SECTIONS = {
     "solution": SOLUTIONS,
     "pattern": PATTERNS,
@@ -130,7 +129,7 @@ def plan_start(
             item,
             (*_SERVED[item.section], place),
             item.text,
-            AIM if item.section == UNCONFIRMED else 0,
+            {UNCONFIRMED: AIM, HISTORY: HISTORY_AIM}.get(item.section, 0),
         )
         for place, item in enumerate(material.lines)
     ]
@@ -175,7 +174,7 @@ def why_never(memory: Memory, instructions: matching.Instructions = matching.NOT
         return f"it is {memory.status}"
     if memory.valid_to != FOREVER:
         return "a newer version took its place"
-    if memory.label in UNTRUSTED:
+    if memory.label in UNTRUSTED_ORIGINS:
         return f"it came from {memory.label}: only on explicit recall"
     if memory.label != "user" and command_words.suggests_danger(memory.text):
         return "it names a command that only the user may suggest"
@@ -186,7 +185,7 @@ def why_never(memory: Memory, instructions: matching.Instructions = matching.NOT
 
 def is_rule(memory: Memory) -> bool:
     """Check whether a memory speaks as the user's rule."""
-    return memory.kind in BASELINE and memory.label == "user"
+    return memory.kind in BASELINE_KINDS and memory.label == "user"
 
 
 def _why_not_now(candidate: Candidate, withhold: bool) -> str:
@@ -216,7 +215,7 @@ def has_evidence(memory: Memory, freshness: str) -> bool:
 def _why_no_skill(skill: Skill) -> str:
     if skill.status != "active":
         return f"it is {skill.status}"
-    if skill.label in UNTRUSTED:
+    if skill.label in UNTRUSTED_ORIGINS:
         return f"it came from {skill.label}: only on explicit recall"
     return "" if skill.successes else "not proven yet"
 
@@ -264,7 +263,8 @@ def _of_memory(candidate: Candidate) -> Wanted:
         candidate.freshness == "missing",
         is_stale(candidate.freshness),
         memory.label != "user",
-        len(memory.text) > LONG_TEXT and (not rule or _is_said_in_passing(memory)),
+        (len(memory.text) > LONG_TEXT or _is_about_one_case(memory.text))
+        and (not rule or _is_said_in_passing(memory)),
         -PRIORITIES.index(memory.priority),
         -candidate.strength * candidate.usefulness,
         -memory.last_reinforced,
@@ -278,6 +278,16 @@ def _is_said_in_passing(memory: Memory) -> bool:
     """Check whether a rule was heard in a conversation once and is not of high priority."""
     low = PRIORITIES.index(memory.priority) < PRIORITIES.index("high")
     return low and "captured" in memory.detail and memory.reinforcement < 2
+
+
+def _is_about_one_case(text: str) -> bool:
+    """Check whether a statement names one ticket, pull request or step by its number."""
+    return _case().search(text) is not None
+
+
+@cache
+def _case() -> re.Pattern[str]:
+    return re.compile(r"(?i:\b(?:prs?|pull request|issue|ticket|phase|step) |#)\d|\b[A-Z]{2,}-\d")
 
 
 def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "") -> Item:

@@ -114,25 +114,37 @@ def shown_at(tx: Tx, session: str, moment: str, since: int) -> set[str]:
     return {row[0] for row in rows}
 
 
-def values_below(tx: Tx, prefix: str) -> list[str]:
-    """Return the values in state whose keys begin with a prefix."""
+def values_below(tx: Tx, prefix: str) -> list[tuple[str, str]]:
+    """Return the keys in state that begin with a prefix and their values, the latest first."""
     rows = tx.run(
-        "SELECT value FROM state WHERE space = :space AND key >= :low AND key < :high ORDER BY key",
+        "SELECT key, value FROM state WHERE space = :space AND key >= :low AND key < :high "
+        "ORDER BY updated DESC, key",
         {"low": prefix, "high": prefix + "\U0010ffff"},
     )
-    return [row[0] for row in rows]
+    return [(row[0], row[1]) for row in rows]
 
 
-_WATCHED = "watched programs"
+def remove_values(tx: Tx, keys: Iterable[str]) -> None:
+    """Remove values from state."""
+    tx.many(
+        "DELETE FROM state WHERE space = :space AND key = :key",
+        [{"space": tx.space, "key": key} for key in keys],
+    )
+
+
+WATCHED = "watched programs"
 """The value in state: the programs that there is something to say about before they run."""
 
-
-def get_watched(tx: Tx) -> str:
-    """Return the programs that there is something to say about, as `command_rules` writes them."""
-    return storage_sql.get_value(tx, _WATCHED) or ""
+PART_COMMANDS = "part commands"
+"""The value in state: the commands that are about a part of the project."""
 
 
-def put_watched(tx: Tx, watched: SafeText, now: int) -> None:
-    """Keep the watched programs, if they are others than before."""
-    if watched != get_watched(tx):
-        storage_sql.set_value(tx, _WATCHED, watched, now)
+def get_prepared(tx: Tx, name: str) -> str:
+    """Return what the last session start prepared for later moments; empty without one."""
+    return storage_sql.get_value(tx, name) or ""
+
+
+def put_prepared(tx: Tx, name: str, value: SafeText, now: int) -> None:
+    """Keep what later moments need, if it is other than before."""
+    if value != get_prepared(tx, name):
+        storage_sql.set_value(tx, name, value, now)

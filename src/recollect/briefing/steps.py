@@ -6,12 +6,15 @@ the working tree.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..actions import command_words
+from ..archive import sql as archive_sql
 from ..documents import memory_summary
 from ..documents import sql as documents_sql
 from ..documents.memory_summary import NO_SUMMARY, InjectedSummary
+from ..episodes import sql as episodes_sql
 from ..fast_typing import NamedTuple, Protocol
 from ..lessons import steps_observed as lessons_steps_observed
 from ..lessons.findings import KnownCommand
@@ -22,7 +25,7 @@ from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
 from ..storage.database import Tx
 from ..text.display import format_time, quote_data
-from ..types.records import Document, Memory
+from ..types.records import BASELINE_KINDS, UNTRUSTED_ORIGINS, Document, Memory
 from ..window import steps_contexts as window_steps_contexts
 from . import matching, selection, sql, steps_follow_up, wording
 from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain, wrapped
@@ -30,11 +33,19 @@ from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain, wrapped
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
 MOST_OF_A_KIND = 60
 MOST_SKILLS = 10
-MOST_COMMANDS = 7
+MOST_COMMANDS, MOST_PARTS = 7, 4
+"""Commands in the block, and among them those of a part of the project: the others of that part
+are told when a file of it is changed."""
+
 HEADING = 10
 """Tokens kept for the heading of a section."""
 
 MOST_CONCLUSIONS = 3
+FEW_LINES = 3
+"""With fewer lines than this, the latest tasks are told as well."""
+
+MOST_EPISODES = 6
+SHORTEST_GOAL = 20
 
 
 class Fresh(Protocol):
@@ -70,6 +81,8 @@ class LoadedStart(NamedTuple):
     material: selection.StartMaterial = selection.StartMaterial()
     frozen: window_steps_contexts.StableBlock | None = None
     shown: frozenset[str] = frozenset()
+    commands: tuple[KnownCommand, ...] = ()
+    """All commands that may be shown, also those that are not in the block."""
     summary: InjectedSummary = NO_SUMMARY
 
 
@@ -126,22 +139,24 @@ def load_start(
     memories: list[Memory] = []
     skills: list[selection.Skill] = []
     for tx in txs:
-        kinds = (*selection.BASELINE, *REST)
+        kinds = (*BASELINE_KINDS, *REST)
         memories += memory_sql.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
         skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
     added = _summary(txs, instructions, summary_limit) if summary_limit else NO_SUMMARY
-    lines, left_out = _lines(txs, ask, instructions, now, added.refs)
+    lines, left_out, commands = _lines(txs, ask, instructions, now, added.refs)
     left_out += [
         LeftOut(one.id, one.address, memory_summary.REASON)
         for one in memories
         if one.id in added.refs
     ]
     memories = [one for one in memories if one.id not in added.refs]
+    if txs and len(lines) + len(memories) < FEW_LINES:
+        lines += _history(txs[0], ask.session)
     material = selection.StartMaterial(
         _judged(txs, memories, now), tuple(lines), tuple(skills), tuple(left_out)
     )
     shown = frozenset(window_steps_contexts.shown_ids(txs, ask.session)) if frozen else frozenset()
-    return LoadedStart(material, frozen, shown, added)
+    return LoadedStart(material, frozen, shown, tuple(commands), added)
 
 
 def _summary(txs: Sequence[Tx], instructions: matching.Instructions, limit: int) -> InjectedSummary:
@@ -158,11 +173,11 @@ def _lines(
     instructions: matching.Instructions,
     now: int,
     said: frozenset[str] = frozenset(),
-) -> tuple[list[Item], list[LeftOut]]:
+) -> tuple[list[Item], list[LeftOut], list[KnownCommand]]:
     """Return where things stand, the commands that worked and what agents concluded, but for what
-    is `said` elsewhere."""
+    is `said` elsewhere; and all commands that may be shown."""
     if not txs:
-        return [], []
+        return [], [], []
     project = txs[0]
     left_out: list[LeftOut] = []
     commands: list[KnownCommand] = []
@@ -178,14 +193,15 @@ def _lines(
             reason = f"{place} says it already"
         if not reason and steps_follow_up.is_idle(tried.get(ref, ())):
             reason = f"shown {steps_follow_up.TRIES} times where it fitted, without effect"
-        if not reason and len(commands) >= MOST_COMMANDS:
-            reason = f"{MOST_COMMANDS} others worked more often or later"
         if reason:
             left_out.append(LeftOut(one.form, ref, reason))
         else:
             commands.append(one)
     lines = [*state_lines(project, ask.session, ask.host)]
-    shown = wording.command_lines(commands, selection.MOST_TOKENS[COMMANDS] - HEADING)
+    room = selection.MOST_TOKENS[COMMANDS] - HEADING
+    of_parts = [one for one in commands if one.parts][MOST_PARTS:]
+    chosen = [one for one in commands if one not in of_parts][:MOST_COMMANDS]
+    shown = wording.command_lines(chosen, room)
     lines += shown
     inside = {form for item in shown for form in item.forms}
     left_out += [
@@ -200,7 +216,24 @@ def _lines(
         if not command_words.suggests_danger(one.text)
     ]
     lines += [item for item in told if item.address not in said]
-    return lines, left_out
+    return lines, left_out, commands
+
+
+def _history(tx: Tx, session: str) -> Iterator[Item]:
+    """Return the latest tasks that the user asked for in their own words, with their outcomes."""
+    for row in episodes_sql.listing(tx, {"status": "active"}, MOST_EPISODES):
+        if row.session == session or len(row.goal) < SHORTEST_GOAL or row.goal[0] in "/[<":
+            continue
+        if row.label != "import" and _was_typed(tx, row):
+            yield wording.episode_line(row.id, row.goal, row.outcome, row.at)
+
+
+def _was_typed(tx: Tx, row: episodes_sql.EpisodeRow) -> bool:
+    """Check whether the goal of an episode is a message that the user typed."""
+    sources = json.loads(row.sources)
+    first = str(sources[0]).rpartition("/")[2].partition("-")[0] if sources else ""
+    message = archive_sql.message(tx, row.session, int(first)) if first.isdigit() else None
+    return message is not None and message.label == "user"
 
 
 def _judged(
@@ -289,21 +322,20 @@ def log(
 NOTES = "memory://notes"
 MOST_HANDOFFS = 50
 LONGEST = 240
-_TRUSTED = ("user", "agent", "system")
 
 
 def state_lines(tx: Tx, session: str, host: str) -> list[Item]:
     """Return the lines of the first section; none when no work is noted."""
     lines: list[Item] = []
     notes = documents_sql.get_document(tx, NOTES)
-    if notes is not None and notes.label in _TRUSTED:
+    if notes is not None and notes.label not in UNTRUSTED_ORIGINS:
         lines += _note_lines(tx, notes)
     task = memory_steps_visible.running_task(tx, session)
     document = documents_sql.get_document(tx, f"memory://task/{task}") if task else None
-    if document is not None and document.label in _TRUSTED:
+    if document is not None and document.label not in UNTRUSTED_ORIGINS:
         lines += _task_lines(document)
     for handoff in documents_sql.list_documents(tx, "handoff", MOST_HANDOFFS):
-        if handoff.label in _TRUSTED and not handoff.fields.get("accepted_at"):
+        if handoff.label not in UNTRUSTED_ORIGINS and not handoff.fields.get("accepted_at"):
             lines.append(_handoff_line(handoff))
             break
     return lines
@@ -342,7 +374,7 @@ def _task_lines(document: Document) -> Iterator[Item]:
 
 def _handoff_line(document: Document) -> Item:
     name = document.address.removeprefix("memory://handoff/")
-    item = _state_item(document, "A handoff waits", document.title, "nobody accepted it yet")
+    item = _state_item(document, "A handoff waits", document.title, "it was not accepted yet")
     return item._replace(line=f"{item.line}; {code(f'recollect handoff accept {name}')}")
 
 

@@ -5,46 +5,66 @@ Each is asked for at every call of a tool: with nothing to say it costs one or t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 from ..actions import command_words
+from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..lessons import findings
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import sql as memory_sql
 from ..memory import steps_visible as memory_steps_visible
+from ..storage import sql as storage_sql
 from ..storage.database import Tx
-from ..types.records import Json, Memory
+from ..types.records import BASELINE_KINDS, Json, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import command_rules, matching, selection, sql, wording
+from . import command_rules, selection, sql, wording
 from .rendering import Item
+
+if TYPE_CHECKING:
+    from ..lessons.findings import KnownCommand
 
 MOST_RULES = 200
 MOST_SCOPED = 20
+MOST_PARTS = 100
+MOST_PART_COMMANDS = 2
+_NO_CHECKS = ("run", "install", "")
+"""Purposes of commands that do not check a change."""
+
 EDIT_KINDS = ("policy", "preference", "architecture", "pitfall", "decision", "pattern", "solution")
 _EDIT_RANK = {kind: place for place, kind in enumerate(EDIT_KINDS)}
 
 
-def watched_programs(txs: Sequence[Tx], now: int) -> str:
+def watched_programs(txs: Sequence[Tx], commands: Sequence[KnownCommand]) -> str:
     """Return the programs that there is something to say about: those of forms that fail and were
     replaced, and those that the user's rules name. A line each, with the ids of the rules."""
     watched: dict[str, list[str]] = {}
-    for command in lessons_steps_observed.known_commands(txs[0], now=now) if txs else ():
+    for command in commands:
         for form in command.replaces:
             watched.setdefault(form.split()[0].casefold(), [])
     for tx in txs:
-        for memory in memory_sql.list_strongest(tx, selection.BASELINE, MOST_RULES, ()):
+        for memory in memory_sql.list_strongest(tx, BASELINE_KINDS, MOST_RULES, ()):
             if memory.label == "user":
                 for program in command_rules.named_programs(memory.text):
                     watched.setdefault(program, []).append(memory.id)
     return command_rules.write_watched(watched)
 
 
-def before_command(
-    txs: Sequence[Tx], session: str, line: str, watched: str, now: int
-) -> list[Item]:
+def part_commands(commands: Sequence[KnownCommand]) -> list[Json]:
+    """Return the commands that are about a part of the project, as JSON: they are shown when a file
+    of that part is changed."""
+    return [
+        [list(one.parts), one.form, one.purpose, one.sessions_succeeded, one.last_success]
+        for one in commands
+        if one.parts
+    ][:MOST_PARTS]
+
+
+def before_command(txs: Sequence[Tx], session: str, line: str, watched: str) -> list[Item]:
     """Return the advice on a shell line that was not given in this context before."""
     if not txs:
         return []
-    advice = lessons_steps_observed.advice_for_command(txs[0], line, now=now)
+    advice = lessons_steps_observed.advice_for_command(txs[0], line)
     found = [
         wording.advice_line(one) for one in advice if not command_words.suggests_danger(one.better)
     ]
@@ -70,68 +90,91 @@ def _rules_on(tx: Tx, ids: Sequence[str], line: str) -> list[Item]:
     ]
 
 
-def applies_to_files(txs: Sequence[Tx], session: str, files: Sequence[str]) -> bool:
-    """Check whether the scope of any memory that the session sees takes in one of the files."""
-    own = memory_steps_visible.find_memory_owners(txs, session)
-    return any(memory_steps_visible.any_applies(tx, files, own) for tx in txs)
+class LoadedEdit(NamedTuple):
+    """What belongs to files that are about to be changed and was not shown yet: memories still
+    have to be checked against the code, `lines` are worded."""
+
+    memories: tuple[Memory, ...] = ()
+    lines: tuple[Item, ...] = ()
 
 
-def for_files(
-    txs: Sequence[Tx], session: str, files: Sequence[str], instructions: matching.Instructions
-) -> list[Memory]:
-    """Return the rules, pitfalls and decisions that apply to files, not shown in this context."""
+def load_edit(txs: Sequence[Tx], session: str, files: Sequence[str]) -> LoadedEdit:
+    """Return the rules, pitfalls and decisions that apply to files, what was changed together with
+    them, and the commands of their part of the project."""
+    if not txs:
+        return LoadedEdit()
     own = memory_steps_visible.find_memory_owners(txs, session)
     found: dict[str, Memory] = {}
     for tx in txs:
-        for path in files:
+        # That nothing applies is found out before anything is loaded.
+        for path in files if memory_steps_visible.any_applies(tx, files, own) else ():
             for memory in memory_steps_visible.find_for_file(tx, path, MOST_SCOPED, own):
                 found.setdefault(memory.id, memory)
-    if not found:
-        return []
-    shown = window_steps_contexts.shown_ids(txs, session) if session else set()
-    kept = [
-        memory
-        for memory in found.values()
-        if memory.id not in shown and not selection.why_never(memory, instructions)
-    ]
-    return sorted(
-        kept, key=lambda one: (one.label != "user", _EDIT_RANK.get(one.kind, 9), one.text)
-    )
-
-
-def places(txs: Sequence[Tx], session: str, files: Sequence[str], now: int) -> list[Item]:
-    """Return the files that were changed together with these, where not shown before."""
-    if not txs:
-        return []
-    found = [
+    places = [
         item
         for path in files
-        for item in wording.place_lines(
-            path, lessons_steps_observed.places_for_file(txs[0], path, now=now)
+        for item in wording.place_lines(path, lessons_steps_observed.places_for_file(txs[0], path))
+    ]
+    commands = _commands_of_parts(txs[0], files)
+    if not found and not places and not commands:
+        return LoadedEdit()
+    shown = window_steps_contexts.shown_ids(txs, session) if session else set()
+    new = [one for one in commands if wording.command_ref(one.form) not in shown]
+    if new and session:
+        # Of each part it is told once.
+        told = sql.shown_at(txs[0], session, "edit", window_steps_contexts.began(txs, session))
+        if any(wording.command_ref(one.form) in told for one in commands):
+            new = []
+    kept = [memory for memory in found.values() if memory.id not in shown]
+    kept.sort(key=lambda one: (one.label != "user", _EDIT_RANK.get(one.kind, 9), one.text))
+    lines = [item for item in places if item.address not in shown]
+    return LoadedEdit(tuple(kept), (*lines, *wording.command_lines(new[:MOST_PART_COMMANDS])[:1]))
+
+
+def _commands_of_parts(tx: Tx, files: Sequence[str]) -> list[KnownCommand]:
+    """Return the commands that name a folder which one of the files is in: checks first, then by
+    how many sessions they worked in."""
+    prepared = sql.get_prepared(tx, sql.PART_COMMANDS)
+    if not prepared:
+        return []
+    folders = {part for path in files for part in path.split("/")[:-1]}
+    found = [
+        findings.KnownCommand(form, purpose, sessions, 0, 0, last)
+        for parts, form, purpose, sessions, last in json.loads(prepared)
+        if any(
+            part in folders or any(f"{path}/".startswith(f"{part}/") for path in files)
+            for part in parts
         )
     ]
     if not found:
         return []
-    shown = window_steps_contexts.shown_ids(txs, session)
-    return [item for item in found if item.address not in shown]
+    cleared = storage_sql.cleared_at(storage_sql.get_value(tx, storage_sql.CLEARED))
+    known = [one for one in found if one.last_success > cleared]
+    return sorted(
+        known,
+        key=lambda one: (
+            one.purpose in _NO_CHECKS,
+            -one.sessions_succeeded,
+            -one.last_success,
+            one.form,
+        ),
+    )
 
 
 def after_failure(
     txs: Sequence[Tx],
     session: str,
-    tool: str,
     arguments: Mapping[str, Json],
     output: str,
-    now: int,
 ) -> list[Item]:
     """Return what resolved the same error before, the confirmed first, not shown yet."""
     if not txs:
         return []
-    known = lessons_steps_observed.resolutions_for_failure(txs[0], tool, arguments, output, now=now)
+    known = lessons_steps_observed.resolutions_for_failure(txs[0], arguments, output)
     if not known:
         return []
     shown = window_steps_contexts.shown_ids(txs, session)
-    items = [wording.resolution_line(one) for one in known]
+    items = wording.resolution_lines(known)
     return [
         item
         for item in items

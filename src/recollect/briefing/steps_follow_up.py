@@ -9,7 +9,7 @@ never judged by silence.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..actions import call_results, command_forms
 from ..archive import sql as archive_sql
@@ -27,6 +27,11 @@ TRIES = 5
 
 MOMENTS = ("start", "turn", "command", "edit", "failure")
 _KEY = "moments:"
+_TOTAL = _KEY
+"""The key of the sum of sessions that are not kept apart any more."""
+
+MOST_APART = 100
+"""So many sessions have their chances apart, so that one that goes on is counted once."""
 
 
 class SessionActs(NamedTuple):
@@ -74,7 +79,28 @@ def judge_session(tx: Tx, session: str, root: str, now: int) -> int:
     _bring_back(tx, session, acts, now)
     chances = redaction.redact_json(dict(acts.chances)).text
     storage_sql.set_value(tx, f"{_KEY}{session}", chances, now)
+    _sum_up(tx, now)
     return len(outcomes)
+
+
+def _sum_up(tx: Tx, now: int) -> None:
+    """Add the chances of the oldest sessions to the total, so that a bounded number is kept."""
+    apart = [one for one in sql.values_below(tx, _KEY) if one[0] != _TOTAL]
+    if len(apart) <= MOST_APART:
+        return
+    old = apart[MOST_APART // 2 :]
+    total = _add_up([storage_sql.get_value(tx, _TOTAL) or "{}", *(value for _, value in old)])
+    storage_sql.set_value(tx, _TOTAL, redaction.redact_json(total).text, now)
+    sql.remove_values(tx, [key for key, _ in old])
+
+
+def _add_up(values: Iterable[str]) -> dict[str, int]:
+    chances = dict.fromkeys(MOMENTS, 0)
+    for value in values:
+        for moment, count in json.loads(value).items():
+            if moment in chances:
+                chances[moment] += int(count)
+    return chances
 
 
 def _bring_back(tx: Tx, session: str, acts: SessionActs, now: int) -> None:
@@ -97,11 +123,7 @@ def is_idle(outcomes: Sequence[str]) -> bool:
 
 def in_time(tx: Tx) -> tuple[InTime, ...]:
     """Return how often memory came in time, moment by moment."""
-    chances = dict.fromkeys(MOMENTS, 0)
-    for value in sql.values_below(tx, _KEY):
-        for moment, count in json.loads(value).items():
-            if moment in chances:
-                chances[moment] += int(count)
+    chances = _add_up(value for _, value in sql.values_below(tx, _KEY))
     counted = {one.moment: one for one in sql.counts(tx)}
     return tuple(
         InTime(moment, max(chances[moment], one.shown), one.shown, one.followed, one.ignored)
@@ -156,7 +178,7 @@ def judge(shown: Sequence[ShownRef], acts: SessionActs) -> list[tuple[str, str]]
 
 
 def _outcome(one: ShownRef, acts: SessionActs) -> str:
-    """A shown command was run, or others in its place; a failing form was avoided, or run again; a
+    """Say whether a shown command was run, or others in its place; a failing form avoided; a
     shown file was opened, or only others."""
     ran = [name for at, name in acts.forms if one.moment == "start" or at > one.at]
     if one.ref.startswith(COMMAND):

@@ -1,7 +1,7 @@
 """Find what fits a prompt: the user's own earlier words and rules first, then lessons, then what an
 agent claimed. Mostly nothing.
 
-Words find candidates, exact names and rare words decide (`briefing.prompt_names`); meaning alone
+Words find candidates, exact names and rare words decide (`briefing.matching`); meaning alone
 never speaks.
 """
 
@@ -21,7 +21,7 @@ from ..storage import database
 from ..storage.database import IndexMatch, Tx
 from ..text import messages, terms
 from ..text.display import format_time as iso
-from ..types.records import Memory
+from ..types.records import ORIGINS, UNTRUSTED_ORIGINS, Memory
 from ..window import steps_contexts as window_steps_contexts
 from . import matching, selection, sql, wording
 from .rendering import Item, LeftOut
@@ -37,7 +37,7 @@ LONGEST_TYPED = 4_000
 COOLDOWN_SESSIONS, COOLDOWN = 3, 7 * 86_400_000_000
 """A passage shown in so many sessions without effect is not shown again for a week."""
 
-_TRUSTED = ("user", "system", "agent")
+_SHOWN_ORIGINS = tuple(one for one in ORIGINS if one not in UNTRUSTED_ORIGINS)
 
 
 class LoadedTurn(NamedTuple):
@@ -81,15 +81,28 @@ def load_turn(
     barred = {one.id for one in left_out}
     kept = [one for one in memories if one[0].id not in barred]
     fresh, tired = _rested(txs[0], lines, shown, now)
+    said = _texts(txs, shown) if fresh else []
+    tired += [
+        LeftOut(one.id, one.address, "a memory that is shown says it")
+        for one in fresh
+        if matching.is_alike(one.text, said)
+    ]
+    fresh = [one for one in fresh if not matching.is_alike(one.text, said)]
     kept.sort(key=lambda one: (_RANK[one[0].label], -one[1].score, one[0].text))
     return LoadedTurn(tuple(kept), tuple(fresh), tuple(skilled[:1]), (*left_out, *tired))
+
+
+def _texts(txs: Sequence[Tx], shown: set[str]) -> list[str]:
+    """Return the texts of the memories that the context has."""
+    ids = [id for id in shown if id.startswith("m-")]
+    return [memory.text for tx in txs for memory in memory_sql.get_many(tx, ids).values()]
 
 
 _RANK = {"user": 0, "system": 1, "teammate": 2, "agent": 3}
 
 
 def _looked_up(words: matching.PromptWords) -> list[str]:
-    """The stems to look up: those of the prompt's words and of the parts of its names."""
+    """Return the stems to look up: those of the prompt's words and of the parts of its names."""
     named = (terms.stem(term) for name in words.names for term in terms.query_terms(name))
     return list(dict.fromkeys((*words.stems, *named)))
 
@@ -102,9 +115,9 @@ def _memories(
     own: Sequence[str],
     rule: partial[matching.Passage | None],
 ) -> Iterator[tuple[Memory, matching.Passage]]:
-    """Memories that share a name or two rare words with the prompt; with the first prompt of a
-    session, also lessons that hold most of what it asks for."""
-    filters = {"status": ("active",), "source": ("memory",), "label": _TRUSTED, "seen": own}
+    """Return memories that share a name or two rare words with the prompt; with the first prompt of
+    a session, also lessons that hold most of what it asks for."""
+    filters = {"status": ("active",), "source": ("memory",), "label": _SHOWN_ORIGINS, "seen": own}
     stems = list(dict.fromkeys((*rare, *words.stems)))
     found = index_sql.find_candidates(tx, stems, MOST_MATCHES, filters)
     held = memory_sql.get_many(tx, [match.ref for match in found])
@@ -137,7 +150,7 @@ def _task_match(match: IndexMatch, words: matching.PromptWords) -> matching.Pass
 def _messages(
     tx: Tx, rare: Sequence[str], ask: Ask, best: partial[matching.Passage | None]
 ) -> Iterator[tuple[float, Item]]:
-    """What the user typed in earlier sessions, the sentence that fits."""
+    """Return what the user typed in earlier sessions, the sentence that fits."""
     filters = {"source": ("message",), "kind": ("user",), "label": ("user",)}
     for match in index_sql.find_candidates(tx, list(rare), MOST_MATCHES, filters):
         if match.ref == ask.session:
@@ -193,7 +206,7 @@ def _rested(
 def skills(tx: Tx, words: matching.PromptWords) -> list[Item]:
     """Return the proven skills that fit the task of a session's first prompt."""
     found = []
-    filters = {"status": ("active",), "source": ("procedure",), "label": _TRUSTED}
+    filters = {"status": ("active",), "source": ("procedure",), "label": _SHOWN_ORIGINS}
     for match in index_sql.find_candidates(tx, list(words.stems), MOST_MATCHES, filters):
         row = database.read_or_none(partial(procedures_sql.get, tx, match.ref))
         passage = _task_match(match, words)

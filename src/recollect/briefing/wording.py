@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from ..fast_typing import TYPE_CHECKING
 from ..text import display
 from ..text.tokens import count_tokens
-from .rendering import COMMANDS, UNCONFIRMED, Item, code
+from .rendering import COMMANDS, HISTORY, UNCONFIRMED, Item, code
 
 if TYPE_CHECKING:
     from ..episodes.session_errors import Remedy
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 158
 MOST_FILES = 3
 LEAST_TOGETHER, MOST_TOGETHER = 3, 2
-"""Files changed together in so many sessions are named, at most so many of them: with two
+"""From how many sessions files changed together are named, and how many of them: with two
 sessions and three files half of those named were not touched."""
 
 
@@ -135,6 +135,29 @@ def advice_line(advice: CommandAdvice) -> Item:
     )
 
 
+def resolution_lines(known: Sequence[KnownResolution]) -> list[Item]:
+    """Return what resolved an error before, a line for each way; where every session edited other
+    files, one line for all of them."""
+    scattered = [one for one in known if not one.confirmed and _only_edits(one.remedy)]
+    if len(scattered) < 2:
+        return [resolution_line(one) for one in known]
+    rest = [resolution_line(one) for one in known if one not in scattered]
+    files = tuple(dict.fromkeys(path for one in scattered for path in one.remedy.files[:1]))
+    told = _listed(files[:MOST_FILES])
+    newest = max(scattered, key=lambda one: one.last)
+    merged = resolution_line(newest)._replace(
+        line=f"Came up in {len(scattered)} sessions, last on {_date(newest.last)}; it went away "
+        f"after other edits each time: {told}",
+        files=files[:MOST_FILES],
+    )
+    return [*rest, merged]
+
+
+def _only_edits(remedy: Remedy) -> bool:
+    changed = (remedy.gained, remedy.lost, remedy.step_before, remedy.other_form)
+    return bool(remedy.files) and not any(changed)
+
+
 def resolution_line(known: KnownResolution) -> Item:
     """Return what resolved the same error before."""
     sessions = f"{known.sessions} sessions" if known.sessions > 1 else "one session"
@@ -214,6 +237,22 @@ def conclusion_line(known: Conclusion) -> Item:
         label="agent",
         date=_date(known.at),
         why=f"evidence followed it: {known.evidence}",
+    )
+
+
+def episode_line(id: str, goal: str, outcome: str, at: int) -> Item:
+    """Return a task of an earlier session in the user's words, quoted, with how it ended."""
+    return Item(
+        id=id,
+        address=f"memory://{id}",
+        layer="D",
+        section=HISTORY,
+        kind="message",
+        text=goal if len(goal) <= LONGEST_LINE else f"{goal[: LONGEST_LINE - 1].rstrip()}…",
+        label="user",
+        date=_date(at),
+        mark="" if outcome == "unknown" else f"ended in {outcome}",
+        why="the latest tasks, where little else is known",
     )
 
 

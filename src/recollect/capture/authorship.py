@@ -1,8 +1,8 @@
-"""Decides whether a captured sentence may be somebody else's text that the user pasted.
+"""Decide whether a captured sentence may be another person's text that the user pasted.
 
 A sentence is the user's unless something speaks against it: its own content (a URL, a command that
 runs downloaded code, a credential, a permission), or the message around it (more text than a person
-types, a letter, several speakers, the layout of a document, a lead-in, statements that nobody says
+types, a letter, several speakers, the layout of a document, a lead-in, statements that are not said
 to an agent). `doubts` names the reason; a sentence with one is proposed, and a person confirms it.
 
 What a paste without any of these signs says cannot be told from what a person types. It knows
@@ -25,7 +25,7 @@ MOST_TYPED = 2_000
 """Characters. Of 88 real messages with a rule the longest that a person wrote has 1,660."""
 
 MOST_STATED = 2
-"""Statements said to nobody that a person makes in a message of several lines."""
+"""Statements not said to the agent that a person makes in a message of several lines."""
 
 FEWEST_WORDS = 4
 """Words of a full sentence; "OK." and "Looks good." are none."""
@@ -41,7 +41,7 @@ LEAST_WRAPPED, LONGEST_STAMPED = 40, 60
 
 LETTER, FIELDS = "it reads as a letter", "the message has several speakers or fields"
 DOCUMENT, LED_IN = "it reads as a document", "it follows a lead-in"
-FOREIGN = "it stands in somebody's text"
+FOREIGN = "it stands in another person's text"
 LONG = "the message is longer than people type"
 
 
@@ -127,7 +127,8 @@ def _of_message(lines: Sequence[TypedLine]) -> str:
     answered = any(
         asked.endswith("?") and sign("answer").match(below) for asked, below in pairwise(typed)
     )
-    if answered or sum(not sign("own").search(label) for label in labels) > 1:
+    tabled = sum(words.count("|") > 1 for words in typed) > 1
+    if answered or tabled or sum(not sign("own").search(label) for label in labels) > 1:
         return FIELDS
     if any(map(_is_layout, typed)) or _has_fragments(typed) or _is_wrapped(lines):
         return DOCUMENT
@@ -240,7 +241,7 @@ def _announces(line: TypedLine, below: TypedLine) -> bool:
 
 
 def _of_voice(lines: Sequence[TypedLine], span: Span) -> str:
-    """Return whether the sentence stands among statements that are said to nobody."""
+    """Return whether the sentence stands among statements that are not said to the agent."""
     typed = [line for line in lines if line.words]
     at = next(number for number, line in enumerate(typed) if span[1] <= line.end)
     beside = list(_sentences(typed[at], span))
@@ -320,7 +321,7 @@ def _states(words: str) -> bool:
 
 
 def _weight(words: str) -> int:
-    """Count a statement; a long sentence is edited, whoever is named in it."""
+    """Count a statement; a long sentence is edited, also one that names a person."""
     if len(words) >= LONG_SENTENCE and _is_full(words) and not sign("order first").match(words):
         return MOST_STATED + 1
     return int(_states(words))

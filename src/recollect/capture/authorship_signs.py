@@ -124,7 +124,8 @@ _SOURCES = {
     r"chapter|policy|agreement|letter|video|manual|handbook|notice|newsletter|email|episode)\b|"
     r"\b(?:dependabot|renovate|end of thread|true or false|explain your answer|unpopular opinion|"
     r"hot take|change my mind|"
-    r"thank you for your (?:cooperation|understanding|patience))\b|"
+    r"thank you for your (?:cooperation|understanding|patience)|apply with your)\b|"
+    r"^about (?:the|this|our|us|you)\b[^.:]{0,20}:|"
     # Headings that reports have and people do not type.
     r"^(?:release notes|lessons learned|root cause|next steps|key (?:messages|takeaways)|action "
     r"items|acceptance criteria|test plan|things to remember|breaking changes|what's new|see also|"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .forms import IN_GENERAL, LEAD, PARTICULAR, PLURAL, POINTERS, Form
 
-# What somebody commits to; "go with it" and "use option 2" mean something said elsewhere.
+# Commitments; "go with it" and "use option 2" mean something said elsewhere.
 _CHOICE = rf"(?!(?:{POINTERS}|option|your|both|all|one|the (?:first|second|third|last|other)|\d)\b)"
 # Verbs of work that "we" do habitually, in the plain present.
 _HABITS = (

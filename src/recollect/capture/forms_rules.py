@@ -140,7 +140,7 @@ FORMS = (
         "only use|use & only",
         rf"{ORDER}only use (?!the\b)\w|^use (?:[^\s,;]+ ){{1,4}}only[.!]*$",
     ),
-    # What somebody likes.
+    # Likes and dislikes.
     Form(
         "preference",
         "t like|t want|t love|i hate ",
@@ -172,7 +172,7 @@ FORMS = (
         "make sure",
         r"\bmake sure (?:that )?(?:you|we|to) (?:don'?t|do not|never|not)\b",
     ),
-    # For every time and place, said to somebody.
+    # For every time and place, said to the agent.
     Form(
         "preference",
         "next time|every time|each time|whenever|at all times",

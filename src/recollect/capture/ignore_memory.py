@@ -127,7 +127,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 def asks_to_ignore(text: str) -> bool:
-    """Whether this message switches every source of memory off for its turn."""
+    """Check whether this message switches every source of memory off for its turn."""
     if not _pattern("hint").search(text):
         return False
     sentences = _pattern("sentence").split(_typed(text))
@@ -135,8 +135,8 @@ def asks_to_ignore(text: str) -> bool:
 
 
 def _asks_abroad(sentence: str) -> bool:
-    """The same in other languages, where a clause that says more or less is none of it. What ends
-    with a question mark asks something else."""
+    """Check the same in other languages, where a clause that says more or less is none of it. What
+    ends with a question mark asks something else."""
     return any(
         _pattern("abroad").fullmatch(clause.strip())
         for clause in _pattern("clause abroad").split(sentence)
@@ -145,7 +145,7 @@ def _asks_abroad(sentence: str) -> bool:
 
 
 def _typed(text: str) -> str:
-    """The text without what was pasted, and with quotes and code as one dull word."""
+    """Return the text without what was pasted, and with quotes and code as one dull word."""
     kept: list[str] = []
     position = 0
     for start, end in pasted(text):
@@ -171,7 +171,8 @@ def _asks(sentence: str) -> bool:
 
 
 def _is_meant(request: str, at: int, clauses: list[str]) -> bool:
-    """Whether "without memory" is asked for, and not told: "without memory, agents repeat …"."""
+    """Check whether "without memory" is asked for, and not told: "without memory, agents repeat
+    …"."""
     before = request.lower().partition("without")[0]
     if _pattern("about").search(before):
         return False

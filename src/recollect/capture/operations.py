@@ -71,7 +71,7 @@ def _write_found(
 def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:
     """List what was captured from the user's messages and is in use or proposed, newest first.
 
-    limit: at most so many
+    limit: how many to list at most
 
     Example: recollect capture list
     """

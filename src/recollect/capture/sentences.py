@@ -5,9 +5,9 @@ Two questions, both answered from the text alone:
 - `pasted`: which parts of a prompt the person did not type (fences, quotes, logs, tagged
   blocks, walls of text). Those parts have the trust of a tool result, not of the user.
 - `capture`: which typed sentences state a rule, a preference or a correction (the phrasing is
-  known to `statements`), and which of them may be somebody else's text (`authorship`).
+  known to `statements`), and which of them may be another person's text (`authorship`).
 
-A document, an assistant's answer or a wall of data that somebody pastes is not what they say:
+A document, an assistant's answer or a wall of data that was pasted is not what the user says:
 nothing is captured from a message that has headings, several fenced blocks, an assistant's phrases
 or mostly data. It knows nothing about sessions, agents or the store. Everything here is linear in
 the length of the text.
@@ -44,7 +44,7 @@ class Captured(NamedTuple):
     """A statement to learn.
 
     `text` stands alone; `quote` is what the user wrote, at `span` in the message. `doubt` is the
-    reason why it may be somebody else's text, or "". `scope` are globs of the files it is about.
+    reason why it may be another person's text, or "". `scope` are globs of the files it is about.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Captured(NamedTuple):
 
 
 def pasted(text: str) -> tuple[Span, ...]:
-    """The parts of a prompt that were not typed by hand, in order and not overlapping."""
+    """Return the parts of a prompt that were not typed by hand, in order and not overlapping."""
     blocks = _joined(sorted([*_elements(text), *_fences(text), *_expansion(text)]))
     typed_lines = 0
     lines: list[Span] = []
@@ -75,7 +75,8 @@ def pasted(text: str) -> tuple[Span, ...]:
 
 
 def without_attachments(message: Message) -> str:
-    """The words of a message with everything that was added to them blanked; lengths stay."""
+    """Return the words of a message with everything that was added to them blanked; lengths
+    stay."""
     words = plain_text(message)
     for start, end in attached_spans(message):
         words = words[:start] + "\n" * (end - start) + words[end:]
@@ -83,7 +84,8 @@ def without_attachments(message: Message) -> str:
 
 
 def untyped(message: Message) -> tuple[Span, ...]:
-    """The parts of a message's words that were not typed by hand: pasted into them, or added."""
+    """Return the parts of a message's words that were not typed by hand: pasted into them, or
+    added."""
     beside = attached_spans(message)
     spans = pasted(without_attachments(message))
     return tuple(_joined(sorted([*beside, *spans]))) if beside else spans
@@ -258,7 +260,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 def _written_for_readers(text: str, masked: str) -> bool:
-    """A document, an assistant's answer or a wall of data: pasted, not said to the agent."""
+    """Check whether a text is a document, an answer of an assistant or a wall of data."""
     typed = len(masked) - masked.count("\n")
     return (
         (len(text) > LONG and typed < LEAST_TYPED * len(text))
@@ -269,7 +271,7 @@ def _written_for_readers(text: str, masked: str) -> bool:
 
 
 def mask(text: str) -> str:
-    """The text with pasted parts blanked to line ends and quoted parts to one long word.
+    """Return the text with pasted parts blanked to line ends and quoted parts to one long word.
 
     Lengths stay, so that a span in the mask is a span in the text.
     """
@@ -345,7 +347,7 @@ def _closes(fence: str, opened: str) -> bool:
 
 
 def _expansion(text: str) -> Iterator[Span]:
-    """What a slash command stands for, put after the words of the user."""
+    """Match what a slash command stands for, put after the words of the user."""
     found = _pattern("expansion").search(text) if "Command: " in text else None
     if found:
         yield found.start(), len(text)

@@ -38,7 +38,7 @@ RULES = {
 
 
 def forms_in(text: str) -> list[Form]:
-    """The forms that the sentences of this text may have."""
+    """Return the forms that the sentences of this text may have."""
     lowered = text.lower().replace("’", "'")
     cued = {
         number
@@ -50,7 +50,7 @@ def forms_in(text: str) -> list[Form]:
 
 @cache
 def _cues() -> list[tuple[str, list[str], int]]:
-    """Each cue in its parts, the first of them apart, and the number of its form."""
+    """Return each cue in its parts, the first of them apart, and the number of its form."""
     return [
         (first, rest, number)
         for number, form in enumerate(FORMS)
@@ -168,7 +168,7 @@ _UNLESS = {
     r"\bever (?:forget|quit|give up)\b|\bdo(?:n't|es not|esn't| not) (?:need|have) to\b|"
     r"\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|updated|done|deleted|"
     r"renamed)\b|"
-    # What somebody or something else says.
+    # Reports of what another person or a tool says.
     r"\bsays\b|\b(?:he|she|it|they) said\b|\bdocs say\b|\bwants that\b|"
     r"\bto my understanding\b|\bas it should\b|^(?:so |and )?if you\b",
     "decision": rf"{_TURN}|{_TROUBLE}",
@@ -203,7 +203,7 @@ _UNLESS = {
     r"\bactually,? (?:can|could|what|how|why)\b|\bstill\b|\bfail\w*|\bno good\b|\bbroken\b|\bthe "
     r"(?:issue|problem|bug|error) is\b|"
     r"\byou(?:'re| are|'ve| have)? (?:still )?not\b",
-    # Advice to somebody is not a fact for later.
+    # Advice is not a fact for later.
     "remember": r"\bremember(?: that)? +\w+ing\b|\byour\b|\bdon't hesitate\b|"
     r"\bto keep in mind[.!]*$|\bshould keep in mind\b|\bremember(?: that| it)?[.!]*$|"
     r"\bthis (?:file|branch)\b|\bremember (?:that|the) (?:time|day|first)\b",

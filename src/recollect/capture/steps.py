@@ -45,7 +45,7 @@ class Said(NamedTuple):
 
 
 def written_in(message: Message, session: str, at: int) -> Said:
-    """What a person wrote in a message; not what they added to it."""
+    """Return what a person wrote in a message; not what they added to it."""
     return Said(sentences.without_attachments(message), session, at)
 
 
@@ -247,7 +247,7 @@ def meant_before(
 
 
 def listing(tx: Tx, limit: int) -> list[Memory]:
-    """What was captured and is in force or waits to be confirmed, newest first."""
+    """Return what was captured and is in force or waits to be confirmed, newest first."""
     found = [
         memory
         for origin, status in (("user", "active"), ("tool", "proposed"))

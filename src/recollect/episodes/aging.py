@@ -34,7 +34,7 @@ def older_than(days: int, now: int) -> int:
 
 
 def aged(episodes: Iterable[tuple[Episode, str]], referred: Container[str], now: int) -> list[Aged]:
-    """What upkeep does to episodes in use; each comes with the synopsis it has."""
+    """Return what upkeep does to episodes in use; each comes with the synopsis it has."""
     found = []
     for episode, synopsis in episodes:
         days = (now - episode.at) // DAY
@@ -50,7 +50,8 @@ def aged(episodes: Iterable[tuple[Episode, str]], referred: Container[str], now:
 
 
 def synopsis_of(episode: Episode) -> str:
-    """An episode in a few lines: what was to be done, what came of it, and what was learned."""
+    """Return an episode in a few lines: what was to be done, what came of it, and what was
+    learned."""
     told = [f"{episode.goal or 'A task'} ({episode.outcome}, {len(episode.actions)} steps)"]
     files = episode.artifacts or episode.files
     if files:
@@ -87,7 +88,7 @@ class LearningDay(NamedTuple):
 
 
 def learnings(episodes: Iterable[Episode]) -> list[LearningDay]:
-    """The errors of episodes by day, the newest day first."""
+    """Return the errors of episodes by day, the newest day first."""
     found: dict[str, list[Learning]] = {}
     for episode in sorted(episodes, key=lambda one: (one.at, one.id)):
         for error in episode.errors:

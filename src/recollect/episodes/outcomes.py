@@ -35,8 +35,8 @@ def outcome_of(
     committed: Iterable[int] = (),
     resolved: Container[int] = (),
 ) -> str:
-    """How it ended. `committed` and `resolved` are the numbers of the messages that asked for a
-    commit, and for what failed and worked later."""
+    """Return how it ended. `committed` and `resolved` are the numbers of the messages that asked
+    for a commit, and for what failed and worked later."""
     passing: dict[Words, tuple[int, bool]] = {}
     for attempt in attempts:
         if attempt.state == "ok" or (attempt.state == "failed" and attempt.asked not in resolved):
@@ -59,7 +59,7 @@ def outcome_of(
 
 
 def commits_of(attempts: Iterable[CallAttempt]) -> list[tuple[int, GitCommit]]:
-    """The commits that were made, with the message that asked for them, in their order."""
+    """Return the commits that were made, with the message that asked for them, in their order."""
     return [
         (attempt.asked, commit)
         for attempt in attempts
@@ -88,7 +88,8 @@ def importance_of(attempts: Sequence[CallAttempt], fixed: int, bad: int, commits
 
 
 def reaction_to_work(text: str) -> str:
-    """Whether a message of the user says that what was done is good or bad; "" for neither."""
+    """Check whether a message of the user says that what was done is good or bad; "" for
+    neither."""
     words = typed(text)
     if len(words) > LONGEST_REACTION:
         words = words[:LONGEST_REACTION].rpartition(".")[0]
@@ -101,7 +102,7 @@ def reaction_to_work(text: str) -> str:
 
 
 def typed(text: str) -> str:
-    """The words that the user wrote, without what was pasted between them."""
+    """Return the words that the user wrote, without what was pasted between them."""
     kept, at = [], 0
     for start, end in pasted(text):
         kept.append(text[at:start])

@@ -50,7 +50,7 @@ from .tasks import SHORT, Span, phase_of, task_spans
 
 GOAL = 300
 _SCRATCH = frozenset(("tmp", "private", "var", "dev"))
-"""Folders at the root whose files are nobody's work."""
+"""Folders at the root whose files are generated or installed."""
 
 
 class Action(NamedTuple):
@@ -100,7 +100,7 @@ class Episode(NamedTuple):
 
     @property
     def resolved(self) -> tuple[ErrorSeen, ...]:
-        """The errors that something resolved."""
+        """Return the errors that something resolved."""
         return tuple(error for error in self.errors if error.resolution)
 
 
@@ -158,12 +158,12 @@ _EPISODE = (
 
 
 def from_json(given: Json, label: str = "import") -> Episode:
-    """The episode in a JSON object. Its label is that of the path it came in on."""
+    """Return the episode in a JSON object. Its label is that of the path it came in on."""
     return load_record(Episode, _EPISODE, given, "episode")._replace(label=label)
 
 
 def to_json(episode: Episode) -> dict[str, Json]:
-    """The episode as JSON: all that was given comes back as it was."""
+    """Return the episode as JSON: all that was given comes back as it was."""
     return dump_record(episode, _EPISODE)
 
 
@@ -176,7 +176,7 @@ def build(
     agent: str = "",
     cwd: str = "",
 ) -> list[Episode]:
-    """The episodes of a session, in their order. Every tool call is in exactly one of them.
+    """Return the episodes of a session, in their order. Every tool call is in exactly one of them.
 
     `cwd` is taken off the paths below it. Talk without work is an episode without actions; where
     the user said nothing and nothing was done there is none.
@@ -229,7 +229,7 @@ def _episode(span: Span, session: str, agent: str, cwd: str) -> Episode:
 
 
 def _id(session: str, seq: int) -> str:
-    """The same task of the same session has the same id, however often it is read."""
+    """Return an id: the same task of the same session always has the same one."""
     from hashlib import sha256
 
     return f"e-{sha256(f'{session}:{seq}'.encode()).hexdigest()[:12]}"
@@ -241,7 +241,7 @@ def _origin(placed: PlacedMessage) -> str:
 
 
 def _wish(asked: Sequence[str]) -> str:
-    """The first message that asks for something: `/clear` is said to the agent's program."""
+    """Return the first message that asks for something: `/clear` is said to the agent's program."""
     return next((words for words in asked if not _bare_command().match(words)), "".join(asked[:1]))
 
 
@@ -251,7 +251,7 @@ def _bare_command() -> re.Pattern[str]:
 
 
 def _goal(words: str) -> str:
-    """What the user asked for: the first paragraph, or the heading that it announces."""
+    """Return what the user asked for: the first paragraph, or the heading that it announces."""
     own = typed(words)
     paragraphs = [part for part in words.strip().split("\n\n") if part.strip()]
     if not paragraphs:
@@ -270,7 +270,7 @@ def _constraints(users: Sequence[PlacedMessage]) -> tuple[str, ...]:
 
 
 def _phase(goal: str, wrote: bool) -> str:
-    """The phase that the goal speaks of; nobody implements without writing."""
+    """Return the phase that the goal speaks of; without a write it is no implementation."""
     phase = phase_of(goal)
     return "exploration" if phase == "implementation" and not wrote else phase
 
@@ -301,7 +301,7 @@ def _verb(attempt: CallAttempt) -> str:
 def _errors_seen(
     tried: Sequence[CallAttempt], fixed: Sequence[Fix], cwd: str
 ) -> tuple[ErrorSeen, ...]:
-    """Every error once: repeated failures of the same kind with the same end are one."""
+    """Return every error once: repeated failures of the same kind with the same end are one."""
     ends = {(fix.failed.asked, fix.failed.call.id): fix for fix in fixed}
     found: dict[tuple[str, str, str], ErrorSeen] = {}
     for attempt in tried:
@@ -320,7 +320,7 @@ def _short_path(words: str, cwd: str) -> str:
 
 
 def _paths(paths: Iterable[str], cwd: str) -> tuple[str, ...]:
-    """Each path once, without those of scratch files."""
+    """Return each path once, without those of scratch files."""
     kept = (path for path in paths if path[:1] != "/" or path.split("/")[1] not in _SCRATCH)
     return tuple(dict.fromkeys(_short_path(path, cwd) for path in kept))
 

@@ -74,7 +74,7 @@ class Fix(NamedTuple):
 
 
 def fixes(attempts: Sequence[CallAttempt]) -> list[Fix]:
-    """Every error that was resolved, in the order of the errors."""
+    """Return every error that was resolved, in the order of the errors."""
     found: list[Fix] = []
     for place, attempt in enumerate(attempts):
         if attempt.trouble and attempt.trouble.type not in TRANSIENT:
@@ -112,12 +112,13 @@ def _fix(broken: CallAttempt, trouble: ErrorSignature, later: Sequence[CallAttem
 
 
 def _says_it_again(trouble: ErrorSignature, later: CallAttempt) -> bool:
-    """Whether a script ended well only because it asks for what is not there: `which x || echo`."""
+    """Check whether a script ended well only because it asks for what is not there: `which x ||
+    echo`."""
     return trouble.type == "command not found" and "not found" in later.output[:600]
 
 
 def _fails_otherwise(later: CallAttempt, broken: CallAttempt, trouble: ErrorSignature) -> bool:
-    """Whether the next failure is another one, and not that of the remedy itself."""
+    """Check whether the next failure is another one, and not that of the remedy itself."""
     if later.trouble is None or later.trouble == trouble:
         return False
     program = later.trouble.message.partition(":")[0]
@@ -126,7 +127,8 @@ def _fails_otherwise(later: CallAttempt, broken: CallAttempt, trouble: ErrorSign
 
 @cache
 def _expected() -> re.Pattern[str]:
-    """What is said of a failure that was wanted: a test before its code, a test put to the test."""
+    """Return what is said of a failure that was wanted: a test before its code, a test put to the
+    test."""
     return re.compile(
         r"\bfail(?:s|ed|ing)?,? (?:as (?:expected|intended)|without)\b|expected (?:to fail|failure)"
         r"|\bload-bearing\b|\bproven\b",
@@ -175,29 +177,30 @@ def _same_command(
 
 
 def _folder(script: str) -> str:
-    """The folder that a script goes to first, named from the root."""
+    """Return the folder that a script goes to first, named from the root."""
     found = re.match(r"\s*cd (/\S+)", script)
     return found[1].rstrip("/;") if found else ""
 
 
 def _corrects(gone: set[str], come: set[str]) -> bool:
-    """Whether a path was put right: what was not found is looked for by its name elsewhere."""
+    """Check whether a path was put right: what was not found is looked for by its name
+    elsewhere."""
     named = {_name(word) for word in come}
     return not gone or not come or any(_name(word) in named for word in gone)
 
 
 def _name(path: str) -> str:
-    """The last part of a path, however it is written."""
+    """Return the last part of a path, however it is written."""
     return path.replace("\\", "/").strip("'\"").rstrip("/").rpartition("/")[2]
 
 
 def _plain(command: Words) -> Words:
-    """A command without its options: `go test -v ./...` is `go test ./...`."""
+    """Return a command without its options: `go test -v ./...` is `go test ./...`."""
     return tuple(word.removesuffix(":fix") for word in command if not word.startswith("-"))
 
 
 def _covers(command: Words, check: Words, broken: CallAttempt) -> bool:
-    """Whether a command repeats a check, whole or in the part that failed."""
+    """Check whether a command repeats a check, whole or in the part that failed."""
     asked, given = _plain(check), _plain(command)
     if asked[0] != given[0] or not is_check(given):
         return False
@@ -211,7 +214,8 @@ def _covers(command: Words, check: Words, broken: CallAttempt) -> bool:
 
 
 def _share_a_file(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether a file is in both; one may be named from the root and the other from the project."""
+    """Check whether a file is in both; one may be named from the root and the other from the
+    project."""
     return any(
         one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
         for one in some
@@ -220,7 +224,8 @@ def _share_a_file(some: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _mostly_in(one: CallAttempt, other: CallAttempt) -> bool:
-    """Whether half of the shorter call's words are in the longer one: they edit the same place."""
+    """Check whether half of the shorter call's words are in the longer one: they edit the same
+    place."""
     first, second = _given(one), _given(other)
     return 2 * len(first & second) >= min(len(first), len(second))
 
@@ -230,7 +235,7 @@ def _overlap(one: set[str], other: set[str]) -> float:
 
 
 def _given(attempt: CallAttempt) -> set[str]:
-    """The words that a call was given, where the path of its file does not count."""
+    """Return the words that a call was given, where the path of its file does not count."""
     arguments = parse_arguments(attempt.call.arguments)
     if arguments is None:
         return set(attempt.call.arguments.split())
@@ -247,7 +252,7 @@ def _told(
     trouble: ErrorSignature,
     between: Sequence[CallAttempt],
 ) -> tuple[str, tuple[str, ...]]:
-    """What was done about an error in words, and the files it was done to."""
+    """Return what was done about an error in words, and the files it was done to."""
     words = _names_in(f"{trouble.message}\n{broken.output[:6_000]}")
     changes = [(attempt, _bearing(attempt, broken, words, trouble)) for attempt in between]
     changes = [(one, bearing) for one, bearing in changes if one.writes or _changes(one)]
@@ -268,7 +273,7 @@ def _told(
 def _bearing(
     attempt: CallAttempt, broken: CallAttempt, words: frozenset[str], trouble: ErrorSignature
 ) -> int:
-    """How much a change has to do with an error: the files and names that both speak of."""
+    """Return how much a change has to do with an error: the files and names that both speak of."""
     if trouble.type in _ABOUT_THE_CALL and attempt.writes and not attempt.script:
         return 0
     if broken.writes and _share_a_file(attempt.writes, broken.writes):
@@ -285,13 +290,13 @@ def _names() -> re.Pattern[str]:
 
 
 def _names_in(text: str) -> frozenset[str]:
-    """The names in a text, and the last part of each path."""
+    """Return the names in a text, and the last part of each path."""
     found = _names().findall(text)
     return frozenset((*found, *map(_name, found)))
 
 
 def _changes(attempt: CallAttempt) -> bool:
-    """Whether a command does more than look: it installs, moves, fixes, starts, …"""
+    """Check whether a command does more than look: it installs, moves, fixes, starts, …"""
     changing = _set_of(_CHANGING)
     return any(
         not changing.isdisjoint(part for word in command[:5] for part in (word, *word.split(":")))
@@ -321,7 +326,8 @@ def _described(attempt: CallAttempt, words: frozenset[str]) -> str:
 
 
 def _most_telling(lines: Iterable[str], words: frozenset[str]) -> str:
-    """The line that has most to do with an error; the first that says something, if none has."""
+    """Return the line that has most to do with an error; the first that says something, if none
+    has."""
     told = [line for line in lines if line]
     return max(told, key=lambda line: len(_names_in(line) & words), default="")
 
@@ -332,7 +338,7 @@ def _differently(
     trouble: ErrorSignature,
     between: Sequence[CallAttempt],
 ) -> str:
-    """How the attempt that worked differs from the one that did not."""
+    """Return how the attempt that worked differs from the one that did not."""
     if worked.script:
         known = set(map(_plain, broken.commands))
         more = [one for one in worked.commands if _plain(one) not in known and not is_check(one)]
@@ -358,12 +364,12 @@ def _differently(
 
 
 def _without_filters(script: str) -> list[str]:
-    """A script without how much of its output is shown."""
+    """Return a script without how much of its output is shown."""
     return re.sub(r" *2>&1|\| *(?:head|tail)\b[ \w-]*", "", script).split()
 
 
 def _called(before: str, after: str) -> str:
-    """How a command was called in place of another: whole, or the part that is different."""
+    """Return how a command was called in place of another: whole, or the part that is different."""
     olds, news = before.split(), after.split()
     if len(after) > LONGEST_LINE:
         start = next((at for at, (a, b) in enumerate(zip(olds, news, strict=False)) if a != b), 0)
@@ -376,14 +382,14 @@ def _called(before: str, after: str) -> str:
 
 
 def _sentence(words: str) -> str:
-    """The beginning of what somebody said, up to the end of a sentence."""
+    """Return the beginning of a statement, up to the end of a sentence."""
     line = " ".join(words.split())[:LONGEST_REASON]
     end = max(line.rfind(mark) for mark in (". ", "! ", ": "))
     return line[: end + 1] if end > 0 and len(line) == LONGEST_REASON else line
 
 
 def _sides(attempt: CallAttempt) -> tuple[str, str]:
-    """The text that an edit took out, and the text that it put in."""
+    """Return the text that an edit took out, and the text that it put in."""
     arguments: Mapping[str, Json] | None = parse_arguments(attempt.call.arguments)
     if arguments is None:
         arguments = {"input": attempt.call.arguments}

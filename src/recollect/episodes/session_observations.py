@@ -185,7 +185,7 @@ def _replaces(run: Run, broken: CommandForm) -> bool:
     form = run.form
     if run.state != "ok" or form.key == broken.key or form.is_dangerous:
         return False
-    if form.purpose and form.purpose == broken.purpose:
+    if form.purpose in CHECKS and form.purpose == broken.purpose:
         return True
     one, other = form.key.split(), broken.key.split()
     shared = set(one) & set(other) - _RUNNERS
@@ -257,7 +257,9 @@ def _sentence(text: str) -> str:
     """Return the first sentence that gives a cause and names something."""
     for sentence in _sentences(text):
         fits = SHORTEST <= len(sentence) <= LONGEST and sentence[-1] != "?"
-        if fits and _cause().search(sentence) and _named().search(sentence):
+        if not fits or _leans().search(sentence):
+            continue
+        if _cause().search(sentence) and _named().search(sentence):
             return sentence
     return ""
 
@@ -275,8 +277,19 @@ def _sentences(text: str) -> Iterable[str]:
 def _cause() -> re.Pattern[str]:
     return re.compile(
         r"\b(?:because|caused by|root cause|due to|fixed by|turned out"
-        r"|the (?:issue|problem|bug|cause|reason) (?:was|is)"
-        r"|(?:was|were) (?:failing|missing|broken|wrong))\b",
+        r"|the (?:issue|problem|bug|cause|reason) (?:was|is))\b",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _leans() -> re.Pattern[str]:
+    """Match words that point at something the next session does not see."""
+    return re.compile(
+        r"^(?:it|this|that|these|those|they|both|all|here|there)\b"
+        r"|\b(?:the|these|those) (?:other|two|three|same|above|following|previous|remaining)\b"
+        r"|\bth(?:is|ese|at|ose) (?:pattern|file|test|line|case|change|fix|way|one|session)s?\b"
+        r"|\blines? \d|\babove\b|\bbelow\b",
         re.IGNORECASE,
     )
 

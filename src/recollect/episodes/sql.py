@@ -1,6 +1,6 @@
 """Episodes: what happened on one task, whole as it was given, with the columns to find it by.
 
-It does not know what an episode says; `body` is JSON that somebody else reads.
+It does not know what an episode says; `body` is JSON that `episodes.records` reads.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def update(tx: Tx, episode: str, changes: Mapping[str, Json]) -> None:
 
 
 def get(tx: Tx, episode: str) -> EpisodeRow | None:
-    """One episode by its id."""
+    """Return one episode by its id."""
     row = tx.one(f"{_SELECT} AND id = :id", {"id": episode})
     return EpisodeRow(*row) if row else None
 
 
 def sketch(tx: Tx, episode: str) -> RecordSketch | None:
-    """An episode in a line: its synopsis, or else its goal and how it ended."""
+    """Return an episode in a line: its synopsis, or else its goal and how it ended."""
     row = tx.one(
         "SELECT synopsis, goal, outcome, status, label, at FROM episodes "
         "WHERE space = :space AND id = :id",
@@ -82,7 +82,7 @@ def sketch(tx: Tx, episode: str) -> RecordSketch | None:
 
 
 def get_many(tx: Tx, ids: list[str]) -> dict[str, EpisodeRow]:
-    """Several episodes by id."""
+    """Return several episodes by id."""
     found: dict[str, EpisodeRow] = {}
     for names, params in batches("id", ids):
         rows = tx.run(f"{_SELECT} AND id IN ({names})", params)
@@ -91,19 +91,20 @@ def get_many(tx: Tx, ids: list[str]) -> dict[str, EpisodeRow]:
 
 
 def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
-    """Ids that begin with the prefix."""
+    """Return ids that begin with the prefix."""
     return ids_with_prefix(tx, "episodes", prefix, limit)
 
 
 def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[EpisodeRow]:
-    """Episodes that have these column values, newest first."""
+    """Return episodes that have these column values, newest first."""
     chosen = "".join(f" AND {name} = :{name}" for name in where)
     rows = tx.run(f"{_SELECT}{chosen} ORDER BY at DESC, id LIMIT :limit", {**where, "limit": limit})
     return [EpisodeRow(*row) for row in rows]
 
 
 def written_after(tx: Tx, place: tuple[int, str], limit: int) -> list[EpisodeRow]:
-    """The first episodes in use that were written after a time, or at it with a greater id."""
+    """Return the first episodes in use that were written after a time, or at it with a greater
+    id."""
     rows = tx.run(
         f"{_SELECT} AND status <> 'hidden' AND (updated, id) > (:updated, :id) "
         "ORDER BY updated, id LIMIT :limit",
@@ -113,7 +114,7 @@ def written_after(tx: Tx, place: tuple[int, str], limit: int) -> list[EpisodeRow
 
 
 def without_synopsis(tx: Tx, before: int, limit: int) -> list[EpisodeRow]:
-    """The oldest episodes in use from before a time that have no synopsis yet."""
+    """Return the oldest episodes in use from before a time that have no synopsis yet."""
     rows = tx.run(
         f"{_SELECT} AND status <> 'hidden' AND synopsis = '' AND at < :before "
         "ORDER BY at, id LIMIT :limit",
@@ -123,7 +124,7 @@ def without_synopsis(tx: Tx, before: int, limit: int) -> list[EpisodeRow]:
 
 
 def in_use(tx: Tx, before: int, limit: int) -> dict[str, int]:
-    """The ids of episodes in use from before a time, each with its own, the oldest first."""
+    """Return the ids of episodes in use from before a time, each with its own, the oldest first."""
     rows = tx.run(
         "SELECT id, at FROM episodes WHERE space = :space AND status <> 'hidden' "
         "AND at < :before ORDER BY at, id LIMIT :limit",
@@ -133,7 +134,7 @@ def in_use(tx: Tx, before: int, limit: int) -> dict[str, int]:
 
 
 def synopses(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
-    """The synopses of those among these episodes that have one."""
+    """Return the synopses of those among these episodes that have one."""
     found: dict[str, str] = {}
     for names, params in batches("id", ids):
         sql = "SELECT id, synopsis FROM episodes WHERE space = :space AND synopsis <> ''"
@@ -152,7 +153,7 @@ def bodies(tx: Tx, since: int) -> list[Row]:
 
 def grown_sessions(tx: Tx, cursor: str, quiet_since: int) -> list[str]:
     """Return the sessions with messages beyond their cursor, the newest first: those that ended,
-    and those in which nobody spoke since a time."""
+    and those in which nothing was said since a time."""
     rows = tx.run(
         "SELECT s.id FROM sessions s LEFT JOIN cursors c "
         "ON c.space = s.space AND c.source = :cursor || s.id WHERE s.space = :space "
@@ -165,6 +166,6 @@ def grown_sessions(tx: Tx, cursor: str, quiet_since: int) -> list[str]:
 
 
 def count(tx: Tx) -> int:
-    """How many there are."""
+    """Count the episodes."""
     row = tx.one("SELECT count(*) FROM episodes WHERE space = :space")
     return int(row[0]) if row else 0

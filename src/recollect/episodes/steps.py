@@ -98,7 +98,7 @@ class BuiltEpisodes(NamedTuple):
 def prepared(
     given: Json, origin: str, label: str, now: int
 ) -> tuple[sql.EpisodeRow, tuple[str, ...]]:
-    """The row of an episode in JSON, checked and scrubbed; it has no id of ours yet."""
+    """Return the row of an episode in JSON, checked and scrubbed; it has no id of ours yet."""
     episode = records.from_json(given, label)
     if not (episode.goal or episode.actions or episode.errors):
         raise InvalidInput(
@@ -146,7 +146,7 @@ def _row(episode: records.Episode, id: str, body: Json, origin: str, now: int) -
 
 
 def label_for(tx: Tx, origin: str, given: Json) -> str:
-    """As trusted as who tells it, and as the records that it names as its sources."""
+    """Return the label of the least trusted of its origin and its sources."""
     named = given.get("sources", ()) if isinstance(given, Mapping) else ()
     addresses = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
     label = memory_steps.find_label(tx, origin, addresses)
@@ -156,7 +156,7 @@ def label_for(tx: Tx, origin: str, given: Json) -> str:
 
 
 def _labels_of_records(tx: Tx, addresses: Sequence[str]) -> Iterator[str]:
-    """How far the memories and episodes among these are trusted."""
+    """Return how far the memories and episodes among these are trusted."""
     for address in addresses:
         name = address.removeprefix(text_addresses.SCHEME)
         held = (
@@ -193,7 +193,8 @@ def entry_of(row: sql.EpisodeRow) -> index_sql.IndexEntry:
 
 
 def searchable(row: sql.EpisodeRow) -> str:
-    """The words an episode is found by; a summarised one by those of its synopsis as well."""
+    """Return the words an episode is found by; a summarised one by those of its synopsis as
+    well."""
     episode = records.from_json(json.loads(row.body))
     pieces = [episode.goal, row.synopsis, row.outcome, episode.commit, episode.agent]
     pieces += [*episode.constraints, *episode.files, *episode.artifacts]
@@ -203,7 +204,7 @@ def searchable(row: sql.EpisodeRow) -> str:
 
 
 def episode_of(row: sql.EpisodeRow) -> records.Episode:
-    """The episode in a row, under our id and label."""
+    """Return the episode in a row, under our id and label."""
     episode = records.from_json(json.loads(row.body), row.label)
     return episode._replace(id=row.id, at=row.at, session=row.session)
 
@@ -223,8 +224,8 @@ def build(
     learn: Learn | None = None,
 ) -> BuiltEpisodes:
     """Read the episodes of one session, or of all that have grown since they were read last; with
-    `quiet_since`, only of those that ended, or in which nobody spoke since then. What `learn` makes
-    of a session is written together with its episodes."""
+    `quiet_since`, only of those that ended, or in which nothing was said since then. What `learn`
+    makes of a session is written together with its episodes."""
     names = space.read(lambda tx: _grown(tx, session, quiet_since))
     read = created = updated = 0
     for name in names:
@@ -271,7 +272,8 @@ def _cursor(session: str) -> SafeText:
 
 
 def load_messages(tx: Tx, session: str) -> list[Stored]:
-    """The whole archive of a session; the origin of each message is how far it is trusted."""
+    """Return the whole archive of a session; the origin of each message is how far it is
+    trusted."""
     found: list[Stored] = []
     first = 1
     while rows := archive_sql.messages(tx, session, first, first + PAGE - 1, PAGE):
@@ -284,7 +286,7 @@ def load_messages(tx: Tx, session: str) -> list[Stored]:
 
 
 def existing(tx: Tx, name: str) -> sql.EpisodeRow:
-    """The episode with this id, the beginning of one, or the id that it was given with."""
+    """Return the episode with this id, the beginning of one, or the id that it was given with."""
     name = name.removeprefix(text_addresses.SCHEME)
     row = sql.get(tx, name) or sql.get(tx, address_id(name))
     if row is None and name.startswith("e-"):
@@ -297,12 +299,12 @@ def existing(tx: Tx, name: str) -> sql.EpisodeRow:
 
 
 def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[ShownEpisode]:
-    """Episodes with these values, newest first."""
+    """Return episodes with these values, newest first."""
     return [shown(row) for row in sql.listing(tx, where, limit)]
 
 
 def learnings(tx: Tx, since: int, limit: int) -> list[aging.LearningDay]:
-    """The errors of episodes by day, the newest day first, of at most so many days."""
+    """Return the errors of episodes by day, the newest day first, of the newest days."""
     found = (
         records.from_json(json.loads(body))._replace(id=id, at=at)
         for id, at, body in sql.bodies(tx, since)
@@ -325,7 +327,8 @@ def shown(row: sql.EpisodeRow) -> ShownEpisode:
 
 
 def replay(row: sql.EpisodeRow, stamp: Callable[[str], str]) -> EpisodeReplay:
-    """The episode step by step; `stamp` tells the size and time of a file, if it is there."""
+    """Return the episode step by step; `stamp` tells the size and time of a file, if it is
+    there."""
     episode = episode_of(row)
     end = episode.at + round(episode.duration_seconds * 1_000_000)
     made = set(episode.artifacts)
@@ -337,7 +340,7 @@ def replay(row: sql.EpisodeRow, stamp: Callable[[str], str]) -> EpisodeReplay:
 
 
 def _since(stamp: str, end: int) -> str:
-    """What became of a file since a time."""
+    """Return what became of a file since a time."""
     if not stamp:
         return "gone"
     written = stamp.rpartition("-")[2]
@@ -347,7 +350,8 @@ def _since(stamp: str, end: int) -> str:
 
 
 def by_hand(fields: Mapping[str, Json], errors: Sequence[str]) -> dict[str, Json]:
-    """The JSON of an episode that is told in a few words; an error is `what => what helped`."""
+    """Return the JSON of an episode that is told in a few words; an error is `what => what
+    helped`."""
     context = {
         "goal": fields.get("goal", ""),
         "phase": fields.get("phase", ""),

@@ -28,7 +28,7 @@ SHORT = 50
 """A message of fewer characters goes on with the task it stands in."""
 
 NEW_WORDS = 0.7
-"""The share of words nobody has spoken of that makes a request a new task."""
+"""The share of words not spoken before that makes a request a new task."""
 
 PAUSE = 6 * 3_600_000_000
 """After so long a pause the next request is a new task."""
@@ -42,7 +42,7 @@ class Span(NamedTuple):
 
 
 def task_spans(messages: Sequence[PlacedMessage]) -> list[Span]:
-    """The tasks of a session: every message is in exactly one."""
+    """Return the tasks of a session: every message is in exactly one."""
     tasks = [_Task()]
     for placed in messages:
         if placed.message.role == "user" and tasks[-1].ends_before(placed):
@@ -74,7 +74,7 @@ class _Task:
             self._spoken.update(_roots(call.arguments[:400]))
 
     def ends_before(self, placed: PlacedMessage) -> bool:
-        """Whether a message of the user begins another task."""
+        """Check whether a message of the user begins another task."""
         words = typed(plain_text(placed.message))
         if not self._works or len(words) < SHORT or _goes_on().match(words):
             return False
@@ -91,7 +91,7 @@ def _roots(text: str) -> set[str]:
 
 
 def _works(placed: PlacedMessage) -> bool:
-    """Whether a message tells of work: a call, or an edit without one."""
+    """Check whether a message tells of work: a call, or an edit without one."""
     return bool(placed.message.calls) or any(one.kind != "tokens" for one in find_notices(placed))
 
 
@@ -161,7 +161,7 @@ def _phase_of_word() -> dict[str, str]:
 
 
 def phase_of(goal: str) -> str:
-    """The phase that most words of a goal speak of, the first word breaking a tie."""
+    """Return the phase that most words of a goal speak of, the first word breaking a tie."""
     words = _WORD.findall(goal.casefold())
     found = [phase for word in words if (phase := _phase_of_word().get(word, ""))]
     if not found:
@@ -174,7 +174,7 @@ def _votes(phase: str, found: Sequence[str]) -> tuple[int, int]:
 
 
 def checked(phase: str, goal: str = "") -> str:
-    """The phase that was named, or that the goal speaks of when none was."""
+    """Return the phase that was named, or that the goal speaks of when none was."""
     if not phase:
         return phase_of(goal)
     if phase not in WEIGHTS:
@@ -202,7 +202,7 @@ class Blended(NamedTuple):
 
 
 def blend(found: Sequence[Found], phase: str = DEFAULT) -> list[Blended]:
-    """All that was found, best first; ties by id."""
+    """Return all that was found, best first; ties by id."""
     weights = WEIGHTS[phase]._asdict()
     blended = []
     for item in found:

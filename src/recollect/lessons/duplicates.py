@@ -26,22 +26,22 @@ _Note = tuple[str, object, tuple[str, ...]]
 
 
 def make_statement(memory: Memory) -> tuple[str, str]:
-    """A memory as `memory.similarity` compares it."""
+    """Return a memory as `memory.similarity` compares it."""
     return memory.subject, memory.text
 
 
 def list_content_stems(memory: Memory) -> tuple[str, ...]:
-    """A statement by its telling words in their order: the wording between them apart."""
+    """Return a statement by its telling words in their order: the wording between them apart."""
     return tuple(stem_all(query_terms(f"{memory.subject} {memory.text}")))
 
 
 def rank_key(memory: Memory) -> tuple[float, int, int, str]:
-    """The order in which memories that say the same are kept: the most confident first."""
+    """Return the order in which memories that say the same are kept: the most confident first."""
     return -memory.confidence, -memory.reinforcement, -memory.last_confirmed, memory.id
 
 
 def unite_field(memories: Iterable[Memory], field: str) -> tuple[str, ...]:
-    """What these memories have in a field, each once, in their order."""
+    """Return what these memories have in a field, each once, in their order."""
     return tuple(dict.fromkeys(one for memory in memories for one in getattr(memory, field)))
 
 
@@ -95,7 +95,7 @@ def find_merges(memories: Sequence[Memory], taken: Container[str]) -> Iterator[M
 
 
 def plan_merge(keep: Memory, others: Sequence[Memory]) -> Merge:
-    """One memory with the sources and counts of all; the others give way to it."""
+    """Return the merge of these memories: one keeps the sources and counts of all."""
     group = (keep, *others)
     return Merge(
         keep.id,
@@ -117,7 +117,7 @@ def _place(memory: Memory) -> tuple[object, ...]:
 
 
 def restates(one: Memory, other: Memory) -> bool:
-    """Whether one says all that the other says, and nothing else but more words for it."""
+    """Check whether one says all that the other says, and nothing else but more words for it."""
     first, second = list_content_stems(one), list_content_stems(other)
     if first == second:
         return find_relation(make_statement(one), make_statement(other)) in ("", "near")
@@ -131,7 +131,7 @@ def restates(one: Memory, other: Memory) -> bool:
 
 
 def _runs_through(shorter: Sequence[str], longer: Sequence[str]) -> bool:
-    """Whether the words of one stand in the other in the same order."""
+    """Check whether the words of one stand in the other in the same order."""
     rest = iter(longer)
     return all(word in rest for word in shorter)
 
@@ -154,7 +154,7 @@ def find_contradictions(
 
 
 def _pairs(memories: Sequence[Memory], least_shared: float) -> Iterator[tuple[Memory, Memory]]:
-    """Memories that share so many of their words."""
+    """Return memories that share so many of their words."""
     words = [split_words(*make_statement(memory)) for memory in memories]
     keys = choose_keys([TextFeatures(frozenset(stem_all(one))) for one in words])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ..actions import command_words
 from ..episodes import session_errors
 from ..fast_typing import NamedTuple
 from ..types.records import Json
@@ -60,6 +61,8 @@ class KnownCommand(NamedTuple):
     """The folder below the project's root that it was always run in."""
     script: str = ""
     """The script of a manifest that it runs."""
+    parts: tuple[str, ...] = ()
+    """Folders that it is about, by their names or paths: `web` of `pnpm --filter web test`."""
 
 
 class CommandAdvice(NamedTuple):
@@ -109,6 +112,32 @@ def finding(kind: str, bodies: Bodies, times: Sequence[int]) -> MergedFinding | 
     return merge(bodies, times)
 
 
+def seen_after(kind: str, body: Mapping[str, Json], mark: int) -> Mapping[str, Json] | None:
+    """Return of a finding what was seen after a time; None when that is nothing."""
+    if not mark:
+        return body
+    if kind == "command":
+        good = [at for at in body["ok"] if at > mark]
+        bad = [at for at in body.get("failed_at", ()) if at > mark]
+        in_a_row = min(int(body["in_a_row"]), len(bad))
+        kept = {**body, "ok": good, "failed": len(bad), "in_a_row": in_a_row}
+        return kept if good or bad else None
+    if kind == "error":
+        remedies = [_narrowed(one, mark) for one in body["remedies"]]
+        known = [one for one in remedies if one["sessions"]]
+        return {**body, "remedies": known} if known else None
+    if kind == "place":
+        counts = [(one[0], sum(at > mark for at in one[2])) for one in body["files"] if one[2:]]
+        often = [one for one in counts if one[1] >= CONFIRMED]
+        return {**body, "files": often} if often else None
+    return body
+
+
+def _narrowed(told: Mapping[str, Json], mark: int) -> dict[str, Json]:
+    times = [at for at in told.get("times", ()) if at > mark]
+    return {**told, "sessions": len(times), "last": max(times, default=0)}
+
+
 # ---------------------------------------------------------------- commands
 
 
@@ -123,6 +152,7 @@ def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
         "purpose": _most_common([str(one["purpose"]) for one in bodies]),
         "ok": [one["last_ok"] for one in good],
         "failed": len(bad),
+        "failed_at": [one["last_failed"] for one in bad],
         "in_a_row": in_a_row,
         "last_failed": max(one["last_failed"] for one in bodies),
     }
@@ -184,7 +214,22 @@ def known_command(
         retired=retired,
         folder=str(body.get("folder", "")),
         script=script,
+        parts=parts_of(form, str(body.get("folder", ""))),
     )
+
+
+def parts_of(form: str, folder: str) -> tuple[str, ...]:
+    """Return the folders that a command may be about: the one that it is run in, and the words
+    that name a part of a project: `--filter @acme/web`, `-C apps/api`, `api:generate`."""
+    found = {folder: None} if folder else {}
+    for word in form.split()[1:]:
+        name = word.removeprefix("./").strip("/")
+        if word.startswith("-") or not name:
+            continue
+        name = name.rpartition("/")[2] if name.startswith("@") else name.partition(":")[0]
+        if not command_words.purpose_of_part(name) and len(name) > 1:
+            found[name] = None
+    return tuple(found)
 
 
 def advice(
@@ -212,16 +257,16 @@ def _error(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     groups: list[tuple[session_errors.Remedy, list[int]]] = []
     for body, at in zip(bodies, times, strict=True):
         remedy = _remedy(body["remedy"])
-        for known, seen in groups:
-            if _is_same_remedy(known, remedy):
-                seen.append(at)
+        for place, (known, seen) in enumerate(groups):
+            if common := _common_remedy(known, remedy):
+                groups[place] = (common, [*seen, at])
                 break
         else:
             groups.append((remedy, [at]))
     groups.sort(key=lambda group: (-len(group[1]), -max(group[1])))
     names = Counter(name for body in bodies for name in body["commands"])
     told = [
-        {"remedy": remedy._asdict(), "sessions": len(seen), "last": max(seen)}
+        {"remedy": remedy._asdict(), "sessions": len(seen), "last": max(seen), "times": seen}
         for remedy, seen in groups[:MOST_REMEDIES]
     ]
     body = {"line": bodies[0]["line"], "commands": list(names), "remedies": told}
@@ -239,14 +284,29 @@ def _remedy(given: Mapping[str, Json]) -> session_errors.Remedy:
     )
 
 
-def _is_same_remedy(one: session_errors.Remedy, other: session_errors.Remedy) -> bool:
-    """Check whether two sessions did the same: the same words, or one file in common."""
-    return one == other or not set(one.files).isdisjoint(other.files)
+def _common_remedy(
+    one: session_errors.Remedy, other: session_errors.Remedy
+) -> session_errors.Remedy | None:
+    """Return what two sessions did alike; None when they have no word, step or file in common."""
+    if one == other:
+        return one
+    shared = {
+        name: tuple(word for word in getattr(one, name) if word in getattr(other, name))
+        for name in ("gained", "lost", "files")
+    }
+    step = one.step_before if one.step_before == other.step_before else ""
+    form = one.other_form if one.other_form == other.other_form else ""
+    common = session_errors.Remedy(
+        gained=shared["gained"],
+        lost=shared["lost"],
+        step_before=step,
+        other_form=form,
+        files=shared["files"],
+    )
+    return common if common != session_errors.Remedy() else None
 
 
-def resolutions(
-    body: Mapping[str, Json], commands: Sequence[str], confirmed_first: bool = True
-) -> list[KnownResolution]:
+def resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[KnownResolution]:
     """Return the remedies of an error; none when it was seen with other programs only."""
     shared = [name for name in body["commands"] if name in commands]
     if not shared:
@@ -268,15 +328,19 @@ def resolutions(
 
 
 def _place(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
-    counts = Counter(str(name) for body in bodies for name in body["files"])
-    often = [(name, count) for name, count in counts.most_common() if count >= CONFIRMED]
+    seen: dict[str, list[int]] = {}
+    for one, at in zip(bodies, times, strict=True):
+        for name in one["files"]:
+            seen.setdefault(str(name), []).append(at)
+    ordered = sorted(seen.items(), key=lambda found: -len(found[1]))
+    often = [(name, len(at), at) for name, at in ordered if len(at) >= CONFIRMED]
     body = {"files": often[:MOST_TOGETHER]}
     return MergedFinding(len(bodies), times[0], body) if often else None
 
 
 def known_places(body: Mapping[str, Json]) -> list[KnownPlace]:
     """Return the files that were changed together, each with in how many sessions."""
-    return [KnownPlace((name,), count) for name, count in body["files"]]
+    return [KnownPlace((name,), count) for name, count, *_ in body["files"]]
 
 
 def _latest(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:

@@ -109,12 +109,12 @@ def build_episodes(context: Context, session: str = "") -> episodes_steps.BuiltE
 def list_episodes(
     context: Context, outcome: str = "", session: str = "", status: str = "", limit: int = 50
 ) -> tuple[episodes_steps.ShownEpisode, ...]:
-    """What happened, newest first.
+    """List what happened, newest first.
 
     outcome: only this outcome: success, failure, partial or unknown
     session: only this session
     status: only this status: active or hidden
-    limit: at most so many
+    limit: how many to list at most
 
     Example: recollect episode list --outcome failure
     """
@@ -126,7 +126,7 @@ def list_episodes(
 
 
 def show_episode(context: Context, id: str) -> episodes_steps.ShownEpisode:
-    """One episode whole, as it was given.
+    """Show one episode whole, as it was given.
 
     id: the episode's id, or the beginning of it
 
@@ -138,7 +138,7 @@ def show_episode(context: Context, id: str) -> episodes_steps.ShownEpisode:
 
 
 def replay_episode(context: Context, id: str) -> episodes_steps.EpisodeReplay:
-    """An episode step by step, with the present state of each of its files.
+    """Show an episode step by step, with the present state of each of its files.
 
     id: the episode's id, or the beginning of it
 
@@ -151,10 +151,10 @@ def replay_episode(context: Context, id: str) -> episodes_steps.EpisodeReplay:
 def list_learnings(
     context: Context, since: str = "", limit: int = 30
 ) -> tuple[aging.LearningDay, ...]:
-    """The errors that came up, by day, each with what resolved it.
+    """List the errors that came up, by day, each with what resolved it.
 
     since: only since this time, such as 2026-01-06 or "a week ago"
-    limit: at most so many days, the newest
+    limit: how many days to list at most, the newest
 
     Example: recollect learnings --since "a week ago"
     """
@@ -231,7 +231,7 @@ def link_records(
 
 
 def _space_with(context: Context, *addresses: str) -> tuple[Database, list[str]]:
-    """The space that has all these records, and what they are called in links."""
+    """Return the space that has all these records, and what they are called in links."""
     for space in (context.project_space, context.user_space):
         if space.present():
             refs = space.read(
@@ -250,7 +250,7 @@ def _space_with(context: Context, *addresses: str) -> tuple[Database, list[str]]
 def list_links(
     context: Context, id: str, depth: int = 1, format: str = "", relation: Sequence[str] = ()
 ) -> recall_steps_links.Linked:
-    """What is linked to a record, in both directions, over so many steps.
+    """Show what is linked to a record, in both directions, over several steps.
 
     id: an id or address
     depth: how many steps to follow

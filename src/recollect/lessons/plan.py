@@ -25,7 +25,7 @@ from ..index.clusters import (
     words_by_stem,
 )
 from ..memory.lifecycle import FADED, find_weak
-from ..types.records import FOREVER, Memory
+from ..types.records import FOREVER, STATUSES_IN_USE, Memory
 from ..types.trust import least_trusted
 from .duplicates import find_contradictions, find_merges, find_promotions
 from .plan_rules import LEAST_CONFIDENCE, MOST_DEPTH, depth_of, validate
@@ -52,7 +52,7 @@ def plan(
     links: Links = (),
     new: Container[str] | None = None,
 ) -> LessonPlan:
-    """What to do. The same episodes and memories give the same plan, in whatever order they come.
+    """Plan what to do. The same episodes and memories give the same plan, in any order.
 
     `similarity` compares two episodes by their places in the order of time and id; `vectors` are
     those of the words in `vocabulary`. Without either, words and files decide. Where `new` names
@@ -90,12 +90,12 @@ def plan(
 
 
 def vocabulary(episodes: Iterable[Episode]) -> dict[str, str]:
-    """The words of the goals, as `plan` wants their vectors: by key, each as it was said."""
+    """Return the words of the goals, as `plan` wants their vectors: by key, each as it was said."""
     return words_by_stem(episode.goal for episode in episodes)
 
 
 def _in_use(memory: Memory) -> bool:
-    return memory.valid_to == FOREVER and memory.status in ("active", "proposed")
+    return memory.valid_to == FOREVER and memory.status in STATUSES_IN_USE
 
 
 def _is_lesson(memory: Memory) -> bool:
@@ -104,7 +104,7 @@ def _is_lesson(memory: Memory) -> bool:
 
 
 def _in_use_first(memory: Memory) -> tuple[bool, str]:
-    """Of two that say the same, the first one counts."""
+    """Return the memories with those in use first: of two that say the same, the first counts."""
     return not _in_use(memory), memory.id
 
 
@@ -113,7 +113,7 @@ def _too_deep(episode: Episode) -> bool:
 
 
 def _only_talk(episode: Episode) -> bool:
-    """Whether nothing was done that could be done again: a question that was answered."""
+    """Check whether nothing was done that could be done again: a question that was answered."""
     return episode.outcome == "unknown" and not (episode.actions or episode.files)
 
 
@@ -123,7 +123,8 @@ def _told_by(episode: Episode) -> str:
 
 
 def _confidence(support: Iterable[Episode], before: float = 0.0) -> float:
-    """How sure a lesson is: each independent episode adds its part to what was known before."""
+    """Return how sure a lesson is: each independent episode adds its part to what was known
+    before."""
     best: dict[str, float] = {}
     for episode in support:
         source = _told_by(episode)
@@ -137,7 +138,7 @@ def _confidence(support: Iterable[Episode], before: float = 0.0) -> float:
 
 
 def evidence_of(memory: Memory) -> set[str]:
-    """The ids of all that a memory was made from or that supports it."""
+    """Return the ids of all that a memory was made from or that supports it."""
     return {ref(one) for one in (*memory.evidence, *memory.sources)}
 
 
@@ -170,8 +171,8 @@ def _pitfalls(
     memories: Sequence[Memory],
     left_out: list[NotPlanned],
 ) -> Iterator[Learn | Reinforce]:
-    """Every error that two sessions resolved: a new pitfall, or more evidence for a known one. What
-    one session saw stays an episode."""
+    """Return every error that two sessions resolved: a new pitfall, or more evidence for a known
+    one. What one session saw stays an episode."""
     seen: dict[str, list[Case]] = {}
     for episode in episodes:
         for error in () if _too_deep(episode) else episode.resolved:
@@ -224,7 +225,7 @@ def _times(count: int) -> str:
 
 
 def _depth(episodes: Iterable[Episode]) -> int:
-    """How far a memory made of these is from what really happened."""
+    """Return how far a memory made of these is from what really happened."""
     return 1 + max(map(depth_of, episodes), default=0)
 
 
@@ -239,7 +240,8 @@ def _patterns(
     similarity: Similarity | None,
     meaning: WordMeanings | None,
 ) -> Iterator[Learn | Reinforce]:
-    """Every sort of task that was done more than once: a new pattern, or more evidence for one."""
+    """Return every sort of task that was done more than once: a new pattern, or more evidence for
+    one."""
     nothing = TextFeatures(frozenset())
     features = [
         nothing
@@ -288,7 +290,8 @@ class _KnownPatterns:
                 self._by_word.setdefault(word, []).append(place)
 
     def like(self, members: Sequence[Episode], centre: TextFeatures) -> Memory | None:
-        """The pattern that half of these were derived into already, or that is most like them."""
+        """Return the pattern that half of these were derived into already, or that is most like
+        them."""
         votes = Counter(at for one in members for at in self._by_episode.get(one.id, ()))
         place, count = max(votes.items(), key=lambda vote: (vote[1], -vote[0]), default=(0, 0))
         if 2 * count >= len(members):

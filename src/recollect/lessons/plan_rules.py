@@ -1,6 +1,6 @@
-"""Whether a consolidation plan may be applied: every law it has to keep, checked one by one.
+"""Check whether a consolidation plan may be applied: every law it has to keep, one by one.
 
-A plan is checked against the episodes and memories it was made from, also when somebody else
+A plan is checked against the episodes and memories it was made from, also when another module
 than `lessons.plan` made it. It does not repair anything: a plan that breaks a law is refused
 whole, and the error names the step and the law.
 """
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from ..episodes.records import Episode
 from ..errors import InvalidInput
 from ..text import globs
-from ..types.records import FOREVER, LAYERS, RELATIONS, Memory
+from ..types.records import FOREVER, LAYERS, RELATIONS, STATUSES_IN_USE, Memory
 from ..types.trust import least_trusted
 from .plan_steps import Archive, Connect, Learn, LessonPlan, Merge, Promote, Reinforce, Step
 
@@ -23,7 +23,7 @@ MOST_DEPTH = 2
 
 
 def depth_of(episode: Episode) -> int:
-    """How many derivations lie behind an episode: none, if it tells what happened."""
+    """Return how many derivations lie behind an episode: none, if it tells what happened."""
     depth = episode.extra.get("depth", 0)
     return depth if isinstance(depth, int) else 0
 
@@ -53,7 +53,7 @@ def _refusal(number: int, step: Step, problem: str) -> InvalidInput:
 
 
 def _changed(step: Step) -> tuple[str, ...]:
-    """What a step changes: two steps must not change the same."""
+    """Return what a step changes: two steps must not change the same."""
     match step:
         case Learn():
             return (f"{step.kind} “{step.text}”",)
@@ -117,7 +117,7 @@ def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
 def _reinforce(
     step: Reinforce, told: Mapping[str, Episode], known: Mapping[str, Memory]
 ) -> Iterator[str]:
-    if missing := [*_there((step.memory,), known, ("active", "proposed", "hidden"))]:
+    if missing := [*_there((step.memory,), known, (*STATUSES_IN_USE, "hidden"))]:
         yield from missing
         return
     memory = known[step.memory]
@@ -193,9 +193,9 @@ def _connect(step: Connect, known: Mapping[str, Memory]) -> Iterator[str]:
 def _there(
     names: Iterable[str],
     known: Mapping[str, Memory],
-    statuses: Collection[str] = ("active", "proposed"),
+    statuses: Collection[str] = STATUSES_IN_USE,
 ) -> Iterator[str]:
-    """What is wrong with the memories that a step names."""
+    """Return what is wrong with the memories that a step names."""
     listed = list(names)
     if len(set(listed)) < len(listed):
         yield "a memory is named twice"

@@ -101,5 +101,5 @@ class LessonPlan(NamedTuple):
 
 
 def ref(address: str) -> str:
-    """The id of a record, whether it is referred to by its id or its address."""
+    """Return the id of a record, whether it is referred to by its id or its address."""
     return address.removeprefix("memory://")

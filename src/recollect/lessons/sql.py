@@ -5,10 +5,11 @@ It does not know what a body says. All rows are derived and can be made again fr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..fast_typing import NamedTuple
-from ..storage.database import Tx, batches
+from ..storage import sql as storage_sql
+from ..storage.database import Row, Tx, batches
 from ..types.records import SafeText
 
 
@@ -30,6 +31,31 @@ class FindingRow(NamedTuple):
     sessions: int
     at: int
     body: SafeText
+
+
+class SeenFinding(NamedTuple):
+    """A finding that is read; what was seen up to `cleared_at` is hidden."""
+
+    subject: str
+    sessions: int
+    at: int
+    body: str
+    cleared_at: int
+
+
+_SEEN = (
+    "subject, sessions, at, body, "
+    "(SELECT value FROM state WHERE space = :space AND key = :cleared) FROM findings"
+)
+
+
+def _seen(rows: Iterable[Row]) -> list[SeenFinding]:
+    """Return the findings that were true after the last clearing."""
+    found = (
+        SeenFinding(subject, sessions, at, body, storage_sql.cleared_at(marks))
+        for subject, sessions, at, body, marks in rows
+    )
+    return [one for one in found if one.at > one.cleared_at]
 
 
 def subjects_of(tx: Tx, session: str) -> set[tuple[str, str]]:
@@ -83,36 +109,33 @@ def remove_finding(tx: Tx, kind: str, subject: str) -> None:
     )
 
 
-def findings(tx: Tx, kind: str, subjects: Sequence[str]) -> dict[str, FindingRow]:
+def findings(tx: Tx, kind: str, subjects: Sequence[str]) -> dict[str, SeenFinding]:
     """Return the findings of these subjects."""
-    found: dict[str, FindingRow] = {}
+    found: dict[str, SeenFinding] = {}
     for names, params in batches("subject", list(dict.fromkeys(subjects))):
         rows = tx.run(
-            "SELECT kind, subject, sessions, at, body FROM findings WHERE space = :space "
-            f"AND kind = :kind AND subject IN ({names})",
-            {**params, "kind": kind},
+            f"SELECT {_SEEN} WHERE space = :space AND kind = :kind AND subject IN ({names})",
+            {**params, "kind": kind, "cleared": storage_sql.CLEARED},
         )
-        found.update((row[1], FindingRow(*row)) for row in rows)
+        found.update((one.subject, one) for one in _seen(rows))
     return found
 
 
-def latest_findings(tx: Tx, kind: str, since: int, limit: int) -> list[FindingRow]:
+def latest_findings(tx: Tx, kind: str, since: int, limit: int) -> list[SeenFinding]:
     """Return findings that were true after a time, newest first."""
     rows = tx.run(
-        "SELECT kind, subject, sessions, at, body FROM findings WHERE space = :space "
+        f"SELECT {_SEEN} WHERE space = :space "
         "AND kind = :kind AND at >= :since ORDER BY at DESC, subject LIMIT :limit",
-        {"kind": kind, "since": since, "limit": limit},
+        {"kind": kind, "since": since, "limit": limit, "cleared": storage_sql.CLEARED},
     )
-    return [FindingRow(*row) for row in rows]
+    return _seen(rows)
 
 
 def count_findings(tx: Tx) -> dict[str, int]:
     """Return how many findings there are of each kind."""
-    rows = tx.run("SELECT kind, count(*) FROM findings WHERE space = :space GROUP BY kind")
+    mark = storage_sql.cleared_at(storage_sql.get_value(tx, storage_sql.CLEARED))
+    rows = tx.run(
+        "SELECT kind, count(*) FROM findings WHERE space = :space AND at > :mark GROUP BY kind",
+        {"mark": mark},
+    )
     return {row[0]: int(row[1]) for row in rows}
-
-
-def clear(tx: Tx) -> None:
-    """Remove everything, so that it is made again."""
-    for table in ("observations", "findings"):
-        tx.run(f"DELETE FROM {table} WHERE space = :space")

@@ -107,7 +107,7 @@ def run(space: Database, owner: str, means: Means) -> Consolidated:
         return space.write(lambda tx: apply(tx, ready, job, undo, clock()))
     except RecollectError as error:
         told = redaction.redact(error.message)
-        # Whoever was faster does not make this a failure: there is a next time.
+        # Another process was faster: that is no failure, there is a next time.
         counts = not isinstance(error, Conflict)
         space.write(lambda tx: jobs_sql.fail_job(tx, job, told, counts))
         raise
@@ -148,8 +148,8 @@ def prepare(loaded: LoadedUnseen, now: int, means: Means) -> Ready:
 def _vectors(
     told: Sequence[Episode], embedder: records.Embedder | None
 ) -> tuple[dict[str, bytes], list[NotPlanned]]:
-    """The vectors of the words that goals are told in; without an embedder there are none, and
-    why is said."""
+    """Return the vectors of the words that goals are told in; without an embedder there are none,
+    and why is said."""
     if embedder is None:
         return {}, []
     words = lessons_plan.vocabulary(told)
@@ -219,7 +219,7 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
 
 
 def _refuse_what_changed(tx: Tx, plan: LessonPlan, loaded: LoadedUnseen) -> None:
-    """The plan holds only for the memories that it was made from."""
+    """Refuse a plan when a memory that it was made from has changed."""
     named = {name for step in plan.steps for name in _memories_of(step)}
     now_there = memory_sql.get_many(tx, sorted(named))
     for memory in loaded.memories:
@@ -232,7 +232,7 @@ def _refuse_what_changed(tx: Tx, plan: LessonPlan, loaded: LoadedUnseen) -> None
 
 
 def _essence(memory: Memory | None) -> Memory | None:
-    """A memory without how often it was looked at."""
+    """Return a memory without how often it was looked at."""
     return memory and memory._replace(recalls=0, last_recalled=0)
 
 
@@ -258,7 +258,7 @@ def _log(tx: Tx, id: str, type: str, count: int, now: int) -> None:
 
 
 def preview(space: Database, means: Means) -> Consolidated:
-    """What consolidation would do; changes nothing."""
+    """Return what consolidation would do; changes nothing."""
     now = means.clock()
     loaded = space.read(lambda tx: steps_unseen.load(tx, now, means.embedder))
     ready = prepare(loaded, now, means)
@@ -268,7 +268,7 @@ def preview(space: Database, means: Means) -> Consolidated:
 
 
 def diff(plan: LessonPlan, loaded: LoadedUnseen) -> Iterator[DiffLine]:
-    """The plan as lines that a person can read."""
+    """Return the plan as lines that a person can read."""
     texts = {memory.id: memory for memory in loaded.memories}
     for step in plan.steps:
         match step:
@@ -329,7 +329,7 @@ def undo(tx: Tx, now: int) -> Undone:
             undo_sql.set_columns(tx, table, key, before)
     reindexed(tx, rows)
     undo_sql.mark_undone(tx, last.id)
-    # All episodes are new again, but it is not due at once: nobody undoes to see it redone.
+    # All episodes are new again, but it is not due at once: an undo is not undone by itself.
     progress = body["progress"] if "progress" in body else steps_unseen.up_to(body["watermark"])
     jobs_sql.rewind_job(tx, JOB, UNDONE, progress, now)
     _log(tx, f"ev-{last.id}-undone", "undone", len(rows), now)

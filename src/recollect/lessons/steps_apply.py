@@ -86,7 +86,7 @@ class Changes:
 
 
 def digest(values: Mapping[str, Json]) -> str:
-    """What a row held, so that it can be recognised without keeping it twice."""
+    """Return what a row held, so that it can be recognised without keeping it twice."""
     told = json.dumps([values[name] for name in sorted(values)], ensure_ascii=False)
     return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 

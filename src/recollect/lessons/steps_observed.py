@@ -62,7 +62,7 @@ def store(tx: Tx, session: str, rows: Sequence[sql.ObservationRow]) -> None:
 
 
 def _by_conversation(rows: Sequence[sql.ObservationRow]) -> list[sql.ObservationRow]:
-    """Return one row for each conversation: subagents and whoever started them are one."""
+    """Return one row for each conversation: an agent and its subagents are one."""
     found: dict[str, sql.ObservationRow] = {}
     for row in rows:
         found.setdefault(".".join(row.session.split(".")[:2]), row)
@@ -100,14 +100,19 @@ def count_findings(tx: Tx) -> dict[str, int]:
     return sql.count_findings(tx)
 
 
+def _body(kind: str, row: sql.SeenFinding) -> Mapping[str, Json] | None:
+    """Return what a finding says of the time after the last clearing; None when that is nothing."""
+    return findings.seen_after(kind, json.loads(row.body), row.cleared_at)
+
+
 def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
     """Return the commands that worked here, best first; retired ones carry the reason and come
-    last. Eight fill the start block: more lower the share that is used."""
+    last."""
     rows = sql.latest_findings(tx, "command", now - KNOWN_FOR, MOST_COMMANDS)
     kind, subject = SCRIPTS
     manifest = sql.findings(tx, kind, [subject]).get(subject)
     scripts = json.loads(manifest.body)["scripts"] if manifest else None
-    found = [(row.subject, json.loads(row.body)) for row in rows]
+    found = [(row.subject, body) for row in rows if (body := _body("command", row))]
     replaced: dict[str, list[str]] = {}
     for form, body in found:
         if "replaced_by" in body and body["in_a_row"]:
@@ -122,28 +127,28 @@ def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
     return sorted(known, key=lambda one: one.retired is not None)
 
 
-def advice_for_command(tx: Tx, line: str, *, now: int) -> list[CommandAdvice]:
+def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
     """Return, for each simple command of a shell line that failed in two sessions or more, the
     form that succeeded since."""
     forms = [form.key for form in command_forms.forms_of(line)]
     if not forms:
         return []
     known = sql.findings(tx, "command", forms)
-    bodies = {form: json.loads(row.body) for form, row in known.items()}
+    bodies = {form: body for form, row in known.items() if (body := _body("command", row))}
     better = {
         form: str(body["replaced_by"]) for form, body in bodies.items() if "replaced_by" in body
     }
     others = sql.findings(tx, "command", list(better.values())) if better else {}
     found = [
-        findings.advice(form, bodies[form], other, json.loads(others[other].body))
+        findings.advice(form, bodies[form], other, body)
         for form, other in better.items()
-        if other in others and other not in forms
+        if other in others and other not in forms and (body := _body("command", others[other]))
     ]
     return [one for one in found if one is not None]
 
 
 def resolutions_for_failure(
-    tx: Tx, tool: str, arguments: Mapping[str, Json], output: str, *, now: int
+    tx: Tx, arguments: Mapping[str, Json], output: str
 ) -> list[KnownResolution]:
     """Return what resolved the same error before, confirmed resolutions first."""
     script = tool_calls.find_script(arguments)
@@ -154,19 +159,21 @@ def resolutions_for_failure(
     programs = session_errors.programs_of(script)
     found: dict[Json, KnownResolution] = {}
     for line in lines:
-        if row := known.get(line.lower()):
-            for one in findings.resolutions(json.loads(row.body), programs):
+        row = known.get(line.lower())
+        if row and (body := _body("error", row)):
+            for one in findings.resolutions(body, programs):
                 found.setdefault(one.remedy, one)
     return sorted(found.values(), key=lambda one: (-one.sessions, -one.last))
 
 
-def places_for_file(tx: Tx, path: str, *, now: int) -> list[KnownPlace]:
+def places_for_file(tx: Tx, path: str) -> list[KnownPlace]:
     """Return the files that were changed together with this one, most sessions first.
 
     path: from the project's root
     """
     row = sql.findings(tx, "place", [path]).get(path)
-    return findings.known_places(json.loads(row.body)) if row else []
+    body = _body("place", row) if row else None
+    return findings.known_places(body) if body else []
 
 
 def conclusions(tx: Tx, *, now: int) -> list[Conclusion]:

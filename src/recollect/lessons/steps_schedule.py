@@ -64,7 +64,7 @@ def settle(
 
 
 def told(settled: Settled) -> tuple[str, ...]:
-    """What was learned, in lines; that episodes grow old is no lesson."""
+    """Return what was learned, in lines; that episodes grow old is no lesson."""
     return tuple(
         f"{one.sign} {one.text}" for one in settled.lessons if not one.what.startswith("e-")
     )
@@ -127,6 +127,6 @@ def examined(tx: Tx, now: int) -> records.Check:
 
 
 def was_undone(tx: Tx) -> bool:
-    """Whether the last consolidation was taken back, and none ran since."""
+    """Check whether the last consolidation was taken back, and none ran since."""
     job = jobs_sql.get_job(tx, JOB)
     return job is not None and job.status == UNDONE

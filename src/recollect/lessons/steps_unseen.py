@@ -27,7 +27,7 @@ from ..memory import steps_neighbours as memory_steps_neighbours
 from ..storage.database import Tx
 from ..text import terms
 from ..types import records
-from ..types.records import FOREVER, KINDS, Json, Memory
+from ..types.records import FOREVER, KINDS, STATUSES_IN_USE, Json, Memory
 from .plan_steps import ref
 
 JOB = "consolidate"
@@ -49,8 +49,7 @@ minutes are looked at again."""
 
 _PAGE = 5_000
 _LAST = "\U0010ffff"
-_IN_USE = ("active", "proposed")
-_KNOWN = (*_IN_USE, "hidden")
+_KNOWN = (*STATUSES_IN_USE, "hidden")
 _LESSONS = ("pattern", "pitfall")
 Place = tuple[int, str]
 """When something was written, and its id: all up to here was looked at."""
@@ -68,7 +67,7 @@ class LoadedUnseen(NamedTuple):
 
     @property
     def more(self) -> bool:
-        """Whether something is left for the next run."""
+        """Check whether something is left for the next run."""
         return bool(self.progress["more"])
 
 
@@ -181,11 +180,11 @@ def _memories(tx: Tx, changed: Sequence[str], faded: Sequence[str]) -> dict[str,
     """Return memories that are new, those that say something like them, and those that faded."""
     over = set(faded)
     found = memory_sql.get_many(tx, [id for id in changed if id not in over])
-    used = memory_sql_upkeep.find_ids(tx, tuple(KINDS), _IN_USE, 2 * len(found) + 1)
+    used = memory_sql_upkeep.find_ids(tx, tuple(KINDS), STATUSES_IN_USE, 2 * len(found) + 1)
     if len(used) <= 2 * len(found):
         return memory_sql.get_many(tx, list(dict.fromkeys((*used, *faded))))
     said = [f"{one.subject} {one.text}" for one in found.values()]
-    near = _like(tx, said, {"source": ("memory",), "status": _IN_USE})
+    near = _like(tx, said, {"source": ("memory",), "status": STATUSES_IN_USE})
     near |= dict.fromkeys(faded)
     return found | memory_sql.get_many(tx, [id for id in near if id not in found])
 

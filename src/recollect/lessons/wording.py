@@ -41,7 +41,7 @@ class Lesson(NamedTuple):
 
 @cache
 def _passing() -> re.Pattern[str]:
-    """What changes from one occurrence of an error to the next: places and numbers."""
+    """Match what changes from one occurrence of an error to the next: places and numbers."""
     return re.compile(
         r"(?:[\w@.~-]*/)+[\w@.-]+|\b[\w-]+\.\w{1,5}(?:[:(]\d[\d:,]*\)?)|0x[0-9a-fA-F]+|\d+"
     )
@@ -53,7 +53,7 @@ def _file() -> re.Pattern[str]:
 
 
 def signature(kind: str, message: str, resolution: str = "") -> str:
-    """By what the same error is recognised when it comes up again."""
+    """Return by what the same error is recognised when it comes up again."""
     told = stem_all(query_terms(_passing().sub(" ", message))) or stem_all(split_terms(message))
     places: Iterable[str] = ()
     if kind in _VAGUE:
@@ -62,7 +62,7 @@ def signature(kind: str, message: str, resolution: str = "") -> str:
 
 
 def pitfall_lesson(errors: Sequence[ErrorSeen]) -> Lesson:
-    """The pitfall of one error that was seen in these forms, the newest last."""
+    """Return the pitfall of one error that was seen in these forms, the newest last."""
     counts = Counter(error.resolution for error in errors)
     best = max(enumerate(errors), key=lambda at: (counts[at[1].resolution], at[0]))[1]
     detail: dict[str, Json] = {
@@ -92,7 +92,8 @@ def _ended(text: str) -> str:
 
 
 def pattern_lesson(centre: Episode, members: Sequence[Episode]) -> Lesson:
-    """What these tasks of one sort have in common; `centre` is the one most like all others."""
+    """Return what these tasks of one sort have in common; `centre` is the one most like all
+    others."""
     good = [episode for episode in members if episode.outcome == "success"]
     models = good or members
     files = _common(map(_places, models), len(models), MOST_FILES)
@@ -123,7 +124,7 @@ def pattern_lesson(centre: Episode, members: Sequence[Episode]) -> Lesson:
 
 
 def _common(told: Iterable[Iterable[str]], of: int, most: int) -> list[str]:
-    """What at least half of them have (and two at least), the most frequent first."""
+    """Return what at least half of them have (and two at least), the most frequent first."""
     counts = Counter(one for each in told for one in dict.fromkeys(each))
     enough = max(2, of / 2)
     common = [one for one, count in counts.items() if count >= enough]
@@ -131,7 +132,7 @@ def _common(told: Iterable[Iterable[str]], of: int, most: int) -> list[str]:
 
 
 def _places(episode: Episode) -> list[str]:
-    """The files that were changed, and the folders they are in."""
+    """Return the files that were changed, and the folders they are in."""
     files = episode.artifacts or episode.files
     folders = [f"{path.rpartition('/')[0]}/" for path in files if "/" in path]
     return [*files, *folders]
@@ -148,7 +149,7 @@ def _errors(episode: Episode) -> list[str]:
 
 
 def _common_words(centre: Episode, members: Sequence[Episode]) -> list[str]:
-    """The words of the centre's goal that most goals have, in its order."""
+    """Return the words of the centre's goal that most goals have, in its order."""
     goals = [set(stem_all(query_terms(episode.goal))) for episode in members]
     words = query_terms(centre.goal)
     roots = stem_all(words)

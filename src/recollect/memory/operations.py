@@ -405,7 +405,7 @@ def prune(
 
 
 def clear_memories(context: Context, apply: bool = False) -> steps_lifecycle.Cleared:
-    """Hide all that the project has learned: memories, episodes, procedures; counts first.
+    """Hide all that the project has learned: memories, episodes, procedures, lessons from work.
 
     apply: really hide it, at a terminal; `clear undo` takes it back
 

@@ -14,6 +14,7 @@ from ..errors import InvalidInput, NotFound, Refused
 from ..freshness.claims import PinnedClaim
 from ..index import sql as index_sql
 from ..secrets import redaction
+from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import globs
 from ..types import trust
@@ -320,6 +321,8 @@ class Cleared(NamedTuple):
     procedures: int
     applied: bool
     undo: str = ""
+    lessons: int = 0
+    """Commands, error fixes and places that were learned from work."""
 
 
 class Returned(NamedTuple):
@@ -334,7 +337,9 @@ def clear_all(tx: Tx, apply: bool, origin: str, undo: str, now: int) -> Cleared:
     """Count everything in use, and hide it with `apply`."""
     found = {table: undo_sql.find_with_status(tx, table, _CLEARABLE) for table in _CLEARED}
     memories, episodes, procedures = map(len, found.values())
-    counted = Cleared(memories, episodes, procedures, applied=False)
+    marks = storage_sql.get_value(tx, storage_sql.CLEARED)
+    lessons = undo_sql.count_after(tx, "findings", storage_sql.cleared_at(marks))
+    counted = Cleared(memories, episodes, procedures, applied=False, lessons=lessons)
     if not apply:
         return counted
     if origin != "user":
@@ -343,10 +348,14 @@ def clear_all(tx: Tx, apply: bool, origin: str, undo: str, now: int) -> Cleared:
             where="clear",
             hint="run `recollect clear --apply` at a terminal",
         )
-    if not any(found.values()):
+    if not any(found.values()) and not lessons:
         return counted._replace(applied=True)
     for table, rows in found.items():
         _set_statuses(tx, table, dict.fromkeys(rows, "hidden"))
+    # What was learned from work is derived: it is hidden by its time.
+    storage_sql.set_value(
+        tx, storage_sql.CLEARED, redaction.redact(f"{now} {marks or ''}".strip()), now
+    )
     undo_sql.insert(tx, undo, CLEAR, redaction.redact_json(found).text, now)
     return counted._replace(applied=True, undo=undo)
 
@@ -375,6 +384,10 @@ def undo_clear(tx: Tx, origin: str) -> Returned:
         _set_statuses(tx, table, back)
         returned += len(back)
         changed += len(hidden) - len(back)
+    marks = storage_sql.get_value(tx, storage_sql.CLEARED)
+    if storage_sql.cleared_at(marks) == last.at:
+        earlier = (marks or "").partition(" ")[2]
+        storage_sql.set_value(tx, storage_sql.CLEARED, redaction.redact(earlier), last.at)
     undo_sql.mark_undone(tx, last.id)
     return Returned(last.id, returned, changed)
 

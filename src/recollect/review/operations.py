@@ -36,7 +36,7 @@ def review(
     kind: only this kind, or procedure
     from_: only what came from this session, by its id or the beginning of it
     reason: only what waits for this reason: proposed, quarantined, contradicting or stale
-    limit: at most so many
+    limit: how many to list at most
 
     Example: recollect review
     Example: recollect review --kind policy
@@ -168,13 +168,14 @@ def _answer(
     if item.kind == "procedure":
         return _answer_procedure(context, item, answer)
     hidden: tuple[str, ...] = ()
+    now = context.clock()
+    _space(context, item).write(lambda tx: steps.settle_conflicts(tx, item.id, now))
     if answer == "hide":
         memory = memory_operations.hide(context, item.id)
     elif answer == "edit":
         memory = memory_operations.correct(context, item.id, text)
         _end_links(context, item, memory, every=False)
     elif answer == "scope":
-        now = context.clock()
         memory = context.writable(_space(context, item)).write(
             lambda tx: steps.set_scope(tx, item.id, scope, now)
         )

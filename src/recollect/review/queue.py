@@ -100,7 +100,7 @@ def explain(memory: Memory, reason: str, details: Sequence[str] = ()) -> str:
     if reason == "stale":
         return f"The code it speaks of has changed: {'; '.join(details)}."
     if reason == "quarantined":
-        return "Imported from a file that anybody could have written. Not in use."
+        return "Imported from a file of unknown origin. Not in use."
     doubt = memory.detail.get(_DOUBT)
     if doubt:
         return f"Found in your message, but {doubt}. Not in use."
@@ -112,6 +112,14 @@ def contradict(one: Memory, other: Memory) -> bool:
     """Check whether two memories say the opposite of files that both may apply to."""
     opposite = similarity.find_relation((one.subject, one.text), (other.subject, other.text))
     return opposite == "contradicts" and not globs.are_disjoint(one.scope, other.scope)
+
+
+def opposes(memory: Memory, line: str) -> bool:
+    """Check whether a line of an instruction file says the opposite of a memory, or another value
+    of the same thing."""
+    statement = line.lstrip("-*+#0123456789.) ").rstrip(".! ")
+    relation = similarity.find_relation(("", statement), ("", memory.text.rstrip(".! ")))
+    return relation in ("contradicts", "revises")
 
 
 def describe_claim(place: str, state: str, moved_to: str = "") -> str:

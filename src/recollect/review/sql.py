@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from ..fast_typing import NamedTuple
+from ..storage import sql as storage_sql
 from ..storage.database import Row, Tx, batches, placeholders
-from ..types.records import FOREVER, KINDS
+from ..types.records import FOREVER, KINDS, SafeText
 from .queue import STALE_STATES, WAITING_STATUSES, Pair, Side
 
 _IN_USE = "status IN ('active', 'proposed')"
 _LASTING = "layer NOT IN ('session', 'task')"
-"""Memories of a session or task end with it and wait for nobody. (`layer IN ('project', 'user')`
+"""Memories of a session or task end with it and do not wait. (`layer IN ('project', 'user')`
 would make SQLite look through all memories of these layers.)"""
 
 _STALE = ", ".join(f"'{one}'" for one in STALE_STATES)
+
+
+CONFLICTS = "instruction conflicts"
+"""The value in state: statements of the user that an older instruction file contradicts."""
+
+
+class Conflict(NamedTuple):
+    """A memory and the line of an instruction file that says otherwise."""
+
+    memory: str
+    file: str
+    line: str
+
+
+class Conflicts(NamedTuple):
+    """Conflicts that wait, and those that a person settled: they are not asked about again."""
+
+    open: tuple[Conflict, ...] = ()
+    settled: tuple[Conflict, ...] = ()
+
+
+def get_conflicts(tx: Tx) -> Conflicts:
+    """Return the statements that instruction files contradict."""
+    value = storage_sql.get_value(tx, CONFLICTS)
+    if not value:
+        return Conflicts()
+    waiting, settled = (tuple(Conflict(*one) for one in part) for part in json.loads(value))
+    return Conflicts(waiting, settled)
+
+
+def put_conflicts(tx: Tx, body: SafeText, now: int) -> None:
+    """Write the conflicts, as JSON of both lists."""
+    storage_sql.set_value(tx, CONFLICTS, body, now)
 
 
 class WaitingRow(NamedTuple):
@@ -107,7 +142,7 @@ def _pair(row: Row) -> Pair:
 
 
 class SpokenRow(NamedTuple):
-    """A message that somebody wrote: `body` is JSON."""
+    """A message: `body` is JSON."""
 
     seq: int
     role: str

@@ -16,6 +16,7 @@ from ..memory import steps_lifecycle as memory_steps_lifecycle
 from ..memory import steps_revisions as memory_steps_revisions
 from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
+from ..secrets import redaction
 from ..storage import database
 from ..storage.database import Tx
 from ..text import addresses, globs, messages
@@ -24,6 +25,9 @@ from ..types.review import OpposedMemory, ReviewEvidence, ReviewItem
 from . import queue, sql
 
 NO_LIMIT = 2**31
+LONGEST_LINE = 200
+"""Characters of an instruction file's statement that are shown."""
+
 MOST_EVIDENCE = 3
 """Passages shown with one item."""
 
@@ -46,29 +50,78 @@ class QueueEntry(NamedTuple):
     id: str
     reasons: tuple[str, ...]
     opposed: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    """Lines of instruction files that say otherwise, each with its file."""
 
 
 def count_waiting(tx: Tx) -> int:
-    """Count the items of the queue in this space: three indexed statements."""
-    return queue.count_items(sql.count_waiting(tx), sql.list_contradictions(tx), sql.list_stale(tx))
+    """Count the items of the queue in this space: four indexed statements."""
+    conflicts = {one.memory: "active" for one in sql.get_conflicts(tx).open}
+    return queue.count_items(
+        sql.count_waiting(tx), sql.list_contradictions(tx), {**sql.list_stale(tx), **conflicts}
+    )
+
+
+def find_conflicts(
+    memories: Sequence[Memory], parts: Sequence[tuple[str, str]], changed: Mapping[str, int]
+) -> list[sql.Conflict]:
+    """Return which statements of the user an older instruction file contradicts.
+
+    parts: a file's name and a statement in it
+    changed: when each file was last changed
+    """
+    found = []
+    for memory in memories:
+        for name, line in parts:
+            if memory.valid_from > changed[name] and queue.opposes(memory, line):
+                found.append(sql.Conflict(memory.id, name, line[:LONGEST_LINE]))
+                break
+    return found
+
+
+def save_conflicts(tx: Tx, found: Sequence[sql.Conflict], now: int) -> None:
+    """Write the conflicts that were found just now; those that were settled stay settled."""
+    settled = sql.get_conflicts(tx).settled
+    _put_conflicts(tx, [one for one in found if one not in settled], settled, now)
+
+
+def settle_conflicts(tx: Tx, memory: str, now: int) -> None:
+    """Note that a person decided about a memory that instruction files contradict."""
+    waiting, settled = sql.get_conflicts(tx)
+    ended = [one for one in waiting if one.memory == memory]
+    if ended:
+        _put_conflicts(tx, [one for one in waiting if one not in ended], [*settled, *ended], now)
+
+
+def _put_conflicts(
+    tx: Tx, waiting: Sequence[sql.Conflict], settled: Sequence[sql.Conflict], now: int
+) -> None:
+    if (tuple(waiting), tuple(settled)) != sql.get_conflicts(tx):
+        body = redaction.redact_json([list(waiting), list(settled)]).text
+        sql.put_conflicts(tx, body, now)
 
 
 def find_entries(tx: Tx, wanted: QueueFilter) -> list[QueueEntry]:
     """Return the items of this space that fit, in the order of the queue."""
     opposed = queue.find_opposed(sql.list_contradictions(tx))
+    lines: dict[str, tuple[str, ...]] = {}
+    for one in sql.get_conflicts(tx).open:
+        lines[one.memory] = (*lines.get(one.memory, ()), f"{one.file}: “{one.line}”")
     stale = sql.list_stale(tx)
     waiting = {row.id: row for row in sql.list_waiting(tx)}
-    others = [id for id in dict.fromkeys((*opposed, *stale)) if id not in waiting]
+    others = [id for id in dict.fromkeys((*opposed, *lines, *stale)) if id not in waiting]
     held = [*waiting.values(), *sql.list_by_ids(tx, others)]
     found = []
     for row in held:
-        reasons = _reasons(row, opposed, stale)
+        reasons = _reasons(row, {**lines, **opposed}, stale)
         fits = (not wanted.kind or row.kind == wanted.kind) and (
             not wanted.session or _comes_from(row, wanted.session)
         )
         if fits and (not wanted.reason or wanted.reason in reasons):
             key = queue.rank(reasons, row.kind, row.at, row.text)
-            found.append(QueueEntry(key, row.id, reasons, opposed.get(row.id, ())))
+            found.append(
+                QueueEntry(key, row.id, reasons, opposed.get(row.id, ()), lines.get(row.id, ()))
+            )
     if not wanted.session and wanted.reason in ("", "proposed"):
         found += _procedures(tx, wanted.kind)
     return sorted(found)
@@ -114,7 +167,7 @@ def load_item(tx: Tx, entry: QueueEntry, spaces: Sequence[Tx]) -> ReviewItem | N
         for row in freshness_sql.load_claims(tx, [memory.id]).get(memory.id, ())
         if row.state in queue.STALE_STATES
     ]
-    details = {"stale": claims, "contradicting": entry.opposed}
+    details = {"stale": claims, "contradicting": (*entry.opposed, *entry.lines)}
     return ReviewItem(
         id=memory.id,
         address=memory.address,

@@ -13,11 +13,19 @@ from .database import Tx, batches
 
 _KEYS = ("utf-8", "surrogatepass")
 
+CLEARED = "cleared at"
+"""The key of the times at which a person hid all that was learned, newest first, in one text."""
+
 
 def get_value(tx: Tx, key: str) -> str | None:
     """Return a value; None without one."""
     row = tx.one("SELECT value FROM state WHERE space = :space AND key = :key", {"key": key})
     return row[0] if row else None
+
+
+def cleared_at(marks: str | None) -> int:
+    """Return the time of the last clearing from the value of `CLEARED`; 0 without one."""
+    return int(marks.split()[0]) if marks else 0
 
 
 def set_value(tx: Tx, key: str, value: SafeText, now: int) -> None:

@@ -79,6 +79,15 @@ def set_columns(tx: Tx, table: str, key: Sequence[str], held: Mapping[str, Json]
     tx.run(f"UPDATE {table} SET {sets} WHERE {_where(table)}", {**held, **_named(table, key)})
 
 
+def count_after(tx: Tx, table: str, at: int) -> int:
+    """Return how many rows of a table have a time after this one, without manifests."""
+    row = tx.one(
+        f"SELECT count(*) FROM {table} WHERE space = :space AND at > :at AND kind <> 'manifest'",
+        {"at": at},
+    )
+    return int(row[0]) if row else 0
+
+
 def find_with_status(tx: Tx, table: str, statuses: Sequence[str]) -> dict[str, str]:
     """Return the ids of the rows with one of these statuses, each with its own."""
     names, params = placeholders("status", statuses)

@@ -166,9 +166,10 @@ def _render_cleared(cleared: Cleared) -> str:
             display.format_count(cleared.memories, "memory", "memories"),
             display.format_count(cleared.episodes, "episode"),
             display.format_count(cleared.procedures, "procedure"),
+            display.format_count(cleared.lessons, "lesson from work", "lessons from work"),
         )
     )
-    if not (cleared.memories or cleared.episodes or cleared.procedures):
+    if not (cleared.memories or cleared.episodes or cleared.procedures or cleared.lessons):
         return "nothing to hide"
     if cleared.applied:
         return f"hidden: {counts}. Undo: recollect clear undo"
