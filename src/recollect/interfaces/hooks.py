@@ -27,13 +27,17 @@ PATIENCE_AT_END = 0.9
 USAGE = """usage: recollect hook < PAYLOAD
 
 Agents run this when something happens; `recollect init` tells them to. It reads one JSON object
-from standard input, answers in the form that the agent takes, and always ends with status 0."""
+from standard input, answers in the form that the agent takes, and always ends with status 0.
+
+recollect hook --status-line prints one line for Claude Code's status line."""
 
 
 def main(words: Sequence[str] = ()) -> int:
     """Answer one event."""
     if words[:1] == ["--catch-up"]:
         return _catch_up(words[1] if len(words) > 1 else ".")
+    if words == ["--status-line"]:
+        return _print_status_line()
     if words or (sys.stdin and sys.stdin.isatty()):
         print(USAGE)
         return 0
@@ -55,7 +59,7 @@ def main(words: Sequence[str] = ()) -> int:
 class _Firing:
     """One hook on its way."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
         self.began = time.monotonic()
         self.host, self.event, self.cwd = "-", "-", "."
@@ -78,6 +82,8 @@ class _Firing:
             self.deadline = self.began + PATIENCE_AT_END
         if not concerns_us(event):
             return str(about.reply(event))
+        if event.name == "command":
+            return str(about.reply_command(_run_command(self.cwd, self.environment, event.prompt)))
         from ..agents.operations_events import answer_event
         from ..opening import open_context
 
@@ -123,12 +129,46 @@ class _Firing:
             return
 
 
+def _run_command(cwd: str, environment: dict[str, str], words: str) -> str:
+    """Run a slash command that was typed into an agent, with the rights of an agent."""
+    from .. import open as open_memory
+    from ..errors import RecollectError
+    from .slash import run_slash
+
+    try:
+        with open_memory(cwd, environment=environment, origin="agent") as memory:
+            return run_slash(memory, words)
+    except RecollectError as error:
+        return str(error)
+
+
 def _name(error: BaseException) -> str:
     """The kind of an error: its text could quote what somebody said."""
     code: object = getattr(error, "code", "")
     if isinstance(error, OSError) and error.errno:
         code = errno.errorcode.get(error.errno, "")
     return code if isinstance(code, str) and code else type(error).__name__
+
+
+def _print_status_line() -> int:
+    """Print memories, the share of the start budget in use, and what waits for review."""
+    try:
+        payload = json.loads(sys.stdin.read() or "{}") if not sys.stdin.isatty() else {}
+        place = payload.get("workspace", {}).get("project_dir") or payload.get("cwd") or "."
+        from .. import open as open_memory
+        from ..review import operations as review_operations
+        from ..text import display
+
+        with open_memory(place, environment=dict(os.environ), origin="agent") as memory:
+            kept = memory.store.stats().by_status.get("active", 0)
+            count = display.format_count(kept, "memory", "memories")
+            used, budget = memory.briefing().tokens, memory.context.settings.briefing_budget
+            waiting = review_operations.count_review(memory.context)
+            parts = [count, f"{used}/{budget} tokens", f"{waiting} to review" if waiting else ""]
+            print("recollect: " + " · ".join(filter(None, parts)))
+    except Exception as error:  # noqa: BLE001 - the line says it, nothing else may
+        print(f"recollect: {_name(error)}")
+    return 0
 
 
 def _start_catching_up(cwd: str, environment: Mapping[str, str]) -> None:

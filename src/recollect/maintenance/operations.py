@@ -78,9 +78,7 @@ def initialise(
         diff=diff,
         exists=os.path.exists(context.project.database),
         backups=connections.find_backup_folder(context.environment),
-        warning=connections.describe_unstable_install(context.environment)
-        if changes and not remove
-        else "",
+        warning=connections.warn_of_install(context.environment) if changes and not remove else "",
     )
 
 

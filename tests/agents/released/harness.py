@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,6 +81,7 @@ class Machine:
         self.home = folder / "home"
         self.project = folder / "project"
         self.store = folder / "store"
+        self.path = os.environ.get("PATH", "")
         for made in (self.home, self.project, self.store):
             made.mkdir()
         self.git("init", "-q", "-b", "main")
@@ -97,7 +98,7 @@ class Machine:
     def variables(self, agent: str = "") -> dict[str, str]:
         """Return the environment of an agent, or of the user's shell."""
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        kept |= {"HOME": str(self.home), "RECOLLECT_HOME": str(self.store)}
+        kept |= {"HOME": str(self.home), "RECOLLECT_HOME": str(self.store), "PATH": self.path}
         return kept | _environment(agent, self.model.port) if agent else kept
 
     def recollect(self, *words: str, cwd: Path | None = None) -> str:
@@ -206,7 +207,7 @@ class Machine:
 # ---------------------------------------------------------------- agents
 
 
-def _environment(agent: str, port: int) -> Mapping[str, str]:
+def _environment(agent: str, port: int) -> dict[str, str]:
     address = f"http://127.0.0.1:{port}"
     quiet = {"NO_COLOR": "1", "CI": ""}
     return {
