@@ -98,6 +98,17 @@ def _checkpoint(context: Context, session: str) -> None:
     context.project_space.write(lambda tx: window_steps.write_checkpoint(tx, loaded, trees, now))
 
 
+def list_notices(context: Context) -> tuple[str, ...]:
+    """Show what was captured in runs without a terminal and was not shown to you yet.
+
+    The next session that you start in an agent shows it, too.
+
+    Example: recollect notices
+    """
+    path = hook_log_io.find_notices(context.project.start, context.environment)
+    return tuple(hook_log_io.read_notices(path)) if path else ()
+
+
 def write_plugin(context: Context, path: str) -> agents.WrittenPlugin:
     """Write a plugin for Claude Code, Codex and Copilot CLI: hooks, MCP server, Agent Skills.
 

@@ -102,7 +102,28 @@ class _Firing:
             self.outcome = ""  # one for every command: the log is for what was said, or failed
         if answer.work:
             _start_catching_up(self.cwd, self.environment)
-        return str(about.reply(event, answer.context, answer.notice))
+        notice = answer.notice
+        if self.outcome:
+            notice = self._add_kept_notices(event.name, notice)
+        return str(about.reply(event, answer.context, notice))
+
+    def _add_kept_notices(self, event: str, notice: str) -> str:
+        """Keep a notice of a run that shows none; add the kept ones where a person starts."""
+        from ..agents import hook_log_io
+
+        kept = hook_log_io.find_notices(self.cwd, self.environment)
+        wanted = kept if event == "session_start" else notice if event == "user_prompt" else ""
+        if not wanted:
+            return notice
+        from .origin import is_headless
+
+        if not is_headless(self.environment):
+            if event != "session_start":
+                return notice
+            return "\n".join(filter(None, (*hook_log_io.read_notices(kept, take=True), notice)))
+        if event == "user_prompt":
+            hook_log_io.keep_notice(self.cwd, self.environment, notice)
+        return notice
 
     def give_up_in_time(self) -> None:
         """Beside the work: what a lock or a slow disk holds up is ended from here."""

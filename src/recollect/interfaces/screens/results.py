@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     **dict.fromkeys(("session", "record"), "sessions"),
-    **dict.fromkeys(("init", "plugin", "import", "capture"), "agents"),
+    **dict.fromkeys(("init", "plugin", "notices", "import", "capture"), "agents"),
     "review": "review",
     **dict.fromkeys(("stats", "backup", "adopt", "doctor"), "results"),
     **dict.fromkeys(
