@@ -101,21 +101,28 @@ class Machine:
         kept |= {"HOME": str(self.home), "RECOLLECT_HOME": str(self.store), "PATH": self.path}
         return kept | _environment(agent, self.model.port) if agent else kept
 
-    def recollect(self, *words: str, cwd: Path | None = None) -> str:
+    def recollect(self, *words: str) -> str:
         """Run our program as a script would, and return what it prints."""
+        done = self._run_own(words)
+        assert done.returncode == 0, f"recollect {' '.join(words)}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def _run_own(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
         program = Path(sys.executable).with_name("recollect")
         command = [str(program)] if program.exists() else [sys.executable, "-P", "-m", "recollect"]
-        done = subprocess.run(
+        return subprocess.run(
             [*command, *words],
-            cwd=cwd or self.project,
+            cwd=self.project,
             env=self.variables(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=PATIENCE,
         )
-        assert done.returncode == 0, f"recollect {' '.join(words)}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+
+    def recollect_status(self, *words: str) -> str:
+        """Return what our program prints, whatever its exit status is."""
+        return self._run_own(words).stdout
 
     def learn(self, text: str, kind: str, **more: Any) -> None:
         """Save a memory as the user does at a terminal."""
