@@ -109,20 +109,21 @@ class _Firing:
 
     def _add_kept_notices(self, event: str, notice: str) -> str:
         """Keep a notice of a run that shows none; add the kept ones where a person starts."""
+        starts = event == "session_start"
+        if not starts and not (notice and event == "user_prompt"):
+            return notice
         from ..agents import hook_log_io
 
-        kept = hook_log_io.find_notices(self.cwd, self.environment)
-        wanted = kept if event == "session_start" else notice if event == "user_prompt" else ""
-        if not wanted:
+        kept = hook_log_io.find_notices(self.cwd, self.environment) if starts else ""
+        if starts and not kept:
             return notice
         from .origin import is_headless
 
-        if not is_headless(self.environment):
-            if event != "session_start":
-                return notice
+        if is_headless(self.environment):
+            if not starts:
+                hook_log_io.keep_notice(self.cwd, self.environment, notice)
+        elif starts:
             return "\n".join(filter(None, (*hook_log_io.read_notices(kept, take=True), notice)))
-        if event == "user_prompt":
-            hook_log_io.keep_notice(self.cwd, self.environment, notice)
         return notice
 
     def give_up_in_time(self) -> None:
