@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import recollect
-from recollect.interfaces import origin
+from recollect.interfaces import hooks, origin
 
 RULE = "From now on always run the linter before committing."
 
 
 def hook(project: Path, environment: dict[str, str], event: str, entry: str, **more: str) -> str:
-    """Run the hook as Claude Code does; return the notice of its reply."""
+    """Answer an event of Claude Code; return the notice of the reply."""
     payload = {
         "hook_event_name": event,
         "session_id": f"s-{entry}-{event}",
@@ -25,15 +22,10 @@ def hook(project: Path, environment: dict[str, str], event: str, entry: str, **m
         "transcript_path": "/home/dev/.claude/projects/p/s.jsonl",
         **more,
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "recollect", "hook"],
-        input=json.dumps(payload),
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment, "CLAUDE_CODE_ENTRYPOINT": entry},
-    )
-    assert done.returncode == 0, done.stderr
-    return str(json.loads(done.stdout or "{}").get("systemMessage", ""))
+    # Not as a process: on a busy machine that would give up in time.
+    firing = hooks._Firing({**environment, "CLAUDE_CODE_ENTRYPOINT": entry})
+    reply = firing.answer(json.dumps(payload).encode())
+    return str(json.loads(reply or "{}").get("systemMessage", ""))
 
 
 def test_a_headless_capture_is_told_at_the_next_interactive_start_once(

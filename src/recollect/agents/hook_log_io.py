@@ -1,8 +1,8 @@
 """The log of hook runs: one line each, without any text of the conversation; and the notices of
 runs without a terminal, which are shown when a person is there.
 
-The log is a file, not a table, because it must record stores that cannot be opened. It is kept in the
-user's directory, per project: a repository could contain a forged log, or a link in its place.
+The log is a file, not a table, because it must record stores that cannot be opened. It is kept in
+the user's directory, per project: a repository could contain a forged log, or a link in its place.
 """
 
 from __future__ import annotations
