@@ -237,7 +237,11 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("captures.list", "capture list", "list_captures"),
                 ("captures.undo", "capture undo", "undo_capture"),
             ),
-            *_rows("agents.operations", ("agents.plugin", "plugin", "write_plugin")),
+            *_rows(
+                "agents.operations",
+                ("agents.plugin", "plugin", "write_plugin"),
+                ("agents.notices", "notices", "list_notices"),
+            ),
             *_rows(
                 "maintenance.operations_overview",
                 ("agents.seen", "seen", "list_seen"),

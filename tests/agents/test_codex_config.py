@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.codex.hooks import make_server_editor
+from recollect.agents.codex.hooks import PASSED_ON, make_server_editor
 from recollect.errors import InvalidInput
 from recollect.types.records import Json
 from tests.agents.reading import SAMPLES
@@ -109,7 +109,7 @@ def test_an_untouched_file_is_restored_byte_for_byte(before: str, lead: str) -> 
     new = SERVER.install(text, HERE)
     assert not any(mark in new for mark in MARKS)
     assert SERVER.remove(new) == text
-    block = '[mcp_servers.recollect]\ncommand = "/opt/recollect/bin/recollect"\nargs = ["mcp"]\n'
+    block = new[new.index("[mcp_servers.recollect]") :]
     old = f"{text}\n{MARKS[0]}\n{block}{MARKS[1]}\n"
     assert SERVER.status(old, HERE) == "current"
     assert SERVER.remove(old) == text
@@ -129,7 +129,7 @@ def test_an_untouched_file_is_restored_byte_for_byte(before: str, lead: str) -> 
 )
 def test_our_entry_is_added_to_an_inline_table_of_servers(text: str) -> None:
     new = SERVER.install(text, HERE)
-    check_all(new, OWN)
+    check_all(new, {**OWN, "env_vars": list(PASSED_ON)})
     assert SERVER.remove(new) == text
 
 

@@ -272,6 +272,7 @@ tables = st.sampled_from(
 def test_toml_files_come_back_byte_for_byte(text: str) -> None:
     installed = CODEX_SERVER.install(text, MODULE)
     server = tomllib.loads(installed)["mcp_servers"]["recollect"]
+    assert server.pop("env_vars")[0] == "RECOLLECT_HOME"
     assert server == {"command": MODULE[0], "args": ["-m", "recollect", "mcp"]}
     assert CODEX_SERVER.status(installed, MODULE) == "current"
     assert CODEX_SERVER.status(installed, COMMAND) == "stale"

@@ -71,6 +71,7 @@ ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
     "session export": {"path": "{folder}/out.html", "session": "s-1"},
     "session import": {"path": "{folder}/talk.jsonl"},
     "plugin": {"path": "{folder}/plugin"},
+    "notices": {},
     "import": {"all": True},
     "capture list": {},
     "capture undo": {"memory": "{captured}"},

@@ -56,7 +56,7 @@ def write_launcher(environment: Mapping[str, str]) -> None:
         launcher_io.write_launcher(launcher_io.find_launcher(environment), find_own_command())
 
 
-def describe_unstable_install(environment: Mapping[str, str]) -> str:
+def warn_of_install(environment: Mapping[str, str]) -> str:
     """Return a warning if this program is in a virtual environment that may be deleted, or ""."""
     if not _may_be_deleted():
         return ""
@@ -152,7 +152,7 @@ def _check_program(environment: Mapping[str, str]) -> list[Check]:
     if _may_be_deleted() and not os.access(program, os.X_OK):
         gone = f"agents start {launcher}, which starts {program or 'nothing'}: it is gone"
         return [Check("program", False, f"{gone}\nfix it: recollect init --yes")]
-    warning = describe_unstable_install(environment)
+    warning = warn_of_install(environment)
     return [Check("program", True, warning)] if warning else []
 
 

@@ -26,6 +26,7 @@ NAMES = (
     "before_compact",
     "stop",
     "session_end",
+    "command",
     "other",
 )
 

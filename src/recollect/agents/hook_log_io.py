@@ -1,7 +1,8 @@
-"""The log of hook runs: one line each, without any text of the conversation.
+"""The log of hook runs: one line each, without any text of the conversation; and the notices of
+runs without a terminal, which are shown when a person is there.
 
-It is a file, not a table, because it must record stores that cannot be opened. It is kept in the
-user's directory, per project: a repository could contain a forged log, or a link in its place.
+The log is a file, not a table, because it must record stores that cannot be opened. It is kept in
+the user's directory, per project: a repository could contain a forged log, or a link in its place.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ TOO_LATE = "too_late"
 _NAME = os.path.join("log", "hook.log")
 
 
+_NOTICES = "notices.txt"
+_MOST_NOTICES = 16 * 1024
+
+
 class HookRun(NamedTuple):
     """One hook run: time, agent, event, duration and outcome."""
 
@@ -33,13 +38,7 @@ class HookRun(NamedTuple):
 
 def append_run(cwd: str, environment: Mapping[str, str], run: HookRun) -> None:
     """Append a line; the log keeps between one and two times `MAX_BYTES`."""
-    folder = user_directory(environment)
-    try:
-        project = find_project(cwd or ".")
-        if os.path.isdir(project.folder):
-            folder = private_folder(folder, project.root)
-    except (RecollectError, OSError):
-        pass  # the directory is gone or not readable
+    folder = _find_folder(cwd, environment)
     path = os.path.join(folder, _NAME)
     make_folder(folder)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -51,6 +50,53 @@ def append_run(cwd: str, environment: Mapping[str, str], run: HookRun) -> None:
             os.replace(path, f"{path}.1")
     finally:
         os.close(handle)
+
+
+def _find_folder(cwd: str, environment: Mapping[str, str]) -> str:
+    """Return the user's folder for a project, or the user's directory without a project."""
+    folder = user_directory(environment)
+    try:
+        project = find_project(cwd or ".")
+        if os.path.isdir(project.folder):
+            folder = private_folder(folder, project.root)
+    except (RecollectError, OSError):
+        pass  # the directory is gone or not readable
+    return folder
+
+
+def keep_notice(cwd: str, environment: Mapping[str, str], notice: str) -> None:
+    """Keep a notice that no person saw; the oldest ones are dropped when there are many."""
+    folder = _find_folder(cwd, environment)
+    make_folder(folder)
+    path = os.path.join(folder, _NOTICES)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        if os.fstat(handle).st_size > _MOST_NOTICES:
+            os.ftruncate(handle, 0)
+        os.write(handle, f"{notice}\n".encode())
+    finally:
+        os.close(handle)
+
+
+def find_notices(cwd: str, environment: Mapping[str, str]) -> str:
+    """Return the path of the kept notices, or "" if there are none. Asked at every start."""
+    path = os.path.join(_find_folder(cwd, environment), _NOTICES)
+    return path if os.path.exists(path) else ""
+
+
+def read_notices(path: str, take: bool = False) -> list[str]:
+    """Return the kept notices, and remove them when they are taken: two readers share none."""
+    held = f"{path}.{os.getpid()}"
+    try:
+        if take:
+            os.replace(path, held)
+        with open(held if take else path, encoding="utf-8", errors="replace") as file:
+            lines = file.read().splitlines()
+        if take:
+            os.unlink(held)
+    except FileNotFoundError:
+        return []
+    return list(dict.fromkeys(filter(None, lines)))
 
 
 def read_runs(folders: tuple[str, ...]) -> list[HookRun]:

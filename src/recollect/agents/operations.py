@@ -104,19 +104,30 @@ def _checkpoint(context: Context, session: str) -> None:
     context.project_space.write(lambda tx: window_steps.write_checkpoint(tx, loaded, trees, now))
 
 
+def list_notices(context: Context) -> tuple[str, ...]:
+    """Show what was captured in runs without a terminal and was not shown to you yet.
+
+    The next session that you start in an agent shows it, too.
+
+    Example: recollect notices
+    """
+    path = hook_log_io.find_notices(context.project.start, context.environment)
+    return tuple(hook_log_io.read_notices(path)) if path else ()
+
+
 def write_plugin(context: Context, path: str) -> agents.WrittenPlugin:
-    """Write a Claude Code plugin with our hooks, MCP server and Agent Skills.
+    """Write a plugin for Claude Code, Codex and Copilot CLI: hooks, MCP server, Agent Skills.
 
     path: the plugin's folder: new, empty, or written by this command before
 
     Example: recollect plugin ~/.claude/skills/recollect
     """
     from ..version import __version__
-    from . import connections
-    from .claude_code import plugin
+    from . import connections, packages
 
     folder = os.path.abspath(os.path.expanduser(path))
-    files = plugin.render_plugin(connections.choose_command(context.environment), __version__)
-    return plan_io.write_plugin_files(folder, files, plugin.MANIFEST)._replace(
-        warning=connections.describe_unstable_install(context.environment)
-    )
+    files = packages.render_plugin(__version__)
+    done = plan_io.write_plugin_files(folder, files, packages.MANIFEST, packages.is_program)
+    # The package looks for the launcher where no program is on the search path.
+    connections.write_launcher(context.environment)
+    return done._replace(warning=connections.warn_of_install(context.environment))

@@ -27,7 +27,9 @@ PATIENCE_AT_END = 0.9
 USAGE = """usage: recollect hook < PAYLOAD
 
 Agents run this when something happens; `recollect init` tells them to. It reads one JSON object
-from standard input, answers in the form that the agent takes, and always ends with status 0."""
+from standard input, answers in the form that the agent takes, and always ends with status 0.
+
+recollect hook --status-line prints one line for Claude Code's status line."""
 
 
 def main(words: Sequence[str] = ()) -> int:
@@ -35,6 +37,8 @@ def main(words: Sequence[str] = ()) -> int:
     if words[:1] == ["--catch-up"]:
         parent = words[2] if len(words) > 2 else ""
         return _catch_up(words[1] if len(words) > 1 else ".", int(parent) if parent else 0)
+    if words == ["--status-line"]:
+        return _print_status_line()
     if words or (sys.stdin and sys.stdin.isatty()):
         print(USAGE)
         return 0
@@ -56,7 +60,7 @@ def main(words: Sequence[str] = ()) -> int:
 class _Firing:
     """One hook on its way."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
         self.began = time.monotonic()
         self.host, self.event, self.cwd = "-", "-", "."
@@ -79,6 +83,8 @@ class _Firing:
             self.deadline = self.began + PATIENCE_AT_END
         if not concerns_us(event):
             return str(about.reply(event))
+        if event.name == "command":
+            return str(about.reply_command(_run_command(self.cwd, self.environment, event.prompt)))
         from ..agents.operations_events import answer_event
         from ..opening import open_context
 
@@ -97,7 +103,29 @@ class _Firing:
             self.outcome = ""  # one for every command: the log is for what was said, or failed
         if answer.work:
             _start_catching_up(self.cwd, self.environment)
-        return str(about.reply(event, answer.context, answer.notice))
+        notice = answer.notice
+        if self.outcome:
+            notice = self._add_kept_notices(event.name, notice)
+        return str(about.reply(event, answer.context, notice))
+
+    def _add_kept_notices(self, event: str, notice: str) -> str:
+        """Keep a notice of a run that shows none; add the kept ones where a person starts."""
+        starts = event == "session_start"
+        if not starts and not (notice and event == "user_prompt"):
+            return notice
+        from ..agents import hook_log_io
+
+        kept = hook_log_io.find_notices(self.cwd, self.environment) if starts else ""
+        if starts and not kept:
+            return notice
+        from .origin import is_headless
+
+        if is_headless(self.environment):
+            if not starts:
+                hook_log_io.keep_notice(self.cwd, self.environment, notice)
+        elif starts:
+            return "\n".join(filter(None, (*hook_log_io.read_notices(kept, take=True), notice)))
+        return notice
 
     def give_up_in_time(self) -> None:
         """Beside the work: what a lock or a slow disk holds up is ended from here."""
@@ -124,12 +152,46 @@ class _Firing:
             return
 
 
+def _run_command(cwd: str, environment: dict[str, str], words: str) -> str:
+    """Run a slash command that was typed into an agent, with the rights of an agent."""
+    from .. import open as open_memory
+    from ..errors import RecollectError
+    from .slash import run_slash
+
+    try:
+        with open_memory(cwd, environment=environment, origin="agent") as memory:
+            return run_slash(memory, words)
+    except RecollectError as error:
+        return str(error)
+
+
 def _name(error: BaseException) -> str:
     """The kind of an error: its text could quote what somebody said."""
     code: object = getattr(error, "code", "")
     if isinstance(error, OSError) and error.errno:
         code = errno.errorcode.get(error.errno, "")
     return code if isinstance(code, str) and code else type(error).__name__
+
+
+def _print_status_line() -> int:
+    """Print memories, the share of the start budget in use, and what waits for review."""
+    try:
+        payload = json.loads(sys.stdin.read() or "{}") if not sys.stdin.isatty() else {}
+        place = payload.get("workspace", {}).get("project_dir") or payload.get("cwd") or "."
+        from .. import open as open_memory
+        from ..review import operations as review_operations
+        from ..text import display
+
+        with open_memory(place, environment=dict(os.environ), origin="agent") as memory:
+            kept = memory.store.stats().by_status.get("active", 0)
+            count = display.format_count(kept, "memory", "memories")
+            used, budget = memory.briefing().tokens, memory.context.settings.briefing_budget
+            waiting = review_operations.count_review(memory.context)
+            parts = [count, f"{used}/{budget} tokens", f"{waiting} to review" if waiting else ""]
+            print("recollect: " + " · ".join(filter(None, parts)))
+    except Exception as error:  # noqa: BLE001 - the line says it, nothing else may
+        print(f"recollect: {_name(error)}")
+    return 0
 
 
 def _start_catching_up(cwd: str, environment: Mapping[str, str]) -> None:

@@ -85,6 +85,24 @@ def find_agent_sign(process: Process) -> str:
     return ""
 
 
+_HEADLESS_WORDS = frozenset({"-p", "--print", "--prompt", "exec", "run"})
+"""Words that start an agent for one prompt: `claude -p`, `codex exec`, `opencode run`."""
+
+
+def is_headless(environment: Mapping[str, str]) -> bool:
+    """Check whether the agent that started this process shows no notices to a person."""
+    entry = environment.get("CLAUDE_CODE_ENTRYPOINT", "")
+    if entry:
+        return entry.startswith("sdk")
+    for process in _parents():
+        words = process.words[1:]
+        program = os.path.basename(process.words[0]) if process.words else process.name
+        names = (process.name, program, *_script_names(program, process.words))
+        if any(name in _AGENTS for name in names):
+            return not _HEADLESS_WORDS.isdisjoint(words)
+    return False
+
+
 def _script_names(program: str, words: tuple[str, ...]) -> Iterator[str]:
     """Yield the names of the script that an interpreter runs, and of its package."""
     if program.rstrip("0123456789.") not in _INTERPRETERS:

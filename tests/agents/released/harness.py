@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,6 +81,7 @@ class Machine:
         self.home = folder / "home"
         self.project = folder / "project"
         self.store = folder / "store"
+        self.path = os.environ.get("PATH", "")
         for made in (self.home, self.project, self.store):
             made.mkdir()
         self.git("init", "-q", "-b", "main")
@@ -97,24 +98,31 @@ class Machine:
     def variables(self, agent: str = "") -> dict[str, str]:
         """Return the environment of an agent, or of the user's shell."""
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        kept |= {"HOME": str(self.home), "RECOLLECT_HOME": str(self.store)}
+        kept |= {"HOME": str(self.home), "RECOLLECT_HOME": str(self.store), "PATH": self.path}
         return kept | dict(_environment(agent, self.model.port)) if agent else kept
 
-    def recollect(self, *words: str, cwd: Path | None = None) -> str:
+    def recollect(self, *words: str) -> str:
         """Run our program as a script would, and return what it prints."""
+        done = self._run_own(words)
+        assert done.returncode == 0, f"recollect {' '.join(words)}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def _run_own(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
         program = Path(sys.executable).with_name("recollect")
         command = [str(program)] if program.exists() else [sys.executable, "-P", "-m", "recollect"]
-        done = subprocess.run(
+        return subprocess.run(
             [*command, *words],
-            cwd=cwd or self.project,
+            cwd=self.project,
             env=self.variables(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=PATIENCE,
         )
-        assert done.returncode == 0, f"recollect {' '.join(words)}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+
+    def recollect_status(self, *words: str) -> str:
+        """Return what our program prints, whatever its exit status is."""
+        return self._run_own(words).stdout
 
     def learn(self, text: str, kind: str, **more: Any) -> None:
         """Save a memory as the user does at a terminal."""
@@ -206,7 +214,7 @@ class Machine:
 # ---------------------------------------------------------------- agents
 
 
-def _environment(agent: str, port: int) -> Mapping[str, str]:
+def _environment(agent: str, port: int) -> dict[str, str]:
     address = f"http://127.0.0.1:{port}"
     quiet = {"NO_COLOR": "1", "CI": ""}
     return {

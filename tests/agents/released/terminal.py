@@ -13,7 +13,7 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 ROWS, COLUMNS = 50, 160
@@ -82,6 +82,14 @@ class Terminal:
                     return one
             if time.monotonic() > until or not self.read(0.1):
                 return ""
+
+    def read_until(self, is_done: Callable[[], bool], seconds: float) -> bool:
+        """Take in what is drawn until something is done elsewhere: a full terminal blocks."""
+        until = time.monotonic() + seconds
+        while not is_done():
+            if time.monotonic() > until or not self.read(0.1):
+                return is_done()
+        return True
 
     def settle(self, seconds: float) -> None:
         """Read until nothing is drawn for this time."""

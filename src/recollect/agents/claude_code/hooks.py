@@ -12,6 +12,7 @@ background.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 
@@ -23,6 +24,7 @@ HOST = "claude-code"
 EVENTS = {
     "SessionStart": "session_start",
     "UserPromptSubmit": "user_prompt",
+    "UserPromptExpansion": "command",
     "PreToolUse": "before_tool",
     "PostToolUse": "tool_use",
     "PostToolUseFailure": "tool_use",
@@ -32,7 +34,7 @@ EVENTS = {
     "SessionEnd": "session_end",
 }
 _TAKES_CONTEXT = ("session_start", "user_prompt", "before_tool", "tool_use")
-_SILENT = ("before_compact", "session_end", "other")
+_SILENT = ("before_compact", "session_end", "command", "other")
 _ACCEPTED = "hasTrustDialogAccepted"
 
 
@@ -42,6 +44,9 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
     if event.name == "before_compact":
         # VS Code runs the same hooks with other field names, and accepts JSON only.
         return event._replace(plain="hook_event_name" in payload)
+    if event.name == "command":
+        name, words = (str(payload.get(key) or "") for key in ("command_name", "command_args"))
+        return event._replace(prompt=f"{name.partition(':')[2]} {words}".strip())
     if event.host_event == "SubagentStop":
         if not payload.get("agent_type"):
             # The summariser of a compaction also ends as a subagent without a type.
@@ -58,6 +63,11 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
     takes_context = event.name in _TAKES_CONTEXT
     takes_notice = event.name not in _SILENT
     return claude_reply(event, context if takes_context else "", notice if takes_notice else "")
+
+
+def reply_command(text: str) -> str:
+    """Return the reply that shows the result of a command of ours without asking the model."""
+    return json.dumps({"decision": "block", "reason": text}, ensure_ascii=False)
 
 
 # ---------------------------------------------------------------- settings
@@ -135,8 +145,6 @@ def count_approved(
 
     A project that Claude Code has not opened yet wants no approval.
     """
-    import json
-
     try:
         folders = json.loads(approvals or "{}").get("projects")
     except (ValueError, AttributeError):

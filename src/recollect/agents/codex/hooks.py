@@ -91,8 +91,16 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
 # ---------------------------------------------------------------- settings
 
 
+PASSED_ON = ("RECOLLECT_HOME", "RECOLLECT_DATABASE", "RECOLLECT_MODE", "XDG_DATA_HOME")
+"""Variables that decide which store is used: Codex gives its servers a few variables only."""
+
+
 def _make_server(command: entries.Command) -> dict[str, Json]:
-    return {"command": command[0], "args": [*command[1:], "mcp"]}
+    return {
+        "command": command[0],
+        "args": [*command[1:], "mcp"],
+        "env_vars": list(PASSED_ON),
+    }
 
 
 def make_hook_editor() -> entries.SettingsEditor:
@@ -115,7 +123,7 @@ def make_hook_editor() -> entries.SettingsEditor:
 
 def make_server_editor() -> entries.SettingsEditor:
     """Return the editor of the MCP server entry in `config.toml`."""
-    return entries.make_toml_editor(_make_server, "mcp_servers")
+    return entries.make_toml_editor(_make_server, "mcp_servers", optional=("env_vars",))
 
 
 def list_settings_files(

@@ -226,8 +226,13 @@ _OLD_MARK = re.compile(r"^# (?:>>>|<<<) recollect[ \t]*\r?(?:\n|\Z)", re.M)
 """Comments that earlier versions wrote around the table; Codex adds its own tables between them."""
 
 
-def make_toml_editor(server: Callable[[Command], dict[str, Json]], servers: str) -> SettingsEditor:
-    """Return an editor of a TOML file: a server below `servers`, identified by its key."""
+def make_toml_editor(
+    server: Callable[[Command], dict[str, Json]], servers: str, optional: Sequence[str] = ()
+) -> SettingsEditor:
+    """Return an editor of a TOML file: a server below `servers`, identified by its key.
+
+    optional: members of a new entry that an entry of an earlier version may lack
+    """
     own = (servers, SERVER)
 
     def install(text: str, command: Command) -> str:
@@ -248,7 +253,9 @@ def make_toml_editor(server: Callable[[Command], dict[str, Json]], servers: str)
         found = entry(text)
         if found is None:
             return "missing"
-        same = _as_dict(found).items() >= server(command).items()
+        have = _as_dict(found)
+        wanted = server(command).items()
+        same = all(have.get(key) == value for key, value in wanted if key not in optional)
         return "current" if same else "stale"
 
     def entry(text: str) -> Json:

@@ -246,6 +246,7 @@ def _describe_change(change: SettingsChange, done: Initialised) -> tuple[str, st
 SCREENS: dict[str, Callable[..., str]] = {
     "init": _render_init,
     "plugin": _render_plugin,
+    "notices": lambda lines: "\n".join(lines) or "you have seen every notice",
     "import": _render_import,
     "capture list": _render_captures,
     "capture undo": lambda memory: f"hidden {memory.id}: {display.format_line(memory.text)}",

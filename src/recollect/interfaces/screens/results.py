@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     **dict.fromkeys(("session", "record"), "sessions"),
-    **dict.fromkeys(("init", "plugin", "import", "capture"), "agents"),
+    **dict.fromkeys(("init", "plugin", "notices", "import", "capture"), "agents"),
     **dict.fromkeys(("memory", "jobs"), "autonomous"),
     "review": "review",
     **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server"), "results"),
