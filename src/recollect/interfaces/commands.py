@@ -302,7 +302,7 @@ def render_help(command: Command) -> str:
     places = [item.name.upper() for item in positional_parameters(command)]
     places = places if required else [f"[{name}]" for name in places]
     usage = " ".join(["recollect", command.words, *places])
-    lines = [f"usage: {usage} [options]", "", command.summary, ""]
+    lines = [f"usage: {usage} [options]", "", *style.fill(command.summary), ""]
     for item in required:
         piped = item.name in FROM_STDIN and "stdin" not in item.help
         lines += render_entry(item.name.upper(), item.help + ("; - reads stdin" if piped else ""))

@@ -260,7 +260,11 @@ def _render_setting(setting: SettingValue) -> str:
 def _render_settings(settings: Sequence[SettingValue]) -> str:
     rows = ((one.name, one.value or "-", one.source, one.help) for one in settings)
     table = style.render_table(("SETTING", "VALUE", "FROM", "MEANING"), rows, styles=("id",))
-    return f"{table}\nchange one: recollect config set NAME VALUE   in your editor: config edit"
+    hints = style.hints(
+        ("recollect config set NAME VALUE", "change one"),
+        ("recollect config edit", "change them in your editor"),
+    )
+    return "\n".join([table, "", *hints])
 
 
 def _render_changed_setting(done: SettingChanged) -> str:
