@@ -90,6 +90,8 @@ def _render_agents(status: Status) -> list[str]:
         state, *more = display.escape_invisible(check.detail).splitlines() or [""]
         # Seconds and durations are for `doctor`.
         state = re.sub(r"(\d)T(\d\d:\d\d):\d\d.*", r"\1 \2", state)
+        if state.endswith("not used yet"):
+            state += ": start a new session in it"
         colour = "bad" if not check.ok else "good" if state.startswith("connected") else "warn"
         label = "agents" if not place else ""
         lines += _field(label, f"{name}: {state}", colour)
