@@ -105,7 +105,7 @@ def _run(words: list[str], as_json: bool) -> int:
         return 0
     if status := _run_other(words):
         return status[0]
-    if text := manual.render_group_help(words):
+    if _asks_help(words) and (text := manual.render_group_help(words)):
         style.print_page(style.finish(text))
         return 0
     name, rest = find_command(words)
@@ -127,7 +127,7 @@ def _run(words: list[str], as_json: bool) -> int:
 
 
 def _asks_help(words: list[str]) -> bool:
-    return bool({"-h", "--help", "--version", "-V"} & set(words))
+    return bool({"-h", "--help", "help", "--version", "-V"} & set(words))
 
 
 def _show_help(words: list[str]) -> int:
