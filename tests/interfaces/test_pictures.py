@@ -125,3 +125,13 @@ def test_colour_follows_the_variables(
 def test_an_empty_list_says_why(given: dict[str, object], says: str) -> None:
     style.use_page(style.Page(given=given))
     assert style.render_none("none yet", "memory", place="path") == says
+
+
+def test_long_lines_are_wrapped_below_their_column() -> None:
+    style.use_page(style.Page(30, 24, True, True))
+    told = style.wrap_long("    7  tool: " + style.paint("bad", "one two") + " three four five six")
+    assert style.finish(told) == (
+        "    7  tool: \x1b[1;31mone two\x1b[0m three\n       four five six"
+    )
+    style.use_page(style.Page())
+    assert style.wrap_long("x " * 200) == "x " * 200

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def render_learned(learned: Learned) -> str:
     """Return the saved memory with its status and notes."""
     memory = learned.memory
-    lines = [f"{learned.action} {learned.id} ({memory.kind}, {memory.layer}, {memory.status})"]
+    about = f"({memory.kind}, {memory.layer}, {style.status(memory.status)})"
+    lines = [f"{learned.action} {style.paint('id', learned.id)} {about}"]
     lines += [f"  {note}" for note in learned.notes]
     lines += render_redacted(learned.redacted)
     if memory.reinforcement > 1:

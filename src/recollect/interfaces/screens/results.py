@@ -34,9 +34,19 @@ _MODULES = {
 """The module with the screen of a command, by its first word; all others are in `memories`."""
 
 
+_EXACT = frozenset(
+    {
+        *("scratch retrieve", "procedure export", "procedure show", "pattern show", "ledger"),
+        *("episode show", "notes show", "continuity", "task log", "session prepare", "plugin"),
+    }
+)
+"""Commands that print a document, which is not wrapped."""
+
+
 def show(command: str, result: object) -> str:
     """Return the result of a command as text, in colour on a page that has it."""
-    return style.finish(load_screen(command)(result))
+    text = load_screen(command)(result)
+    return style.finish(text if command in _EXACT else style.wrap_long(text))
 
 
 def load_screen(command: str) -> Callable[..., str]:
@@ -101,7 +111,8 @@ def _render_diagnosis(diagnosis: Diagnosis) -> str:
     lines = []
     for check in diagnosis.checks:
         first, *more = display.escape_invisible(check.detail).splitlines() or [""]
-        lines.append(f"{'ok  ' if check.ok else 'BAD '} {check.name}: {first}")
+        state = style.paint("good", "ok") + "  " if check.ok else style.paint("bad", "BAD") + " "
+        lines.append(f"{state} {check.name}: {first}")
         lines += [f"       {line}" for line in more]
     failed = sum(not check.ok for check in diagnosis.checks)
     lines.append("no problems found" if diagnosis.ok else f"{failed} of the checks failed")
