@@ -339,3 +339,20 @@ def test_json_of_the_overview_has_no_surprise(mem: recollect.Recollect) -> None:
 
     for value in (mem.store.status(), mem.store.sizes(), mem.agents.seen(), mem.config.list()):
         json.loads(display.format_json(value))
+
+
+def test_a_hook_loads_nothing_of_the_terminal(project: Path, variables: dict[str, str]) -> None:
+    import subprocess
+
+    payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s-1", "cwd": str(project),
+               "prompt": "why do the tests hang?"}  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "recollect", "hook"],
+        input=json.dumps(payload), env=variables, capture_output=True, text=True, cwd=project,
+    )  # fmt: skip
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "recollect.agents.pause_io" in loaded
+    foreign = ("recollect.interfaces.screens", "recollect.interfaces.cli", "recollect.maintenance",
+               "recollect.interfaces.manual", "recollect.interfaces.completion",
+               "recollect.text.charts")  # fmt: skip
+    assert not [name for name in loaded if name.startswith(foreign)]
