@@ -312,7 +312,8 @@ def render_help(command: Command) -> str:
     shorts = {name: short for short, name in SHORT_FLAGS.items()}
     for item in (*optional, *COMMON_OPTIONS):
         flag = option_flags(item)[-1]
-        shown = flag if item.type == "bool" else f"{flag} {flag[2:].upper().replace('-', '_')}"
+        place = "DIR" if item.name == "project" else flag[2:].upper().replace("-", "_")
+        shown = flag if item.type == "bool" else f"{flag} {place}"
         short = f"{shorts[item.name]}, " if item.name in shorts else ""
         lines += render_entry(short + shown, item.help)
     if command.examples:

@@ -22,10 +22,9 @@ _MOMENTS = {
     "failure": "the same error had happened before",
 }
 _BLOCKS = {
-    "A": "your rule, in every start block",
+    "A": "a rule, in every start block",
     "B": "learned here, in the start block",
-    "C": "where things stand, in the start block",
-    "D": "in the start block",
+    "C": "a skill, in the start block",
 }
 
 
@@ -50,10 +49,11 @@ def _seen(line: sql.ShownLine, memory: Memory | None) -> SeenItem:
     if memory:
         kind, text = memory.kind, memory.text
     elif line.ref.startswith("memory://"):
-        kind, text = "passage", line.ref
+        kind, text = ("state" if "#" in line.ref else "passage"), line.ref
     else:
         kind, text = (kind, name) if name else ("record", line.ref)
     why = _MOMENTS.get(line.moment) or _BLOCKS.get(line.block, "in the start block")
+    why = "where things stand, in the start block" if kind == "state" else why
     return SeenItem(
         id=memory.id if memory else "",
         kind=kind,
@@ -77,33 +77,32 @@ _PARTS = {
     "conversations": _Part(
         ("messages", "sessions", "windows", "blocks", "cursors", "attachments"),
         "every message, as it was said",
-        "they are the archive and stay; a project you do not want kept: "
-        "`recollect config set enabled false --scope project`",
+        "nothing is deleted; `recollect config set enabled false --scope project` keeps no more",
     ),
     "search by words": _Part(
         ("entries", "facets", "words", "postings", "terms"),
         "the index of all texts",
-        "derived from the rest; `recollect rebuild` makes it anew",
+        "derived from the rest, and as large as it needs to be",
     ),
     "search by meaning": _Part(
         ("vectors", "unembedded", "points"),
         "one vector for each text",
-        "`recollect config set embedder off` makes no new ones",
+        "`recollect config set embedder off` makes no more",
     ),
     "memories": _Part(
         ("memories", "memory_revisions", "memory_aliases", "claims", "links", "undos"),
         "statements with their revisions",
-        "`recollect prune` hides what is old and unused",
+        "hidden ones and earlier revisions are kept too",
     ),
     "experience": _Part(
         ("episodes", "procedures", "observations", "findings", "jobs"),
         "episodes, lessons and skills",
-        "`recollect config set consolidate false` stops making them",
+        "`recollect config set consolidate false` makes no more",
     ),
     "documents": _Part(
         ("documents", "events"),
         "notes, tasks, handoffs and scratch notes",
-        "`recollect scratch delete NAME`",
+        "earlier revisions are kept too",
     ),
     "log": _Part(
         ("injections", "spend", "writes", "state", "tombstones"),
