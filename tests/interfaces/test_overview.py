@@ -32,6 +32,8 @@ def at_terminal(project: Path, variables: dict[str, str]) -> AtTerminal:
             **variables,
             "TERM": "xterm",
             "NO_COLOR": "1",
+            "COLUMNS": "100",
+            "LINES": "40",
             "RECOLLECT_PAGER": "cat",
             **more,
         }
@@ -263,6 +265,19 @@ def test_undo_asks_at_a_terminal(
     assert "saved fact: Use uv" in said and "undone: nothing" in said
     said = at_terminal("undo", keys=(("[Y/n] ", "\n"),))
     assert f"undone: saved fact: Use uv\nbring it back: recollect restore {id[:6]}" in said
+
+
+def test_long_output_goes_through_the_pager(
+    at_terminal: AtTerminal, project: Path, variables: dict[str, str]
+) -> None:
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        for number in range(60):
+            memory.scratch.store(f"note-{number}", "x")
+    pager = "sed s/^/paged:/"
+    said = at_terminal("scratch", "list", RECOLLECT_PAGER=pager)
+    assert said.count("paged:note-") == 60
+    assert "paged:" not in at_terminal("scratch", "list", "--json", RECOLLECT_PAGER=pager)
+    assert "paged:" not in at_terminal("status", RECOLLECT_PAGER=pager)
 
 
 # ---------------------------------------------------------------- rules in files

@@ -159,6 +159,6 @@ def render_hit(hit: Hit) -> str:
     lines += [f"next to it, {one.role}: {display.format_line(one.text, 200)}" for one in hit.around]
     # The parts of the score are present only when they were asked for.
     lines += [f"why: {hit.why}"] if " +" in hit.why else []
-    # Messages, and statements of anybody but the user, are shown as quotations.
+    # Messages and statements of agents, tools and files are shown as quotations.
     lead = "       " if hit.trust in ("user", "system") and not hit.role else "     > "
     return "\n".join([head, *(lead + line for line in lines)])

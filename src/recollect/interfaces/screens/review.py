@@ -1,4 +1,4 @@
-"""What the review queue looks like: one item with its evidence, or the queue as a table."""
+"""Screens of the review queue: one item with its evidence, or the queue as a table."""
 
 from __future__ import annotations
 
