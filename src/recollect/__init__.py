@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from .types.overview import ConfigPaths as ConfigPaths
     from .types.overview import NextStep as NextStep
     from .types.overview import Paused as Paused
+    from .types.overview import Plotted as Plotted
     from .types.overview import Reverted as Reverted
     from .types.overview import Seen as Seen
     from .types.overview import SeenItem as SeenItem
@@ -162,6 +163,7 @@ __all__ = [
     "NotFound",
     "Overflow",
     "Paused",
+    "Plotted",
     "ProcedureParts",
     "Promoted",
     "Prompt",
@@ -246,6 +248,7 @@ _TYPES = {
     "MemoryFields": "memory.operations:MemoryFields",
     "NextStep": "types.overview:NextStep",
     "Paused": "types.overview:Paused",
+    "Plotted": "types.overview:Plotted",
     "ProcedureParts": "procedures.operations:ProcedureParts",
     "Promoted": "work.steps_tasks:Promoted",
     "Prompt": "window.steps:Prompt",

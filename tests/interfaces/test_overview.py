@@ -49,7 +49,10 @@ def at_terminal(project: Path, variables: dict[str, str]) -> AtTerminal:
 def test_status_tells_what_is_there_and_what_to_do_next(mem: recollect.Recollect) -> None:
     empty = mem.store.status()
     assert not empty.by_kind and not empty.messages
-    assert [step.command for step in empty.next] == ["recollect init", 'recollect learn "…"']
+    assert [step.command for step in empty.next] == [
+        "recollect init --agent NAME",
+        'recollect learn "…"',
+    ]
     mem.learn("Never push to main", kind="policy")
     mem.record("s-1", "hello")
     mem.context.origin = "agent"
@@ -318,13 +321,13 @@ def test_statistics_are_drawn(mem: recollect.Recollect, tmp_path: Path, clock: C
     clock.advance(days=90)
     mem.learn("Redis listens on 6380", kind="reference")
     picture = tmp_path / "stats.svg"
-    assert mem.store.stats(plot=str(picture)).picture == str(picture)
+    assert mem.store.plot(str(picture)).path == str(picture)
     text = picture.read_text()
     assert "policy 1" in text and "reference 1" in text and "of 800 tokens" in text
     mem.record("s-1", "Where is the heron protocol described?")
     mem.record("s-1", {"role": "assistant", "content": "In docs/heron.md, with its nonce."})
     drawn = tmp_path / "eval.svg"
-    mem.store.evaluate(plot=str(drawn))
+    mem.store.plot_evaluation(str(drawn))
     assert "Recall@10" in drawn.read_text()
     for path in (picture, drawn):
         from xml.etree import ElementTree

@@ -126,6 +126,17 @@ def test_another_project_is_named_before_or_after_the_command(say: Say, tmp_path
     assert say("list")[1].startswith("no memories yet")
 
 
+def test_a_plot_is_an_option_of_its_command(say: Say, project: Path) -> None:
+    say("learn", "a fact")
+    for words in (
+        ("stats", "--plot", "a.svg"),
+        ("stats", "--plot=b.svg"),
+        ("eval", "--plot", "c.svg"),
+    ):
+        assert say(*words)[1].startswith(f"wrote {project}/")
+    assert sorted(path.name for path in project.glob("*.svg")) == ["a.svg", "b.svg", "c.svg"]
+
+
 def test_search_finds_everything_that_was_kept(say: Say) -> None:
     say("learn", "The heron protocol wants a nonce")
     say("record", "s-1", "the heron in a conversation")

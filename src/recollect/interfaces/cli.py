@@ -191,8 +191,17 @@ def find_command(words: list[str]) -> tuple[str, list[str]]:
         if len(words) >= length and command in OPERATIONS:
             if command == "review" and _gives_answer(words[1:3]):
                 command = "review answer"  # `review ID keep`
-            return command, rest + words[length:]
+            return _expand_plot(command, rest + words[length:])
     raise manual.unknown_command(words)
+
+
+def _expand_plot(command: str, words: list[str]) -> tuple[str, list[str]]:
+    """Turn `stats --plot FILE` into `stats plot FILE`, which a model is not offered."""
+    place = next((at for at, word in enumerate(words) if word.startswith("--plot")), -1)
+    if place < 0 or command not in ("stats", "eval"):
+        return command, words
+    _, given, path = words[place].partition("=")
+    return f"{command} plot", [*words[:place], *([path] if given else []), *words[place + 1 :]]
 
 
 def _gives_answer(words: list[str]) -> bool:

@@ -8,6 +8,7 @@ from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..fast_typing import NamedTuple
 from ..memory import sql as memory_sql
 from ..memory import steps_lifecycle as memory_steps_lifecycle
+from ..recall import steps_evaluation as recall_steps_evaluation
 from ..storage.database import Row, Tx
 from ..text import charts, display
 from ..types.overview import SeenItem, SizePart
@@ -190,7 +191,7 @@ def draw_stats(
     budget: int,
     in_time: Sequence[briefing_steps_follow_up.InTime],
 ) -> str:
-    """Return the picture; `days` are rows of kind, day and number."""
+    """Return the picture of `stats plot`; `days` are rows of kind, day and number."""
     share = tokens / budget if budget else 0.0
     spent = [charts.Bar("start block", share, f"{tokens} of {budget} tokens")]
     shown = [
@@ -222,3 +223,16 @@ def _draw_growth(days: Sequence[Row]) -> charts.Chart:
         held[column] = held.get(column, 0) + int(number)
     labels = [display.format_time((first + at * step) * _DAY + 1)[:10] for at in range(columns)]
     return charts.draw_growth("Memories in use, by the day they were first saved", counts, labels)
+
+
+def draw_evaluation(done: recall_steps_evaluation.Evaluation) -> str:
+    """Return the picture of `eval plot`: how much was found, by source and way of searching."""
+    parts = []
+    for title, name in (("Recall@5", "recall_5"), ("Recall@10", "recall_10"), ("MRR@10", "mrr")):
+        rows = [
+            charts.Bar(f"{line.source}, {line.by}", value, f"{value:.2f} ({line.questions})")
+            for line in done.lines
+            for value in [float(getattr(line, name))]
+        ]
+        parts.append(charts.draw_bars(title, rows))
+    return charts.draw_page(parts)

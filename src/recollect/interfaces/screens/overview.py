@@ -325,6 +325,8 @@ SCREENS: dict[str, Callable[..., str]] = {
     "pause": _render_paused,
     "resume": _render_paused,
     "undo": _render_reverted,
+    "stats plot": lambda done: f"wrote {done.path}",
+    "eval plot": lambda done: f"wrote {done.path}",
     "config get": _render_setting,
     "config set": _render_changed_setting,
     "config unset": _render_changed_setting,

@@ -51,10 +51,12 @@ def show(command: str, result: object) -> str:
 
 def load_screen(command: str) -> Callable[..., str]:
     """Return the screen of a command, loading its module."""
-    name = f"{__package__}.{_MODULES.get(command.partition(' ')[0], 'memories')}"
+    first = command.partition(" ")[0]
+    module = "overview" if command.endswith(" plot") else _MODULES.get(first, "memories")
+    name = f"{__package__}.{module}"
     __import__(name)  # `importlib` would cost a command half a millisecond
-    module: ModuleType = sys.modules[name]
-    screens: dict[str, Callable[..., str]] = module.SCREENS
+    loaded: ModuleType = sys.modules[name]
+    screens: dict[str, Callable[..., str]] = loaded.SCREENS
     return screens[command]
 
 
@@ -92,8 +94,6 @@ def _render_stats(stats: Stats) -> str:
         lines.append(f"consolidation: {stats.consolidation}")
     project, user = format_size(stats.project_bytes), format_size(stats.user_bytes)
     lines.append(f"on disk: project {project}, user {user}")
-    if stats.picture:
-        lines.append(f"wrote {stats.picture}")
     return "\n".join(lines)
 
 
