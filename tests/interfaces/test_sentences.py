@@ -121,6 +121,7 @@ def test_short_options_name_parameters_that_exist() -> None:
 def test_another_project_is_named_before_or_after_the_command(say: Say, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
+    assert say("-C", str(other))[1].startswith(f"Memory of {other}\n")
     assert say("-C", str(other), "learn", "elsewhere")[0] == 0
     assert "elsewhere" in say("list", "-C", str(other))[1]
     assert say("list")[1].startswith("no memories yet")

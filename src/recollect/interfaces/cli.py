@@ -93,8 +93,7 @@ def _print_interrupted(words: Sequence[str]) -> None:
 
 
 def _run(words: list[str], as_json: bool) -> int:
-    if not [word for word in words if not word.startswith("-")] and not _asks_help(words):
-        words = ["status", *words]  # also `recollect --json`
+    words = words or ["status"]
     first = words[0]
     if first in ("-h", "--help", "help"):
         return _show_help(words[1:])
@@ -174,7 +173,7 @@ def _run_other(words: list[str]) -> tuple[int] | None:
 
 
 def find_command(words: list[str]) -> tuple[str, list[str]]:
-    """Return the command at the start of the words, and the words after it.
+    """Return the command at the start of the words, and the words after it; `status` without one.
 
     Options that all commands share may come before it.
     """
@@ -183,6 +182,8 @@ def find_command(words: list[str]) -> tuple[str, list[str]]:
         taken = 2 if words[0] in ("--project", "-C") else 1
         rest += words[:taken]
         words = words[taken:]
+    if rest and not words:
+        return "status", rest  # `recollect -C DIR`, `recollect --json`
     if words[:1] == ["memory"]:
         words = manual.expand_chat_alias(words[1:])
     for length in (2, 1):
