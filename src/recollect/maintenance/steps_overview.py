@@ -68,50 +68,50 @@ def _seen(line: sql.ShownLine, memory: Memory | None) -> SeenItem:
     )
 
 
-class _Part(NamedTuple):
+class _SizeGroup(NamedTuple):
     tables: tuple[str, ...]
     holds: str
     less: str
 
 
 _PARTS = {
-    "conversations": _Part(
+    "conversations": _SizeGroup(
         ("messages", "sessions", "windows", "blocks", "cursors", "attachments"),
         "every message, as it was said",
         "nothing is deleted; `recollect config set enabled false --scope project` keeps no more",
     ),
-    "search by words": _Part(
+    "search by words": _SizeGroup(
         ("entries", "facets", "words", "postings", "terms"),
         "the index of all texts",
         "derived from the rest, and as large as it needs to be",
     ),
-    "search by meaning": _Part(
+    "search by meaning": _SizeGroup(
         ("vectors", "unembedded", "points"),
         "one vector for each text",
         "`recollect config set embedder off` makes no more",
     ),
-    "memories": _Part(
+    "memories": _SizeGroup(
         ("memories", "memory_revisions", "memory_aliases", "claims", "links", "undos"),
         "statements with their revisions",
         "hidden ones and earlier revisions are kept too",
     ),
-    "experience": _Part(
+    "experience": _SizeGroup(
         ("episodes", "procedures", "observations", "findings", "jobs"),
         "episodes, lessons and skills",
         "`recollect config set consolidate false` makes no more",
     ),
-    "documents": _Part(
+    "documents": _SizeGroup(
         ("documents", "events"),
         "notes, tasks, handoffs and scratch notes",
         "earlier revisions are kept too",
     ),
-    "log": _Part(
+    "log": _SizeGroup(
         ("injections", "spend", "writes", "state", "tombstones"),
         "what was shown to agents, and counters",
         "small; it stays",
     ),
 }
-_OTHER = _Part((), "the file's own pages", "")
+_OTHER = _SizeGroup((), "the file's own pages", "")
 
 
 def measure_parts(tx: Tx) -> tuple[SizePart, ...]:
