@@ -45,7 +45,8 @@ def test_a_python_block_runs(place: str, block: str, tmp_path: Path) -> None:
 
 def commands() -> list[str]:
     lines = [line for _, block in blocks("sh") for line in block.splitlines()]
-    return [line for line in lines if line.startswith("recollect ") and "--help" not in line]
+    shown = [line.partition(" > ")[0] for line in lines if re.match(r"recollect( |$)", line)]
+    return [line for line in shown if "--help" not in line]
 
 
 @pytest.mark.parametrize("line", commands())
@@ -53,7 +54,9 @@ def test_a_shown_command_can_be_parsed(line: str) -> None:
     import shlex
 
     words = shlex.split(line)[1:]
-    if words != ["demo"]:
+    if not words or words[0] in ("demo", "help", "completion", "edit"):
+        return
+    if words != ["config", "edit"]:
         command, rest = cli.find_command(words)
         interfaces_commands.parse_arguments(interfaces_commands.load_command(command), rest)
 
@@ -70,6 +73,55 @@ def test_every_link_between_pages_leads_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+            linked = (page.parent / target).resolve()
+            waiting += [linked] if linked.suffix == ".md" else []
+    assert set(PAGES) - reached == set()
+
+
+def _normalised(text: str) -> list[str]:
+    """Return the lines of a picture or block without ids, dates and wrapping."""
+    text = re.sub(r"m-[0-9a-z]{5}\b", "m-ID", re.sub(r"\d{4}-\d\d-\d\d", "DATE", text))
+    return " ".join(text.split()).split(". ")
+
+
+def test_the_picture_of_the_readme_shows_what_the_program_prints() -> None:
+    """`python tools/terminal_picture.py --readme` draws it anew; ids and dates change."""
+    from html import unescape
+
+    from tests.interfaces.screens import load_tool
+
+    tool = load_tool()
+    screen = tool.readme_screen()
+    rows: dict[str, str] = {}
+    picture = tool.README_PICTURE.read_text(encoding="utf-8")
+    for y, text in re.findall(r'<text [^>]*y="(\d+)"[^>]*>([^<]*)<', picture):
+        rows[y] = f"{rows.get(y, '')} {unescape(text)}"
+    assert _normalised("\n".join(rows.values())) == _normalised(screen.text())
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```text\n(<recollect-memory>.*?)```", readme, re.S)
+    whole = " ".join(_normalised(screen.text()))
+    assert " ".join(_normalised(block)) in whole
+
+
+def test_the_manual_page_is_the_one_that_is_installed() -> None:
+    """`recollect help --man > docs/reference/recollect.1` writes it."""
+    from recollect.interfaces import manual
+    from recollect.version import __version__
+
+    page = (ROOT / "docs" / "reference" / "recollect.1").read_text(encoding="utf-8")
+    assert page == manual.render_manual(__version__)
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert '"docs/reference/recollect.1" = "share/man/man1/recollect.1"' in project
 
 
 def test_the_error_table_is_complete() -> None:

@@ -165,20 +165,25 @@ def run(
     size: tuple[int, int],
     environment: Mapping[str, str],
     folder: str | Path = ".",
-    keys: str = "",
+    keys: Sequence[tuple[str, str]] = (),
 ) -> tuple[str, int]:
-    """Run a command at a terminal; return all that it printed, and its exit status."""
+    """Run a command at a terminal; return all that it printed, and its exit status.
+
+    keys: what to type, each after some words that are waited for
+    """
     columns, lines = size
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-    said = b""
+    said, seen, waiting = b"", 0, list(keys)
     with subprocess.Popen(
         command, cwd=folder, env=environment, stdin=slave, stdout=slave, stderr=slave
     ) as running:
         os.close(slave)
-        if keys:
-            os.write(master, keys.encode())
         while True:
+            if waiting and (at := said.find(waiting[0][0].encode(), seen)) >= 0:
+                words, typed = waiting.pop(0)
+                seen = at + len(words.encode())
+                os.write(master, typed.encode())
             try:
                 more = os.read(master, 10_000)
             except OSError:  # the terminal is gone with its last reader

@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from .types.overview import ConfigPaths as ConfigPaths
     from .types.overview import NextStep as NextStep
     from .types.overview import Paused as Paused
+    from .types.overview import Plotted as Plotted
     from .types.overview import Reverted as Reverted
     from .types.overview import Seen as Seen
     from .types.overview import SeenItem as SeenItem
@@ -171,6 +172,7 @@ __all__ = [
     "NotFound",
     "Overflow",
     "Paused",
+    "Plotted",
     "ProcedureParts",
     "Promoted",
     "Prompt",
@@ -256,7 +258,7 @@ _TYPES = {
     "storage.database": "ServerMember",
     "types.agents": "Imported ImportedTranscript Initialised SettingsChange WrittenPlugin",
     "types.overview": (
-        "ConfigPaths NextStep Paused Reverted Seen SeenItem SettingChanged SettingValue "
+        "ConfigPaths NextStep Paused Plotted Reverted Seen SeenItem SettingChanged SettingValue "
         "SizePart Sizes Status"
     ),
     "types.records": "Check",
@@ -270,7 +272,6 @@ _TYPES = {
     "work.steps_tasks": "Promoted ShownTask",
 }
 """The public types of each module, loaded on first use."""
-"""Module and name of each type that is loaded on first use."""
 
 
 def open(

@@ -45,11 +45,11 @@ SETTINGS = (
     ),
     Setting("database", "", "no", "a postgresql:// address; empty means SQLite files"),
     Setting("space", "", "no", "the name under which a team shares this project on PostgreSQL"),
-    Setting("capture", True, "off", "whether rules and wishes in your messages are remembered"),
+    Setting("capture", True, "off", "whether rules and preferences in your messages are saved"),
     Setting(
         "consolidate", True, "off", "whether finished work becomes episodes and lessons by itself"
     ),
-    Setting("briefing_budget", 800, "lower", "how many tokens a briefing may cost"),
+    Setting("briefing_budget", 800, "lower", "maximum number of tokens of a start block"),
     Setting(
         "stale",
         "mark",
@@ -57,19 +57,19 @@ SETTINGS = (
         "what a briefing does with memories whose code changed: mark or withhold them",
         ("mark", "withhold"),
     ),
-    Setting("recall_limit", 10, "lower", "how many hits a recall gives"),
-    Setting("recall_budget", 2000, "lower", "how many tokens a recall may cost"),
+    Setting("recall_limit", 10, "lower", "maximum number of hits of a search"),
+    Setting("recall_budget", 2000, "lower", "maximum number of tokens of a search"),
     Setting(
         "embedder",
         "static",
         "no",
-        "who finds by meaning: static (the model inside the package), off (words only), or the "
+        "search by meaning: static (the model in the package), off (words only), or the "
         "address of an embeddings server, such as http://localhost:11434/api/embed",
     ),
-    Setting("embedder_model", "", "no", "the model that the embeddings server is asked for"),
-    Setting("embedder_dims", 0, "no", "how many dimensions that model's vectors have"),
-    Setting("embedder_key", "", "no", "the bearer token for the embeddings server"),
-    Setting("lock_wait", 30.0, "no", "seconds to wait for other processes before giving up"),
+    Setting("embedder_model", "", "no", "the model of the embeddings server"),
+    Setting("embedder_dims", 0, "no", "number of dimensions of its vectors"),
+    Setting("embedder_key", "", "no", "bearer token for the embeddings server"),
+    Setting("lock_wait", 30.0, "no", "seconds to wait for other processes"),
     Setting("memories_enabled", False, "off", "whether past sessions are worked up by themselves"),
     Setting("memories_max_rollout_age_days", 30, "lower", "older sessions are not processed"),
     Setting(

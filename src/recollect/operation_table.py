@@ -254,8 +254,13 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         "The store",
         (
             *_rows("maintenance.operations", ("store.stats", "stats", "stats")),
+            *_rows(
+                "maintenance.operations_overview",
+                ("store.sizes", "sizes", "measure_sizes"),
+                ("store.plot", "stats plot", "plot_stats"),
+                ("store.plot_evaluation", "eval plot", "plot_evaluation"),
+            ),
             *_rows("briefing.operations_views", ("verify", "verify", "verify")),
-            *_rows("maintenance.operations_overview", ("store.sizes", "sizes", "measure_sizes")),
             *_rows("recall.operations", ("store.evaluate", "eval", "evaluate")),
             *_rows(
                 "maintenance.operations",

@@ -136,15 +136,6 @@ def test_a_malformed_configuration_is_named(run: Run, project: Path) -> None:
     assert done.stderr.startswith(f"recollect: {project}/recollect.toml:1: mode must be one of")
 
 
-@pytest.mark.parametrize("command", list(OPERATIONS))
-def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
-    done = run(*command.split(), "--help")
-    assert done.returncode == 0
-    assert "examples:" in done.stdout
-    for parameter in commands.load_command(command).parameters:
-        assert parameter.help, f"{command} says nothing about {parameter.name}"
-
-
 def test_the_overview_names_every_command(run: Run) -> None:
     overview = run("help", "--all").stdout
     for command in (*OPERATIONS, *manual.OTHER_COMMANDS):

@@ -130,6 +130,8 @@ ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
     "undo": {"id": "{mine}"},
     "seen": {},
     "sizes": {},
+    "stats plot": {"path": "{folder}/stats.svg"},
+    "eval plot": {"path": "{folder}/eval.svg"},
     "pause": {"all": True},
     "resume": {"all": True},
     "config get": {"name": "database"},

@@ -78,7 +78,7 @@ def test_a_terminal_that_cannot_overwrite_a_line_shows_no_progress(seen: Seen) -
 
 def test_progress_says_what_how_far_and_how_long() -> None:
     words = render_progress(Progress("words", 5, 10, 0), 0.5, seconds=1.0)
-    assert words.endswith(" 50%  words")
+    assert words.endswith(" 50%  indexing words")
     assert "left" not in words  # too early for an estimate
     talk = render_progress(Progress("talk.jsonl", 5, 10, 3, 2, 4), 0.375, seconds=30.0)
     assert talk.endswith(" 38%  50 s left  2 of 4  3 new  talk.jsonl")

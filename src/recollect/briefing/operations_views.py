@@ -139,7 +139,7 @@ class TaskBriefing(NamedTuple):
 def before_task(
     context: Context, goal: str, phase: str = "", files: Sequence[str] = ()
 ) -> TaskBriefing:
-    """Find patterns, things to avoid and skills that matter for a task.
+    """List the patterns, pitfalls and skills that matter for a task.
 
     goal: what is to be done
     phase: exploration, implementation, debugging, review or refactoring; read from the goal
@@ -169,7 +169,7 @@ def before_task(
 def start_task(
     context: Context, title: str, phases: Sequence[str] = ()
 ) -> work_steps_tasks.ShownTask:
-    """Begin a task that survives the conversation; says what is worth knowing before it.
+    """Start a task that outlives the conversation.
 
     title: what is to be done; its name is made from it
     phases: the phases of the plan (repeat for several)
@@ -221,7 +221,7 @@ def verify(
 def verify(
     context: Context, archive: bool = False, fix: bool = False
 ) -> memory_steps_verify.ClaimReport | archive_steps_sessions.VerifiedArchive:
-    """Check what memories say about files and functions against the code; or the archive.
+    """Check what memories say about the code, or check the archive.
 
     archive: prove that every message is there, unchanged and in its place, instead
     fix: follow what moved, also in the texts that name it

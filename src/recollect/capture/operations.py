@@ -69,7 +69,7 @@ def _write_found(
 
 
 def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:
-    """List what was captured from the user's messages and is in use or proposed, newest first.
+    """List what was captured from your messages, newest first.
 
     limit: how many to list at most
 
@@ -84,7 +84,7 @@ def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:
 
 
 def undo_capture(context: Context, memory: str) -> Memory:
-    """Take a captured memory out of use.
+    """Hide a captured memory.
 
     memory: its id, or the beginning of it
 

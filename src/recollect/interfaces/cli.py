@@ -93,8 +93,7 @@ def _print_interrupted(words: Sequence[str]) -> None:
 
 
 def _run(words: list[str], as_json: bool) -> int:
-    if not [word for word in words if not word.startswith("-")] and not _asks_help(words):
-        words = ["status", *words]  # also `recollect --json`
+    words = words or ["status"]
     first = words[0]
     if first in ("-h", "--help", "help"):
         return _show_help(words[1:])
@@ -105,7 +104,7 @@ def _run(words: list[str], as_json: bool) -> int:
         return 0
     if status := _run_other(words):
         return status[0]
-    if text := manual.render_group_help(words):
+    if _asks_help(words) and (text := manual.render_group_help(words)):
         style.print_page(style.finish(text))
         return 0
     name, rest = find_command(words)
@@ -127,7 +126,7 @@ def _run(words: list[str], as_json: bool) -> int:
 
 
 def _asks_help(words: list[str]) -> bool:
-    return bool({"-h", "--help", "--version", "-V"} & set(words))
+    return bool({"-h", "--help", "help", "--version", "-V"} & set(words))
 
 
 def _show_help(words: list[str]) -> int:
@@ -174,7 +173,7 @@ def _run_other(words: list[str]) -> tuple[int] | None:
 
 
 def find_command(words: list[str]) -> tuple[str, list[str]]:
-    """Return the command at the start of the words, and the words after it.
+    """Return the command at the start of the words, and the words after it; `status` without one.
 
     Options that all commands share may come before it.
     """
@@ -183,6 +182,8 @@ def find_command(words: list[str]) -> tuple[str, list[str]]:
         taken = 2 if words[0] in ("--project", "-C") else 1
         rest += words[:taken]
         words = words[taken:]
+    if rest and not words:
+        return "status", rest  # `recollect -C DIR`, `recollect --json`
     if words[:1] == ["memory"] and " ".join(words[:2]) not in OPERATIONS:
         words = manual.expand_chat_alias(words[1:])
     for length in (2, 1):
@@ -191,8 +192,17 @@ def find_command(words: list[str]) -> tuple[str, list[str]]:
         if len(words) >= length and command in OPERATIONS:
             if command == "review" and _gives_answer(words[1:3]):
                 command = "review answer"  # `review ID keep`
-            return command, rest + words[length:]
+            return _expand_plot(command, rest + words[length:])
     raise manual.unknown_command(words)
+
+
+def _expand_plot(command: str, words: list[str]) -> tuple[str, list[str]]:
+    """Turn `stats --plot FILE` into `stats plot FILE`, which a model is not offered."""
+    place = next((at for at, word in enumerate(words) if word.startswith("--plot")), -1)
+    if place < 0 or command not in ("stats", "eval"):
+        return command, words
+    _, given, path = words[place].partition("=")
+    return f"{command} plot", [*words[:place], *([path] if given else []), *words[place + 1 :]]
 
 
 def _gives_answer(words: list[str]) -> bool:

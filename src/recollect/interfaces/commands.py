@@ -302,7 +302,7 @@ def render_help(command: Command) -> str:
     places = [item.name.upper() for item in positional_parameters(command)]
     places = places if required else [f"[{name}]" for name in places]
     usage = " ".join(["recollect", command.words, *places])
-    lines = [f"usage: {usage} [options]", "", command.summary, ""]
+    lines = [f"usage: {usage} [options]", "", *style.fill(command.summary), ""]
     for item in required:
         piped = item.name in FROM_STDIN and "stdin" not in item.help
         lines += render_entry(item.name.upper(), item.help + ("; - reads stdin" if piped else ""))
@@ -312,7 +312,8 @@ def render_help(command: Command) -> str:
     shorts = {name: short for short, name in SHORT_FLAGS.items()}
     for item in (*optional, *COMMON_OPTIONS):
         flag = option_flags(item)[-1]
-        shown = flag if item.type == "bool" else f"{flag} {flag[2:].upper().replace('-', '_')}"
+        place = "DIR" if item.name == "project" else flag[2:].upper().replace("-", "_")
+        shown = flag if item.type == "bool" else f"{flag} {place}"
         short = f"{shorts[item.name]}, " if item.name in shorts else ""
         lines += render_entry(short + shown, item.help)
     if command.examples:

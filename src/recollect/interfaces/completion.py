@@ -100,6 +100,8 @@ def complete(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     if name not in OPERATIONS:
         yield from _complete_other(name, last)
         return
+    if not rest and not last.startswith("-"):
+        yield from _complete_command([name], last)  # `review` is a command and a group
     command = commands.load_command(name)
     options = commands.command_options(command)
     waiting = options.get(rest[-1]) if rest else None

@@ -24,13 +24,12 @@ OTHER_COMMANDS = {
 """Commands that are not operations."""
 
 _GROUP_OF_OTHER = {
-    "edit": "memories",
     "config edit": "config",
-    "demo": "",
+    "demo": "mem",
     "completion": "config",
     "hook": "agents",
     "mcp": "agents",
-    "help": "",
+    "help": "mem",
 }
 _TITLE = "recollect: the memory that coding agents share"
 
@@ -75,7 +74,8 @@ def render_all() -> str:
     """Return all commands by group; the groups are those of the Python API."""
     lines = [style.paint("title", _TITLE)]
     for group, names in group_commands().items():
-        about = f"{group} (mem.{group} in Python)" if group else "everyday"
+        about = {"": "everyday", "mem": "more (on mem itself in Python)"}.get(group)
+        about = about or f"{group} (mem.{group} in Python)"
         lines += ["", style.paint("title", about)]
         for name in names:
             lines += commands.render_entry(name, summary(name), start=17)
@@ -91,9 +91,9 @@ def render_all() -> str:
 
 def group_commands() -> Mapping[str, Sequence[str]]:
     """Return all commands by the group of their Python name; the verbs of `mem` itself first."""
-    groups: dict[str, list[str]] = {"": [name for name in EVERYDAY if name in OPERATIONS]}
+    groups: dict[str, list[str]] = {"": list(EVERYDAY), "mem": []}
     for name, row in OPERATIONS.items():
-        group = row.name.partition(".")[0] if "." in row.name else ""
+        group = row.name.partition(".")[0] if "." in row.name else "mem"
         listed = groups.setdefault(group, [])
         if name not in EVERYDAY:
             listed.append(name)

@@ -35,7 +35,7 @@ _PERSONS_ONLY = frozenset(
         *("init", "plugin", "backup", "adopt", "import", "session import", "session export"),
         *("episode load", "pattern load", "procedure load", "procedure export", "notes lint"),
         *("confirm", "capture undo", "clear", "clear undo", "undo", "pause", "resume"),
-        *("config set", "config unset"),
+        *("config set", "config unset", "stats plot", "eval plot"),
     }
 )
 """Not offered to a model: they change files outside the memory, or need a person's decision."""

@@ -18,7 +18,7 @@ from ..recall import steps_reindex as recall_steps_reindex
 from ..review import operations as review_operations
 from ..text import display
 from ..types import agents, records
-from . import sql, steps
+from . import steps
 
 
 def initialise(
@@ -91,37 +91,17 @@ def _make_project(context: Context) -> bool:
     return created
 
 
-def stats(context: Context, plot: str = "") -> steps.Stats:
+def stats(context: Context) -> steps.Stats:
     """Count memories, sessions and documents by kind, layer and status.
 
-    plot: also draw the growth by kind, the budget and the usefulness into this SVG file
-
     Example: recollect stats --json
-    Example: recollect stats --plot memory.svg
     """
     memory_operations.write_recalls(context)
     now = context.clock()
     found = steps.collect_stats(context.project_space, context.user_space, now)
     consolidation = context.project_space.read(lambda tx: lessons_steps_schedule.state(tx, now))
     in_time = context.project_space.read(briefing_steps_follow_up.in_time)
-    found = found._replace(consolidation=consolidation, in_time=in_time)
-    return found._replace(picture=_plot(context, found, plot)) if plot else found
-
-
-def _plot(context: Context, found: steps.Stats, path: str) -> str:
-    """Draw the statistics into a file and return its path."""
-    from ..briefing import operations as briefing_operations
-    from . import steps_overview
-
-    days = [row for space in context.present_spaces() for row in space.read(sql.count_by_day)]
-    tokens = briefing_operations.make_briefing(context).tokens
-    picture = steps_overview.draw_stats(
-        days, tokens, context.settings.briefing_budget, found.in_time
-    )
-    target = os.path.abspath(os.path.expanduser(path))
-    with open(target, "w", encoding="utf-8") as file:
-        file.write(picture)
-    return target
+    return found._replace(consolidation=consolidation, in_time=in_time)
 
 
 def rebuild(context: Context, missing: bool = False) -> steps.RebuildResult:
@@ -160,7 +140,7 @@ def backup(context: Context, path: str) -> steps.BackedUp:
 
 
 def adopt(context: Context, trust: bool = False) -> steps.Adopted:
-    """Adopt a project store that was made elsewhere: a backup, or another person's.
+    """Adopt a store that was made elsewhere, such as a backup.
 
     trust: the store is your own, and its memories stay in use; without it they are quarantined
         until you confirm them

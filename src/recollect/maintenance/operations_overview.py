@@ -1,4 +1,4 @@
-"""Operations for an overview: status, what agents were shown, sizes, pause, undo."""
+"""Operations for an overview: status, what agents were shown, sizes, plots, pause, undo."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ..agents import pause_io
 from ..agents import steps_hooks as agents_steps_hooks
 from ..archive import sql as archive_sql
 from ..briefing import operations as briefing_operations
+from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..capture import operations as capture_operations
 from ..context import Context
 from ..errors import InvalidInput, NotFound, Refused
@@ -17,10 +18,11 @@ from ..lessons import steps_schedule as lessons_steps_schedule
 from ..memory import operations as memory_operations
 from ..memory import sql_upkeep as memory_sql_upkeep
 from ..memory import steps_lifecycle as memory_steps_lifecycle
+from ..recall import operations as recall_operations
 from ..review import operations as review_operations
 from ..storage.database import Database, Tx
 from ..text import display
-from ..types.overview import NextStep, Paused, Reverted, Seen, Sizes, Status
+from ..types.overview import NextStep, Paused, Plotted, Reverted, Seen, Sizes, Status
 from ..types.records import STATUSES_IN_USE
 from ..work import operations as work_operations
 from . import sql, steps_overview
@@ -112,7 +114,10 @@ def _next_steps(status: Status) -> list[NextStep]:
         end = "recollect resume --all" if status.paused == "all" else "recollect resume"
         steps.append(NextStep(end, "let the hooks work again"))
     connected = [one for one in status.agents if one.detail.startswith("connected")]
-    if not connected:
+    if not status.agents:
+        names = "claude-code, codex, gemini, opencode or cursor"
+        steps.append(NextStep("recollect init --agent NAME", f"connect {names}"))
+    elif not connected:
         steps.append(NextStep("recollect init", "connect your agents to this memory"))
     elif not all(one.ok for one in status.agents):
         steps.append(NextStep("recollect doctor", "see what is wrong with a connection"))
@@ -174,6 +179,47 @@ def measure_sizes(context: Context) -> Sizes:
     )
     is_shared = bool(context.settings.database)
     return Sizes(project, () if is_shared else user, _describe_store(context), is_shared)
+
+
+def plot_stats(context: Context, path: str) -> Plotted:
+    """Draw the growth by kind, the budget and the usefulness as an SVG picture.
+
+    path: the SVG file to write
+
+    Example: recollect stats plot memory.svg
+    """
+    days = [row for space in context.present_spaces() for row in space.read(sql.count_by_day)]
+    tokens = briefing_operations.make_briefing(context).tokens
+    in_time = (
+        context.project_space.read(briefing_steps_follow_up.in_time)
+        if context.project_space.present()
+        else ()
+    )
+    budget = context.settings.briefing_budget
+    return _write_picture(path, steps_overview.draw_stats(days, tokens, budget, in_time))
+
+
+def plot_evaluation(
+    context: Context, path: str, sample: int = 100, seed: int = 0, source: Sequence[str] = ()
+) -> Plotted:
+    """Measure recall on your own history, and draw the figures as an SVG picture.
+
+    path: the SVG file to write
+    sample: maximum number of questions from each source
+    seed: chooses the questions; the same seed asks the same
+    source: only these: commits, answers, files, memories (repeat for several)
+
+    Example: recollect eval plot recall.svg
+    """
+    done = recall_operations.evaluate(context, sample, seed, source)
+    return _write_picture(path, steps_overview.draw_evaluation(done))
+
+
+def _write_picture(path: str, picture: str) -> Plotted:
+    target = os.path.abspath(os.path.expanduser(path))
+    with open(target, "w", encoding="utf-8") as file:
+        file.write(picture)
+    return Plotted(target)
 
 
 def shorten_ids(context: Context, ids: Sequence[str]) -> Mapping[str, str]:

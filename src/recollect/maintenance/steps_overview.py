@@ -8,6 +8,7 @@ from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..fast_typing import NamedTuple
 from ..memory import sql as memory_sql
 from ..memory import steps_lifecycle as memory_steps_lifecycle
+from ..recall import steps_evaluation as recall_steps_evaluation
 from ..storage.database import Row, Tx
 from ..text import charts, display
 from ..types.overview import SeenItem, SizePart
@@ -22,10 +23,9 @@ _MOMENTS = {
     "failure": "the same error had happened before",
 }
 _BLOCKS = {
-    "A": "your rule, in every start block",
+    "A": "a rule, in every start block",
     "B": "learned here, in the start block",
-    "C": "where things stand, in the start block",
-    "D": "in the start block",
+    "C": "a skill, in the start block",
 }
 
 
@@ -50,10 +50,11 @@ def _seen(line: sql.ShownLine, memory: Memory | None) -> SeenItem:
     if memory:
         kind, text = memory.kind, memory.text
     elif line.ref.startswith("memory://"):
-        kind, text = "passage", line.ref
+        kind, text = ("state" if "#" in line.ref else "passage"), line.ref
     else:
         kind, text = (kind, name) if name else ("record", line.ref)
     why = _MOMENTS.get(line.moment) or _BLOCKS.get(line.block, "in the start block")
+    why = "where things stand, in the start block" if kind == "state" else why
     return SeenItem(
         id=memory.id if memory else "",
         kind=kind,
@@ -67,51 +68,50 @@ def _seen(line: sql.ShownLine, memory: Memory | None) -> SeenItem:
     )
 
 
-class _Part(NamedTuple):
+class _SizeGroup(NamedTuple):
     tables: tuple[str, ...]
     holds: str
     less: str
 
 
 _PARTS = {
-    "conversations": _Part(
+    "conversations": _SizeGroup(
         ("messages", "sessions", "windows", "blocks", "cursors", "attachments"),
         "every message, as it was said",
-        "they are the archive and stay; a project you do not want kept: "
-        "`recollect config set enabled false --scope project`",
+        "nothing is deleted; `recollect config set enabled false --scope project` keeps no more",
     ),
-    "search by words": _Part(
+    "search by words": _SizeGroup(
         ("entries", "facets", "words", "postings", "terms"),
         "the index of all texts",
-        "derived from the rest; `recollect rebuild` makes it anew",
+        "derived from the rest, and as large as it needs to be",
     ),
-    "search by meaning": _Part(
+    "search by meaning": _SizeGroup(
         ("vectors", "unembedded", "points"),
         "one vector for each text",
-        "`recollect config set embedder off` makes no new ones",
+        "`recollect config set embedder off` makes no more",
     ),
-    "memories": _Part(
+    "memories": _SizeGroup(
         ("memories", "memory_revisions", "memory_aliases", "claims", "links", "undos"),
         "statements with their revisions",
-        "`recollect prune` hides what is old and unused",
+        "hidden ones and earlier revisions are kept too",
     ),
-    "experience": _Part(
+    "experience": _SizeGroup(
         ("episodes", "procedures", "observations", "findings", "jobs"),
         "episodes, lessons and skills",
-        "`recollect config set consolidate false` stops making them",
+        "`recollect config set consolidate false` makes no more",
     ),
-    "documents": _Part(
+    "documents": _SizeGroup(
         ("documents", "events"),
         "notes, tasks, handoffs and scratch notes",
-        "`recollect scratch delete NAME`",
+        "earlier revisions are kept too",
     ),
-    "log": _Part(
+    "log": _SizeGroup(
         ("injections", "spend", "writes", "state", "tombstones"),
         "what was shown to agents, and counters",
         "small; it stays",
     ),
 }
-_OTHER = _Part((), "the file's own pages", "")
+_OTHER = _SizeGroup((), "the file's own pages", "")
 
 
 def measure_parts(tx: Tx) -> tuple[SizePart, ...]:
@@ -191,7 +191,7 @@ def draw_stats(
     budget: int,
     in_time: Sequence[briefing_steps_follow_up.InTime],
 ) -> str:
-    """Return the picture; `days` are rows of kind, day and number."""
+    """Return the picture of `stats plot`; `days` are rows of kind, day and number."""
     share = tokens / budget if budget else 0.0
     spent = [charts.Bar("start block", share, f"{tokens} of {budget} tokens")]
     shown = [
@@ -223,3 +223,16 @@ def _draw_growth(days: Sequence[Row]) -> charts.Chart:
         held[column] = held.get(column, 0) + int(number)
     labels = [display.format_time((first + at * step) * _DAY + 1)[:10] for at in range(columns)]
     return charts.draw_growth("Memories in use, by the day they were first saved", counts, labels)
+
+
+def draw_evaluation(done: recall_steps_evaluation.Evaluation) -> str:
+    """Return the picture of `eval plot`: how much was found, by source and way of searching."""
+    parts = []
+    for title, name in (("Recall@5", "recall_5"), ("Recall@10", "recall_10"), ("MRR@10", "mrr")):
+        rows = [
+            charts.Bar(f"{line.source}, {line.by}", value, f"{value:.2f} ({line.questions})")
+            for line in done.lines
+            for value in [float(getattr(line, name))]
+        ]
+        parts.append(charts.draw_bars(title, rows))
+    return charts.draw_page(parts)

@@ -207,7 +207,7 @@ def list_memories(
     offset: int = 0,
     as_of: str = "",
 ) -> tuple[Memory, ...]:
-    """List the memories in use, or those believed at another time, newest first.
+    """List the memories in use, newest first.
 
     kind: only this kind
     layer: only this layer: session, task, project or user
@@ -263,7 +263,7 @@ def confirm(context: Context, id: str) -> Memory:
 
 
 def correct(context: Context, id: str, text: str, reason: str = "") -> Memory:
-    """Change the text of a memory. It keeps its id, and the old text stays in its history.
+    """Change the text of a memory. The old text stays in its history.
 
     id: the memory's id, or the beginning of it
     text: what is true now
@@ -309,7 +309,7 @@ def scope(context: Context, id: str, scope: Sequence[str] = ()) -> Memory:
 
 
 def undo(context: Context, id: str) -> Memory:
-    """Undo the last change of a memory: a confirmation, correction, repair or scope.
+    """Undo the last change of one memory.
 
     The memory keeps its id and says what it said before, as a new revision. Undoing twice brings
     the change back.
@@ -344,7 +344,7 @@ def reinforce(context: Context, id: str) -> Memory:
 
 
 def hide(context: Context, id: str) -> Memory:
-    """Hide a memory: still found by recall, never injected; `restore` takes it back.
+    """Hide a memory. It is no longer shown to agents; recall still finds it.
 
     id: the memory's id, or the beginning of it
 
@@ -357,7 +357,7 @@ def hide(context: Context, id: str) -> Memory:
 
 
 def restore(context: Context, id: str) -> Memory:
-    """Take a hidden memory back.
+    """Restore a hidden memory.
 
     id: the memory's id, or the beginning of it
 
@@ -405,7 +405,7 @@ def prune(
 
 
 def clear_memories(context: Context, apply: bool = False) -> steps_lifecycle.Cleared:
-    """Hide all that the project has learned: memories, episodes, procedures, lessons from work.
+    """Hide everything this project has learned. Shows the counts first.
 
     apply: really hide it, at a terminal; `clear undo` takes it back
 
@@ -419,7 +419,7 @@ def clear_memories(context: Context, apply: bool = False) -> steps_lifecycle.Cle
 
 
 def undo_clear(context: Context) -> steps_lifecycle.Returned:
-    """Undo the last `clear`: what it hid is in use again, each as it was.
+    """Undo the last `clear`.
 
     Example: recollect clear undo
     """
@@ -427,7 +427,7 @@ def undo_clear(context: Context) -> steps_lifecycle.Returned:
 
 
 def memory_history(context: Context, id: str) -> tuple[Memory, ...]:
-    """List the revisions of a memory, oldest first, with the time each was believed.
+    """List the revisions of a memory, oldest first.
 
     Statements whose place it took are listed too, with their own ids.
 

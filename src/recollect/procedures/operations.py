@@ -164,7 +164,7 @@ def load_procedure(context: Context, path: str) -> procedures_steps.ShownProcedu
 
 
 def load_patterns(context: Context, path: str) -> tuple[Learned, ...]:
-    """Load patterns from JSON: a file with one or a list of them, or a folder of files.
+    """Load patterns from a JSON file or a folder of them.
 
     path: the file or folder; if an agent loads it, a person must confirm the patterns
 

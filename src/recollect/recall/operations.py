@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -264,12 +263,7 @@ _SECOND = 1_000_000
 
 
 def evaluate(
-    context: Context,
-    sample: int = 100,
-    seed: int = 0,
-    source: Sequence[str] = (),
-    missed: int = 0,
-    plot: str = "",
+    context: Context, sample: int = 100, seed: int = 0, source: Sequence[str] = (), missed: int = 0
 ) -> steps_evaluation.Evaluation:
     """Measure recall on your own history, with questions made from it.
 
@@ -279,10 +273,8 @@ def evaluate(
         (a question finds the reply to it), files (a file's name finds the sessions that
         changed it), memories (half of its words find a memory); repeat for several
     missed: also show this many questions whose answer was not found
-    plot: also draw the figures into this SVG file
 
     Example: recollect eval
-    Example: recollect eval --plot recall.svg
     Example: recollect eval --source commits --sample 50 --missed 5
     """
     for name in source:
@@ -308,29 +300,9 @@ def evaluate(
         rankers["words and meaning"] = partial(steps.recall, embedder=embedder)
     report = context.progress_of("questions", len(gathered.asked) * len(rankers))
     now = context.clock()
-    done = context.read_both(
+    return context.read_both(
         lambda txs: steps_evaluation.run_evaluation(txs, gathered, rankers, wanted, now, report)
     )
-    if plot:
-        _plot(done, plot)
-        done = done._replace(notes=(*done.notes, f"wrote {plot}"))
-    return done
-
-
-def _plot(done: steps_evaluation.Evaluation, path: str) -> None:
-    """Draw the figures of an evaluation into a file."""
-    from ..text import charts
-
-    parts = []
-    for title, name in (("Recall@5", "recall_5"), ("Recall@10", "recall_10"), ("MRR@10", "mrr")):
-        rows = [
-            charts.Bar(f"{line.source}, {line.by}", value, f"{value:.2f} ({line.questions})")
-            for line in done.lines
-            for value in [float(getattr(line, name))]
-        ]
-        parts.append(charts.draw_bars(title, rows))
-    with open(os.path.abspath(os.path.expanduser(path)), "w", encoding="utf-8") as file:
-        file.write(charts.draw_page(parts))
 
 
 def _read_commits(context: Context) -> list[RepositoryCommit]:

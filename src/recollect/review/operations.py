@@ -73,7 +73,7 @@ def answer_review(
     from_: str = "",
     reason: str = "",
 ) -> tuple[ReviewAnswer, ...]:
-    """Answer an item of the review queue; only a person keeps, edits or scopes one.
+    """Answer one item of the review queue, or all that fit.
 
     id: the item's id or the beginning of it, or all for every item that fits the options
     answer: keep (use it as your own word), edit, scope, both (a contradiction that is none), hide

@@ -133,3 +133,9 @@ class Reverted(NamedTuple):
     at: int
     applied: bool
     redo: str = ""
+
+
+class Plotted(NamedTuple):
+    """The file of a picture that was written."""
+
+    path: str

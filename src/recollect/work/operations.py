@@ -117,7 +117,7 @@ def lint_notes(context: Context, path: str = "") -> steps.ShownNotes:
 
 
 def show_continuity(context: Context, doing: str = "") -> Continuity:
-    """Write CONTINUITY.md: the current work and relevant memories by id; your own lines stay.
+    """Write CONTINUITY.md: the current work and relevant memories.
 
     doing: the current work; by default that of the edited file, or the objective of the notes
 

@@ -145,7 +145,7 @@ def list_tasks(context: Context, limit: int = 100) -> tuple[steps_tasks.ShownTas
 
 
 def task_log(context: Context, slug: str, limit: int = 1000) -> str:
-    """Show the gate events of a task, one JSON object a line.
+    """Show the log of a task, one JSON object a line.
 
     slug: the task
     limit: maximum number of events, the newest
@@ -224,7 +224,7 @@ def give_handoff(
 
 
 def accept_handoff(context: Context, id: str, agent: str = "") -> steps.ShownHandoff:
-    """Accept a handoff, and report changes of the commit and of its files since it was given.
+    """Accept a handoff, and report what changed since it was given.
 
     id: the handoff
     agent: the agent that accepts; it must be the receiver

@@ -110,12 +110,12 @@ def _render_other_projects(others: Mapping[str, int]) -> list[str]:
 def _render_next_steps(done: Imported) -> list[str]:
     if not done.messages:
         return []
-    lines = ["next: recollect briefing   shows what your agents see"]
+    steps = [("recollect briefing", "what your agents begin with")]
     if done.results.waiting:
-        lines.append("      recollect review   asks you about each item that waits")
+        steps.append(("recollect review", "answer each item that waits"))
     if done.captured:
-        lines.append("      recollect capture undo ID   hides a statement")
-    return lines
+        steps.append(("recollect rm ID", "take a statement out of use"))
+    return ["next:", *style.hints(*steps)]
 
 
 def run_import(
@@ -202,8 +202,9 @@ def _render_init(done: Initialised) -> str:
     elif done.past:
         past = display.format_count(done.past, "past conversation")
         lines.append(f"{past} of this project. Import: recollect import")
-    if not done.checked:
-        lines.append('try: recollect learn "…"   then: recollect recall "…"')
+    if not (done.checked or done.imported):
+        steps = (('recollect learn "…"', "save a memory"), ("recollect", "show the state"))
+        lines += ["next:", *style.hints(*steps)]
     return "\n".join(lines)
 
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def render_learned(learned: Learned) -> str:
     """Return the saved memory with its status and notes."""
     memory = learned.memory
-    lines = [f"{learned.action} {learned.id} ({memory.kind}, {memory.layer}, {memory.status})"]
+    about = f"({memory.kind}, {memory.layer}, {style.status(memory.status)})"
+    lines = [f"{learned.action} {style.paint('id', learned.id)} {about}"]
     lines += [f"  {note}" for note in learned.notes]
     lines += render_redacted(learned.redacted)
     if memory.reinforcement > 1:
@@ -101,9 +102,15 @@ def render_record(shown: ShownRecord) -> str:
 def _render_list(memories: Sequence[Memory]) -> str:
     if not memories:
         return style.render_none('no memories yet. Save one: recollect learn "…"', "memory")
-    rows = ((item.id, item.kind, item.layer, item.status, item.text) for item in memories)
-    heads = ("ID", "KIND", "LAYER", "STATUS", "TEXT")
-    return render_table(heads, rows, styles=("id", "", "faint", "status"))
+    styles = {"id": "id", "kind": "", "layer": "faint", "status": "status", "text": ""}
+    if style.page().is_terminal:
+        # What is the same in all rows leaves its room to the text.
+        usual = {"layer": "project", "status": "active"}
+        for name, value in usual.items():
+            if all(getattr(item, name) == value for item in memories):
+                del styles[name]
+    rows = ([str(getattr(item, name)) for name in styles] for item in memories)
+    return render_table([name.upper() for name in styles], rows, styles=list(styles.values()))
 
 
 def _render_for_file(memories: Sequence[Memory]) -> str:

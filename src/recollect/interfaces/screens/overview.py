@@ -90,6 +90,8 @@ def _render_agents(status: Status) -> list[str]:
         state, *more = display.escape_invisible(check.detail).splitlines() or [""]
         # Seconds and durations are for `doctor`.
         state = re.sub(r"(\d)T(\d\d:\d\d):\d\d.*", r"\1 \2", state)
+        if state.endswith("not used yet"):
+            state += ": start a new session in it"
         colour = "bad" if not check.ok else "good" if state.startswith("connected") else "warn"
         label = "agents" if not place else ""
         lines += _field(label, f"{name}: {state}", colour)
@@ -260,7 +262,11 @@ def _render_setting(setting: SettingValue) -> str:
 def _render_settings(settings: Sequence[SettingValue]) -> str:
     rows = ((one.name, one.value or "-", one.source, one.help) for one in settings)
     table = style.render_table(("SETTING", "VALUE", "FROM", "MEANING"), rows, styles=("id",))
-    return f"{table}\nchange one: recollect config set NAME VALUE   in your editor: config edit"
+    hints = style.hints(
+        ("recollect config set NAME VALUE", "change one"),
+        ("recollect config edit", "change them in your editor"),
+    )
+    return "\n".join([table, "", *hints])
 
 
 def _render_changed_setting(done: SettingChanged) -> str:
@@ -319,6 +325,8 @@ SCREENS: dict[str, Callable[..., str]] = {
     "pause": _render_paused,
     "resume": _render_paused,
     "undo": _render_reverted,
+    "stats plot": lambda done: f"wrote {done.path}",
+    "eval plot": lambda done: f"wrote {done.path}",
     "config get": _render_setting,
     "config set": _render_changed_setting,
     "config unset": _render_changed_setting,

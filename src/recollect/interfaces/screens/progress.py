@@ -17,6 +17,13 @@ _BAR = 20
 _SHORTEST_ESTIMATE = 2.0
 """Seconds before an estimate is worth showing."""
 
+_WORK = {
+    "words": "indexing words",
+    "meaning": "making vectors",
+    "questions": "asking questions",
+}
+"""What the work is called on the screen; the name of a file stands for reading it."""
+
 KEPT = {
     "import": "What was read is kept; `recollect import` reads the rest.",
     "init": "The memory is kept; `recollect init` goes on.",
@@ -68,7 +75,7 @@ def render_progress(progress: Progress | FileProgress, whole: float, seconds: fl
         parts.append(f"{progress.messages} new")
     start = "  ".join(parts)
     room = max(style.terminal_width() - len(start) - 3, 10)
-    path = display.format_line(progress.path)
+    path = display.format_line(_WORK.get(progress.path, progress.path))
     # The end of a path is the informative part.
     shown = path if len(path) <= room else "…" + path[1 - room :]
     return f"{start}  {shown}"

@@ -25,6 +25,7 @@ def render_recalled(recalled: Recalled) -> str:
     more = len(recalled) - len(blocks) + recalled.left_out
     lines = ["\n".join(blocks)] if not page.is_terminal else ["\n\n".join(blocks)]
     if more:
+        lines += [""] if page.is_terminal else []
         lines.append(_render_more(more, len(recalled) - len(hits)))
     return "\n".join([*lines, *(f"({note})" for note in recalled.notes if "more did" not in note)])
 
@@ -38,7 +39,7 @@ def _why_empty(recalled: Recalled) -> str:
     if filters:
         shown = ", ".join(f"--{name.replace('_', '-')}" for name in filters)
         return f"nothing found with {shown}. Search everything: leave it out"
-    return "nothing found in memories and conversations of this project"
+    return "nothing found in your memories and conversations"
 
 
 NOISE = 0.4
@@ -112,9 +113,20 @@ def _shorten_place(place: str) -> str:
     return f"session/{agent}{dot}{id[:8]}{number}"
 
 
+_TRUST = {
+    "user": "you",
+    "system": "recollect",
+    "agent": "an agent",
+    "tool": "a tool",
+    "file": "a file",
+    "web": "a web page",
+    "import": "an import",
+}
+
+
 def _describe_source(hit: Hit) -> str:
     who = {"user": "you", "assistant": "the agent", "tool": "a tool"}
-    said = who.get(hit.role, "") or {"user": "you", "system": "recollect"}.get(hit.trust, hit.trust)
+    said = who.get(hit.role, "") or _TRUST.get(hit.trust, hit.trust)
     return f"from {said}, {display.format_time(hit.at)[:10]}"
 
 
@@ -147,6 +159,6 @@ def render_hit(hit: Hit) -> str:
     lines += [f"next to it, {one.role}: {display.format_line(one.text, 200)}" for one in hit.around]
     # The parts of the score are present only when they were asked for.
     lines += [f"why: {hit.why}"] if " +" in hit.why else []
-    # Messages, and statements of anybody but the user, are shown as quotations.
+    # Messages and statements of agents, tools and files are shown as quotations.
     lead = "       " if hit.trust in ("user", "system") and not hit.role else "     > "
     return "\n".join([head, *(lead + line for line in lines)])

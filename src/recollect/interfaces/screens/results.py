@@ -37,17 +37,29 @@ _MODULES = {
 """The module with the screen of a command, by its first word; all others are in `memories`."""
 
 
+_EXACT = frozenset(
+    {
+        *("scratch retrieve", "procedure export", "procedure show", "pattern show", "ledger"),
+        *("episode show", "notes show", "continuity", "task log", "session prepare", "plugin"),
+    }
+)
+"""Commands that print a document, which is not wrapped."""
+
+
 def show(command: str, result: object) -> str:
     """Return the result of a command as text, in colour on a page that has it."""
-    return style.finish(load_screen(command)(result))
+    text = load_screen(command)(result)
+    return style.finish(text if command in _EXACT else style.wrap_long(text))
 
 
 def load_screen(command: str) -> Callable[..., str]:
     """Return the screen of a command, loading its module."""
-    name = f"{__package__}.{_MODULES.get(command.partition(' ')[0], 'memories')}"
+    first = command.partition(" ")[0]
+    module = "overview" if command.endswith(" plot") else _MODULES.get(first, "memories")
+    name = f"{__package__}.{module}"
     __import__(name)  # `importlib` would cost a command half a millisecond
-    module: ModuleType = sys.modules[name]
-    screens: dict[str, Callable[..., str]] = module.SCREENS
+    loaded: ModuleType = sys.modules[name]
+    screens: dict[str, Callable[..., str]] = loaded.SCREENS
     return screens[command]
 
 
@@ -85,8 +97,6 @@ def _render_stats(stats: Stats) -> str:
         lines.append(f"consolidation: {stats.consolidation}")
     project, user = format_size(stats.project_bytes), format_size(stats.user_bytes)
     lines.append(f"on disk: project {project}, user {user}")
-    if stats.picture:
-        lines.append(f"wrote {stats.picture}")
     return "\n".join(lines)
 
 
@@ -104,8 +114,10 @@ def _render_diagnosis(diagnosis: Diagnosis) -> str:
     lines = []
     for check in diagnosis.checks:
         first, *more = display.escape_invisible(check.detail).splitlines() or [""]
-        mark = "ok  " if check.ok else "TODO" if check.waits else "BAD "
-        lines.append(f"{mark} {check.name}: {first}")
+        mark = (
+            ("good", "ok  ") if check.ok else ("warn", "TODO") if check.waits else ("bad", "BAD ")
+        )
+        lines.append(f"{style.paint(*mark)} {check.name}: {first}")
         lines += [f"       {line}" for line in more]
     failed = sum(not (check.ok or check.waits) for check in diagnosis.checks)
     waiting = sum(check.waits for check in diagnosis.checks)

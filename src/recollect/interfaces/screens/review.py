@@ -1,4 +1,4 @@
-"""What the review queue looks like: one item with its evidence, or the queue as a table."""
+"""Screens of the review queue: one item with its evidence, or the queue as a table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def render_item(item: ReviewItem, width: int) -> list[str]:
     """Return the lines of one item: what it says, why it waits, where it comes from."""
     trust = f"from {item.trust}" if item.trust != "user" else "yours"
     about = f"{item.kind}, {', '.join(item.reasons)}, {trust}, {display.format_time(item.at)[:10]}"
-    lines = [paint("faint", f"{about}  {item.id}"), ""]
+    lines = [paint("faint", line) for line in wrap(f"{about}  {item.id}", width)] + [""]
     lines += ["  " + paint("title", line) for line in wrap(item.text, width - 2)]
     lines.append("")
     lines += _field("why", item.why, width)

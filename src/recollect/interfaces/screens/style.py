@@ -8,6 +8,7 @@ docs/decisions/0017-own-rendering.md.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -205,6 +206,36 @@ def _fitting(word: str, room: int) -> int:
         if used > room:
             return max(place, 1)
     return len(word)
+
+
+def wrap_long(text: str) -> str:
+    """Wrap the lines that are wider than the terminal, below their first word or column."""
+    if not _page.is_terminal:
+        return text
+    return "\n".join(part for line in text.split("\n") for part in _wrap_line(line))
+
+
+def _wrap_line(line: str) -> list[str]:
+    if _width(line) <= _page.width:
+        return [line]
+    plain = line.translate(dict.fromkeys(_ESCAPES))
+    column = re.match(r" *\S{1,20} {2,}", plain)
+    indent = len(column[0]) if column else len(plain) - len(plain.lstrip(" ")) + 2
+    lead = line[: len(line) - len(line.lstrip(" "))]
+    first, *words = line.removeprefix(lead).split(" ")
+    lines, held = list[str](), lead + first
+    for word in words:
+        if _width(f"{held} {word}") > _page.width and held.strip():
+            lines.append(held)
+            held = " " * indent + word
+        else:
+            held = f"{held} {word}"
+    return [*lines, held]
+
+
+def _width(text: str) -> int:
+    """Return the columns of a text, without its marks."""
+    return display.cell_width(text.translate(dict.fromkeys(_ESCAPES)))
 
 
 def text_width() -> int:
