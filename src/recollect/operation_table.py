@@ -225,6 +225,10 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("store.backup", "backup", "backup"),
                 ("store.adopt", "adopt", "adopt"),
             ),
+            *_rows(
+                "maintenance.operations_recover",
+                ("store.recover", "recover", "recover"),
+            ),
         ),
     ),
 )

@@ -5,9 +5,11 @@ It does not know what makes a memory strong, trusted or true.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from ..errors import StoreCorrupt
 from ..fast_typing import NamedTuple
+from ..storage import seals
 from ..storage.database import (
     Row,
     Tx,
@@ -15,14 +17,17 @@ from ..storage.database import (
     list_columns,
     list_parameters,
     load_json,
+    read_or_none,
     set_columns,
     visible_to,
 )
 from ..types.records import FOREVER, Json, Memory, SafeText
 
 _COLUMNS = Memory._fields
-_SELECT = f"SELECT {list_columns(_COLUMNS)} FROM memories WHERE space = :space"
-_SELECT_EARLIER = f"SELECT {list_columns(_COLUMNS)} FROM memory_revisions WHERE space = :space"
+_SELECT = f"SELECT {list_columns(_COLUMNS)}, seal FROM memories WHERE space = :space"
+_SELECT_EARLIER = (
+    f"SELECT {list_columns(_COLUMNS)}, seal FROM memory_revisions WHERE space = :space"
+)
 _INSERT = (
     f"INSERT INTO memories (space, {list_columns(_COLUMNS)}) "
     f"VALUES (:space, {list_parameters(_COLUMNS)}) "
@@ -76,12 +81,36 @@ class MemoryRow(NamedTuple):
     change: str = "learn"
 
 
+_SEALED = tuple(_COLUMNS.index(name) for name in seals.COLUMNS["memories"])
+
+
 def load_memory(row: Row | MemoryRow) -> Memory:
-    """Return the memory in a row."""
-    fields = list(row)
-    for place in _JSON:
-        fields[place] = load_json(fields[place])
+    """Return the memory in a row; raise StoreCorrupt if its seal, which follows, does not fit."""
+    fields = list(row[: len(_COLUMNS)])
+    seal = row[len(_COLUMNS)] if len(row) > len(_COLUMNS) else ""
+    if seal and seal != seals.make_seal(*[fields[place] for place in _SEALED]):
+        raise altered_error(fields[0])
+    try:
+        for place in _JSON:
+            fields[place] = load_json(fields[place])
+    except ValueError as error:
+        raise altered_error(fields[0]) from error
     return Memory._make(fields)
+
+
+def altered_error(id: str) -> StoreCorrupt:
+    """Return the error for a memory that was not changed by Recollect."""
+    return StoreCorrupt(
+        "this memory was changed by something else than Recollect, and is not used",
+        where=f"memory://{id}",
+        hint="`recollect recover` takes it from a backup; `recollect doctor` names all of them",
+    )
+
+
+def load_all(rows: Iterable[Row]) -> list[Memory]:
+    """Return the memories in rows, without those that were altered: they are set aside alone."""
+    found = [read_or_none(lambda row=row: load_memory(row)) for row in rows]  # type: ignore[misc]
+    return [memory for memory in found if memory is not None]
 
 
 def insert(tx: Tx, row: MemoryRow) -> bool:
@@ -138,7 +167,7 @@ def list_revisions(tx: Tx, limit: int, after: tuple[str, int] = ("", 0)) -> list
         "LIMIT :limit",
         {"id": after[0], "revision": after[1], "limit": limit},
     )
-    return [load_memory(row) for row in rows]
+    return load_all(rows)
 
 
 def find_alias(tx: Tx, alias: str) -> str:
@@ -262,7 +291,7 @@ def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
     found: dict[str, Memory] = {}
     for names, params in batches("id", ids):
         rows = tx.run(f"{_SELECT} AND id IN ({names})", params)
-        found.update((memory.id, memory) for memory in map(load_memory, rows))
+        found.update((memory.id, memory) for memory in load_all(rows))
     return found
 
 
@@ -274,7 +303,7 @@ def find_open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
         f"AND valid_to = {FOREVER} ORDER BY first_seen, id {tx.for_update}",
         place,
     )
-    return [load_memory(row) for row in rows]
+    return load_all(rows)
 
 
 def list_chain(tx: Tx, root: str) -> list[Memory]:
@@ -282,7 +311,7 @@ def list_chain(tx: Tx, root: str) -> list[Memory]:
     the statements whose place it took."""
     rows = tx.run(f"{_SELECT} AND root = :root", {"root": root})
     rows += tx.run(f"{_SELECT_EARLIER} AND root = :root", {"root": root})
-    found = map(load_memory, rows)
+    found = load_all(rows)
     return sorted(found, key=lambda memory: (memory.revision, memory.valid_from, memory.id))
 
 
@@ -317,7 +346,7 @@ def list_valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list
     )
     params = {**where, "at": at, "limit": limit}
     rows = tx.run(f"{_SELECT}{believed}", params) + tx.run(f"{_SELECT_EARLIER}{believed}", params)
-    found = map(load_memory, rows)
+    found = load_all(rows)
     return sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit]
 
 
@@ -329,7 +358,7 @@ def list_strongest(tx: Tx, kind: str, limit: int, owners: Sequence[str]) -> list
         "ORDER BY last_reinforced DESC, id LIMIT :limit",
         {**params, "kind": kind, "limit": limit},
     )
-    return [load_memory(row) for row in rows]
+    return load_all(rows)
 
 
 def list_open_ids(tx: Tx) -> list[str]:
@@ -366,7 +395,7 @@ def list_in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
         "ORDER BY first_seen DESC, id LIMIT :limit",
         {**params, "limit": limit},
     )
-    return [load_memory(row) for row in rows]
+    return load_all(rows)
 
 
 def find_ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
@@ -390,4 +419,4 @@ def list_open(
         "ORDER BY first_seen DESC, id LIMIT :limit OFFSET :offset",
         {**where, "limit": limit, "offset": offset, "without": without},
     )
-    return [load_memory(row) for row in rows]
+    return load_all(rows)

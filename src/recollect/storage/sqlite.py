@@ -18,7 +18,7 @@ import apsw
 
 from ..errors import Refused, StoreCorrupt, StoreError, StoreForeign, StoreNewer, StoreReadOnly
 from ..fast_typing import Any
-from . import migrate, sqlite_files
+from . import migrate, sqlite_files, sqlite_seals
 from .database import EngineHealth, Result, Tx
 from .sqlite_files import translate_error
 from .sqlite_tx import SqliteTx
@@ -118,15 +118,24 @@ class SqliteDatabase:
 
     def _commit(self, begin: str, work: Callable[[Tx], Result]) -> Result:
         connection = self._connect(begin == _READ)
+        if begin != _READ and not self._seals(connection):
+            sqlite_seals.install(connection)
+            self._local.sealing = connection
         connection.execute(begin)
         try:
             result = work(SqliteTx(connection, self.space))
             connection.execute("COMMIT")
+            if begin != _READ and self.path and self._lost_wal():
+                self._rescue(connection, "the write that was just made is in the copy only")
             return result
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+    def _seals(self, connection: apsw.Connection) -> bool:
+        """Check whether a connection seals what it writes."""
+        return getattr(self._local, "sealing", None) is connection
 
     def _connect(self, to_read: bool = False) -> apsw.Connection:
         if os.getpid() != self._pid:
@@ -144,6 +153,7 @@ class SqliteDatabase:
             connection = self._open(to_read)
             self._local.connection = connection
             self._local.file = self._file()
+            self._local.beside = sqlite_files.beside_identity(self.path) if self.path else ()
         elif self._local.file != self._file():
             self.close()
             raise StoreError(
@@ -151,7 +161,23 @@ class SqliteDatabase:
                 where=self.path,
                 hint="open it again; nothing was written to the old file",
             )
+        elif self._lost_wal():
+            self._rescue(connection, "nothing of this call was written")
         return connection
+
+    def _lost_wal(self) -> bool:
+        """Check whether the WAL or its index was removed under this connection."""
+        seen = self._local.beside
+        return any(seen) and seen != sqlite_files.beside_identity(self.path)
+
+    def _rescue(self, connection: apsw.Connection, outcome: str) -> None:
+        """Copy what this connection still sees, then raise: its WAL has no name any more."""
+        from . import repair
+
+        try:
+            raise repair.save_lost_wal(connection, self.path, outcome)
+        finally:
+            self.close()
 
     def _open(self, to_read: bool) -> apsw.Connection:
         if not self.path:
@@ -236,6 +262,8 @@ class SqliteDatabase:
                 self._copy_to(sqlite_files.upgrade_backup_path(self.path, version))
             for script in migrate.pending_scripts(version, "sqlite"):
                 connection.execute(script)
+            if upgrades:
+                sqlite_seals.seal_all(connection)
             connection.execute(
                 "INSERT INTO spaces (id, kind, name, place, created) VALUES (?, ?, '', ?, ?) "
                 "ON CONFLICT (id) DO NOTHING",
@@ -330,12 +358,15 @@ class SqliteDatabase:
             return sqlite_health.report_health(self._local.connection, self.path, deep)
 
         report = self.read(look)
-        if deep:
-            self.write(sqlite_health.check_word_index)
+        if deep and not report.problems:
+            try:
+                self.write(sqlite_health.check_word_index)
+            except StoreCorrupt:
+                return report._replace(problems=(sqlite_health.WORDS_DAMAGED,))
         return report
 
     def close(self) -> None:
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
         if connection is not None and connection is not self._memory:
             connection.close()
-        self._local.connection = None
+        self._local.connection = self._local.sealing = None

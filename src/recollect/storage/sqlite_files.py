@@ -61,7 +61,7 @@ _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[StoreError], str, str], ...] =
         apsw.CorruptError,
         StoreCorrupt,
         "the store is damaged",
-        "keep the file, restore a copy made by `recollect backup`; nothing was changed",
+        "nothing was changed; `recollect recover` keeps the file and saves all that can be read",
     ),
 )
 
@@ -134,6 +134,17 @@ def file_identity(path: str, registry: Registry | None = None) -> tuple[int, int
     if hasattr(os, "geteuid") and found.st_uid != os.geteuid() and not trusting:
         raise _not_ours("belongs to another user", path)
     return found.st_dev, found.st_ino
+
+
+def beside_identity(path: str) -> tuple[int, ...]:
+    """Return the inodes of the WAL and its index, 0 for one that does not exist."""
+    found = []
+    for ending in ("-wal", "-shm"):
+        try:
+            found.append(os.lstat(path + ending).st_ino)
+        except OSError:
+            found.append(0)
+    return tuple(found)
 
 
 def check_files(path: str, registry: Registry | None) -> None:
