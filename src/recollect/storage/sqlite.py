@@ -32,6 +32,7 @@ _PRAGMAS = (
 )
 _NOTE_WAIT = 0.05
 _READ = "BEGIN"
+_WRITE = "BEGIN IMMEDIATE"
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 
 
@@ -72,7 +73,7 @@ class SqliteDatabase:
         return self._attempt(_READ, work)
 
     def write(self, work: Callable[[Tx], Result]) -> Result:
-        return self._attempt("BEGIN IMMEDIATE", work)
+        return self._attempt(_WRITE, work)
 
     def note(self, work: Callable[[Tx], Any]) -> bool:
         if not self.present():
@@ -118,7 +119,7 @@ class SqliteDatabase:
 
     def _commit(self, begin: str, work: Callable[[Tx], Result]) -> Result:
         connection = self._connect(begin == _READ)
-        if begin != _READ and not self._seals(connection):
+        if begin == _WRITE and not self._seals(connection):  # usage counts are not sealed
             sqlite_seals.install(connection)
             self._local.sealing = connection
         connection.execute(begin)

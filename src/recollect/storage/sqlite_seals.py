@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import apsw
 
+from ..fast_typing import Any
 from . import seals
 
 _NAMED = 5
@@ -17,6 +18,7 @@ _NAMED = 5
 
 def install(connection: apsw.Connection) -> None:
     """Make a connection seal what it writes from now on."""
+    connection.execute("PRAGMA temp_store = MEMORY")
     _define(connection)
     for table, columns in _sealed_tables(connection):
         new, old = (", ".join(f"{row}.{name}" for name in columns) for row in ("NEW", "OLD"))
@@ -75,12 +77,13 @@ def _told(table: str, names: list[str]) -> Iterator[str]:
 
 
 def _define(connection: apsw.Connection) -> None:
-    options = {"deterministic": True, "flags": apsw.SQLITE_INNOCUOUS}
-    connection.create_scalar_function("make_seal", _seal, **options)
-    connection.create_scalar_function("make_digest", _digest, 1, **options)
+    for name, function in (("make_seal", _seal), ("make_digest", _digest)):
+        connection.create_scalar_function(
+            name, function, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
+        )
 
 
-def _seal(*values: object) -> str | None:
+def _seal(*values: Any) -> str | None:
     try:
         return seals.make_seal(
             *(value.decode() if isinstance(value, bytes) else value for value in values)
@@ -89,10 +92,10 @@ def _seal(*values: object) -> str | None:
         return None  # reported as such
 
 
-def _digest(body: bytes) -> str | None:
+def _digest(*bodies: Any) -> str | None:
     from hashlib import sha256
 
     try:
-        return sha256(body.decode().encode()).hexdigest()
+        return sha256(bodies[0].decode().encode()).hexdigest()
     except UnicodeDecodeError:
         return None
