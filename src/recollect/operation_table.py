@@ -226,6 +226,13 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("store.adopt", "adopt", "adopt"),
             ),
             *_rows(
+                "maintenance.operations_erase",
+                ("memories.forget", "forget", "forget"),
+                ("memories.blame", "blame", "blame"),
+                ("memories.retract", "retract", "retract"),
+            ),
+            *_rows("maintenance.operations_scrub", ("store.scrub", "scrub", "scrub")),
+            *_rows(
                 "maintenance.operations_recover",
                 ("store.recover", "recover", "recover"),
             ),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ..errors import StoreCorrupt
 from ..fast_typing import NamedTuple
 from ..storage import seals
 from ..storage.database import (
@@ -89,22 +88,13 @@ def load_memory(row: Row | MemoryRow) -> Memory:
     fields = list(row[: len(_COLUMNS)])
     seal = row[len(_COLUMNS)] if len(row) > len(_COLUMNS) else ""
     if seal and seal != seals.make_seal(*[fields[place] for place in _SEALED]):
-        raise altered_error(fields[0])
+        raise seals.altered_error(fields[0])
     try:
         for place in _JSON:
             fields[place] = load_json(fields[place])
     except ValueError as error:
-        raise altered_error(fields[0]) from error
+        raise seals.altered_error(fields[0]) from error
     return Memory._make(fields)
-
-
-def altered_error(id: str) -> StoreCorrupt:
-    """Return the error for a memory that was not changed by Recollect."""
-    return StoreCorrupt(
-        "this memory was changed by something else than Recollect, and is not used",
-        where=f"memory://{id}",
-        hint="`recollect recover` takes it from a backup; `recollect doctor` names all of them",
-    )
 
 
 def load_all(rows: Iterable[Row]) -> list[Memory]:

@@ -212,6 +212,16 @@ class PostgresDatabase:
         except driver.Error as error:
             raise self._translated(error) from error
 
+    def vacuum(self) -> None:
+        """Free the space of deleted rows; a role that does not own the tables cannot."""
+        driver = _driver()
+        try:
+            self._connect().execute("VACUUM")
+        except driver.errors.InsufficientPrivilege:
+            return
+        except driver.Error as error:
+            raise self._translated(error) from error
+
     def backup(self, target: str) -> int:
         from .backup import copy_space
 

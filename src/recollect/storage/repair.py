@@ -71,6 +71,26 @@ def rotate_backups(path: str, interval: float = INTERVAL) -> str:
     return made
 
 
+def truncate_wal(path: str) -> bool:
+    """Write the WAL of a store back and empty it; return whether a reader prevents it."""
+    connection = sqlite_files.open_connection(path)
+    try:
+        row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return bool(row and row[0][0])
+    finally:
+        connection.close()
+
+
+def remove_backups(path: str) -> int:
+    """Remove all copies of a store that Recollect made by itself; return their number."""
+    folder = os.path.join(os.path.dirname(path), "damaged")
+    kept = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
+    found = [*list_backups(path), *kept]
+    for one in found:
+        os.unlink(one)
+    return len(found)
+
+
 def save_lost_wal(connection: apsw.Connection, path: str, outcome: str) -> StoreError:
     """Copy the store as a connection sees it whose WAL was removed; return the error to raise."""
     try:

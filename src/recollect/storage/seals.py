@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..errors import StoreCorrupt
+
 _MEMORY = (
     *("id", "root", "revision", "kind", "text", "subject", "detail", "category", "scope", "tags"),
     *("examples", "citations", "evidence", "reason", "priority", "layer", "owner", "origin"),
@@ -38,3 +40,12 @@ def make_seal(*values: object) -> str:
     parts = [str(value).encode("utf-8", "surrogatepass") for value in values]
     sizes = b",".join(b"%d" % len(part) for part in parts)
     return blake2b(b"\n".join((sizes, *parts)), digest_size=16).hexdigest()
+
+
+def altered_error(id: str) -> StoreCorrupt:
+    """Return the error for a record that was not changed by Recollect."""
+    return StoreCorrupt(
+        "this record was changed by something else than Recollect, and is not used",
+        where=f"memory://{id}",
+        hint="`recollect recover` takes it from a backup; `recollect doctor` names all of them",
+    )

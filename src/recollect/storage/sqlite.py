@@ -119,24 +119,20 @@ class SqliteDatabase:
 
     def _commit(self, begin: str, work: Callable[[Tx], Result]) -> Result:
         connection = self._connect(begin == _READ)
-        if begin == _WRITE and not self._seals(connection):  # usage counts are not sealed
+        if begin == _WRITE and getattr(self._local, "sealing", None) is not connection:
             sqlite_seals.install(connection)
             self._local.sealing = connection
         connection.execute(begin)
         try:
             result = work(SqliteTx(connection, self.space))
             connection.execute("COMMIT")
-            if begin != _READ and self.path and self._lost_wal():
-                self._rescue(connection, "the write that was just made is in the copy only")
+            if begin != _READ:
+                self._check_wal(connection, "the write that was just made is in the copy only")
             return result
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-
-    def _seals(self, connection: apsw.Connection) -> bool:
-        """Check whether a connection seals what it writes."""
-        return getattr(self._local, "sealing", None) is connection
 
     def _connect(self, to_read: bool = False) -> apsw.Connection:
         if os.getpid() != self._pid:
@@ -157,28 +153,21 @@ class SqliteDatabase:
             self._local.beside = sqlite_files.beside_identity(self.path) if self.path else ()
         elif self._local.file != self._file():
             self.close()
-            raise StoreError(
-                "the store's file was replaced or removed while it was in use",
-                where=self.path,
-                hint="open it again; nothing was written to the old file",
-            )
-        elif self._lost_wal():
-            self._rescue(connection, "nothing of this call was written")
+            raise sqlite_files.replaced_error(self.path)
+        else:
+            self._check_wal(connection, "nothing of this call was written")
         return connection
 
-    def _lost_wal(self) -> bool:
-        """Check whether the WAL or its index was removed under this connection."""
+    def _check_wal(self, connection: apsw.Connection, outcome: str) -> None:
+        """Raise if the WAL or its index was removed under this connection, after a copy of what
+        it still sees."""
         seen = self._local.beside
-        return any(seen) and seen != sqlite_files.beside_identity(self.path)
+        if any(seen) and seen != sqlite_files.beside_identity(self.path):
+            from . import repair
 
-    def _rescue(self, connection: apsw.Connection, outcome: str) -> None:
-        """Copy what this connection still sees, then raise: its WAL has no name any more."""
-        from . import repair
-
-        try:
-            raise repair.save_lost_wal(connection, self.path, outcome)
-        finally:
+            error = repair.save_lost_wal(connection, self.path, outcome)
             self.close()
+            raise error
 
     def _open(self, to_read: bool) -> apsw.Connection:
         if not self.path:

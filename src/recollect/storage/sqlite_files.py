@@ -136,6 +136,15 @@ def file_identity(path: str, registry: Registry | None = None) -> tuple[int, int
     return found.st_dev, found.st_ino
 
 
+def replaced_error(path: str) -> StoreError:
+    """Return the error for a store whose file is another one than when it was opened."""
+    return StoreError(
+        "the store's file was replaced or removed while it was in use",
+        where=path,
+        hint="open it again; nothing was written to the old file",
+    )
+
+
 def beside_identity(path: str) -> tuple[int, ...]:
     """Return the inodes of the WAL and its index, 0 for one that does not exist."""
     found = []
