@@ -30,6 +30,7 @@ LEVELS = (
     ("briefing",),
     ("agents",),
     ("maintenance",),
+    ("interchange",),
     ("validation", "operation_table"),
     ("client",),
     ("opening",),

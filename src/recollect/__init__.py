@@ -66,9 +66,17 @@ if TYPE_CHECKING:
     from .episodes.steps import Kept as RecordedEpisode
     from .episodes.steps import Replay as EpisodeReplay
     from .episodes.steps import Shown as ShownEpisode
+    from .interchange.operations import Exported as Exported
+    from .interchange.operations import Loaded as Loaded
+    from .interchange.operations import Migrated as Migrated
     from .lessons.operations import EpisodeFields as EpisodeFields
     from .lessons.steps import Consolidated as Consolidated
     from .lessons.steps import Undone as Undone
+    from .maintenance.operations_erase import Lineage as Lineage
+    from .maintenance.operations_erase import Receipt as Receipt
+    from .maintenance.operations_erase import Retracted as Retracted
+    from .maintenance.operations_recover import Recovered as Recovered
+    from .maintenance.operations_scrub import Scrubbed as Scrubbed
     from .maintenance.steps import Adopted as Adopted
     from .maintenance.steps import BackedUp as BackedUp
     from .maintenance.steps import Diagnosis as Diagnosis
@@ -127,6 +135,7 @@ __all__ = [
     "EpisodeReplay",
     "Evaluation",
     "EventResult",
+    "Exported",
     "ExportedSession",
     "ExportedSkill",
     "HandoffParts",
@@ -140,11 +149,14 @@ __all__ = [
     "Judged",
     "Learned",
     "LearningDay",
+    "Lineage",
     "Link",
     "Linked",
+    "Loaded",
     "Memory",
     "MemoryFields",
     "Message",
+    "Migrated",
     "NearbyMessage",
     "NotFound",
     "Overflow",
@@ -155,15 +167,19 @@ __all__ = [
     "RebuildResult",
     "RecallFilters",
     "Recalled",
+    "Receipt",
     "Recollect",
     "RecollectError",
     "Recorded",
     "RecordedEpisode",
+    "Recovered",
     "Refused",
     "RequestAbout",
+    "Retracted",
     "Returned",
     "ReviewAnswer",
     "ReviewItem",
+    "Scrubbed",
     "Session",
     "SessionAbout",
     "SessionMatch",
@@ -196,6 +212,14 @@ __all__ = [
 
 _TYPES = {
     "Adopted": "maintenance.steps:Adopted",
+    "Exported": "interchange.operations:Exported",
+    "Lineage": "maintenance.operations_erase:Lineage",
+    "Loaded": "interchange.operations:Loaded",
+    "Migrated": "interchange.operations:Migrated",
+    "Receipt": "maintenance.operations_erase:Receipt",
+    "Recovered": "maintenance.operations_recover:Recovered",
+    "Retracted": "maintenance.operations_erase:Retracted",
+    "Scrubbed": "maintenance.operations_scrub:Scrubbed",
     "Audit": "work.audit:Audit",
     "BackedUp": "maintenance.steps:BackedUp",
     "Briefing": "briefing.steps:Briefing",

@@ -231,6 +231,12 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("memories.blame", "blame", "blame"),
                 ("memories.retract", "retract", "retract"),
             ),
+            *_rows(
+                "interchange.operations",
+                ("store.export", "export", "export_memory"),
+                ("store.load", "load", "load_memory"),
+                ("store.migrate", "migrate", "migrate"),
+            ),
             *_rows("maintenance.operations_scrub", ("store.scrub", "scrub", "scrub")),
             *_rows(
                 "maintenance.operations_recover",

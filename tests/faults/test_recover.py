@@ -49,7 +49,7 @@ def flip(database: Path, at: int, bit: int) -> None:
 def readable_places(raw: bytes) -> list[int]:
     """Return where texts of memories, messages and notes are in the file. Their capital letters
     are not in the word index: it is derived, and knows no case."""
-    places = []
+    places: list[int] = []
     for piece in (b"The Fact number", b"Never Edit generated", b"of The Conversation", b"Ship The"):
         at = raw.find(piece)
         while at >= 0:

@@ -46,10 +46,8 @@ def _afterwards(context: Context, over: bool) -> None:
 
 def _back_up(context: Context) -> None:
     """Make the backup of the day, of each store that is a file."""
-    from ..storage import repair
-
     for space in context.present_spaces():
-        repair.rotate_backups(getattr(space, "path", ""))
+        context.load_repair().rotate_backups(getattr(space, "path", ""))
 
 
 def _answer_request(context: Context, request: steps_hooks.Request) -> None:

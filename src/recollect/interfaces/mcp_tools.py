@@ -35,6 +35,7 @@ _PERSONS_ONLY = frozenset(
         *("init", "plugin", "backup", "adopt", "import", "session import", "session export"),
         *("episode load", "pattern load", "procedure load", "procedure export", "notes lint"),
         *("confirm", "capture undo", "clear", "clear undo"),
+        *("forget", "retract", "scrub", "recover", "export", "load", "migrate"),
     }
 )
 """Not offered to a model: they change files outside the memory, or need a person's decision."""

@@ -21,7 +21,6 @@ from ..memory import sql as memory_sql
 from ..memory import steps_revisions as memory_steps_revisions
 from ..project import user_directory
 from ..recall import steps_reindex as recall_steps_reindex
-from ..storage import repair
 from ..storage.database import Database, Tx
 from ..text import addresses, messages
 from ..types.records import Memory
@@ -100,7 +99,7 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
     backups, notes = 0, list(erased.notes)
     if yes:
         for space in spaces:
-            removed, told = clean_traces(space)
+            removed, told = clean_traces(context, space)
             backups += removed
             notes += told
     return Receipt(
@@ -268,10 +267,11 @@ def _derived_only_from(session: str, seq: int, sources: str, evidence: str) -> b
     )
 
 
-def clean_traces(space: Database) -> tuple[int, list[str]]:
+def clean_traces(context: Context, space: Database) -> tuple[int, list[str]]:
     """Overwrite what deleted rows leave behind, and make the automatic backups anew."""
     path = getattr(space, "path", "")
     if path:
+        repair = context.load_repair()
         space.close()
         busy = repair.truncate_wal(path)
         removed = repair.remove_backups(path)

@@ -7,9 +7,8 @@ import time
 
 from ..context import Context
 from ..errors import NotFound, RecollectError, Refused
-from ..fast_typing import NamedTuple
+from ..fast_typing import Any, NamedTuple
 from ..recall import operations as recall_operations
-from ..storage import repair
 from ..storage.database import Database
 
 
@@ -47,13 +46,14 @@ def recover(context: Context, backup: str = "", layer: str = "project") -> Recov
             hint="restore a PostgreSQL database with the tools of its server",
         )
     problems = _find_problems(space)
+    repair = context.load_repair()
     rescued = [one for one in repair.list_backups(path) if "rescued-" in os.path.basename(one)]
     if not (problems or backup or rescued):
         return Recovered(path, {}, {}, {}, "")
     chosen = os.path.abspath(os.path.expanduser(backup)) if backup else ""
     if chosen and not os.path.exists(chosen):
         raise NotFound("there is no such backup", where=chosen)
-    done = _replace(space, path, chosen or ("" if problems else rescued[0]), bool(chosen))
+    done = _replace(repair, space, path, chosen or ("" if problems else rescued[0]), bool(chosen))
     for copy in rescued:
         os.rename(copy, os.path.join(done.kept, os.path.basename(copy)))
     recall_operations.reindex_outdated(context)
@@ -69,7 +69,7 @@ def _find_problems(space: Database) -> tuple[str, ...]:
         space.close()
 
 
-def _replace(space: Database, path: str, backup: str, alone: bool) -> Recovered:
+def _replace(repair: Any, space: Database, path: str, backup: str, alone: bool) -> Recovered:
     """Write a new store beside the damaged one, then put it in its place."""
     target = f"{path}.recovering"
     if os.path.exists(target):

@@ -52,7 +52,7 @@ def scrub(context: Context, yes: bool = False) -> Scrubbed:
                     space.write(lambda tx: _write_scrubbed(tx, table, bad))  # noqa: B023
                 after = tuple(rows[-1][: len(key.split(", "))])
         if yes and records:
-            operations_erase.clean_traces(space)
+            operations_erase.clean_traces(context, space)
     return Scrubbed(records, found)
 
 

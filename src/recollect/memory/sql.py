@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
-from ..storage import seals
 from ..storage.database import (
     Row,
     Tx,
@@ -20,6 +19,7 @@ from ..storage.database import (
     set_columns,
     visible_to,
 )
+from ..text import seals
 from ..types.records import FOREVER, Json, Memory, SafeText
 
 _COLUMNS = Memory._fields

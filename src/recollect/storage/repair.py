@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import apsw
 
 from ..errors import NotFound, StoreError
-from . import migrate, seals, sqlite_files, sqlite_seals
+from ..text import seals
+from . import migrate, sqlite_files, sqlite_seals
 
 KEPT = 3
 """Automatic backups of a store."""
@@ -260,3 +261,14 @@ def _mark_incomplete(into: apsw.Connection) -> None:
         "SELECT id, 'words', 'missing', 0 FROM spaces"
     )
     sqlite_seals.seal_all(into)
+
+
+def list_columns_of(tables: Sequence[str]) -> dict[str, list[str]]:
+    """Return the columns of tables, which are the same in both engines."""
+    from . import sqlite
+
+    return sqlite.SqliteDatabase("", "project").read(
+        lambda tx: {
+            table: [row[1] for row in tx.run(f"PRAGMA table_info({table})")] for table in tables
+        }
+    )

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import apsw
 
 from ..fast_typing import Any
-from . import seals
+from ..text import seals
 
 _NAMED = 5
 

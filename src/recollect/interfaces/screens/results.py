@@ -23,6 +23,8 @@ _MODULES = {
     **dict.fromkeys(("init", "plugin", "import", "capture"), "agents"),
     "review": "review",
     **dict.fromkeys(("stats", "backup", "adopt", "doctor"), "results"),
+    **dict.fromkeys(("forget", "blame", "retract", "scrub"), "safety"),
+    **dict.fromkeys(("recover", "export", "load", "migrate"), "safety"),
     **dict.fromkeys(
         (
             *("episode", "learnings", "consolidate", "procedure", "pattern", "link", "links"),
