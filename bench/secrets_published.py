@@ -176,7 +176,7 @@ def gitleaks(folder: Path) -> Iterator[tuple[str, str, str, bool]]:
 
 
 _VALUES = {"COMMON_SECRET": "kX9#mP2vLq8zR4tW", "WHITES_SECRET": "staple battery horse correct"}
-"""Its own values hold `{{` and `${`, the signs of a template, so that only the places are tested."""
+"""Its own values hold `{{` and `${`, the signs of a template: only the places are tested."""
 
 
 def detect_secrets(folder: Path) -> Iterator[tuple[str, str, str, bool]]:

@@ -31,6 +31,7 @@ LEVELS = (
     ("autonomous",),
     ("agents",),
     ("maintenance",),
+    ("interchange",),
     ("validation", "operation_table"),
     ("client",),
     ("opening",),

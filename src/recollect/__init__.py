@@ -69,10 +69,18 @@ if TYPE_CHECKING:
     from .episodes.steps import EpisodeReplay as EpisodeReplay
     from .episodes.steps import RecordedEpisode as RecordedEpisode
     from .episodes.steps import ShownEpisode as ShownEpisode
+    from .interchange.operations import Exported as Exported
+    from .interchange.operations import Loaded as Loaded
+    from .interchange.operations import Migrated as Migrated
     from .jobs.operations import JobState as JobState
     from .lessons.operations import EpisodeFields as EpisodeFields
     from .lessons.steps import Consolidated as Consolidated
     from .lessons.steps import Undone as Undone
+    from .maintenance.operations_erase import Lineage as Lineage
+    from .maintenance.operations_erase import Receipt as Receipt
+    from .maintenance.operations_erase import Retracted as Retracted
+    from .maintenance.operations_recover import Recovered as Recovered
+    from .maintenance.operations_scrub import Scrubbed as Scrubbed
     from .maintenance.operations_server import ServerSetup as ServerSetup
     from .maintenance.steps import Adopted as Adopted
     from .maintenance.steps import BackedUp as BackedUp
@@ -147,6 +155,7 @@ __all__ = [
     "EpisodeReplay",
     "Evaluation",
     "EventResult",
+    "Exported",
     "ExportedSession",
     "ExportedSkill",
     "HandoffParts",
@@ -161,12 +170,15 @@ __all__ = [
     "Judged",
     "Learned",
     "LearningDay",
+    "Lineage",
     "Link",
     "Linked",
+    "Loaded",
     "Memory",
     "MemoryFields",
     "MemoryStatus",
     "Message",
+    "Migrated",
     "NearbyMessage",
     "NextStep",
     "NotFound",
@@ -181,16 +193,20 @@ __all__ = [
     "Rebuilt",
     "RecallFilters",
     "Recalled",
+    "Receipt",
     "Recollect",
     "RecollectError",
     "Recorded",
     "RecordedEpisode",
+    "Recovered",
     "Refused",
     "RequestAbout",
+    "Retracted",
     "Returned",
     "Reverted",
     "ReviewAnswer",
     "ReviewItem",
+    "Scrubbed",
     "Seen",
     "SeenItem",
     "ServerMember",
@@ -240,9 +256,13 @@ _TYPES = {
     "client": "Recollect",
     "episodes.aging": "LearningDay",
     "episodes.steps": "BuiltEpisodes EpisodeReplay RecordedEpisode ShownEpisode",
+    "interchange.operations": "Exported Loaded Migrated",
     "jobs.operations": "JobState",
     "lessons.operations": "EpisodeFields",
     "lessons.steps": "Consolidated Undone",
+    "maintenance.operations_erase": "Lineage Receipt Retracted",
+    "maintenance.operations_recover": "Recovered",
+    "maintenance.operations_scrub": "Scrubbed",
     "maintenance.operations_server": "ServerSetup",
     "maintenance.steps": "Adopted BackedUp Diagnosis RebuildResult Stats",
     "memory.operations": "MemoryFields",

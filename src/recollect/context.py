@@ -62,6 +62,10 @@ class Context:
         """Environment variables, to find agents and folders."""
         self.open_other: Any = None
         """Opens the memory of another directory; set by `opening`."""
+        self.load_repair: Any = None
+        """Imports `storage.repair`, which handles SQLite files; set by `opening`."""
+        self.open_engine: Any = None
+        """Opens the two spaces on another engine, given its address; set by `opening`."""
         self.make_embedder: Callable[[Settings], Embedder | None] = lambda settings: None
         self.progress: Callable[[Any], object] | None = None
         """Called with the progress of long work."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
+from types import ModuleType
 
 from . import config
 from .config import Settings
@@ -74,12 +75,23 @@ def open_context(
     settings = config.load_settings(project.root, user, variables)
     if incognito:
         settings = settings._replace(mode="incognito")
-    spaces = open_spaces(project, StoreRegistry(user, _trusts(variables)), user, settings)
+    stores = StoreRegistry(user, _trusts(variables))
+    spaces = open_spaces(project, stores, user, settings)
     context = Context(project, settings, spaces, clock or _microseconds, origin)
     context.environment = variables
     context.make_embedder = _embedder
     context.open_other = lambda place: open_memory(place, variables, incognito, origin, clock)
+    context.load_repair = _load_repair
+    context.open_engine = lambda url: open_spaces(
+        project, stores, user, settings._replace(database=url)
+    )
     return context
+
+
+def _load_repair() -> ModuleType:
+    from .storage import repair  # rarely needed
+
+    return repair
 
 
 def _embedder(settings: Settings) -> StaticEmbedder | HttpEmbedder | None:

@@ -275,6 +275,23 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("server.revoke", "server revoke", "server_revoke"),
                 ("server.members", "server members", "server_members"),
             ),
+            *_rows(
+                "maintenance.operations_erase",
+                ("memories.forget", "forget", "forget"),
+                ("memories.blame", "blame", "blame"),
+                ("memories.retract", "retract", "retract"),
+            ),
+            *_rows(
+                "interchange.operations",
+                ("store.export", "export", "export_memory"),
+                ("store.load", "load", "load_memory"),
+                ("store.migrate", "migrate", "migrate"),
+            ),
+            *_rows("maintenance.operations_scrub", ("store.scrub", "scrub", "scrub")),
+            *_rows(
+                "maintenance.operations_recover",
+                ("store.recover", "recover", "recover"),
+            ),
         ),
     ),
     (

@@ -221,6 +221,10 @@ def early(tmp_path: Path) -> dict[str, str]:
         "DROP INDEX memories_scoped",
         "DROP TABLE facets",
         "DROP TABLE memory_revisions",
+        *(
+            f"ALTER TABLE {table} DROP COLUMN seal"
+            for table in ("memories", "documents", "episodes", "procedures")
+        ),
         "DROP TABLE memory_aliases",
         "ALTER TABLE memories DROP COLUMN change",
         "DROP TABLE observations",

@@ -48,7 +48,14 @@ def _afterwards(context: Context, over: bool) -> None:
     recall_operations.reindex_outdated(context)
     if over:
         lessons_operations.learn_from_finished_work(context)
+        _back_up(context)
     recall_operations.make_vectors(context)
+
+
+def _back_up(context: Context) -> None:
+    """Make the backup of the day, of each store that is a file."""
+    for space in context.present_spaces():
+        context.load_repair().rotate_backups(getattr(space, "path", ""))
 
 
 def _answer_request(context: Context, request: steps_hooks.Request) -> None:

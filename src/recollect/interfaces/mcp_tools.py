@@ -36,6 +36,7 @@ _PERSONS_ONLY = frozenset(
         *("episode load", "pattern load", "procedure load", "procedure export", "notes lint"),
         *("confirm", "capture undo", "clear", "clear undo", "undo", "pause", "resume"),
         *("config set", "config unset", "stats plot", "eval plot"),
+        *("forget", "retract", "scrub", "recover", "export", "load", "migrate"),
     }
 )
 """Not offered to a model: they change files outside the memory, or need a person's decision."""

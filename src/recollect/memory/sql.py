@@ -5,7 +5,7 @@ It does not know what makes a memory strong, trusted or true.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..storage.database import (
@@ -15,14 +15,18 @@ from ..storage.database import (
     list_columns,
     list_parameters,
     load_json,
+    read_or_none,
     set_columns,
     visible_to,
 )
+from ..text import seals
 from ..types.records import FOREVER, Json, Memory, SafeText
 
 _COLUMNS = Memory._fields
-_SELECT = f"SELECT {list_columns(_COLUMNS)} FROM memories WHERE space = :space"
-_SELECT_EARLIER = f"SELECT {list_columns(_COLUMNS)} FROM memory_revisions WHERE space = :space"
+_SELECT = f"SELECT {list_columns(_COLUMNS)}, seal FROM memories WHERE space = :space"
+_SELECT_EARLIER = (
+    f"SELECT {list_columns(_COLUMNS)}, seal FROM memory_revisions WHERE space = :space"
+)
 _INSERT = (
     f"INSERT INTO memories (space, {list_columns(_COLUMNS)}) "
     f"VALUES (:space, {list_parameters(_COLUMNS)}) "
@@ -77,12 +81,27 @@ class MemoryRow(NamedTuple):
     author: str = ""
 
 
+_SEALED = tuple(_COLUMNS.index(name) for name in seals.COLUMNS["memories"])
+
+
 def load_memory(row: Row | MemoryRow) -> Memory:
-    """Return the memory in a row."""
-    fields = list(row)
-    for place in _JSON:
-        fields[place] = load_json(fields[place])
+    """Return the memory in a row; raise StoreCorrupt if its seal, which follows, does not fit."""
+    fields = list(row[: len(_COLUMNS)])
+    seal = row[len(_COLUMNS)] if len(row) > len(_COLUMNS) else ""
+    if seal and seal != seals.make_seal(*[fields[place] for place in _SEALED]):
+        raise seals.altered_error(fields[0])
+    try:
+        for place in _JSON:
+            fields[place] = load_json(fields[place])
+    except ValueError as error:
+        raise seals.altered_error(fields[0]) from error
     return Memory._make(fields)
+
+
+def load_all(rows: Iterable[Row]) -> list[Memory]:
+    """Return the memories in rows, without those that were altered: they are set aside alone."""
+    found = [read_or_none(lambda row=row: load_memory(row)) for row in rows]  # type: ignore[misc]
+    return [memory for memory in found if memory is not None]
 
 
 def insert(tx: Tx, row: MemoryRow) -> bool:
@@ -150,7 +169,7 @@ def list_revisions(tx: Tx, limit: int, after: tuple[str, int] = ("", 0)) -> list
         "LIMIT :limit",
         {"id": after[0], "revision": after[1], "limit": limit},
     )
-    return [load_memory(row) for row in rows]
+    return load_all(rows)
 
 
 def find_alias(tx: Tx, alias: str) -> str:
@@ -288,7 +307,7 @@ def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
     found: dict[str, Memory] = {}
     for names, params in batches("id", ids):
         rows = tx.run(f"{_SELECT} AND id IN ({names})", params)
-        found.update((memory.id, memory) for memory in map(load_memory, rows))
+        found.update((memory.id, memory) for memory in load_all(rows))
     return found
 
 
@@ -300,7 +319,7 @@ def find_open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
         f"AND valid_to = {FOREVER} ORDER BY first_seen, id {tx.for_update}",
         place,
     )
-    return [load_memory(row) for row in rows]
+    return load_all(rows)
 
 
 def list_chain(tx: Tx, root: str) -> list[Memory]:
@@ -308,7 +327,7 @@ def list_chain(tx: Tx, root: str) -> list[Memory]:
     the statements whose place it took."""
     rows = tx.run(f"{_SELECT} AND root = :root", {"root": root})
     rows += tx.run(f"{_SELECT_EARLIER} AND root = :root", {"root": root})
-    found = map(load_memory, rows)
+    found = load_all(rows)
     return sorted(found, key=lambda memory: (memory.revision, memory.valid_from, memory.id))
 
 
@@ -344,7 +363,7 @@ def list_valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list
     )
     params = {**where, "at": at, "limit": limit}
     rows = tx.run(f"{_SELECT}{believed}", params) + tx.run(f"{_SELECT_EARLIER}{believed}", params)
-    found = map(load_memory, rows)
+    found = load_all(rows)
     return sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit]
 
 
@@ -360,7 +379,7 @@ def list_strongest(tx: Tx, kinds: Sequence[str], limit: int, owners: Sequence[st
     ]
     bound = {f"kind{place}": kind for place, kind in enumerate(kinds)}
     rows = tx.shared(" UNION ALL ".join(parts), {**params, **bound, "limit": limit})
-    found = map(load_memory, rows)
+    found = load_all(rows)
     order = {kind: place for place, kind in enumerate(kinds)}
     return sorted(found, key=lambda one: (order[one.kind], -one.last_reinforced, one.id))
 
@@ -399,7 +418,7 @@ def list_in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
         "ORDER BY first_seen DESC, id LIMIT :limit",
         {**params, "limit": limit},
     )
-    return [load_memory(row) for row in rows]
+    return load_all(rows)
 
 
 def find_ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
@@ -423,4 +442,4 @@ def list_open(
         "ORDER BY first_seen DESC, id LIMIT :limit OFFSET :offset",
         {**where, "limit": limit, "offset": offset, "without": without},
     )
-    return [load_memory(row) for row in rows]
+    return load_all(rows)

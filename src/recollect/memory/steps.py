@@ -137,6 +137,9 @@ def learn(
             return Learned(there.id, there.address, "unchanged", there)
     same_text = steps_revisions.find_same_text(tx, row)
     held = steps_revisions.pick_scope(same_text, steps_revisions.read_scope(row))
+    if held is None and storage_sql.is_forgotten(tx, row.digest):
+        note = "not kept: this was forgotten on request; in other words it is a new memory"
+        return Learned(row.id, f"memory://{row.id}", "skipped", sql.load_memory(row), (note,))
     if held is None:
         around = steps_neighbours.add_twins(around, same_text)
     learned = _kept(tx, prepared, held, around, now)

@@ -65,6 +65,11 @@ def renew_index(space: Database, tell: Callable[[int], object] | None = None) ->
     return done
 
 
+def reindex_record(tx: Tx, source: str, ref: str, seq: int = 0) -> None:
+    """Index one record again after its text changed, or remove it from the index."""
+    _index(source, tx, ref, seq, False)
+
+
 def count_indexed(tx: Tx) -> int:
     """Count the indexed records."""
     return sum(index_sql.count_records(tx, source) for source in _LOADERS)

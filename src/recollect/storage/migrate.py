@@ -26,6 +26,7 @@ MIGRATIONS = (
     "0012_moments",
     "0013_review",
     "0015_scale",
+    "0017_seals",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")

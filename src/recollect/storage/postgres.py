@@ -285,6 +285,19 @@ class PostgresDatabase:
         except driver.Error as error:
             raise self._translated(error) from error
 
+    def vacuum(self) -> None:
+        """Free the space of deleted rows; a role that does not own the tables cannot."""
+        driver = load_driver()
+        connection = self._pool.take(self._wait, self._prepare)
+        try:
+            connection.execute("VACUUM")
+        except driver.errors.InsufficientPrivilege:
+            return
+        except driver.Error as error:
+            raise self._translated(error) from error
+        finally:
+            self._pool.give_back(connection)
+
     def backup(self, target: str) -> int:
         from .backup import copy_space
 

@@ -18,7 +18,7 @@ import apsw
 
 from ..errors import Refused, StoreCorrupt, StoreError, StoreForeign, StoreNewer, StoreReadOnly
 from ..fast_typing import Any
-from . import migrate, sqlite_files
+from . import migrate, sqlite_files, sqlite_seals
 from .database import EngineHealth, Result, Server, Tx
 from .sqlite_files import translate_error
 from .sqlite_tx import SqliteTx
@@ -32,6 +32,7 @@ _PRAGMAS = (
 )
 _NOTE_WAIT = 0.05
 _READ = "BEGIN"
+_WRITE = "BEGIN IMMEDIATE"
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 
 
@@ -72,7 +73,7 @@ class SqliteDatabase:
         return self._attempt(_READ, work)
 
     def write(self, work: Callable[[Tx], Result]) -> Result:
-        return self._attempt("BEGIN IMMEDIATE", work)
+        return self._attempt(_WRITE, work)
 
     def read_and_write(
         self, look: Callable[[Tx], Any], work: Callable[[Tx, Any], Result]
@@ -124,10 +125,15 @@ class SqliteDatabase:
 
     def _commit(self, begin: str, work: Callable[[Tx], Result]) -> Result:
         connection = self._connect(begin == _READ)
+        if begin == _WRITE and getattr(self._local, "sealing", None) is not connection:
+            sqlite_seals.install(connection)
+            self._local.sealing = connection
         connection.execute(begin)
         try:
             result = work(SqliteTx(connection, self.space))
             connection.execute("COMMIT")
+            if begin != _READ:
+                self._check_wal(connection, "the write that was just made is in the copy only")
             return result
         except BaseException:
             if connection.in_transaction:
@@ -150,14 +156,24 @@ class SqliteDatabase:
             connection = self._open(to_read)
             self._local.connection = connection
             self._local.file = self._file()
+            self._local.beside = sqlite_files.beside_identity(self.path) if self.path else ()
         elif self._local.file != self._file():
             self.close()
-            raise StoreError(
-                "the store's file was replaced or removed while it was in use",
-                where=self.path,
-                hint="open it again; nothing was written to the old file",
-            )
+            raise sqlite_files.replaced_error(self.path)
+        else:
+            self._check_wal(connection, "nothing of this call was written")
         return connection
+
+    def _check_wal(self, connection: apsw.Connection, outcome: str) -> None:
+        """Raise if the WAL or its index was removed under this connection, after a copy of what
+        it still sees."""
+        seen = self._local.beside
+        if any(seen) and seen != sqlite_files.beside_identity(self.path):
+            from . import repair
+
+            error = repair.save_lost_wal(connection, self.path, outcome)
+            self.close()
+            raise error
 
     def _open(self, to_read: bool) -> apsw.Connection:
         if not self.path:
@@ -242,6 +258,8 @@ class SqliteDatabase:
                 self._copy_to(sqlite_files.upgrade_backup_path(self.path, version))
             for script in migrate.pending_scripts(version, "sqlite"):
                 connection.execute(script)
+            if upgrades:
+                sqlite_seals.seal_all(connection)
             connection.execute(
                 "INSERT INTO spaces (id, kind, name, place, created) VALUES (?, ?, '', ?, ?) "
                 "ON CONFLICT (id) DO NOTHING",
@@ -343,12 +361,15 @@ class SqliteDatabase:
             return sqlite_health.report_health(self._local.connection, self.path, deep)
 
         report = self.read(look)
-        if deep:
-            self.write(sqlite_health.check_word_index)
+        if deep and not report.problems:
+            try:
+                self.write(sqlite_health.check_word_index)
+            except StoreCorrupt:
+                return report._replace(problems=(sqlite_health.WORDS_DAMAGED,))
         return report
 
     def close(self) -> None:
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
         if connection is not None and connection is not self._memory:
             connection.close()
-        self._local.connection = None
+        self._local.connection = self._local.sealing = None

@@ -62,7 +62,7 @@ _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[StoreError], str, str], ...] =
         apsw.CorruptError,
         StoreCorrupt,
         "the store is damaged",
-        "keep the file, restore a copy made by `recollect backup`; nothing was changed",
+        "nothing was changed; `recollect recover` keeps the file and saves all that can be read",
     ),
 )
 
@@ -135,6 +135,26 @@ def file_identity(path: str, registry: Registry | None = None) -> tuple[int, int
     if hasattr(os, "geteuid") and found.st_uid != os.geteuid() and not trusting:
         raise _not_ours("belongs to another user", path)
     return found.st_dev, found.st_ino
+
+
+def replaced_error(path: str) -> StoreError:
+    """Return the error for a store whose file is another one than when it was opened."""
+    return StoreError(
+        "the store's file was replaced or removed while it was in use",
+        where=path,
+        hint="open it again; nothing was written to the old file",
+    )
+
+
+def beside_identity(path: str) -> tuple[int, ...]:
+    """Return the inodes of the WAL and its index, 0 for one that does not exist."""
+    found = []
+    for ending in ("-wal", "-shm"):
+        try:
+            found.append(os.lstat(path + ending).st_ino)
+        except OSError:
+            found.append(0)
+    return tuple(found)
 
 
 def check_files(path: str, registry: Registry | None) -> None:

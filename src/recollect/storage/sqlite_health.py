@@ -11,9 +11,13 @@ import os
 import apsw
 
 from ..fast_typing import Any
+from . import sqlite_seals
 from .database import EngineHealth, Tx
 
 _NAMED = 5
+WORDS_DAMAGED = (
+    "the word index does not fit the texts: nothing is lost, and `recollect rebuild` makes it again"
+)
 _TABLES = (
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE%' ORDER BY name"
 )
@@ -57,7 +61,12 @@ def check_word_index(tx: Tx) -> None:
 def find_damage(connection: apsw.Connection) -> list[str]:
     """Read the whole store and return the problems found."""
     found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
-    return [*(f"integrity: {said}" for said in found if said != "ok"), *_undecodable(connection)]
+    bad = [f"integrity: {said}" for said in found if said != "ok"]
+    try:
+        bad += [*_undecodable(connection), *sqlite_seals.find_altered(connection)]
+    except apsw.CorruptError as error:
+        bad.append(f"not all of it can be read: {error}; run `recollect recover`")
+    return bad
 
 
 def _undecodable(connection: apsw.Connection) -> list[str]:

@@ -369,6 +369,14 @@ def body_digest(body: str) -> str:
     return sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+FORGOTTEN = "[forgotten]"
+
+
+def forgotten_body(role: str) -> str:
+    """Return the body of a message that was erased on request; its digest stays."""
+    return f'{{"role":"{role}","content":"{FORGOTTEN}"}}'
+
+
 def chain_hash(previous: str, seq: int, role: str, origin: str, at: int, digest: str) -> str:
     """Hash a message at its position: the previous hash, role, origin and body."""
     from hashlib import sha256  # a hook that hashes nothing need not load OpenSSL

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..index.clusters import TextFeatures, choose_keys, extract_features, find_neighbours
@@ -112,11 +113,19 @@ def _find_duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
     """Group near-duplicates; another value, the opposite or other files make no duplicate."""
     words = [split_words(*make_statement(one)) for one in memories]
     keys = choose_keys([TextFeatures(frozenset(stem_all(one))) for one in words])
-    runs = [_word_runs(one) for one in memories]
+
+    # All runs of 300,000 memories would take a gigabyte; neighbours are compared one after another.
+    @lru_cache(maxsize=4096)
+    def runs(place: int) -> set[tuple[str, ...]]:
+        return _word_runs(memories[place])
 
     def shared(one: int, other: int) -> float:
-        likeness = jaccard(words[one], words[other])
-        return likeness if likeness >= NEAR or runs[one] & runs[other] else 0.0
+        first, second = words[one], words[other]
+        # A run that is half of one of them needs a third of its words, stop words aside.
+        if 3 * len(first & second) < min(len(first), len(second)):
+            return 0.0
+        likeness = jaccard(first, second)
+        return likeness if likeness >= NEAR or runs(one) & runs(other) else 0.0
 
     edges = find_neighbours(range(len(memories)), keys, shared, RELATED)
     found: list[Duplicates] = []

@@ -185,8 +185,8 @@ def audit_memory(context: Context) -> Audit:
     Example: recollect audit
     """
     memory_operations.write_recalls(context)
-    known = context.project_space.read(steps.list_open_memories)
-    fresh = freshness_steps.check_freshness(context, [memory.id for memory in known])
+    known = context.project_space.read(steps.list_open_ids)
+    fresh = freshness_steps.check_freshness(context, known)
     stale = {
         id: [f"{one.state} {one.moved_to}".strip()]
         for id, one in fresh.items()

@@ -313,6 +313,11 @@ OFTEN_INJECTED = 10
 MOST_USELESS = 100
 
 
+def list_open_ids(tx: Tx) -> list[str]:
+    """Return the ids of all open memories."""
+    return memory_sql.list_open_ids(tx)
+
+
 def list_open_memories(tx: Tx) -> list[Memory]:
     """Return all open memories."""
     return memory_sql.list_open(tx, {}, memory_sql.ALL)

@@ -26,6 +26,8 @@ _MODULES = {
     "review": "review",
     **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server"), "results"),
     **dict.fromkeys(("status", "seen", "sizes", "pause", "resume", "undo", "config"), "overview"),
+    **dict.fromkeys(("forget", "blame", "retract", "scrub"), "safety"),
+    **dict.fromkeys(("recover", "export", "load", "migrate"), "safety"),
     **dict.fromkeys(
         (
             *("episode", "learnings", "consolidate", "procedure", "pattern", "link", "links"),

@@ -1,0 +1,308 @@
+"""Read statements out of the files of other memory systems, and write their layouts.
+
+Each reader yields `Statement`s; what a format has and Recollect has not is said in `LOSS`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..fast_typing import NamedTuple
+from ..types.records import Json, Memory
+
+LOSS = {
+    "mcp-memory": "relations become facts; the entity type is a tag",
+    "mem0": "user and agent ids become tags; scores and embeddings are not kept",
+    "claude-mem": "observations only; session summaries and vectors are not kept",
+    "basic-memory": "observations and relations only; other prose is not kept",
+    "rules": "headings become subjects; prose and code blocks are not kept",
+    "clio": "counts and confidence are kept; sessions and memory/ are not read",
+    "loki": "patterns, facts and learnings; ledgers and handoffs are not read",
+    "repo": "facts and citations are kept; revisions, trust and counts are not written",
+    "markdown": "text, kind and scope are written; revisions, trust and counts are not",
+}
+"""What does not survive, by format."""
+
+
+class Statement(NamedTuple):
+    """One statement of a foreign file."""
+
+    text: str
+    kind: str = "fact"
+    subject: str = ""
+    tags: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    citations: tuple[str, ...] = ()
+    confidence: float = 0.8
+    reason: str = ""
+
+
+def detect(name: str, text: str) -> str:
+    """Return the format of a file by its name and beginning; empty for an unknown one."""
+    lower = name.lower().replace("\\", "/")
+    if text.startswith('{"recollect":'):
+        return "recollect"
+    if lower.endswith("ltm.json"):
+        return "clio"
+    if "/semantic/" in lower or "/learnings/" in lower:
+        return "loki"
+    if "/memories/repo/" in lower or lower.startswith("memories/repo/"):
+        return "repo"
+    if lower.endswith((".jsonl", ".json")):
+        return _detect_json(text)
+    if lower.endswith((".md", ".mdc", ".markdown")):
+        return "basic-memory" if re.search(r"(?m)^permalink:", text[:2000]) else "rules"
+    return ""
+
+
+def _detect_json(text: str) -> str:
+    if re.search(r'"type"\s*:\s*"(?:entity|relation)"', text[:4000]):
+        return "mcp-memory"
+    if re.search(r'"observations"\s*:', text[:4000]):
+        return "claude-mem"
+    return "mem0" if re.search(r'"memory"\s*:', text[:4000]) else ""
+
+
+def read(form: str, name: str, text: str) -> Iterator[Statement]:
+    """Yield the statements of a file."""
+    yield from _READERS[form](name, text)
+
+
+def _mcp_memory(name: str, text: str) -> Iterator[Statement]:
+    for line in filter(None, map(str.strip, text.splitlines())):
+        one = json.loads(line)
+        if one.get("type") == "entity":
+            kind = str(one.get("entityType", ""))
+            for told in one.get("observations", ()):
+                subject = str(one.get("name", ""))
+                tags = (kind,) if kind else ()
+                yield Statement(f"{subject}: {told}", subject=subject, tags=tags)
+        elif one.get("type") == "relation":
+            words = (one.get("from"), one.get("relationType"), one.get("to"))
+            yield Statement(" ".join(map(str, words)), subject=str(one.get("from", "")))
+
+
+def _mem0(name: str, text: str) -> Iterator[Statement]:
+    value = json.loads(text)
+    rows: Json = value
+    if isinstance(value, dict):
+        rows = value.get("results") or value.get("memories") or []
+    for one in rows:
+        ids = [f"{key}:{one[key]}" for key in ("user_id", "agent_id") if one.get(key)]
+        told = str(one.get("memory") or one.get("text") or "")
+        if told:
+            yield Statement(told, tags=(*map(str, one.get("categories") or ()), *ids))
+
+
+_CLAUDE_MEM = {"bugfix": "solution", "decision": "decision", "discovery": "fact"}
+
+
+def _claude_mem(name: str, text: str) -> Iterator[Statement]:
+    for one in json.loads(text).get("observations", ()):
+        facts = one.get("facts") or ()
+        facts = json.loads(facts) if isinstance(facts, str) else facts
+        kind = _CLAUDE_MEM.get(str(one.get("type", "")), "fact")
+        told = facts or [one.get("narrative") or one.get("text") or one.get("title") or ""]
+        for fact in filter(None, map(str, told)):
+            yield Statement(fact, kind, subject=str(one.get("title") or ""))
+
+
+_BULLET = re.compile(r"^\s{0,6}(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)$")
+_OBSERVED = re.compile(r"^\[([\w -]{1,40})\]\s+(.*)$")
+_RELATED = re.compile(r"^([\w -]{1,60})\s+\[\[([^\]]{1,200})\]\]")
+_TAG = re.compile(r"(?<=\s)#([\w-]{1,40})")
+
+
+def _bullets(text: str) -> Iterator[tuple[str, str]]:
+    """Yield heading and text of the list items outside of code blocks."""
+    heading, fenced, item = "", False, ""
+    for line in text.splitlines():
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+            continue
+        if fenced:
+            continue
+        bullet = _BULLET.match(line)
+        if bullet or not line.strip() or line.startswith("#"):
+            if item:
+                yield heading, item
+            item = bullet[1].strip() if bullet else ""
+        elif item and line.startswith(" "):
+            item = f"{item} {line.strip()}"
+        if line.startswith("#"):
+            heading = line.strip("# \t")
+    if item:
+        yield heading, item
+
+
+def _basic_memory(name: str, text: str) -> Iterator[Statement]:
+    title = re.search(r"(?m)^title:\s*(.+)$", text[:2000])
+    subject = title[1].strip("'\" ") if title else name
+    for _, item in _bullets(text):
+        tags = tuple(_TAG.findall(item))
+        told = _TAG.sub("", item).strip()
+        if observed := _OBSERVED.match(told):
+            tags = (observed[1].strip(), *tags)
+            yield Statement(f"{subject}: {observed[2].strip()}", subject=subject, tags=tags)
+        elif related := _RELATED.match(told):
+            yield Statement(f"{subject} {related[1].strip()} {related[2]}", subject=subject)
+
+
+_RULE = re.compile(r"(?i)\b(?:always|never|must|do not|don't|only|avoid|use|prefer|run)\b")
+
+
+def _rules(name: str, text: str) -> Iterator[Statement]:
+    """Yield the list items of CLAUDE.md, AGENTS.md, Codex memories and Claude Code memory files."""
+    for heading, item in _bullets(re.sub(r"(?s)\A---\n.*?\n---\n", "", text)):
+        told = item.replace("**", "")
+        if len(told) >= 8 and not told.startswith("@"):
+            kind = "policy" if _RULE.search(told) else "fact"
+            yield Statement(told, kind, subject=heading[:120])
+
+
+_CLIO = {
+    "discoveries": "fact",
+    "problem_solutions": "solution",
+    "code_patterns": "pattern",
+    "workflows": "workflow",
+    "failures": "pitfall",
+    "context_rules": "policy",
+}
+"""The lists of ltm.json, and the kind of their entries."""
+
+
+def _clio(name: str, text: str) -> Iterator[Statement]:
+    for kind, entries in json.loads(text).get("patterns", {}).items():
+        for one in entries if kind in _CLIO else ():
+            yield _entry(one, _CLIO[kind])
+
+
+def _entry(one: Json, kind: str) -> Statement:
+    """Return the statement of an entry, whatever its fields are called."""
+    if isinstance(one, str):
+        return Statement(one, kind)
+    error, fix = one.get("error") or one.get("problem"), one.get("solution") or one.get("fix")
+    told = f"{error}: {fix}" if error and fix else _first(one, _TEXTS)
+    return Statement(
+        text=told,
+        kind=kind,
+        subject=str(one.get("subject") or one.get("category") or "")[:120],
+        examples=tuple(map(str, one.get("examples") or ())),
+        citations=tuple(map(str, one.get("citations") or ())),
+        confidence=min(1.0, max(0.0, float(one.get("confidence") or 0.8))),
+        reason=str(one.get("reason") or one.get("why") or ""),
+    )
+
+
+_TEXTS = (
+    *("fact", "text", "pattern", "what_fails", "rule", "statement", "description", "lesson"),
+    *("content", "mistake", "name", "title"),
+)
+
+
+def _first(one: Mapping[str, Json], names: Iterable[str]) -> str:
+    return next((str(one[name]) for name in names if one.get(name)), "")
+
+
+_LOKI = {"patterns": "pattern", "anti-patterns": "pitfall", "facts": "fact", "links": ""}
+
+
+def _loki(name: str, text: str) -> Iterator[Statement]:
+    stem = name.replace("\\", "/").rpartition("/")[2].removesuffix(".json")
+    kind = _LOKI.get(stem, "pitfall")
+    value = json.loads(text)
+    if isinstance(value, dict):
+        lists = [one for one in value.values() if isinstance(one, list)]
+        value = lists[0] if lists else [value]
+    for one in value if kind else ():
+        statement = _entry(one, kind)
+        if statement.text:
+            yield statement
+
+
+def _repo(name: str, text: str) -> Iterator[Statement]:
+    """Yield the facts of /memories/repo: JSON objects with the five fields, or Markdown."""
+    if name.endswith(".json"):
+        value = json.loads(text)
+        for one in value if isinstance(value, list) else [value]:
+            yield _entry(one, "fact")
+    else:
+        yield from _rules(name, text)
+
+
+_READERS = {
+    "mcp-memory": _mcp_memory,
+    "mem0": _mem0,
+    "claude-mem": _claude_mem,
+    "basic-memory": _basic_memory,
+    "rules": _rules,
+    "clio": _clio,
+    "loki": _loki,
+    "repo": _repo,
+}
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write_clio(memories: Iterable[Memory], now: str) -> dict[str, str]:
+    """Return `.clio/ltm.json` of memories, by path."""
+    lists: dict[str, list[Json]] = {name: [] for name in _CLIO}
+    names = {kind: name for name, kind in _CLIO.items()}
+    for one in memories:
+        lists[names.get(one.kind, "discoveries")].append(
+            {"fact": one.text, "confidence": one.confidence, "examples": list(one.examples)}
+        )
+    value = {"patterns": lists, "metadata": {"last_updated": now, "version": "1.0"}}
+    return {".clio/ltm.json": json.dumps(value, ensure_ascii=False, indent=2) + "\n"}
+
+
+def write_loki(memories: Iterable[Memory], now: str) -> dict[str, str]:
+    """Return the files of `.loki/memory/semantic`, by path."""
+    files: dict[str, list[Json]] = {"patterns": [], "anti-patterns": [], "facts": []}
+    for one in memories:
+        stem = {"pattern": "patterns", "pitfall": "anti-patterns"}.get(one.kind, "facts")
+        files[stem].append({"id": one.id, "pattern": one.text, "confidence": one.confidence})
+    return {
+        f".loki/memory/semantic/{stem}.json": json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
+        for stem, rows in files.items()
+    }
+
+
+def write_repo(memories: Iterable[Memory], now: str) -> dict[str, str]:
+    """Return one file of /memories/repo for each memory, with the five fields."""
+    return {
+        f"memories/repo/{one.id}.json": json.dumps(
+            {
+                "subject": one.subject,
+                "fact": one.text,
+                "citations": [str(cited.get("path", "")) for cited in one.citations],
+                "reason": one.reason,
+                "category": one.category,
+            },
+            ensure_ascii=False,
+            indent=2,
+        )
+        + "\n"
+        for one in memories
+    }
+
+
+def write_markdown(memories: Iterable[Memory], now: str) -> dict[str, str]:
+    """Return MEMORY.md: the memories as list items, by kind."""
+    by_kind: dict[str, list[str]] = {}
+    for one in memories:
+        where = f" (for {', '.join(one.scope)})" if one.scope else ""
+        by_kind.setdefault(one.kind, []).append(f"- {' '.join(one.text.split())}{where}")
+    parts = [f"## {kind}\n\n" + "\n".join(lines) for kind, lines in sorted(by_kind.items())]
+    return {"MEMORY.md": "# Memory\n\n" + "\n\n".join(parts) + "\n"}
+
+
+WRITERS = {
+    "clio": write_clio,
+    "loki": write_loki,
+    "repo": write_repo,
+    "markdown": write_markdown,
+}

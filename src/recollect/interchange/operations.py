@@ -1,0 +1,229 @@
+"""Export and import memory: JSON lines, the layouts of other systems, another engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from ..context import Context, new_id
+from ..errors import InvalidInput, NotFound, Refused, StoreCorrupt
+from ..fast_typing import NamedTuple
+from ..maintenance import sql as maintenance_sql
+from ..memory import sql as memory_sql
+from ..memory import steps as memory_steps
+from ..recall import operations as recall_operations
+from ..storage.database import Database, Row, Tx
+from ..text import display
+from . import files_io, formats, sql, steps
+
+_MOST = 100_000
+
+
+class Exported(NamedTuple):
+    """The files that were written, the number of records, and what was left out."""
+
+    files: tuple[str, ...]
+    records: int
+    loss: str = ""
+
+
+class Loaded(NamedTuple):
+    """What was read from a file, by format: statements found, and how many were new."""
+
+    form: str
+    read: int
+    new: int
+    status: str
+    loss: str = ""
+    problems: tuple[str, ...] = ()
+
+
+class Migrated(NamedTuple):
+    """A store that was copied to another engine; the digests of both are equal."""
+
+    target: str
+    rows: int
+    digest: str
+
+
+def export_memory(
+    context: Context, path: str, form: str = "jsonl", layer: str = "project", local: bool = False
+) -> Exported:
+    """Export this project's memory to a file, or to the layout of another system.
+
+    A colleague loads the file with `recollect load`; nothing in it is used before they accept it.
+
+    path: the new file for jsonl, or the folder for another form
+    form: jsonl (everything), clio, loki, repo (/memories/repo) or markdown (MEMORY.md)
+    layer: project or user
+    local: also what makes sense on this machine only (cursors, jobs, counts of use)
+
+    Example: recollect export memory.jsonl
+    Example: recollect export . --form repo
+    """
+    space = context.space_of(layer)
+    if form == "jsonl":
+        rows = space.read(
+            lambda tx: files_io.write_lines(path, steps.export_lines(tx, _columns(context), local))
+        )
+        loss = "" if local else f"not exported: {', '.join(sql.LOCAL)}"
+        return Exported((os.path.abspath(path),), rows - 2, loss)
+    if form not in formats.WRITERS:
+        raise InvalidInput(
+            f"{form!r} is not a form", where="form", hint=f"jsonl, {', '.join(formats.WRITERS)}"
+        )
+    found = space.read(lambda tx: memory_sql.list_open(tx, {"status": "active"}, _MOST))
+    files = formats.WRITERS[form](found, display.format_time(context.clock()))
+    return Exported(files_io.write_files(path, files), len(found), formats.LOSS[form])
+
+
+def load_memory(context: Context, path: str, form: str = "", trust: bool = False) -> Loaded:
+    """Load memory from a file or folder of Recollect or of another system.
+
+    Reads exports of Recollect, the reference MCP memory server (JSONL), mem0, claude-mem,
+    basic-memory, Claude Code and Codex memory files, CLAUDE.md and AGENTS.md, .clio/, .loki/ and
+    /memories/repo. What was loaded waits in `recollect review` until you accept it.
+
+    path: the file, or a folder with such files
+    form: recollect, mcp-memory, mem0, claude-mem, basic-memory, rules, clio, loki or repo; found by
+        name and content
+    trust: it is your own, and used at once
+
+    Example: recollect load memory.jsonl
+    Example: recollect load AGENTS.md --trust
+    Example: recollect load ~/.codex/memories
+    """
+    if trust and context.origin != "user":
+        raise Refused("only a person can trust a file", hint="load it without --trust")
+    whole = os.path.abspath(os.path.expanduser(path))
+    if not os.path.exists(whole):
+        raise NotFound("there is no such file or folder", where=whole)
+    if os.path.isfile(whole) and form in ("", "recollect") and files_io.is_export(whole):
+        return _load_export(context, whole, trust)
+    found: list[formats.Statement] = []
+    problems: list[str] = []
+    seen = ""
+    for name in files_io.list_files(whole):
+        text = files_io.read_text(name)
+        chosen = form or formats.detect(name, text)
+        if not chosen:
+            problems.append(f"{name}: not a format that is known here")
+            continue
+        seen = chosen
+        try:
+            found += formats.read(chosen, name, text)
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            problems.append(f"{name}: {error}")
+    new = _learn_all(context, found, trust, problems)
+    status = "active" if trust else "quarantined"
+    return Loaded(seen, len(found), new, status, formats.LOSS.get(seen, ""), tuple(problems))
+
+
+def migrate(context: Context, to: str, layer: str = "project") -> Migrated:
+    """Copy a store to another engine, row by row, and prove that both are equal.
+
+    The store that is read stays as it is. Afterwards set `database` in your own configuration (or
+    RECOLLECT_DATABASE) to the new one.
+
+    to: postgresql://… or sqlite
+    layer: project or user
+
+    Example: recollect migrate postgresql://localhost/recollect
+    """
+    if context.origin != "user":
+        raise Refused("only a person can move a store", hint="run `recollect migrate` yourself")
+    source = context.space_of(layer)
+    both = context.open_engine("" if to == "sqlite" else to)
+    target = both[layer == "user"]
+    try:
+        return _copy_verified(context, source, target, to)
+    finally:
+        for space in both:
+            space.close()
+
+
+def _copy_verified(context: Context, source: Database, target: Database, to: str) -> Migrated:
+    place = _place(target)
+    if place == _place(source):
+        raise InvalidInput("the store is there already", where=to)
+    if target.present() and not target.read(steps.is_empty):
+        raise Refused("the target holds memory already", where=to, hint="name an empty one")
+    before, after = steps.copy_space(source, target, _columns(context), context.clock())
+    if before != after:
+        raise StoreCorrupt(
+            "the copy is not equal to the store: do not use it",
+            where=place,
+            hint="run `recollect doctor`, then try again with an empty target",
+        )
+    digest = f"{sum(int(value, 16) for value in after.tables.values()) % 2**256:064x}"
+    return Migrated(place, after.rows, digest)
+
+
+def _columns(context: Context) -> dict[str, list[str]]:
+    return steps.exported_columns(context.load_repair().list_columns_of(tuple(sql.KEYS)))
+
+
+def _place(space: Database) -> str:
+    return space.health().place
+
+
+def _load_export(context: Context, path: str, trust: bool) -> Loaded:
+    """Load the rows of an export; without `trust` they are quarantined as another person's."""
+    space = context.project_space
+    empty = not space.present() or space.read(steps.is_empty)
+    if not (trust or empty):
+        raise Refused(
+            "this memory is another store's, and yours is not empty",
+            where=path,
+            hint="`--trust` merges it if it is your own; or load it in an empty project first",
+        )
+
+    def load(tx: Tx) -> tuple[int, int]:
+        def write(table: str, columns: list[str], rows: list[Row]) -> int:
+            return sql.insert_rows(tx, table, columns, rows)
+
+        with files_io.open_text(path) as lines:
+            done = steps.import_lines(iter(lines), _columns(context), write)
+        if not trust:
+            maintenance_sql.quarantine(tx)
+        sql.request_index(tx, context.clock())
+        return done
+
+    read, new = space.write(load)
+    recall_operations.reindex_outdated(context)
+    return Loaded("recollect", read, new, "as exported" if trust else "quarantined")
+
+
+def _learn_all(
+    context: Context, found: list[formats.Statement], trust: bool, problems: list[str]
+) -> int:
+    """Learn statements; one that is refused does not keep the others out."""
+    origin = "user" if trust else "import"
+    now, new = context.clock(), 0
+    for statement in _unique(found):
+        draft = memory_steps.Draft(
+            text=statement.text,
+            kind=statement.kind,
+            subject=statement.subject,
+            tags=statement.tags,
+            examples=statement.examples,
+            citations=tuple({"path": one} for one in statement.citations),
+            confidence=statement.confidence,
+            reason=statement.reason,
+        )
+        try:
+            ready = memory_steps.prepare(draft, origin, now, new_id("m"), origin)
+        except (InvalidInput, Refused) as error:
+            problems.append(f"{statement.text[:60]!r}: {error}")
+            continue
+        done = context.project_space.write(lambda tx: memory_steps.learn(tx, ready, now))  # noqa: B023
+        new += done.action == "created"
+    return new
+
+
+def _unique(found: list[formats.Statement]) -> Iterator[formats.Statement]:
+    seen: set[str] = set()
+    for one in found:
+        if one.text not in seen:
+            seen.add(one.text)
+            yield one

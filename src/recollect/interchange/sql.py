@@ -1,0 +1,83 @@
+"""All rows of a space, page by page, and rows written back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..storage.database import Row, Tx
+
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "state": ("key",),
+    "writes": ("key",),
+    "sessions": ("id",),
+    "windows": ("session",),
+    "messages": ("session", "seq"),
+    "memories": ("id",),
+    "memory_revisions": ("id", "revision"),
+    "memory_aliases": ("alias",),
+    "claims": ("memory", "position"),
+    "documents": ("address", "revision"),
+    "episodes": ("id",),
+    "procedures": ("id",),
+    "links": ("source", "relation", "target"),
+    "jobs": ("id",),
+    "injections": ("id",),
+    "events": ("id",),
+    "spend": ("id",),
+    "cursors": ("source",),
+    "tombstones": ("digest",),
+    "undos": ("id",),
+    "observations": ("kind", "subject", "session"),
+    "findings": ("kind", "subject"),
+}
+"""Every table that is not derived, and its key inside a space."""
+
+LOCAL = ("cursors", "jobs", "spend", "injections", "state", "writes")
+"""Tables that make sense on the machine they were written on only."""
+
+_PAGE = 1000
+
+
+def pages(tx: Tx, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
+    """Yield the rows of a table, in the order of their key."""
+    keys = KEYS[table]
+    order = ", ".join(keys)
+    places = [columns.index(key) for key in keys]
+    later = ""
+    params: dict[str, object] = {}
+    while True:
+        rows = tx.run(
+            f"SELECT {', '.join(columns)} FROM {table} WHERE space = :space {later} "
+            f"ORDER BY {order} LIMIT {_PAGE}",
+            params,
+        )
+        if not rows:
+            return
+        yield rows
+        later = f"AND ({order}) > ({', '.join(f':after{place}' for place in places)})"
+        params = {f"after{place}": rows[-1][place] for place in places}
+
+
+def insert_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
+    """Write rows whose key is not there yet; return how many there were."""
+    statement = (
+        f"INSERT INTO {table} (space, {', '.join(columns)}) "
+        f"VALUES (:space, {', '.join(f':{name}' for name in columns)}) "
+        "ON CONFLICT DO NOTHING RETURNING 1"
+    )
+    return sum(tx.one(statement, dict(zip(columns, row, strict=True))) is not None for row in rows)
+
+
+def count_rows(tx: Tx, table: str) -> int:
+    """Count the rows of a table."""
+    row = tx.one(f"SELECT count(*) FROM {table} WHERE space = :space")
+    return int(row[0]) if row else 0
+
+
+def request_index(tx: Tx, now: int) -> None:
+    """Have the search index made before the next search."""
+    tx.run(
+        "INSERT INTO state (space, key, value, updated) VALUES (:space, 'words', 'missing', :now) "
+        "ON CONFLICT (space, key) DO UPDATE SET value = 'missing', updated = :now",
+        {"now": now},
+    )

@@ -1,0 +1,327 @@
+"""Erase for good: forget a record or a text; blame and retract a source.
+
+Forgetting erases the text in every table, in the search index and in every file that Recollect
+manages, and leaves a tombstone with digests only. Backups that Recollect made by itself are removed
+and made anew; copies that a person made elsewhere are not known here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from ..archive import sql as archive_sql
+from ..context import Context, new_id
+from ..documents import sql as documents_sql
+from ..errors import InvalidInput, NotFound, Refused
+from ..fast_typing import NamedTuple
+from ..index import sql as index_sql
+from ..memory import operations as memory_operations
+from ..memory import sql as memory_sql
+from ..memory import steps_revisions as memory_steps_revisions
+from ..project import user_directory
+from ..recall import steps_reindex as recall_steps_reindex
+from ..storage.database import Database, Tx
+from ..text import addresses, messages
+from ..types.records import Memory
+from . import sql_erase, steps_files_io
+
+SHORTEST = 6
+"""A shorter text is erased in its own record only: it would be found in innocent ones."""
+
+
+class Receipt(NamedTuple):
+    """What was erased: the record, the number of rows by table, files, and what is not promised."""
+
+    id: str
+    target: str
+    rows: dict[str, int]
+    files: tuple[str, ...]
+    backups: int
+    digests: tuple[str, ...]
+    notes: tuple[str, ...]
+    applied: bool = True
+
+
+class Lineage(NamedTuple):
+    """What a memory was made from, and what was made from it."""
+
+    id: str
+    text: str
+    origin: str
+    label: str
+    revisions: int
+    sources: tuple[str, ...]
+    evidence: tuple[str, ...]
+    derived: tuple[str, ...]
+
+
+class Retracted(NamedTuple):
+    """The memories that were taken out of use because of their source."""
+
+    source: str
+    memories: tuple[str, ...]
+
+
+def forget(context: Context, target: str = "", text: str = "", yes: bool = False) -> Receipt:
+    """Erase a record or a text for good, everywhere; it is not learned again.
+
+    `hide` takes a memory out of use and can be undone. This cannot. Without --yes it only counts.
+
+    target: a memory, a session, messages (memory://session/ID/messages/3-5) or a document
+    text: every record and file that contains this text
+    yes: erase
+
+    Example: recollect forget m-4k9w2c --yes
+    Example: recollect forget --text "the customer's name" --yes
+    """
+    if context.origin != "user":
+        raise Refused("only a person can erase memory", hint="run `recollect forget` yourself")
+    if bool(target) == bool(text):
+        raise InvalidInput("name a record, or give --text", where="target")
+    if text and len(text) < SHORTEST:
+        raise InvalidInput(f"the text is shorter than {SHORTEST} characters", where="text")
+    memory_operations.write_recalls(context)
+    spaces = context.present_spaces()
+    erased = _Erasure(context, target, apply=yes)
+    for space in spaces:
+        space.write(lambda tx: erased.plan(tx)) if yes else space.read(lambda tx: erased.plan(tx))
+    if text:
+        erased.texts.append(text)
+    elif not erased.found:
+        raise NotFound("there is no such record", where=target, hint="recollect list shows ids")
+    for space in spaces:
+        (space.write if yes else space.read)(erased.run)
+    receipt_id = new_id("receipt")
+    needles = erased.needles()
+    folders = (os.path.dirname(context.project.database), user_directory(context.environment))
+    files = steps_files_io.erase_texts(folders, needles, messages.FORGOTTEN, apply=yes)
+    backups, notes = 0, list(erased.notes)
+    if yes:
+        for space in spaces:
+            removed, told = clean_traces(context, space)
+            backups += removed
+            notes += told
+    return Receipt(
+        id=receipt_id,
+        target=target or "a text",
+        rows=erased.rows,
+        files=tuple(files),
+        backups=backups,
+        digests=tuple(erased.digests()),
+        notes=tuple(notes),
+        applied=yes,
+    )
+
+
+def blame(context: Context, id: str) -> Lineage:
+    """Show where a memory comes from, and what was made from it.
+
+    id: the memory
+
+    Example: recollect blame m-4k9w2c
+    """
+    for space in context.present_spaces():
+        found = space.read(lambda tx: _lineage(tx, id))
+        if found:
+            return found
+    raise NotFound("there is no such memory", where=id, hint="`recollect list` shows what there is")
+
+
+def retract(context: Context, source: str) -> Retracted:
+    """Take everything out of use that came from a source; `restore` takes one back.
+
+    source: a session, messages, an episode, a memory, or a source as `blame` shows it
+
+    Example: recollect retract memory://session/claude-code.77
+    """
+    if context.origin != "user":
+        raise Refused("only a person can retract a source", hint="run `recollect retract` yourself")
+    ref = source.removeprefix(addresses.SCHEME)
+    done: list[str] = []
+    for space in context.present_spaces():
+        done += space.write(lambda tx: _retract(tx, ref))
+    return Retracted(source, tuple(done))
+
+
+# ---------------------------------------------------------------- forget
+
+
+class _Erasure:
+    """Collects what a target means in each space, then erases it there."""
+
+    def __init__(self, context: Context, target: str, apply: bool) -> None:
+        self.target = target.removeprefix(addresses.SCHEME)
+        self.apply = apply
+        self.now = context.clock()
+        self.found = False
+        self.texts: list[str] = []
+        self.spans: list[tuple[str, int, int]] = []
+        self.documents: list[str] = []
+        self.memories: list[str] = []
+        self.rows: dict[str, int] = {}
+        self.buried: list[str] = []
+        self.notes: list[str] = []
+
+    def needles(self) -> list[str]:
+        """Return the texts to look for, also as they are written in JSON."""
+        long = [text for text in self.texts if len(text) >= SHORTEST]
+        escaped = [json.dumps(text, ensure_ascii=False)[1:-1] for text in long]
+        return sorted(dict.fromkeys((*long, *escaped)), key=len, reverse=True)
+
+    def digests(self) -> list[str]:
+        return list(
+            dict.fromkeys(messages.text_digest(text) for text in (*self.texts, *self.buried))
+        )
+
+    def plan(self, tx: Tx) -> None:
+        """Find the record in a space, and its texts."""
+        if not self.target:
+            return
+        memory = memory_steps_revisions.find(tx, self.target)
+        if memory is not None:
+            self._plan_memory(tx, memory)
+            return
+        place = addresses.parse_address(addresses.SCHEME + self.target)
+        name = place.name if place.kind in ("session", "messages") else self.target
+        session = archive_sql.get(tx, name)
+        if session is not None:
+            self.found = True
+            first, last = (place.first, place.last) if place.kind == "messages" else (1, 2**62)
+            self.spans.append((name, first, last))
+            return
+        address = addresses.SCHEME + self.target
+        document = documents_sql.get_document(tx, address)
+        if document is not None:
+            self.found = True
+            self.documents.append(address)
+            self.texts.append(document.text)
+
+    def _plan_memory(self, tx: Tx, memory: Memory) -> None:
+        self.found = True
+        self.memories.append(memory.id)
+        self.texts += sql_erase.load_texts(tx, memory.id)
+        for address in memory.evidence:
+            if not address.startswith(addresses.SCHEME):
+                continue
+            place = addresses.parse_address(address)
+            if place.kind == "messages":
+                self.spans.append((place.name, place.first, place.last))
+
+    def run(self, tx: Tx) -> None:
+        """Erase in one space, or count."""
+        for session, first, last in self.spans:
+            for row in archive_sql.messages(tx, session, first, last, 10**9):
+                self._message(tx, session, row.seq)
+        for memory in self.memories:
+            self._memory(tx, memory)
+        for text in self.needles():
+            for session, seq in sql_erase.find_messages(tx, text):
+                self._message(tx, session, seq)
+            for memory in sql_erase.find_memories(tx, text):
+                self._memory(tx, memory)
+            if self.apply:
+                self._rewrite(tx, text)
+        if self.apply:
+            sql_erase.bury(tx, self.digests(), self.target or "text", self.now)
+
+    def _count(self, table: str, number: int = 1) -> None:
+        if number:
+            self.rows[table] = self.rows.get(table, 0) + number
+
+    def _message(self, tx: Tx, session: str, seq: int) -> None:
+        self._count("messages")
+        for memory, sources, evidence in sql_erase.find_derived(
+            tx, messages.range_address(session, seq, seq)
+        ):
+            if _derived_only_from(session, seq, sources, evidence):
+                self._memory(tx, memory)
+        if self.apply and sql_erase.erase_message(tx, session, seq):
+            index_sql.remove_entry(tx, "message", session, seq)
+
+    def _memory(self, tx: Tx, memory: str) -> None:
+        texts = sql_erase.load_texts(tx, memory)
+        self.buried += texts
+        self._count("memories", bool(texts))
+        if self.apply:
+            for seq in sql_erase.count_entries(tx, "memory", memory):
+                index_sql.remove_entry(tx, "memory", memory, seq)
+            sql_erase.delete_memory(tx, memory)
+
+    def _rewrite(self, tx: Tx, text: str) -> None:
+        for table in sql_erase.DROPPED:
+            self._count(table, sql_erase.drop(tx, table, text))
+        for table in sql_erase.REWRITTEN:
+            number, keys = sql_erase.rewrite(tx, table, text)
+            self._count(table, number)
+            for key in keys:
+                recall_steps_reindex.reindex_record(tx, table.removesuffix("s"), key)
+
+
+def _derived_only_from(session: str, seq: int, sources: str, evidence: str) -> bool:
+    """Check whether a memory has no other source than this message."""
+    named = [*json.loads(sources), *json.loads(evidence)]
+    own = f"session/{session}"
+    return all(own in str(one) for one in named) and any(
+        str(one).endswith(f"/{seq}-{seq}") for one in named
+    )
+
+
+def clean_traces(context: Context, space: Database) -> tuple[int, list[str]]:
+    """Overwrite what deleted rows leave behind, and make the automatic backups anew."""
+    path = getattr(space, "path", "")
+    if path:
+        repair = context.load_repair()
+        space.close()
+        busy = repair.truncate_wal(path)
+        removed = repair.remove_backups(path)
+        if removed:
+            repair.rotate_backups(path, interval=-1)
+        told = "another process is reading the store: its -wal file is emptied when that ends"
+        return removed, [told] if busy else []
+    vacuum = getattr(space, "vacuum", None)
+    if vacuum is None:
+        return 0, []
+    vacuum()
+    return 0, [
+        "PostgreSQL: the rows are vacuumed; the server's write-ahead log, replicas and its own "
+        "backups keep the text until they are recycled"
+    ]
+
+
+# ---------------------------------------------------------------- blame and retract
+
+
+def _lineage(tx: Tx, id: str) -> Lineage | None:
+    memory = memory_steps_revisions.find(tx, id)
+    if memory is None:
+        return None
+    derived = [row[0] for row in sql_erase.find_derived(tx, memory.id)]
+    return Lineage(
+        id=memory.id,
+        text=memory.text,
+        origin=memory.origin,
+        label=memory.label,
+        revisions=memory.revision,
+        sources=memory.sources,
+        evidence=memory.evidence,
+        derived=tuple(one for one in derived if one != memory.id),
+    )
+
+
+def _retract(tx: Tx, ref: str) -> list[str]:
+    """Hide the memories made from a source, and those made from them."""
+    done: list[str] = []
+    queue = [ref]
+    while queue:
+        for row in sql_erase.find_derived(tx, queue.pop()):
+            if row[0] in done:
+                continue
+            memory = memory_sql.get(tx, row[0], lock=True)
+            if memory is None or memory.status not in ("active", "proposed"):
+                continue
+            memory_sql.update(tx, memory.id, {"status": "hidden"})
+            index_sql.set_status(tx, "memory", memory.id, "hidden")
+            done.append(memory.id)
+            queue.append(memory.id)
+    return done

@@ -1,0 +1,153 @@
+"""Altered bytes are noticed, bad rows are set aside alone, and `recover` brings back the rest."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.storage import repair
+
+FLIPS = int(os.environ.get("RECOLLECT_TEST_FLIPS", "12"))
+"""Bits to flip, each in a copy of its own; the long run takes 200."""
+
+
+def fill(project: Path, count: int = 40) -> Path:
+    with recollect.open(project, origin="user") as memory:
+        for number in range(count):
+            memory.learn(f"The Fact number {number} is about the port {5000 + number * 7}")
+        memory.learn("Never Edit generated files", kind="policy")
+        for number in range(10):
+            memory.record("s1", f"Message {number} of The Conversation")
+        memory.notes.set(objective="Ship The release")
+        assert _problems(memory) == []
+    return project / ".recollect" / "memory.db"
+
+
+def _problems(memory: recollect.Recollect) -> list[str]:
+    return [
+        check.detail
+        for check in memory.store.doctor().checks
+        if not check.ok and "store" in check.name
+    ]
+
+
+def texts(project: Path) -> set[str]:
+    with recollect.open(project, origin="user") as memory:
+        return {one.text for one in memory.list(limit=1000)}
+
+
+def flip(database: Path, at: int, bit: int) -> None:
+    raw = bytearray(database.read_bytes())
+    raw[at] ^= 1 << bit
+    database.write_bytes(raw)
+
+
+def readable_places(raw: bytes) -> list[int]:
+    """Return where texts of memories, messages and notes are in the file. Their capital letters
+    are not in the word index: it is derived, and knows no case."""
+    places: list[int] = []
+    for piece in (b"The Fact number", b"Never Edit generated", b"of The Conversation", b"Ship The"):
+        at = raw.find(piece)
+        while at >= 0:
+            places += range(at, at + len(piece))
+            at = raw.find(piece, at + 1)
+    return places
+
+
+def test_every_flipped_bit_in_readable_text_is_noticed(project: Path) -> None:
+    database = fill(project)
+    raw, chosen = database.read_bytes(), random.Random(7)
+    for at in chosen.sample(readable_places(raw), FLIPS):
+        flip(database, at, chosen.randrange(7))
+        with recollect.open(project, origin="user") as memory:
+            assert _problems(memory), f"unnoticed at {at}: {raw[at - 60 : at + 60]!r}"
+        database.write_bytes(raw)
+
+
+def test_random_flips_give_typed_errors_and_the_rest_is_served_after_recover(project: Path) -> None:
+    database = fill(project)
+    raw, chosen, whole = database.read_bytes(), random.Random(11), texts(project)
+    for _ in range(FLIPS):
+        flip(database, chosen.randrange(100, len(raw)), chosen.randrange(8))
+        with recollect.open(project, origin="user") as memory:
+            for ask in (lambda: memory.list(limit=1000), lambda: memory.recall("port")):
+                try:
+                    ask()
+                except recollect.RecollectError:
+                    pass  # typed: what happened and what to do
+            memory.store.recover()
+            left = {one.text for one in memory.list(limit=1000)}
+        assert len(whole & left) >= len(whole) - 1
+        database.write_bytes(raw)
+
+
+def test_a_memory_changed_by_another_program_is_set_aside_alone(project: Path) -> None:
+    database = fill(project)
+    raw = database.read_bytes()
+    database.write_bytes(raw.replace(b"The Fact number 7 is about", b"The Fact number 7 is 66666"))
+    with recollect.open(project, origin="user") as memory:
+        found = {one.text for one in memory.list(limit=1000)}
+        assert not any("66666" in text for text in found)
+        assert "The Fact number 8 is about the port 5056" in found
+        assert "66666" not in memory.briefing("The Fact number 7 port").text
+        assert "changed by something else" in _problems(memory)[0]
+        with pytest.raises(recollect.StoreCorrupt, match="changed by something else"):
+            altered = _problems(memory)[0].split("aside: ")[1].split(";")[0]
+            memory.show(altered)
+
+
+def test_recover_takes_an_altered_memory_from_the_backup(project: Path) -> None:
+    database = fill(project)
+    whole = texts(project)
+    assert repair.rotate_backups(str(database))
+    flip(database, database.read_bytes().find(b"The Fact number 7 is") + 4, 0)
+    with recollect.open(project, origin="user") as memory:
+        assert {one.text for one in memory.list(limit=1000)} != whole
+        done = memory.store.recover()
+        assert done.restored["memories"] == 1
+        assert {one.text for one in memory.list(limit=1000)} == whole
+        assert _problems(memory) == []
+        assert memory.recall("fact number 7")
+        assert memory.store.recover().kept == ""  # a store without damage is left alone
+
+
+def test_a_destroyed_file_comes_back_from_the_backup(project: Path) -> None:
+    database = fill(project)
+    whole = texts(project)
+    repair.rotate_backups(str(database))
+    database.write_bytes(b"\0" * 4096 + database.read_bytes()[4096:])
+    with recollect.open(project, origin="user") as memory:
+        assert memory.store.recover().kept
+        assert {one.text for one in memory.list(limit=1000)} == whole
+
+
+def test_backups_rotate(project: Path) -> None:
+    database = str(fill(project, 2))
+    assert repair.rotate_backups(database)
+    assert repair.rotate_backups(database) == ""  # one a day
+    for _ in range(5):
+        assert repair.rotate_backups(database, interval=-1)
+    assert len(repair.list_backups(database)) == repair.KEPT
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm"])
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_wal_removed_under_a_running_process_is_noticed(
+    project: Path, ending: str, replaced: bool
+) -> None:
+    database = fill(project, 3)
+    with recollect.open(project, origin="user") as memory:
+        memory.learn("acknowledged before the file was removed")
+        gone = Path(f"{database}{ending}")
+        gone.unlink()
+        if replaced:
+            gone.write_bytes(b"")
+        with pytest.raises(recollect.StoreError, match="removed or replaced"):
+            memory.learn("after it was removed")
+    with recollect.open(project, origin="user") as memory:
+        memory.store.recover()
+        assert "acknowledged before the file was removed" in {one.text for one in memory.list()}

@@ -1,0 +1,216 @@
+"""Export, load and migrate: nothing is lost that is not said to be, and nothing is trusted unasked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.interchange import formats, operations, steps
+
+
+def fill(memory: recollect.Recollect) -> None:
+    memory.learn("Never edit generated files", kind="policy", scope=["src/gen/**"])
+    kept = memory.learn("the port is 5433", kind="reference", tags=["network"])
+    memory.memories.correct(kept.id, "the port is 5434")
+    memory.learn("calls to the bank API fail on Sundays", kind="pitfall", reason="maintenance")
+    memory.record("s1", 'a "quoted" line\nand another, with ünïcode 東京')
+    memory.record("s1", "an answer", role="assistant")
+    memory.scratch.store("plan", "first this, then that")
+    memory.notes.set(objective="ship the release")
+
+
+def digest(memory: recollect.Recollect) -> steps.SpaceDigest:
+    columns = operations._columns(memory.context)
+    return memory.context.project_space.read(lambda tx: steps.digest_space(tx, columns))
+
+
+def other(tmp_path: Path, name: str = "other") -> recollect.Recollect:
+    place = tmp_path / name
+    place.mkdir(exist_ok=True)
+    return recollect.open(
+        place, origin="user", environment={"RECOLLECT_HOME": str(tmp_path / f"{name}-home")}
+    )
+
+
+def test_an_export_of_everything_comes_back_equal(mem: recollect.Recollect, tmp_path: Path) -> None:
+    fill(mem)
+    done = mem.store.export(str(tmp_path / "all.jsonl"), local=True)
+    assert (done.loss, len(done.files)) == ("", 1)
+    with other(tmp_path) as copy:
+        copy.store.load(done.files[0], trust=True)
+        theirs, ours = digest(copy), digest(mem)
+        assert {**theirs.tables, "state": ""} == {**ours.tables, "state": ""}
+        assert [one.text for one in copy.list()] == [one.text for one in mem.list()]
+        assert copy.recall("port")[0].text == "the port is 5434"
+        assert copy.verify(archive=True) == mem.verify(archive=True)
+        assert copy.store.load(done.files[0], trust=True).new == 0  # once more changes nothing
+
+
+def test_a_colleague_must_accept_what_was_exported(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    fill(mem)
+    path = mem.store.export(str(tmp_path / "for-ada.jsonl")).files[0]
+    with other(tmp_path, "ada") as ada:
+        done = ada.store.load(path)
+        assert done.status == "quarantined"
+        assert {one.label for one in ada.list(status="quarantined")} == {"import"}
+        assert "generated files" not in ada.briefing("edit a file").text
+        ada.memories.confirm(ada.list(status="quarantined")[0].id)
+        assert len(ada.list(status="active")) == 1
+
+
+@pytest.mark.parametrize("change", ["cut", "edit"])
+def test_an_export_that_was_changed_is_refused_whole(
+    mem: recollect.Recollect, tmp_path: Path, change: str
+) -> None:
+    fill(mem)
+    path = Path(mem.store.export(str(tmp_path / "all.jsonl")).files[0])
+    text = path.read_text()
+    path.write_text(text[:-80] if change == "cut" else text.replace("5434", "6666"))
+    with other(tmp_path) as copy:
+        with pytest.raises(recollect.InvalidInput):
+            copy.store.load(str(path), trust=True)
+        assert copy.list() == ()
+
+
+def test_two_machines_merge_by_exports(tmp_path: Path) -> None:
+    with other(tmp_path, "desk") as desk, other(tmp_path, "laptop") as laptop:
+        desk.learn("the port is 5433")
+        laptop.learn("the cache is Redis")
+        desk.record("on-desk", "hello")
+        path = desk.store.export(str(tmp_path / "desk.jsonl")).files[0]
+        laptop.store.load(path, trust=True)
+        assert {one.text for one in laptop.list()} == {"the port is 5433", "the cache is Redis"}
+        assert laptop.recall("port")
+
+
+def test_a_store_moves_to_postgresql_and_back_equal_by_hash(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    home = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    project = tmp_path / "project"
+    project.mkdir()
+    with recollect.open(project, origin="user", environment=home) as memory:
+        fill(memory)
+        there = memory.store.migrate(postgres_url)
+        with pytest.raises(recollect.Refused, match="holds memory already"):
+            memory.store.migrate(postgres_url)
+        database = Path(memory.project.database)
+    on_server = {**home, "RECOLLECT_DATABASE": postgres_url}
+    database.rename(tmp_path / "old.db")
+    with recollect.open(project, origin="user", environment=on_server) as memory:
+        assert "the port is 5434" in {one.text for one in memory.list()}
+        assert memory.recall("bank API")
+        memory.context.project_space.write(
+            lambda tx: tx.run("DELETE FROM state WHERE space = :space AND key = 'words'")
+        )
+        back = memory.store.migrate("sqlite")
+    assert there.digest != ""
+    with recollect.open(project, origin="user", environment=home) as memory:
+        assert "the port is 5434" in {one.text for one in memory.list()}
+        assert memory.verify(archive=True).messages == 2
+    assert back.rows >= there.rows - 1
+
+
+FOREIGN = {
+    "mcp-memory": (
+        "memory.jsonl",
+        '{"type":"entity","name":"Ada","entityType":"person","observations":["likes tabs"]}\n'
+        '{"type":"relation","from":"Ada","to":"Acme","relationType":"works_at"}\n',
+        {"Ada: likes tabs", "Ada works_at Acme"},
+    ),
+    "mem0": (
+        "mem0.json",
+        json.dumps({"results": [{"id": "1", "memory": "Prefers short answers", "user_id": "ada"}]}),
+        {"Prefers short answers"},
+    ),
+    "claude-mem": (
+        "export.json",
+        json.dumps({"observations": [{"title": "Cache", "facts": ["The cache is Redis"]}]}),
+        {"The cache is Redis"},
+    ),
+    "basic-memory": (
+        "coffee.md",
+        "---\ntitle: Coffee\npermalink: coffee\n---\n- [method] Pour over works best #brewing\n"
+        "- relates_to [[Tea]]\n",
+        {"Coffee: Pour over works best", "Coffee relates_to Tea"},
+    ),
+    "rules": (
+        "AGENTS.md",
+        "# Rules\n\n- Always run `make test` before\n  committing\n- The API lives in src/api\n"
+        "```\n- not this\n```\n",
+        {"Always run `make test` before committing", "The API lives in src/api"},
+    ),
+    "clio": (
+        ".clio/ltm.json",
+        json.dumps(
+            {
+                "patterns": {
+                    "discoveries": [{"fact": "JSON goes through one module", "confidence": 0.9}],
+                    "problem_solutions": [{"error": "error 400", "solution": "retry 20 times"}],
+                    "failures": [{"what_fails": "parallel migrations"}],
+                    "context_rules": ["answer in German"],
+                }
+            }
+        ),
+        {
+            "JSON goes through one module",
+            "error 400: retry 20 times",
+            "parallel migrations",
+            "answer in German",
+        },
+    ),
+    "loki": (
+        ".loki/memory/semantic/anti-patterns.json",
+        json.dumps([{"pattern": "sleeping in tests", "confidence": 0.7}]),
+        {"sleeping in tests"},
+    ),
+    "repo": (
+        "memories/repo/one.json",
+        json.dumps({"subject": "tests", "fact": "The tests need Redis", "citations": ["a.py"]}),
+        {"The tests need Redis"},
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FOREIGN)
+def test_files_of_other_systems_are_loaded_and_wait_for_a_person(form: str, tmp_path: Path) -> None:
+    name, text, wanted = FOREIGN[form]
+    path = tmp_path / "theirs" / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    with other(tmp_path) as memory:
+        done = memory.store.load(str(path))
+        assert (done.form, done.problems) == (form, ())
+        assert done.loss
+        assert {one.text for one in memory.list(status="quarantined")} == wanted
+        assert memory.list(status="active") == ()
+        assert memory.store.load(str(path), trust=True).read == len(wanted)
+
+
+@pytest.mark.parametrize("form", formats.WRITERS)
+def test_a_layout_that_is_written_is_read_again(form: str, tmp_path: Path) -> None:
+    with other(tmp_path, "one") as memory:
+        fill(memory)
+        wanted = {one.text for one in memory.list()}
+        done = memory.store.export(str(tmp_path / "out"), form=form)
+        assert done.loss
+    with other(tmp_path, "two") as memory:
+        memory.store.load(str(tmp_path / "out"), trust=True)
+        found = {one.text for one in memory.list()}
+    assert {text for text in wanted if not any(text in one for one in found)} == set()
+
+
+def test_a_broken_file_is_reported_and_the_others_are_loaded(tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "bad.json").write_text('{"memory": ')
+    (folder / "AGENTS.md").write_text("- Never push to main\n")
+    with other(tmp_path) as memory:
+        done = memory.store.load(str(folder))
+        assert done.new == 1
+        assert "bad.json" in done.problems[0]

@@ -1,0 +1,168 @@
+"""Forgetting erases a text in every table and file, on both engines, and it is not learned again."""
+
+from __future__ import annotations
+
+import random
+import string
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import recollect
+from recollect.context import Context
+from recollect.storage import repair
+
+_SCAN = """
+import pathlib, sys
+pieces = [piece.encode() for piece in sys.argv[2:]]
+forms = [form for piece in pieces for form in (piece, piece.decode().encode('utf-16-le'))]
+for path in pathlib.Path(sys.argv[1]).rglob('*'):
+    if path.is_file():
+        data = path.read_bytes().lower()
+        print(*[f'{path}: {form}' for form in forms if form in data], sep='\\n', end='')
+"""
+
+
+def sentinel(number: int) -> str:
+    chosen = random.Random(number)
+    return "".join(chosen.choices(string.ascii_lowercase, k=24))
+
+
+def files_with(folder: Path, text: str) -> str:
+    """Scan all files from another process (SQLite's locks): the text, and each 8 letters of it."""
+    pieces = [text[at : at + 8] for at in range(0, len(text) - 7, 4)]
+    done = subprocess.run(
+        [sys.executable, "-c", _SCAN, str(folder), *pieces], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def rows_with(url: str, text: str) -> list[str]:
+    found = []
+    with psycopg.connect(url) as connection:
+        tables = connection.execute(
+            "SELECT table_name, column_name FROM information_schema.columns "
+            "WHERE table_schema = 'public' AND data_type = 'text'"
+        ).fetchall()
+        for table, column in tables:
+            held = connection.execute(
+                f'SELECT 1 FROM "{table}" WHERE strpos(lower("{column}"), %s) > 0 LIMIT 1', (text,)
+            ).fetchone()
+            found += [f"{table}.{column}"] if held else []
+    return found
+
+
+def _job(memory: recollect.Recollect, text: str) -> None:
+    context: Context = memory.context
+    context.project_space.write(
+        lambda tx: tx.run(
+            "INSERT INTO jobs VALUES (:space, 'j1', 'extract', 's', :text, 'ready', '', 0, 0, 0, "
+            "0, 0, '', 0, 0)",
+            {"text": f'{{"about": "{text}"}}'},
+        )
+    )
+
+
+FORMS: dict[str, Callable[[recollect.Recollect, str], object]] = {
+    "memory": lambda mem, text: mem.learn(f"the partner is called {text} and pays late"),
+    "tag": lambda mem, text: mem.learn("invoices are sent on Fridays", tags=[text]),
+    "message": lambda mem, text: mem.record("s1", f"our partner {text} called again"),
+    "document": lambda mem, text: mem.scratch.store("plan", f"first ask {text}, then wait"),
+    "job": _job,
+    "blob": lambda mem, text: mem.record("s2", "filler words " * 20_000 + text),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_forgotten_text_is_in_no_row_and_no_file(
+    mem: recollect.Recollect, engine: str, environment: dict[str, str], tmp_path: Path, form: str
+) -> None:
+    text = sentinel(len(form) * 31)
+    mem.learn("the port is 5433")
+    FORMS[form](mem, text)
+    mem.notes.set(objective=f"write to {text}")
+    if engine == "sqlite":
+        assert files_with(tmp_path, text)
+        repair.rotate_backups(mem.project.database)
+    assert not mem.memories.forget(text=text).applied
+    receipt = mem.memories.forget(text=text, yes=True)
+    assert receipt.applied
+    assert sum(receipt.rows.values()) >= 2
+    if engine == "sqlite":
+        assert files_with(tmp_path, text) == ""
+        assert receipt.backups == 1
+        assert [c.detail for c in mem.store.doctor().checks if not c.ok and "store" in c.name] == []
+    else:
+        assert rows_with(environment["RECOLLECT_DATABASE"], text) == []
+        assert "write-ahead log" in receipt.notes[0]
+    assert not any(text in hit.text for hit in mem.recall(text))
+    assert mem.verify(archive=True)
+    assert "the port is 5433" in {one.text for one in mem.list()}
+
+
+def test_a_forgotten_memory_goes_with_its_history_and_its_message(mem: recollect.Recollect) -> None:
+    told = mem.record("s1", "the staging password hint is grandma's cat")
+    kept = mem.learn("the staging hint is grandma's cat", evidence=[told.address])
+    mem.memories.correct(kept.id, "the staging hint is grandma's dog")
+    mem.memories.forget(kept.id, yes=True)
+    with pytest.raises(recollect.NotFound):
+        mem.show(kept.id)
+    assert [stored.message.content for stored in mem.sessions.show("s1").messages] == [
+        "[forgotten]"
+    ]
+    again = mem.learn("the staging hint is grandma's dog")
+    assert again.action == "skipped"
+    assert "forgotten" in again.notes[0]
+    assert mem.list() == ()
+
+
+def test_only_a_person_forgets(project: Path, environment: dict[str, str]) -> None:
+    with recollect.open(project, origin="agent", environment=environment) as memory:
+        with pytest.raises(recollect.Refused):
+            memory.memories.forget(text="anything at all", yes=True)
+        with pytest.raises(recollect.Refused):
+            memory.memories.retract("memory://session/s1")
+
+
+def test_a_source_is_blamed_and_retracted(mem: recollect.Recollect) -> None:
+    told = mem.record("s1", "always deploy on Friday")
+    first = mem.learn("deployments happen on Friday", evidence=[told.address])
+    other = mem.learn("the port is 5433")
+    lineage = mem.memories.blame(first.id)
+    assert (lineage.origin, lineage.evidence) == ("user", (told.address,))
+    assert mem.memories.retract("memory://session/s1").memories == (first.id,)
+    assert [one.id for one in mem.list()] == [other.id]
+    mem.memories.restore(first.id)
+    assert len(mem.list()) == 2
+
+
+def test_scrub_removes_secrets_that_are_stored(mem: recollect.Recollect) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    kept = mem.learn("the token is TOKENPLACE, ask Ada")
+    told = mem.record("s1", "use TOKENPLACE now")
+    mem.record("s1", "another one after it")
+    context: Context = mem.context
+
+    def plant(tx: object) -> None:
+        for table, column in (("memories", "text"), ("messages", "body")):
+            tx.run(  # type: ignore[attr-defined]
+                f"UPDATE {table} SET {column} = replace({column}, 'TOKENPLACE', :token) "
+                "WHERE space = :space",
+                {"token": token},
+            )
+
+    context.project_space.write(plant)
+    counted = mem.store.scrub()
+    assert counted.records == {"messages": 1, "memories": 1}
+    assert token in str(mem.show(kept.id))
+    mem.store.scrub(yes=True)
+    assert mem.store.scrub().records == {}
+    assert "[REDACTED:github-token]" in str(mem.show(kept.id))
+    assert "[REDACTED:github-token]" in str(mem.sessions.show("s1").messages[0])
+    assert told.seq == 1
+    assert mem.verify(archive=True).messages == 2
