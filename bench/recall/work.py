@@ -27,14 +27,12 @@ from tempfile import TemporaryDirectory
 
 import recollect
 from recollect.archive import steps as archive_steps
+from recollect.recall.ranking import WEAK
 from recollect.text import messages
 
 from .baselines import Words
 from .datasets import Item
 from .work_questions import PARTS, Turn, WorkQuestion, build, read_turns
-
-WEAK = 0.3
-"""A hit with a lower score says of itself that it is probably wrong."""
 
 DEPTH = 20
 _EVERYTHING = 1_000_000_000
@@ -68,9 +66,7 @@ class WorkStore:
         filled.write_text(json.dumps(self._ids), "utf-8")
 
     def _record(self, session: str, turns: Sequence[Turn]) -> None:
-        new = archive_steps.build_session(
-            session, "", agent="", cwd="", branch="", origin="user"
-        )
+        new = archive_steps.build_session(session, "", agent="", cwd="", branch="", origin="user")
         ready = [
             archive_steps.prepare(archive_steps.Incoming(turn.message), self._now) for turn in turns
         ]

@@ -47,8 +47,8 @@ NAMES: Mapping[str, str] = {
     "flag": r"(?<![\w-])--[a-z][a-z0-9]+(?:-[a-z0-9]+)*(?![\w-])",
 }
 _DECIDES = re.compile(
-    r"\b(?:decided|let's (?:go|use)|instead of|root cause|the (?:problem|issue|fix|reason) (?:is|was)|"
-    r"because|we should|i'll use)\b",
+    r"\b(?:decided|let's (?:go|use)|instead of|root cause|because|we should|i'll use|"
+    r"the (?:problem|issue|fix|reason) (?:is|was))\b",
     re.IGNORECASE,
 )
 _EVERYDAY = (
@@ -206,9 +206,8 @@ def _commands(part: str, folder: str, turns: Sequence[Turn]) -> Iterator[WorkQue
         texts = [messages.plain_text(result.message) for _, result in ran]
         if len(ran) == 1 and len(texts[0]) > 40:
             yield WorkQuestion(part, folder, "outcome", "", asked, (ids[0],))
-        elif 2 <= len(ran) <= 4 and len({one for one, _ in ran}) == 1 and len(set(texts)) > 1:
-            if texts[-1] != texts[0]:
-                yield WorkQuestion(part, folder, "change", "rerun", asked, (ids[-1],), (ids[0],))
+        elif 2 <= len(ran) <= 4 and len({one for one, _ in ran}) == 1 and texts[-1] != texts[0]:
+            yield WorkQuestion(part, folder, "change", "rerun", asked, (ids[-1],), (ids[0],))
 
 
 def _edits(part: str, folder: str, turns: Sequence[Turn]) -> Iterator[WorkQuestion]:
@@ -256,9 +255,7 @@ def _sentences(
             )
 
 
-def _marked(
-    part: str, folder: str, turns: Sequence[Turn], file: Path
-) -> Iterator[WorkQuestion]:
+def _marked(part: str, folder: str, turns: Sequence[Turn], file: Path) -> Iterator[WorkQuestion]:
     """Statements of users that a person marked; the question is the gist in other words."""
     for line in file.read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -278,9 +275,7 @@ def _quotes(
 ) -> Iterator[WorkQuestion]:
     texts = {turn.id: " ".join(" ".join(text for _, text in turn.places).split()) for turn in turns}
     last = {turn.session: int(turn.id.rpartition("#")[2]) for turn in turns}
-    early = [
-        turn for turn in turns if int(turn.id.rpartition("#")[2]) < 0.6 * last[turn.session]
-    ]
+    early = [turn for turn in turns if int(turn.id.rpartition("#")[2]) < 0.6 * last[turn.session]]
     for turn in draw.sample(early, min(len(early), 400)):
         words = " ".join(text for place, text in turn.places if place != "call").split()
         starts = [

@@ -24,6 +24,10 @@ _BEGUN = "sessions begun"
 _MESSAGE = "session, seq, role, body, at, key, origin, label, digest, hash"
 
 
+_RANGES = 40
+"""Ranges of messages in one statement."""
+
+
 class MessageRow(NamedTuple):
     """A message as it is stored."""
 
@@ -194,6 +198,23 @@ def messages(tx: Tx, session: str, first: int, last: int, limit: int = 1000) -> 
         {"session": session, "first": first, "last": last, "limit": limit},
     )
     return [MessageRow(*row) for row in rows]
+
+
+def message_ranges(tx: Tx, ranges: Sequence[tuple[str, int, int]]) -> list[MessageRow]:
+    """Return messages of several sessions: session, first and last number of each range."""
+    found: dict[tuple[str, int], MessageRow] = {}
+    for start in range(0, len(ranges), _RANGES):
+        params: dict[str, str | int] = {}
+        where = []
+        for place, (session, first, last) in enumerate(ranges[start : start + _RANGES]):
+            params |= {f"s{place}": session, f"a{place}": first, f"b{place}": last}
+            where.append(f"session = :s{place} AND seq >= :a{place} AND seq <= :b{place}")
+        rows = tx.run(
+            f"SELECT {_MESSAGE} FROM messages WHERE space = :space AND ({' OR '.join(where)})",
+            params,
+        )
+        found |= {(row.session, row.seq): row for row in map(MessageRow._make, rows)}
+    return [found[key] for key in sorted(found)]
 
 
 def message(tx: Tx, session: str, seq: int) -> MessageRow | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from ..errors import Unavailable
@@ -23,6 +24,13 @@ COMMON_FROM, COMMON_FROM_BY_WORDS = 20_000, 5_000
 ENOUGH = 4_000
 """From `COMMON_FROM` entries on, the rarest terms are looked up until they promise `ENOUGH`
 candidates. Common terms are the most expensive to look up; they only rank what was found."""
+
+MOST_OUTCOMES, WHOLLY = 8, 0.6
+"""Calls whose results are shown with them, and the share of the question from which on a call
+matches."""
+
+_BEFORE, _BEHIND = 1.01, 0.99
+_NAME_ALONE = 0.9
 
 WORDS_ALONE = 40
 """Candidates that are ranked without vectors: fewer signals tell them apart."""
@@ -73,6 +81,8 @@ class _PreparedQuestion(NamedTuple):
     """Empty without an embedder."""
     whole: frozenset[str]
     """All stems of the question: a message without others only restates it."""
+    phrases: tuple[str, ...] = ()
+    """The question and its quoted parts as stems, each between spaces: see `_find_phrases`."""
 
 
 class _FoundCandidate(NamedTuple):
@@ -109,8 +119,6 @@ def recall(
             item for item in near if (item.matched.ref, item.matched.seq) not in question.without
         ]
     best = _rank_hits(found, asked, question, now)
-    # A question about one session may be answered by that session alone.
-    best = best if question.session else steps_hits.limit_untrusted(best)
     return steps_hits.pack_hits(best, question.limit, question.budget, notes)
 
 
@@ -143,12 +151,29 @@ def _prepare_question(
     average = sum(one.entries * one.average for one in known) / max(entries, 1)
     period = dates.find_period(query, now)
     names = recall_ranking.find_names(stems)
+    parts = terms.find_names(query).values()
+    wholes = {terms.stem(found[-1]) for found in parts}
+    of_names = {terms.stem(term) for found in parts for term in found}
+    missing = recall_ranking.term_weight(entries, 0, 1.0)
+    unknown = [stem for stem, held in holding.items() if not held]
+    rarity = {stem: embedder.rarity(words[stem]) if embedder else 1.0 for stem in unknown}
+    weighed = {stem: missing * rarity[stem] for stem in unknown}
+    unheld = sum(weighed.values())
+    unheld_wholes = sum([weight for stem, weight in weighed.items() if stem in wholes])
+    weighed |= dict(zip(stems, weights, strict=True))
+    named = sum([weight for stem, weight in weighed.items() if stem in wholes])
+    plain = sum([weight for stem, weight in weighed.items() if stem not in of_names])
     ranking = recall_ranking.RankingQuestion(
         weights=weights,
         average=average,
         speaker=recall_ranking.asked_speaker(query),
         period=period,
         names=names,
+        wholes=tuple([place for place, stem in enumerate(stems) if stem in wholes]),
+        asks=bool(recall_ranking.question_stems(query)),
+        naming=named / ((named + plain) or 1.0),
+        unknown=unheld,
+        unknown_wholes=unheld_wholes,
     )
     searched = choose_stems(stems, entries, holding, embedder is not None)
     return _PreparedQuestion(
@@ -157,7 +182,23 @@ def _prepare_question(
         searched=searched,
         vector=b"",
         whole=recall_ranking.question_stems(query),
+        phrases=_find_phrases(query),
     )
+
+
+_QUOTED = re.compile(r"[\"“„«`]([^\"“”„«»`]{3,200})[\"”“»`]")
+FEWEST_IN_A_ROW = 3
+"""The number of words of a question from which on holding them in a row is more than chance."""
+
+
+def _find_phrases(query: str) -> tuple[str, ...]:
+    """Return the stems of a query, and of what is quoted in it, each between spaces. A text that
+    holds a whole question only restates it."""
+    found = [f" {terms.stem_text(query)} "]
+    if found[0].count(" ") <= FEWEST_IN_A_ROW or recall_ranking.question_stems(query):
+        found = []
+    found += [f" {terms.stem_text(quoted)} " for quoted in _QUOTED.findall(query)]
+    return tuple([one for one in found if one.strip()])
 
 
 def choose_stems(
@@ -240,8 +281,18 @@ def _make_candidate(
         trusted=item.label not in lifecycle.UNTRUSTED,
         digest=stems,
         restates=bool(asked.whole) and is_message and asked.whole.issuperset(stems.split()),
+        phrase=any(phrase in f" {stems} " for phrase in asked.phrases),
     )
     return _FoundCandidate(tx, item, candidate)
+
+
+class _RankedHit(NamedTuple):
+    """A loaded candidate with its score so far, and its signals if they are explained."""
+
+    found: _FoundCandidate
+    loaded: steps_hits.LoadedHit
+    score: float
+    signs: Mapping[str, float] = {}
 
 
 def _rank_hits(
@@ -254,29 +305,94 @@ def _rank_hits(
     """
     everything = [item.candidate for item in found]
     scores = recall_ranking.score_candidates(asked.ranking, everything)
+    signs = recall_ranking.explain_scores(asked.ranking, everything) if question.explain else []
     order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
     best = order[: question.limit * 3 // 2 + 5]
-    loaded: dict[int, steps_hits.LoadedHit] = {}
+    ranked: list[_RankedHit] = []
     for tx in {id(found[place].tx): found[place].tx for place in best}.values():
         places = {found[place].matched.entry: place for place in best if found[place].tx is tx}
         mine = [found[place].matched for place in places.values()]
         read = steps_hits.load_hits(tx, mine, question, asked.stems, now)
-        loaded.update({places[entry]: one for entry, one in read.items()})
-    best = [place for place in best if place in loaded]
-    nudged = [scores[place] * loaded[place].nudge for place in best]
-    candidates = [found[place].candidate for place in best]
-    final = recall_ranking.lift_newest(asked.ranking, candidates, nudged)
-    newer = _find_outdated([loaded[place] for place in best], asked.stems)
-    signs = recall_ranking.explain_scores(asked.ranking, everything) if question.explain else []
-    answer = [
-        loaded[place].hit._replace(
-            score=score / (1.0 + score),
-            why=_explain(asked, found[place], loaded[place], signs[place] if signs else {}),
-            outdated_by=newer.get(number) or loaded[place].hit.outdated_by,
-        )
-        for number, (place, score) in enumerate(zip(best, final, strict=True))
+        near = [
+            _RankedHit(found[place], one, scores[place] * one.nudge, signs[place] if signs else {})
+            for entry, one in read.items()
+            for place in (places[entry],)
+        ]
+        ranked += _with_outcomes(tx, near, asked, question, now)
+    candidates = [item.found.candidate for item in ranked]
+    final = recall_ranking.lift_newest(asked.ranking, candidates, [item.score for item in ranked])
+    likely = recall_ranking.calibrate(asked.ranking, candidates, final)
+    # What fulfils a filter and holds a word of the question is found.
+    least = 0.0 if _is_filtered(question) else recall_ranking.cut_off(asked.ranking, likely)
+    newer = _find_outdated([item.loaded for item in ranked], asked.stems)
+    answer = sorted(
+        [
+            (
+                -score,
+                item.loaded.hit._replace(
+                    score=value,
+                    why=_explain(asked, item, score),
+                    outdated_by=newer.get(number) or item.loaded.hit.outdated_by,
+                ),
+            )
+            for number, (item, score, value) in enumerate(zip(ranked, final, likely, strict=True))
+            if value >= least
+        ],
+        key=lambda one: (one[0], -one[1].at, one[1].address),
+    )
+    hits = [hit for _, hit in answer]
+    if question.session:
+        return hits  # a question about one session may be answered by that session alone
+    share = recall_ranking.exact_share
+    exact = {
+        item.loaded.hit.address
+        for item in ranked
+        if share(asked.ranking, item.found.candidate) > WHOLLY
+    }
+    return steps_hits.limit_untrusted(hits, exact)
+
+
+def _with_outcomes(
+    tx: Tx,
+    ranked: Sequence[_RankedHit],
+    asked: _PreparedQuestion,
+    question: RecallQuestion,
+    now: int,
+) -> list[_RankedHit]:
+    """Add the results of calls that match, each just before its call: outcomes answer, calls do
+    not. A name alone is answered by the call that holds it."""
+    share = recall_ranking.matched_share
+    calls = {
+        item.loaded.hit.address: item
+        for item in sorted(ranked, key=lambda item: -item.score)
+        if item.loaded.calls and share(asked.ranking, item.found.candidate) >= WHOLLY
+    }
+    calls = dict(list(calls.items())[:MOST_OUTCOMES])
+    if not calls:
+        return list(ranked)
+    beside = _BEHIND if asked.ranking.naming > _NAME_ALONE else _BEFORE
+    called = [item.loaded for item in calls.values()]
+    outcomes = steps_hits.find_outcomes(tx, called, _build_filters(tx, question))
+    known = {item.found.matched.entry for item in ranked}
+    new = [item for item in outcomes if item.entry not in known]
+    read = steps_hits.load_hits(tx, new, question, asked.stems, now) if new else {}
+    of_entry = {item.entry: calls[address] for item, address in outcomes.items()}
+    found = [
+        item._replace(score=max(item.score, of_entry[entry].score * beside))
+        if (entry := item.found.matched.entry) in of_entry
+        else item
+        for item in ranked
     ]
-    return sorted(answer, key=lambda hit: (-hit.score, -hit.at, hit.address))
+    for item in new:
+        call = of_entry[item.entry]
+        if item.entry in read:
+            candidate = call.found.candidate._replace(
+                entry=item.entry, at=item.at, seq=item.seq - 1, role=item.kind, digest=""
+            )
+            candidate = candidate._replace(trusted=item.label not in lifecycle.UNTRUSTED)
+            one = _FoundCandidate(tx, item, candidate)
+            found.append(_RankedHit(one, read[item.entry], call.score * beside, call.signs))
+    return found
 
 
 def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]) -> dict[int, str]:
@@ -294,20 +410,38 @@ def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]
     return {own[old]: best[own[new]].hit.address for old, new in found.items()}
 
 
-def _explain(
-    asked: _PreparedQuestion,
-    found: _FoundCandidate,
-    loaded: steps_hits.LoadedHit,
-    signs: Mapping[str, float],
-) -> str:
-    """Describe the score of a hit: matched words, meaning, signals and its record."""
-    parts = [f"words {recall_ranking.matched_share(asked.ranking, found.candidate):.2f}"]
+_SIGNS = {
+    "exact": "holds it word for word",
+    "words": "has {words:.0%} of the words",
+    "meaning": "is {meaning:.2f} close in meaning",
+    "around": "the messages around it have more words",
+    "beside": "the messages beside it match",
+    "opening": "stands at the beginning",
+    "speaker": "is said by the one asked about",
+    "period": "is of the time asked about",
+}
+
+
+def _explain(asked: _PreparedQuestion, item: _RankedHit, score: float) -> str:
+    """Describe the score of a hit: matched words and meaning, or all amounts that add up to it."""
+    words = recall_ranking.matched_share(asked.ranking, item.found.candidate)
+    meaning = item.found.candidate.cosine
+    parts = [f"words {words:.2f}"]
     if asked.vector:
-        parts.append(f"meaning {found.candidate.cosine:.2f}")
-    parts += [f"{name} +{value:.2f}" for name, value in signs.items() if value]
-    if signs:
-        parts.append(f"record ×{loaded.nudge:.2f}")
-    return ", ".join([*parts, *filter(None, [loaded.hit.why])])
+        parts.append(f"meaning {meaning:.2f}")
+    if item.signs:
+        named = {
+            _SIGNS[name].format(words=words, meaning=meaning): value
+            for name, value in item.signs.items()
+            if value >= 0.005
+        }
+        factor = item.loaded.nudge
+        rest = score / factor - sum(item.signs.values())
+        if abs(rest) >= 0.005:
+            named["compared with other hits"] = rest
+        told = ", ".join(f"{name} {value:+.2f}" for name, value in named.items())
+        parts = [f"{told}; for its record ×{factor:.2f}; together {score:.2f}"]
+    return ", ".join([*parts, *filter(None, [item.loaded.hit.why])])
 
 
 def _is_filtered(question: RecallQuestion) -> bool:
