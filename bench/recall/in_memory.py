@@ -12,7 +12,7 @@ from hashlib import blake2b
 from heapq import nlargest
 
 from recollect.index import vectors as index_vectors
-from recollect.recall import ranking
+from recollect.recall import judgement, ranking
 from recollect.text import dates, terms
 
 from .baselines import EMBEDDER, Retriever
@@ -73,7 +73,7 @@ class InMemory(Retriever):
         candidates = [
             one for one in candidates if any(one.counts) or one.cosine >= ranking.LEAST_MEANING
         ]
-        found = ranking.lift_newest(
+        found = judgement.lift_newest(
             asking, candidates, ranking.score_candidates(asking, candidates)
         )
         ranked = zip(found, candidates, strict=True)

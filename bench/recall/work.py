@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 
 import recollect
 from recollect.archive import steps as archive_steps
-from recollect.recall.ranking import WEAK
+from recollect.recall.judgement import WEAK
 from recollect.text import messages
 
 from .baselines import Words

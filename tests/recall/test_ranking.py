@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall import ranking
+from recollect.recall import judgement, ranking
 from recollect.recall.ranking import RankingCandidate, RankingQuestion
 
 HOUR = 3_600_000_000
@@ -28,7 +28,7 @@ def candidate(entry: int, counts: tuple[int, ...] = (1, 1), **known: object) -> 
 
 
 def order(question: RankingQuestion, candidates: list[RankingCandidate]) -> list[int]:
-    scores = ranking.lift_newest(
+    scores = judgement.lift_newest(
         question, candidates, ranking.score_candidates(question, candidates)
     )
     ranked = zip(scores, candidates, strict=True)

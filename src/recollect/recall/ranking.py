@@ -70,19 +70,9 @@ SUFFICE = 0.6
 SMALL = 20_000
 """Up to this many entries the vectors are always searched: see `needs_meaning`."""
 
-NEWEST = 5
-"""Among this many first hits, the newer of two about the same thing goes first."""
-
-WEAK = 0.3
-"""A hit that is less likely than this is probably wrong."""
-
-_FALL = 1.5
-_CUT, _CUT_NAME, _NAME_ALONE = 0.01, 0.1, 0.9
 _RIVALS, _COVERAGE = 3, 2.0
-_EXACT_ONES = 12
 _DOING = ("assistant", "tool")
-_SAME_THING = 0.5
-_ALMOST = 0.75
+ALMOST = 0.75
 _COPY = 0.8
 _RESTATED = 0.5
 _WINDOW = 6
@@ -205,10 +195,10 @@ def needs_meaning(
     (LoCoMo loses .016, LongMemEval .005).
     """
     enough = SUFFICE * sum(question.weights)
-    return entries <= SMALL or not any(_held_weight(question, item) >= enough > 0 for item in found)
+    return entries <= SMALL or not any(held_weight(question, item) >= enough > 0 for item in found)
 
 
-def _held_weight(question: RankingQuestion, candidate: RankingCandidate) -> float:
+def held_weight(question: RankingQuestion, candidate: RankingCandidate) -> float:
     """Return the total weight of the terms that a candidate holds."""
     pairs = zip(question.weights, candidate.counts, strict=True)
     return sum([tells for tells, count in pairs if count])
@@ -216,7 +206,7 @@ def _held_weight(question: RankingQuestion, candidate: RankingCandidate) -> floa
 
 def matched_share(question: RankingQuestion, candidate: RankingCandidate) -> float:
     """Return the weighted share of the question that a candidate holds, from 0 to 1."""
-    return _held_weight(question, candidate) / (sum(question.weights) or 1.0)
+    return held_weight(question, candidate) / (sum(question.weights) or 1.0)
 
 
 def score_candidates(
@@ -253,13 +243,13 @@ def _grouped_signals(
 ) -> Iterator[tuple[list[int], list[tuple[float, ...]]]]:
     """Yield the trusted candidates with their signals, then all of them on the same scale."""
     scales = None
-    for places in _trust_groups(candidates):
+    for places in trust_groups(candidates):
         signals = _compute_signals(question, [candidates[place] for place in places], scales)
         scales = signals.scales
         yield places, signals.amounts
 
 
-def _trust_groups(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
+def trust_groups(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
     """Return the positions of trusted candidates, then all of them if there are others."""
     trusted = [place for place, candidate in enumerate(candidates) if candidate.trusted]
     everything = list(range(len(candidates)))
@@ -286,10 +276,10 @@ def _choose_first(
     answered in one place.
     """
     best: dict[str, int] = {}
-    for place in _rank_positions(candidates, found):
+    for place in rank_positions(candidates, found):
         best.setdefault(candidates[place].session, place)
     rivals = list(best.items())[:_RIVALS]
-    if len(rivals) < 2 or exact_share(question, candidates[rivals[0][1]]) > _ALMOST:
+    if len(rivals) < 2 or exact_share(question, candidates[rivals[0][1]]) > ALMOST:
         return found
     covered: dict[str, float] = {}
     for session in [session for session, _ in rivals if session]:
@@ -421,7 +411,7 @@ def _add_nearby(candidates: Sequence[RankingCandidate], found: list[float]) -> l
 
     Work on one thing is often spread over sessions that run side by side or one after another.
     """
-    sources = _rank_positions(candidates, found)[:_SOURCES]
+    sources = rank_positions(candidates, found)[:_SOURCES]
     lifted = []
     for item, score in zip(candidates, found, strict=True):
         best = 0.0
@@ -438,7 +428,7 @@ def _add_nearby(candidates: Sequence[RankingCandidate], found: list[float]) -> l
 
 def _reduce_copies(candidates: Sequence[RankingCandidate], found: list[float]) -> list[float]:
     """Lower repeated texts: one copy gets the best score, the others are reduced."""
-    for places in _find_copies(candidates):
+    for places in find_copies(candidates):
         best = max(found[place] for place in places)
         for place in places:
             found[place] *= _COPY
@@ -446,7 +436,7 @@ def _reduce_copies(candidates: Sequence[RankingCandidate], found: list[float]) -
     return found
 
 
-def _find_copies(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
+def find_copies(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
     """Return the positions of equal texts. The first recorded one is first, but of what an agent
     did again the last."""
     same: dict[str, list[int]] = {}
@@ -463,146 +453,7 @@ def _find_copies(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
     ]
 
 
-def lift_newest(
-    question: RankingQuestion, candidates: Sequence[RankingCandidate], scores: Sequence[float]
-) -> list[float]:
-    """Lift the newer of two candidates about the same thing just above the older one.
-
-    The newer one must be among the first hits of a question, or among those that hold its names or
-    its words in a row, of the same speaker, almost as good, and hold the same words of the question
-    and all its names. A question about a certain time does not ask for the newest.
-    `recall.outdated` decides whether one replaces the other. The candidates may be only the best.
-    """
-    found = list(scores)
-    if not question.period:
-        for places in reversed(_trust_groups(candidates)):
-            ours = [candidates[place] for place in places]
-            lifted = _lift_group(question, ours, [scores[place] for place in places])
-            for place, score in zip(places, lifted, strict=True):
-                found[place] = score
-    return found
-
-
-def _lift_group(
-    question: RankingQuestion, candidates: Sequence[RankingCandidate], found: list[float]
-) -> list[float]:
-    times = [item.at for item in candidates]
-    for places in _find_copies(candidates):
-        newest = max(times[place] for place in places)
-        for place in places:
-            times[place] = newest if place == places[0] else 0
-    ranked = _rank_positions(candidates, found)
-    exact = [place for place in ranked if exact_share(question, candidates[place]) > _ALMOST]
-    near = ranked[:NEWEST] if question.asks else []
-    first = [place for place in ranked if place in {*near, *exact[:_EXACT_ONES]}]
-    for rank, place in enumerate(first):
-        item = candidates[place]
-        for other in first[:rank] + first[rank + 1 :]:
-            older = candidates[other]
-            if (
-                times[place] > times[other] > 0
-                and not item.restates
-                and found[place] >= _ALMOST * found[other]
-                and item.role == older.role
-                and _may_replace(item, older)
-                and (item.trusted or not older.trusted)
-                and _shared_weight(question, item, older) >= _SAME_THING
-                and all(item.counts[name] or not older.counts[name] for name in question.names)
-            ):
-                found[place] = max(found[place], nextafter(found[other], inf))
-    return found
-
-
-def calibrate(
-    question: RankingQuestion, candidates: Sequence[RankingCandidate], scores: Sequence[float]
-) -> list[float]:
-    """Return how likely each candidate is right, from 0 to 1, in the order of the scores.
-
-    A score tells which candidate is better, not whether one is good. That depends on how much of
-    the question it holds, words that no entry holds included, and on its distance to the best. On
-    the benchmarks one of two hits above 0.8 is right, one in twenty below 0.2, and 99 of 100
-    questions that nothing answers get less than `WEAK`.
-    """
-    found = [0.0] * len(scores)
-    order = sorted(range(len(scores)), key=lambda place: -scores[place])
-    done: list[int] = []
-    for places in _trust_groups(candidates):
-        ours = [place for place in order if place in set(places)]
-        for place, value in zip(ours, _pool(question, candidates, scores, ours), strict=True):
-            if place not in done:
-                found[place] = value
-        done += places
-    trusted = [place for place in order if candidates[place].trusted]
-    # An untrusted one stays between the trusted ones around it, whose values do not depend on it.
-    for rank, place in enumerate(order):
-        if trusted and not candidates[place].trusted:
-            above = min(
-                [found[one] for one in order[:rank] if candidates[one].trusted], default=1.0
-            )
-            below = max(
-                [found[one] for one in order[rank:] if candidates[one].trusted], default=0.0
-            )
-            found[place] = min(max(found[place], below), above)
-    return found
-
-
-def _pool(
-    question: RankingQuestion,
-    candidates: Sequence[RankingCandidate],
-    scores: Sequence[float],
-    order: Sequence[int],
-) -> list[float]:
-    """Return the likelihoods of the candidates in this order, pooled until none is above the one
-    before it."""
-    best = max([scores[place] for place in order], default=0.0) or 1.0
-    blocks: list[tuple[float, int]] = []
-    for place in order:
-        share = (max(scores[place], 0.0) / best) ** _FALL
-        blocks.append((_evidence(question, candidates[place]) * share, 1))
-        while len(blocks) > 1 and blocks[-1][0] > blocks[-2][0]:
-            (one, many), (other, more) = blocks.pop(), blocks.pop()
-            blocks.append(((one * many + other * more) / (many + more), many + more))
-    return [value for value, count in blocks for _ in range(count)]
-
-
-def cut_off(question: RankingQuestion, likely: Sequence[float]) -> float:
-    """Return the likelihood below which hits are dropped: more if a name alone was asked for, and
-    found."""
-    found = max(likely, default=0.0) >= 0.5
-    return _CUT_NAME if question.naming > _NAME_ALONE and found else _CUT
-
-
-def _evidence(question: RankingQuestion, candidate: RankingCandidate) -> float:
-    whole = sum(question.weights) + question.unknown
-    words = _held_weight(question, candidate) / whole if whole else 0.0
-    meaning = min(max((candidate.cosine - LEAST_MEANING) / 0.5, 0.0), 1.0)
-    exact = exact_share(question, candidate)
-    found = max(exact, 0.8 * words + 0.2 * meaning)
-    # The parts of a name are no evidence for the name.
-    return min(found * (1.0 - 0.7 * question.naming * (1.0 - exact)), 1.0)
-
-
-def _may_replace(item: RankingCandidate, older: RankingCandidate) -> bool:
-    """Check whether one may be the newer version of the other: inside a session only of what was
-    done, where messages about one thing otherwise support each other."""
-    if not item.session or item.session != older.session:
-        return True
-    return item.role == "tool" and item.counts == older.counts
-
-
-def _shared_weight(
-    question: RankingQuestion, one: RankingCandidate, other: RankingCandidate
-) -> float:
-    """Return the weighted share of common terms among those that either candidate holds."""
-    both = either = 0.0
-    for tells, mine, others in zip(question.weights, one.counts, other.counts, strict=False):
-        if mine or others:
-            either += tells
-            both += tells if mine and others else 0.0
-    return both / either if either else 0.0
-
-
-def _rank_positions(candidates: Sequence[RankingCandidate], found: Sequence[float]) -> list[int]:
+def rank_positions(candidates: Sequence[RankingCandidate], found: Sequence[float]) -> list[int]:
     """Return the positions, best first; of equals the newer, then the first recorded."""
     keys = [(-found[place], -item.at, item.entry) for place, item in enumerate(candidates)]
     return sorted(range(len(keys)), key=keys.__getitem__)
