@@ -6,7 +6,7 @@ gaps and no duplicates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..storage.database import Row, Tx, batches, ids_with_prefix, load_json
@@ -325,3 +325,28 @@ def lock_imports(tx: Tx, now: int) -> None:
             "ON CONFLICT (space, key) DO UPDATE SET updated = excluded.updated",
             {"now": now},
         )
+
+
+def keep_attachments(tx: Tx, rows: Iterable[tuple[str, str, bytes]], now: int) -> None:
+    """Store the bytes of attachments by hash and media type; those that are known stay."""
+    tx.many(
+        "INSERT INTO attachments (space, sha256, media_type, data, created) "
+        "VALUES (:space, :sha256, :media_type, :data, :now) ON CONFLICT (space, sha256) DO NOTHING",
+        [
+            {"sha256": digest, "media_type": media_type, "data": data, "now": now}
+            for digest, media_type, data in rows
+        ],
+    )
+
+
+def load_attachments(tx: Tx, hashes: Iterable[str]) -> dict[str, bytes]:
+    """Return the bytes of attachments by hash."""
+    found: dict[str, bytes] = {}
+    for digest in hashes:
+        row = tx.one(
+            "SELECT data FROM attachments WHERE space = :space AND sha256 = :sha256",
+            {"sha256": digest},
+        )
+        if row:
+            found[digest] = bytes(row[0])
+    return found
