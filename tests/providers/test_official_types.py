@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -32,6 +33,19 @@ TALK: list[dict[str, Any]] = [
 
 def check_request(form: str, request: dict[str, Any]) -> None:
     """Validate the messages of a request, deeply, against the library's types."""
+    adapter = load_adapter(form)
+    for record in request["input" if form == "responses" else "messages"]:
+        found: Any = adapter.validate_python(record)
+        # A union of records accepts what none of its members knows: nothing may be left out.
+        assert set(found) <= set(record)
+        for key in ("content", "output"):
+            if key in found and not isinstance(found[key], (str, type(None))):
+                assert len(list(found[key])) == len(record[key])
+
+
+@cache
+def load_adapter(form: str) -> Any:
+    """Return the validator of a format's message type."""
     from pydantic import TypeAdapter
 
     if form == "anthropic":
@@ -46,14 +60,7 @@ def check_request(form: str, request: dict[str, Any]) -> None:
         from openai.types.responses import ResponseInputItemParam
 
         kind = ResponseInputItemParam
-    adapter = TypeAdapter(kind)
-    for record in request["input" if form == "responses" else "messages"]:
-        found: Any = adapter.validate_python(record)
-        # A union of records accepts what none of its members knows: nothing may be left out.
-        assert set(found) <= set(record)
-        for key in ("content", "output"):
-            if key in found and not isinstance(found[key], (str, type(None))):
-                assert len(list(found[key])) == len(record[key])
+    return TypeAdapter(kind)
 
 
 @pytest.mark.parametrize("form", SHAPES)

@@ -20,7 +20,7 @@ WEAK = 0.3
 """A hit that is less likely than this is probably wrong."""
 
 _FALL = 1.5
-_CUT, _CUT_NAME, _NAME_ALONE = 0.01, 0.1, 0.9
+_FAR, _CUT_NAME, _NAME_ALONE = 0.1, 0.1, 0.9
 _EXACT_ONES = 12
 _SAME_THING = 0.5
 
@@ -70,7 +70,7 @@ def _lift_group(
                 and not item.restates
                 and found[place] >= ranking.ALMOST * found[other]
                 and item.role == older.role
-                and _may_replace(item, older)
+                and _may_replace(item, older, question.asks)
                 and (item.trusted or not older.trusted)
                 and _shared_weight(question, item, older) >= _SAME_THING
                 and all(item.counts[name] or not older.counts[name] for name in question.names)
@@ -131,11 +131,18 @@ def _pool(
     return [value for value, count in blocks for _ in range(count)]
 
 
-def cut_off(question: RankingQuestion, likely: Sequence[float]) -> float:
-    """Return the likelihood below which hits are dropped: more if a name alone was asked for, and
-    found."""
-    found = max(likely, default=0.0) >= 0.5
-    return _CUT_NAME if question.naming > _NAME_ALONE and found else _CUT
+def is_tail(
+    question: RankingQuestion, likely: Sequence[float], scores: Sequence[float]
+) -> list[bool]:
+    """Return for each candidate whether it is dropped: far behind the best, or unlikely where a
+    name alone was asked for, and found."""
+    best = max(scores, default=0.0)
+    one_name = question.naming > _NAME_ALONE and len(question.wholes) == 1
+    named = one_name and max(likely, default=0.0) >= 0.5
+    return [
+        score < _FAR * best or (named and value < _CUT_NAME)
+        for value, score in zip(likely, scores, strict=True)
+    ]
 
 
 def _evidence(question: RankingQuestion, candidate: RankingCandidate) -> float:
@@ -148,11 +155,12 @@ def _evidence(question: RankingQuestion, candidate: RankingCandidate) -> float:
     return min(found * (1.0 - 0.7 * question.naming * (1.0 - exact)), 1.0)
 
 
-def _may_replace(item: RankingCandidate, older: RankingCandidate) -> bool:
-    """Check whether one may be the newer version of the other: inside a session only of what was
-    done, where messages about one thing otherwise support each other."""
+def _may_replace(item: RankingCandidate, older: RankingCandidate, asks: bool) -> bool:
+    """Check whether one may be the newer version of the other: for a question, if it is of another
+    session; inside a session only of what was done, where messages about one thing otherwise
+    support each other."""
     if not item.session or item.session != older.session:
-        return True
+        return asks
     return item.role == "tool" and item.counts == older.counts
 
 

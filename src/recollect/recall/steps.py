@@ -105,10 +105,9 @@ def _rank_hits(
     candidates = [item.found.candidate for item in ranked]
     final = judgement.lift_newest(asked.ranking, candidates, [item.score for item in ranked])
     likely = judgement.calibrate(asked.ranking, candidates, final)
-    # What fulfils a filter and holds a word of the question is found.
-    least = (
-        0.0 if steps_candidates.is_filtered(question) else judgement.cut_off(asked.ranking, likely)
-    )
+    tail = judgement.is_tail(asked.ranking, likely, final)
+    if steps_candidates.is_filtered(question):
+        tail = [False] * len(tail)  # what fulfils a filter and holds a word is found
     newer = _find_outdated([item.loaded for item in ranked], asked.stems)
     answer = sorted(
         [
@@ -121,7 +120,7 @@ def _rank_hits(
                 ),
             )
             for number, (item, score, value) in enumerate(zip(ranked, final, likely, strict=True))
-            if value >= least
+            if not tail[number]
         ],
         key=lambda one: (one[0], -one[1].at, one[1].address),
     )
