@@ -161,7 +161,7 @@ def _may_replace(item: RankingCandidate, older: RankingCandidate, asks: bool) ->
     support each other."""
     if not item.session or item.session != older.session:
         return asks
-    return item.role == "tool" and item.counts == older.counts
+    return item.role == "tool" and [*map(bool, item.counts)] == [*map(bool, older.counts)]
 
 
 def _shared_weight(

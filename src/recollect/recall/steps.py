@@ -162,7 +162,7 @@ def _with_outcomes(
     read = steps_hits.load_hits(tx, new, question, asked.stems, now) if new else {}
     of_entry = {item.entry: calls[address] for item, address in outcomes.items()}
     found = [
-        item._replace(score=max(item.score, of_entry[entry].score * beside))
+        _as_outcome(item, of_entry[entry], beside)
         if (entry := item.found.matched.entry) in of_entry
         else item
         for item in ranked
@@ -177,6 +177,16 @@ def _with_outcomes(
             one = FoundCandidate(tx, item, candidate)
             found.append(_RankedHit(one, read[item.entry], call.score * beside, call.signs))
     return found
+
+
+def _as_outcome(item: _RankedHit, call: _RankedHit, beside: float) -> _RankedHit:
+    """Let a result have the score of its call, and match what the call matches, if it is better."""
+    if item.score >= call.score * beside:
+        return item
+    asked = call.found.candidate
+    candidate = item.found.candidate._replace(counts=asked.counts, phrase=asked.phrase)
+    found = item.found._replace(candidate=candidate)
+    return item._replace(found=found, score=call.score * beside)
 
 
 def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]) -> dict[int, str]:
