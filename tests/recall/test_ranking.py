@@ -167,6 +167,14 @@ def test_a_name_that_stands_there_whole_comes_before_its_parts() -> None:
     assert order(asked, [*parts, whole])[0] == 1
 
 
+def test_a_rule_comes_first_for_a_question_about_rules() -> None:
+    rule, fact = candidate(1, standing=True), candidate(2, cosine=0.6)
+    about, other = map(ranking.asks_for_rules, ("How should I?", "Where is it?"))
+    subject = ASKED._replace(asks=False)
+    assert order(subject._replace(standing=about), [fact, rule]) == [1, 2]
+    assert order(subject._replace(standing=other), [fact, rule]) == [2, 1]
+
+
 def test_the_question_word_for_word_comes_before_scattered_words() -> None:
     asked = RankingQuestion((1.0, 1.0), 20.0)
     quoted = candidate(1, (1, 1), length=900, cosine=0.1, phrase=True)
@@ -236,6 +244,7 @@ questions = st.builds(
     names=st.sampled_from([(), (0,)]),
     wholes=st.sampled_from([(), (0,), (1, 2)]),
     asks=st.booleans(),
+    standing=st.booleans(),
     naming=st.floats(0, 1),
     unknown=st.floats(0, 12),
     unknown_wholes=st.floats(0, 12),

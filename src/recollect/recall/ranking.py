@@ -44,6 +44,7 @@ NEIGHBOUR = 0.2
 OPENING = 0.2
 SPEAKER = {"user": 0.4, "assistant": 0.1, "": 0.0}
 PERIOD = 0.4
+STANDING = 0.3
 NEARBY = 0.5
 _OVER = 1.5
 """The most that an untrusted candidate may have of a signal for which the best trusted one has 1: a
@@ -55,6 +56,7 @@ HIGHEST = (1 + NEARBY) * (
     + OPENING
     + max(SPEAKER.values())
     + PERIOD
+    + STANDING
 )
 
 LEAST_MEANING = 0.35
@@ -99,6 +101,8 @@ class RankingQuestion(NamedTuple):
     """The positions of terms that are whole names (`text.terms.find_names`)."""
     asks: bool = False
     """Whether it is phrased as a question (`question_stems`), not as a subject or a name."""
+    standing: bool = False
+    """Whether it asks how things are to be done (`asks_for_rules`)."""
     naming: float = 0.0
     """The weighted share of names in the question: 1 if it has no other words."""
     unknown: float = 0.0
@@ -128,6 +132,8 @@ class RankingCandidate(NamedTuple):
     """Equal for equal texts."""
     restates: bool = False
     """Whether it only repeats the question: see `question_stems`."""
+    standing: bool = False
+    """Whether it is a rule, a convention or a preference."""
     phrase: bool = False
     """Whether it holds the words of the question, or what is quoted in it, in a row."""
 
@@ -172,6 +178,22 @@ def asked_speaker(question: str) -> str:
     if not _OTHER.isdisjoint(words):
         return "assistant"
     return "" if _SELF.isdisjoint(words) else "user"
+
+
+_RULES = """
+    should must always never prefer preferred preference preferences like want wants rule rules
+    convention conventions policy guideline guidelines style standard allowed forbidden supposed
+"""
+
+
+@cache
+def _rule_words() -> frozenset[str]:
+    return frozenset(_RULES.split())
+
+
+def asks_for_rules(question: str) -> bool:
+    """Check whether a question asks how things are to be done: a rule, a preference."""
+    return not _rule_words().isdisjoint(split_terms(question))
 
 
 def question_stems(question: str) -> frozenset[str]:
@@ -298,7 +320,9 @@ def _choose_first(
     return found
 
 
-_SIGNALS = ("exact", "words", "meaning", "around", "beside", "opening", "speaker", "period")
+_SIGNALS = (
+    *("exact", "words", "meaning", "around", "beside", "opening", "speaker", "period", "standing"),
+)
 
 
 class _Signals(NamedTuple):
@@ -345,6 +369,7 @@ def _compute_signals(
                 OPENING / (1 + max(item.seq, 0)),
                 SPEAKER[question.speaker] if item.role == question.speaker else 0.0,
                 PERIOD if question.period and _is_within(question.period, item.at) else 0.0,
+                STANDING if question.standing and item.standing else 0.0,
             )
         )
     return _Signals(found, highest)

@@ -213,6 +213,7 @@ _SIGNS = {
     "opening": "stands at the beginning",
     "speaker": "is said by the one asked about",
     "period": "is of the time asked about",
+    "standing": "is a rule or a preference",
 }
 
 

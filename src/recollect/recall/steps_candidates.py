@@ -12,7 +12,7 @@ from ..memory import lifecycle
 from ..storage.database import IndexMatch, StemFrequencies, Tx
 from ..text import dates, globs, terms
 from ..types import records
-from ..types.records import ROLES, TRUSTED_ORIGINS
+from ..types.records import BASELINE_KINDS, ROLES, TRUSTED_ORIGINS
 from . import ranking as recall_ranking
 
 COMMON_SHARE = 0.1
@@ -26,6 +26,7 @@ candidates. Common terms are the most expensive to look up; they only rank what 
 WORDS_ALONE = 40
 """Candidates that are ranked without vectors: fewer signals tell them apart."""
 
+_STANDING_KINDS = frozenset({*BASELINE_KINDS, "pattern", "workflow"})
 _SEARCHED = ("active", "proposed", "hidden")
 _FILTERS = (
     *("kinds", "layers", "sources", "statuses", "tags", "file", "session"),
@@ -121,6 +122,7 @@ def prepare_question(
         names=names,
         wholes=tuple([place for place, stem in enumerate(stems) if stem in wholes]),
         asks=bool(recall_ranking.question_stems(query)),
+        standing=recall_ranking.asks_for_rules(query),
         naming=named / ((named + plain) or 1.0),
         unknown=unheld,
         unknown_wholes=unheld_wholes,
@@ -230,6 +232,7 @@ def _make_candidate(
         role=item.kind if is_message else role,
         trusted=item.label not in lifecycle.UNTRUSTED,
         digest=stems,
+        standing=item.source == "memory" and item.kind in _STANDING_KINDS,
         restates=bool(asked.whole) and is_message and asked.whole.issuperset(stems.split()),
         phrase=any(phrase in f" {stems} " for phrase in asked.phrases),
     )

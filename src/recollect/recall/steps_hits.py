@@ -90,7 +90,9 @@ def _load_memory(memory: memory_sql.MemorySketch | None, now: int) -> LoadedHit 
         freshness="unchecked" if memory.claims and memory.layer != "user" else "",
     )
     stated = memory.text if memory.label in TRUSTED_ORIGINS else ""
-    return LoadedHit(hit, lifecycle.nudge(memory.label, memory.status, strong), stated)
+    # Asking must not change the order: recalls do not count here.
+    asked = lifecycle.compute_strength(memory._replace(recalls=0), now)
+    return LoadedHit(hit, lifecycle.nudge(memory.label, memory.status, asked), stated)
 
 
 def _load_message(
