@@ -59,6 +59,7 @@ class InMemory(Retriever):
             ranking.asked_speaker(question),
             dates.find_period(question, max(item.at for item in self._items)),
             ranking.find_names(searched),
+            asks=bool(ranking.question_stems(question)),
         )
         by_words = self._by_words(searched)
         vectors = [self._vectors[number] for number in by_words]
