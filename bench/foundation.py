@@ -23,7 +23,7 @@ from recollect.archive.sql import NewSession
 from recollect.context import new_id
 from recollect.memory import steps as memory_steps
 from recollect.memory import steps_neighbours as memory_steps_neighbours
-from recollect.recall import steps as recall_steps
+from recollect.recall import steps_candidates as recall_steps
 from recollect.storage.database import Tx
 from recollect.storage.sqlite import _PRAGMAS, SqliteDatabase
 from recollect.text import terms

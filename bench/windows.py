@@ -1,8 +1,9 @@
 """`python -m bench.windows FOLDER`: how a model sees the tool result that it just asked for.
 
 Replays real transcripts message by message and prepares a prompt after every tool result, with
-windows of 32,000 and 128,000 tokens. The newest result is whole, cut to head and tail, or hidden;
-none may be hidden, and no prompt longer than the window takes.
+windows of 8,000 to 128,000 tokens (or those named after FOLDER). The newest result is whole, cut to
+head and tail, or hidden; none may be hidden, no prompt longer than the window takes, and every
+request of a trimmed prompt must be what the providers' own libraries declare (`invalid`).
 """
 
 from __future__ import annotations
@@ -18,19 +19,21 @@ from recollect.archive import steps as archive_steps
 from recollect.archive.operations import build_session
 from recollect.errors import RecollectError
 from recollect.types.records import Message
+from recollect.window.steps import Prompt
 
 from .transcripts import files
 
-CONTEXTS = (32_000, 128_000)
-COLUMNS = ("prompts", "trimmed", "whole", "cut", "hidden", "too long")
+CONTEXTS = (8_000, 32_000, 64_000, 128_000)
+COLUMNS = ("prompts", "trimmed", "whole", "cut", "hidden", "too long", "invalid")
 SESSION = "replayed"
 
 
 def main() -> int:
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         print(__doc__, file=sys.stderr)
         return 2
-    totals = {context: Counter[str]() for context in CONTEXTS}
+    contexts = tuple(map(int, sys.argv[2:])) or CONTEXTS
+    totals = {context: Counter[str]() for context in contexts}
     for path in files(sys.argv[1]):
         try:
             host = registry.load_transcripts(registry.detect_transcript(path))
@@ -40,12 +43,13 @@ def main() -> int:
         except RecollectError as error:
             print(f"{path}: {error}", file=sys.stderr)
             continue
-        for context in CONTEXTS:
+        for context in contexts:
             totals[context].update(replay(messages, context))
     print(f"{'window':>8}" + "".join(f"{name:>10}" for name in COLUMNS))
     for context, total in totals.items():
         print(f"{context:>8}" + "".join(f"{total[name]:>10}" for name in COLUMNS))
-    return 1 if any(total["hidden"] + total["too long"] for total in totals.values()) else 0
+    wrong = ("hidden", "too long", "invalid")
+    return 1 if any(total[name] for total in totals.values() for name in wrong) else 0
 
 
 def replay(messages: Sequence[Message], context: int) -> Iterator[str]:
@@ -66,6 +70,23 @@ def replay(messages: Sequence[Message], context: int) -> Iterator[str]:
                 yield from ("prompts", *["trimmed"] * prompt.trimmed)
                 yield from ("too long",) * (not prompt.fits)
                 yield _shown(prompt.messages, newest.message)
+                if prompt.trimmed:
+                    yield from ("invalid",) * (not _is_valid(prompt))
+
+
+def _is_valid(prompt: Prompt) -> bool:
+    """Check the requests of a prompt against the providers' own types."""
+    from pydantic import ValidationError
+
+    from tests.providers.test_official_types import check_request
+
+    try:
+        for form in ("anthropic", "chat", "responses"):
+            check_request(form, prompt.request(form))
+    except (ValidationError, AssertionError) as error:
+        print(str(error)[:300], file=sys.stderr)
+        return False
+    return True
 
 
 def _shown(prompt: Sequence[Message], newest: Message) -> str:

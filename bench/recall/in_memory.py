@@ -12,7 +12,7 @@ from hashlib import blake2b
 from heapq import nlargest
 
 from recollect.index import vectors as index_vectors
-from recollect.recall import ranking
+from recollect.recall import judgement, ranking
 from recollect.text import dates, terms
 
 from .baselines import EMBEDDER, Retriever
@@ -59,6 +59,7 @@ class InMemory(Retriever):
             ranking.asked_speaker(question),
             dates.find_period(question, max(item.at for item in self._items)),
             ranking.find_names(searched),
+            asks=bool(ranking.question_stems(question)),
         )
         by_words = self._by_words(searched)
         vectors = [self._vectors[number] for number in by_words]
@@ -73,7 +74,7 @@ class InMemory(Retriever):
         candidates = [
             one for one in candidates if any(one.counts) or one.cosine >= ranking.LEAST_MEANING
         ]
-        found = ranking.lift_newest(
+        found = judgement.lift_newest(
             asking, candidates, ranking.score_candidates(asking, candidates)
         )
         ranked = zip(found, candidates, strict=True)

@@ -27,14 +27,12 @@ from tempfile import TemporaryDirectory
 
 import recollect
 from recollect.archive import steps as archive_steps
+from recollect.recall.judgement import WEAK
 from recollect.text import messages
 
 from .baselines import Words
 from .datasets import Item
 from .work_questions import PARTS, Turn, WorkQuestion, build, read_turns
-
-WEAK = 0.3
-"""A hit with a lower score says of itself that it is probably wrong."""
 
 DEPTH = 20
 _EVERYTHING = 1_000_000_000

@@ -47,8 +47,8 @@ NAMES: Mapping[str, str] = {
     "flag": r"(?<![\w-])--[a-z][a-z0-9]+(?:-[a-z0-9]+)*(?![\w-])",
 }
 _DECIDES = re.compile(
-    r"\b(?:decided|let's (?:go|use)|instead of|root cause|the (?:problem|issue|fix|reason) (?:is|was)|"
-    r"because|we should|i'll use)\b",
+    r"\b(?:decided|let's (?:go|use)|instead of|root cause|because|we should|i'll use|"
+    r"the (?:problem|issue|fix|reason) (?:is|was))\b",
     re.IGNORECASE,
 )
 _EVERYDAY = (
@@ -206,9 +206,8 @@ def _commands(part: str, folder: str, turns: Sequence[Turn]) -> Iterator[WorkQue
         texts = [messages.plain_text(result.message) for _, result in ran]
         if len(ran) == 1 and len(texts[0]) > 40:
             yield WorkQuestion(part, folder, "outcome", "", asked, (ids[0],))
-        elif 2 <= len(ran) <= 4 and len({one for one, _ in ran}) == 1 and len(set(texts)) > 1:
-            if texts[-1] != texts[0]:
-                yield WorkQuestion(part, folder, "change", "rerun", asked, (ids[-1],), (ids[0],))
+        elif 2 <= len(ran) <= 4 and len({one for one, _ in ran}) == 1 and texts[-1] != texts[0]:
+            yield WorkQuestion(part, folder, "change", "rerun", asked, (ids[-1],), (ids[0],))
 
 
 def _edits(part: str, folder: str, turns: Sequence[Turn]) -> Iterator[WorkQuestion]:

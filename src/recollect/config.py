@@ -59,6 +59,7 @@ SETTINGS = (
     ),
     Setting("recall_limit", 10, "lower", "maximum number of hits of a search"),
     Setting("recall_budget", 2000, "lower", "maximum number of tokens of a search"),
+    Setting("attachment_limit", 30, "lower", "the largest attachment that is kept, in megabytes"),
     Setting(
         "embedder",
         "static",
@@ -114,6 +115,7 @@ class Settings(NamedTuple):
     consolidate: bool = True
     recall_limit: int = 10
     recall_budget: int = 2000
+    attachment_limit: int = 30
     embedder: str = "static"
     embedder_model: str = ""
     embedder_dims: int = 0

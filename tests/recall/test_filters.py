@@ -122,11 +122,13 @@ def test_filters_hold_for_what_is_found_by_meaning(mem: Mem, engine: str) -> Non
 
 
 def test_a_session_that_is_asked_for_may_fill_the_answer(mem: Mem) -> None:
-    """The limit for one source holds only for questions without a session."""
+    """The limit for one source holds only for questions without a session: there, hits beyond it
+    come after all others."""
     for place in range(8):
         mem.record("s", f"deploy log line {place}", role="tool")
-    assert len(mem.recall("deploy log")) == 2
-    assert len(mem.recall("deploy log", session="s")) == 8
+    mem.record("other", "we deploy by hand, and somebody reads along while it happens")
+    assert [hit.session for hit in mem.recall("deploy log")] == [*"ss", "other", *"ssssss"]
+    assert [hit.session for hit in mem.recall("deploy log", session="s")] == [*"ssssssss"]
 
 
 def test_tags_and_scopes_follow_the_memory(mem: Mem) -> None:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall import ranking
+from recollect.recall import judgement, ranking
 from recollect.recall.ranking import RankingCandidate, RankingQuestion
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
-ASKED = RankingQuestion((3.0, 1.0), 20.0)
+ASKED = RankingQuestion((3.0, 1.0), 20.0, asks=True)
 
 
 def candidate(entry: int, counts: tuple[int, ...] = (1, 1), **known: object) -> RankingCandidate:
@@ -28,7 +28,7 @@ def candidate(entry: int, counts: tuple[int, ...] = (1, 1), **known: object) -> 
 
 
 def order(question: RankingQuestion, candidates: list[RankingCandidate]) -> list[int]:
-    scores = ranking.lift_newest(
+    scores = judgement.lift_newest(
         question, candidates, ranking.score_candidates(question, candidates)
     )
     ranked = zip(scores, candidates, strict=True)
@@ -123,7 +123,7 @@ def test_a_newer_statement_about_something_else_does_not() -> None:
 
 
 def test_a_newer_statement_about_another_number_does_not() -> None:
-    asked = RankingQuestion((4.0, 4.0, 3.0), 20.0)
+    asked = RankingQuestion((4.0, 4.0, 3.0), 20.0, asks=True)
     seventh, ninth = candidate(1, (1, 1, 1), at=DAY), candidate(2, (1, 1, 0), at=90 * DAY)
     assert order(asked, [seventh, ninth]) == [2, 1]
     numbered = asked._replace(names=ranking.find_names(["worker", "port", "w7"]))
@@ -147,11 +147,43 @@ def test_a_newer_statement_that_cannot_be_trusted_does_not() -> None:
 
 
 def test_a_text_that_was_said_again_stands_there_once_and_counts_as_new() -> None:
-    first = candidate(1, digest="same", at=DAY)
-    changed = candidate(2, at=60 * DAY, cosine=0.55)
-    again = candidate(3, digest="same", at=90 * DAY)
+    first = candidate(1, digest="same", at=DAY, role="user")
+    changed = candidate(2, at=60 * DAY, cosine=0.55, role="user")
+    again = candidate(3, digest="same", at=90 * DAY, role="user")
     assert order(ASKED, [first, changed]) == [2, 1]
     assert order(ASKED, [again, changed, first]) == [1, 2, 3]
+
+
+def test_of_what_an_agent_did_again_the_last_stands_there() -> None:
+    first = candidate(1, digest="same", at=DAY)
+    again = candidate(2, digest="same", at=90 * DAY)
+    assert order(ASKED, [first, again]) == [2, 1]
+
+
+def test_a_name_that_stands_there_whole_comes_before_its_parts() -> None:
+    asked = RankingQuestion((1.0, 1.0, 5.0), 20.0, wholes=(2,), naming=1.0)
+    whole = candidate(1, (1, 1, 1), length=4000, cosine=0.1, trusted=False)
+    parts = [candidate(n, (9, 9, 0), cosine=0.9, seq=0, session="s") for n in range(2, 9)]
+    assert order(asked, [*parts, whole])[0] == 1
+
+
+def test_a_rule_comes_first_for_a_question_about_rules() -> None:
+    rule, fact = candidate(1, standing=True), candidate(2, cosine=0.6)
+    about, other = map(ranking.asks_for_rules, ("How should I?", "Where is it?"))
+    subject = ASKED._replace(asks=False)
+    assert order(subject._replace(standing=about), [fact, rule]) == [1, 2]
+    assert order(subject._replace(standing=other), [fact, rule]) == [2, 1]
+
+
+def test_the_question_word_for_word_comes_before_scattered_words() -> None:
+    asked = RankingQuestion((1.0, 1.0), 20.0)
+    quoted = candidate(1, (1, 1), length=900, cosine=0.1, phrase=True)
+    assert order(asked, [candidate(2, (5, 5), cosine=0.9, seq=0), quoted]) == [1, 2]
+
+
+def test_a_newer_statement_is_not_lifted_for_a_subject() -> None:
+    old, new = candidate(1, at=DAY, cosine=0.6), candidate(2, at=9 * DAY)
+    assert order(ASKED._replace(asks=False), [old, new]) == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -209,6 +241,13 @@ questions = st.builds(
     average=st.floats(0, 500),
     speaker=st.sampled_from(["", "user", "assistant"]),
     period=st.none() | st.just((0, 10**15)),
+    names=st.sampled_from([(), (0,)]),
+    wholes=st.sampled_from([(), (0,), (1, 2)]),
+    asks=st.booleans(),
+    standing=st.booleans(),
+    naming=st.floats(0, 1),
+    unknown=st.floats(0, 12),
+    unknown_wholes=st.floats(0, 12),
 )
 
 

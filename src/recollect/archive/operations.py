@@ -53,6 +53,7 @@ def record(
         message, role, about.get("origin", ""), about.get("key", ""), context.origin
     )
     ready = [steps.prepare(item, now) for item in incoming]
+    steps.refuse_large_attachments(ready, context.settings.attachment_limit)
     sent = _claim_sent_prompt(context, session, ready)
 
     def work(tx: Tx) -> list[Recorded]:

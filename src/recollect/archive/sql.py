@@ -6,7 +6,7 @@ gaps and no duplicates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..storage.database import Row, Tx, batches, ids_with_prefix, load_json
@@ -22,6 +22,10 @@ _FROM = "FROM sessions s LEFT JOIN windows w ON w.space = s.space AND w.session 
 _BEGUN = "sessions begun"
 
 _MESSAGE = "session, seq, role, body, at, key, origin, label, digest, hash"
+
+
+_RANGES = 40
+"""Ranges of messages in one statement."""
 
 
 class MessageRow(NamedTuple):
@@ -196,22 +200,21 @@ def messages(tx: Tx, session: str, first: int, last: int, limit: int = 1000) -> 
     return [MessageRow(*row) for row in rows]
 
 
-def messages_at(tx: Tx, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], MessageRow]:
-    """Return messages by session and number."""
+def message_ranges(tx: Tx, ranges: Sequence[tuple[str, int, int]]) -> list[MessageRow]:
+    """Return messages of several sessions: session, first and last number of each range."""
     found: dict[tuple[str, int], MessageRow] = {}
-    for start in range(0, len(places), 100):
-        batch = places[start : start + 100]
-        params: dict[str, object] = {}
-        for at, (session, seq) in enumerate(batch):
-            params |= {f"session{at}": session, f"seq{at}": seq}
-        names = ", ".join(f"(:session{at}, :seq{at})" for at in range(len(batch)))
+    for start in range(0, len(ranges), _RANGES):
+        params: dict[str, str | int] = {}
+        where = []
+        for place, (session, first, last) in enumerate(ranges[start : start + _RANGES]):
+            params |= {f"s{place}": session, f"a{place}": first, f"b{place}": last}
+            where.append(f"session = :s{place} AND seq >= :a{place} AND seq <= :b{place}")
         rows = tx.run(
-            f"SELECT {_MESSAGE} FROM messages WHERE space = :space "
-            f"AND (session, seq) IN (VALUES {names})",
+            f"SELECT {_MESSAGE} FROM messages WHERE space = :space AND ({' OR '.join(where)})",
             params,
         )
-        found.update(((row.session, row.seq), row) for row in map(MessageRow._make, rows))
-    return found
+        found |= {(row.session, row.seq): row for row in map(MessageRow._make, rows)}
+    return [found[key] for key in sorted(found)]
 
 
 def message(tx: Tx, session: str, seq: int) -> MessageRow | None:
@@ -322,3 +325,28 @@ def lock_imports(tx: Tx, now: int) -> None:
             "ON CONFLICT (space, key) DO UPDATE SET updated = excluded.updated",
             {"now": now},
         )
+
+
+def keep_attachments(tx: Tx, rows: Iterable[tuple[str, str, bytes]], now: int) -> None:
+    """Store the bytes of attachments by hash and media type; those that are known stay."""
+    tx.many(
+        "INSERT INTO attachments (space, sha256, media_type, data, created) "
+        "VALUES (:space, :sha256, :media_type, :data, :now) ON CONFLICT (space, sha256) DO NOTHING",
+        [
+            {"sha256": digest, "media_type": media_type, "data": data, "now": now}
+            for digest, media_type, data in rows
+        ],
+    )
+
+
+def load_attachments(tx: Tx, hashes: Iterable[str]) -> dict[str, bytes]:
+    """Return the bytes of attachments by hash."""
+    found: dict[str, bytes] = {}
+    for digest in hashes:
+        row = tx.one(
+            "SELECT data FROM attachments WHERE space = :space AND sha256 = :sha256",
+            {"sha256": digest},
+        )
+        if row:
+            found[digest] = bytes(row[0])
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..actions import echo
@@ -17,7 +17,7 @@ from ..storage.database import Row, Tx
 from ..text import addresses, messages
 from ..types import trust
 from ..types.records import ORIGINS, ROLES, Json, Message, Recorded, SafeText, Stored, ToolCall
-from . import sql, steps_usage
+from . import attachments, sql, steps_usage
 from .sql import NewSession as NewSession
 
 _ORIGIN_OF_ROLE = {
@@ -140,11 +140,13 @@ class PreparedMessage(NamedTuple):
     calls: tuple[ToolCall, ...] = ()
     model: str = ""
     usage: Mapping[str, Json] | None = None
+    attachments: tuple[attachments.Attachment, ...] = ()
 
 
 def prepare(incoming: Incoming, now: int) -> PreparedMessage:
     """Do all work that needs no transaction, so that no lock is held while a text is redacted."""
     message, origin, pasted, find_pasted = incoming
+    message, attached = attachments.detach(message)
     if pasted:
         message = _mark_pasted(message, pasted)
     body = redaction.redact_json(messages.body_from_message(message))
@@ -168,7 +170,21 @@ def prepare(incoming: Incoming, now: int) -> PreparedMessage:
         calls=clean.calls,
         model=clean.model,
         usage=clean.usage,
+        attachments=attached,
     )
+
+
+def refuse_large_attachments(prepared: Iterable[PreparedMessage], most: int) -> None:
+    """Raise InvalidInput for an attachment of more than `most` megabytes."""
+    for item in prepared:
+        for one in item.attachments:
+            if len(one.data) > most * 1_000_000:
+                raise InvalidInput(
+                    f"an attachment ({one.media_type}) has {len(one.data) / 1e6:.1f} MB, more than "
+                    f"{most} MB; nothing was recorded",
+                    where="message",
+                    hint="Set attachment_limit higher, or record the message without it.",
+                )
 
 
 def index_words(message: Message) -> index_steps.StemParts:
@@ -273,6 +289,8 @@ def append(
         _claim_call_ids(tx, session.id, calls, now)
         sql.insert_messages(tx, rows)
         sql.advance(tx, session.id, seq, head, now)
+        if any(item.attachments for item in new):
+            sql.keep_attachments(tx, [one for item in new for one in item.attachments], now)
         steps_usage.add_usage(tx, session.id, [item.usage for item in new])
     return places, findable
 
@@ -351,6 +369,13 @@ def entry_of(session: str, seq: int, role: str, label: str, at: int) -> index_sq
         seq=seq,
         at=at,
     )
+
+
+def with_attachments(tx: Tx, kept: Sequence[Message]) -> tuple[Message, ...]:
+    """Return archived messages with the bytes of their attachments."""
+    wanted = {digest for message in kept for digest in attachments.references(message)}
+    held = sql.load_attachments(tx, sorted(wanted)) if wanted else {}
+    return tuple([attachments.attach(message, held) for message in kept]) if held else tuple(kept)
 
 
 def stored_message(row: sql.MessageRow) -> Stored:

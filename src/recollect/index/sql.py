@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..fast_typing import Any, NamedTuple
-from ..storage.database import IndexedRecord, IndexMatch, Tx, placeholders, visible_to
+from ..storage.database import (
+    MATCH_COLUMNS,
+    IndexedRecord,
+    IndexMatch,
+    Tx,
+    placeholders,
+    visible_to,
+)
 from ..types.records import FOREVER
 from . import sql_vectors
 
@@ -135,6 +142,13 @@ def _ids(tx: Tx, source: str, ref: str, seq: int) -> list[int]:
         {"source": source, "ref": ref, "seq": seq},
     )
     return [row[0] for row in rows]
+
+
+def stored_stems(tx: Tx, entry: IndexEntry) -> dict[int, str]:
+    """Return the stems of each part of an indexed record, by entry, in order."""
+    ids = _ids(tx, entry.source, entry.ref, entry.seq)
+    held = {found.entry: found.stems for found in tx.filter_entries(ids, "", {})} if ids else {}
+    return {id: held.get(id, "") for id in ids}
 
 
 def _remove(tx: Tx, ids: Iterable[int]) -> None:
@@ -262,6 +276,25 @@ def filter_entries(
         return {}
     where, params = _where(tx, filters)
     return {found.entry: found for found in tx.filter_entries(entries, where, params)}
+
+
+def find_messages(
+    tx: Tx, keys: Sequence[tuple[str, int]], filters: Mapping[str, Sequence[Any]]
+) -> list[IndexMatch]:
+    """Return the entries of messages, by session and number, that fulfil the filters; without their
+    words."""
+    where, params = _where(tx, filters)
+    ours = []
+    for place, (session, seq) in enumerate(keys):
+        ours.append(f"e.ref = :ref{place} AND e.seq = :seq{place}")
+        params |= {f"ref{place}": session, f"seq{place}": seq}
+    rows = tx.run(
+        f"SELECT {MATCH_COLUMNS}, '', 0.0, NULL FROM entries e WHERE e.space = :space "
+        f"AND e.source = 'message' AND e.part = 0 AND ({' OR '.join(ours)})"
+        + (f" AND {where}" if where else ""),
+        params,
+    )
+    return list(map(IndexMatch._make, rows))
 
 
 def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]], most: int) -> list[int]:

@@ -58,6 +58,22 @@ def reindex_text(tx: Tx, entry: sql.IndexEntry, text: str) -> None:
     sql.replace_entry(tx, entry, split_stems(text))
 
 
+def renew_text(tx: Tx, entry: sql.IndexEntry, text: str) -> bool:
+    """Index a record again whose text is the same, but not its terms; return whether they changed.
+    Its vector stays."""
+    parts = split_stems(text)
+    held = sql.stored_stems(tx, entry)
+    if tuple(held.values()) == parts:
+        return False
+    if len(held) != len(parts):
+        sql.replace_entry(tx, entry, parts)
+        return True
+    for id, stems in zip(held, parts, strict=True):
+        tx.remove_words(id)
+        tx.add_words([(id, stems)])
+    return True
+
+
 # ---------------------------------------------------------------- vectors
 
 LoadTexts = Callable[[Tx, Sequence[UnembeddedEntry]], list[str]]

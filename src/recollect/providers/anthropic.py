@@ -14,13 +14,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from ..errors import InvalidInput
-from ..text.messages import Block, blocks_of, image_text, parse_arguments, reference_bytes
+from ..text.messages import Block, blocks_of, image_text, parse_arguments
 from ..types.records import Json, Message, ToolCall
 from .content_blocks import (
     JSON_OBJECT,
     Record,
     attach_rest,
     content_shape,
+    inline_image,
     make_extra,
     omit_keys,
     opaque_block,
@@ -31,6 +32,8 @@ from .content_blocks import (
     read_rest,
     required_text,
     simplify_blocks,
+    stub_text,
+    whole_block,
 )
 
 FORMAT = "anthropic"
@@ -205,8 +208,8 @@ def _block(raw: Json) -> Block:
         rest = omit_keys(raw, "type", "source")
         if source.get("type") == "base64":
             media_type = optional_text(source, "media_type") or "image"
-            kept = reference_bytes(media_type, required_text(source, "data", "an inline image"))
-            return attach_rest({"type": "image", **kept}, FORMAT, rest)
+            data = required_text(source, "data", "an inline image")
+            return attach_rest(inline_image(media_type, data), FORMAT, rest)
         if source.get("type") == "url":
             url = required_text(source, "url", "an image by its address")
             return attach_rest({"type": "image", "url": url}, FORMAT, rest)
@@ -274,10 +277,13 @@ def _raw_block(block: Block) -> Json | None:
         return {"type": "thinking", "thinking": block["text"], **rest}
     if kind == "image" and "url" in block:
         return {"type": "image", "source": {"type": "url", "url": block["url"]}, **rest}
+    if kind == "image" and "data" in block:
+        kept = {"type": "base64", "media_type": block["media_type"], "data": block["data"]}
+        return {"type": "image", "source": kept, **rest}
     if kind == "image":
         return {"type": "text", "text": image_text(block), **rest}
     if kind == "opaque" and block["as"] == FORMAT:
-        return block["block"]
+        return whole_block(block, FORMAT) or {"type": "text", "text": stub_text(block)}
     return None
 
 

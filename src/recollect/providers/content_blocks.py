@@ -8,19 +8,23 @@ exactly and other formats ignore it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from ..errors import InvalidInput
-from ..text.messages import Block, Content, blocks_of, reference_bytes, simplify_content
+from ..text.messages import (
+    Block,
+    Content,
+    block_text,
+    blocks_of,
+    find_inline,
+    reference_bytes,
+    simplify_content,
+)
 from ..types.records import Json, Message
 
 Record = Mapping[str, Json]
 JSON_OBJECT = (dict, Mapping)
 """The types of a JSON object, `dict` first: checking the abstract class alone takes five times as
 long. Check for `str` before, where a text is possible."""
-
-_INLINE_KEYS = frozenset({"data", "file_data", "result", "b64_json"})
-_INLINE_LENGTH = 1_024
 
 
 def make_extra(form: str, **deviations: Json) -> dict[str, Json] | None:
@@ -110,40 +114,43 @@ def optional_list(record: Record, key: str) -> Sequence[Json]:
 
 
 def image_block(form: str, url: str, rest: Record) -> dict[str, Json]:
-    """Return an image block; inline bytes of a `data:` address become a reference."""
-    if url.startswith("data:"):
-        head, _, data = url.partition(",")
-        media_type = head[5:].partition(";")[0] or "application/octet-stream"
-        return attach_rest({"type": "image", **reference_bytes(media_type, data)}, form, rest)
-    return attach_rest({"type": "image", "url": url}, form, rest)
+    """Return an image block; a `data:` address becomes its type, size, hash and bytes."""
+    inline = find_inline(url)
+    if inline is None:
+        return attach_rest({"type": "image", "url": url}, form, rest)
+    head, data = inline
+    media_type = head[5:].partition(";")[0] or "application/octet-stream"
+    return attach_rest(inline_image(media_type, data), form, rest)
+
+
+def inline_image(media_type: str, data: str) -> dict[str, Json]:
+    """Return the block of an image that came as base64."""
+    return {"type": "image", **reference_bytes(media_type, data), "data": data}
 
 
 def opaque_block(form: str, block: Record, **more: Json) -> dict[str, Json]:
-    """Keep a block that only its own format knows, without inline bytes."""
-    return {"type": "opaque", "as": form, "block": strip_inline_bytes(block), **more}
+    """Keep a block that only its own format knows."""
+    return {"type": "opaque", "as": form, "block": dict(block), **more}
 
 
-def strip_inline_bytes(value: Any, key: str = "") -> Any:
-    """Replace inline bytes in a JSON value by their type, length and hash."""
+def whole_block(block: Block, form: str) -> Json | None:
+    """Return a block that only this format knows; a text if its bytes were not kept."""
+    if block["as"] != form:
+        return None
+    inner = block["block"]
+    return None if _lacks_bytes(inner) else inner
+
+
+def _lacks_bytes(value: Json) -> bool:
     if isinstance(value, JSON_OBJECT):
-        kind = str(value.get("media_type") or value.get("format") or "")
-        return {k: strip_inline_bytes(v, f"{k}:{kind}") for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [strip_inline_bytes(inner) for inner in value]
-    if not isinstance(value, str):
-        return value
-    if value.startswith("data:") and ";base64," in value[:200]:
-        return image_block("", value, {})
-    name, _, kind = key.partition(":")
-    if name in _INLINE_KEYS and len(value) >= _INLINE_LENGTH:
-        try:
-            return {
-                "type": "reference",
-                **reference_bytes(kind or "application/octet-stream", value),
-            }
-        except InvalidInput:
-            return value
-    return value
+        lost = value.get("type") in ("attachment", "reference", "image") and "sha256" in value
+        return lost or any(map(_lacks_bytes, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_lacks_bytes, value))
+
+
+def stub_text(block: Block) -> str:
+    """Describe a block in words, for a format that does not take it."""
+    return block_text(block).strip()
 
 
 def simplify_blocks(blocks: list[Block]) -> Content:

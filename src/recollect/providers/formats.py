@@ -4,8 +4,7 @@ Detects the wire format of a record, repairs legacy shapes, and refuses unknown 
 batch is converted whole or not at all. The formats are in `openai_chat`, `openai_responses` and
 `anthropic`.
 
-The conversion is lossless: `to_wire(from_wire(x), form) == x` for a well-formed `x`, except for
-inline images, whose bytes are not kept.
+The conversion is lossless: `to_wire(from_wire(x), form) == x` for a well-formed `x`.
 """
 
 from __future__ import annotations
@@ -100,6 +99,8 @@ def to_request(messages: Iterable[Message], provider: str) -> dict[str, Json]:
     records = to_wire(messages, form)
     if form == "anthropic":
         return providers_anthropic.build_request(records, CONTINUATION_PROMPT)
+    if form == "responses":
+        openai_responses.complete_items(records)
     return {"input" if form == "responses" else "messages": records}
 
 

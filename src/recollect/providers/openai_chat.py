@@ -27,6 +27,8 @@ from .content_blocks import (
     read_rest,
     required_text,
     simplify_blocks,
+    stub_text,
+    whole_block,
 )
 
 FORMAT = "chat"
@@ -164,10 +166,13 @@ def _raw_block(block: Block) -> Json | None:
     if kind == "image" and "url" in block:
         image = {"url": block["url"], **rest.pop("image_url", {})}
         return {"type": "image_url", "image_url": image, **rest}
+    if kind == "image" and "data" in block:
+        url = f"data:{block['media_type']};base64,{block['data']}"
+        return {"type": "image_url", "image_url": {"url": url, **rest.pop("image_url", {})}, **rest}
     if kind == "image":
         return {"type": "text", "text": image_text(block)}
     if kind == "opaque" and block["as"] == FORMAT:
-        return block["block"]
+        return whole_block(block, FORMAT) or {"type": "text", "text": stub_text(block)}
     return None
 
 

@@ -29,7 +29,8 @@ from .content_blocks import (
     read_rest,
     required_text,
     simplify_blocks,
-    strip_inline_bytes,
+    stub_text,
+    whole_block,
 )
 
 FORMAT = "responses"
@@ -58,6 +59,27 @@ def decode(record: Record) -> list[Message]:
 def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
     """Return items in order; a message with words and calls becomes several."""
     return [item for message in messages for item in _items(message)]
+
+
+def complete_items(items: Sequence[dict[str, Json]]) -> None:
+    """Add what a request must name: the detail of an image, the annotations of an answer. An answer
+    that another format recorded has no id, and is sent as plain text."""
+    for item in items:
+        for key in ("content", "output"):
+            if isinstance(item.get(key), list):
+                item[key] = list(map(_complete_block, item[key]))
+        content = item.get("content")
+        if item.get("role") == "assistant" and "id" not in item and isinstance(content, list):
+            item["content"] = "\n".join(
+                str(block.get("text", "")) for block in content if isinstance(block, dict)
+            )
+
+
+def _complete_block(block: Json) -> Json:
+    kind = block.get("type") if isinstance(block, dict) else ""
+    if kind == "input_image":
+        return {"detail": "auto", **block}
+    return {"annotations": [], **block} if kind == "output_text" else block
 
 
 def is_item(kind: str) -> bool:
@@ -167,7 +189,7 @@ def _result(kind: str, record: Record) -> Message:
             FORMAT,
             kind="" if kind == "function_call_output" else kind,
             shape="" if shape == usual else shape,
-            rest=strip_inline_bytes(omit_keys(record, "type", "call_id", "output")),
+            rest=omit_keys(record, "type", "call_id", "output"),
         ),
     )
 
@@ -217,10 +239,13 @@ def _raw_block(text_kind: str, block: Block) -> Json | None:
         return {"type": text_kind, "text": block["text"], **rest}
     if kind == "image" and "url" in block:
         return {"type": "input_image", "image_url": block["url"], **rest}
+    if kind == "image" and "data" in block:
+        url = f"data:{block['media_type']};base64,{block['data']}"
+        return {"type": "input_image", "image_url": url, **rest}
     if kind == "image":
         return {"type": text_kind, "text": image_text(block)}
     if kind == "opaque" and block["as"] == FORMAT:
-        return block["block"]
+        return whole_block(block, FORMAT) or {"type": text_kind, "text": stub_text(block)}
     return None
 
 

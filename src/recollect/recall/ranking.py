@@ -29,13 +29,14 @@ feedback from the first hits, terms weighed by sessions, recency in general.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from math import exp, inf, log, nextafter
 
 from ..fast_typing import NamedTuple
 from ..text.terms import query_terms, split_terms, stem_text
 
+EXACT = 2.0
 WORDS = 0.5
 MEANING = 0.5
 AROUND = 0.6
@@ -43,9 +44,19 @@ NEIGHBOUR = 0.2
 OPENING = 0.2
 SPEAKER = {"user": 0.4, "assistant": 0.1, "": 0.0}
 PERIOD = 0.4
+STANDING = 0.3
 NEARBY = 0.5
+_OVER = 1.5
+"""The most that an untrusted candidate may have of a signal for which the best trusted one has 1: a
+whole match is not buried under half a match."""
+
 HIGHEST = (1 + NEARBY) * (
-    WORDS + MEANING + AROUND + 2 * NEIGHBOUR + OPENING + max(SPEAKER.values()) + PERIOD
+    EXACT
+    + _OVER * (WORDS + MEANING + AROUND + 2 * NEIGHBOUR)
+    + OPENING
+    + max(SPEAKER.values())
+    + PERIOD
+    + STANDING
 )
 
 LEAST_MEANING = 0.35
@@ -61,11 +72,9 @@ SUFFICE = 0.6
 SMALL = 20_000
 """Up to this many entries the vectors are always searched: see `needs_meaning`."""
 
-NEWEST = 5
-"""Among this many first hits, the newer of two about the same thing goes first."""
-
-_SAME_THING = 0.5
-_ALMOST = 0.75
+_RIVALS, _COVERAGE = 3, 2.0
+_DOING = ("assistant", "tool")
+ALMOST = 0.75
 _COPY = 0.8
 _RESTATED = 0.5
 _WINDOW = 6
@@ -88,6 +97,18 @@ class RankingQuestion(NamedTuple):
     """The time asked about: first moment included, last excluded (`dates.find_period`)."""
     names: tuple[int, ...] = ()
     """The positions of terms that name one thing among many (`find_names`)."""
+    wholes: tuple[int, ...] = ()
+    """The positions of terms that are whole names (`text.terms.find_names`)."""
+    asks: bool = False
+    """Whether it is phrased as a question (`question_stems`), not as a subject or a name."""
+    standing: bool = False
+    """Whether it asks how things are to be done (`asks_for_rules`)."""
+    naming: float = 0.0
+    """The weighted share of names in the question: 1 if it has no other words."""
+    unknown: float = 0.0
+    """The weight of the terms that no entry holds."""
+    unknown_wholes: float = 0.0
+    """The weight of the whole names among them."""
 
 
 class RankingCandidate(NamedTuple):
@@ -111,6 +132,10 @@ class RankingCandidate(NamedTuple):
     """Equal for equal texts."""
     restates: bool = False
     """Whether it only repeats the question: see `question_stems`."""
+    standing: bool = False
+    """Whether it is a rule, a convention or a preference."""
+    phrase: bool = False
+    """Whether it holds the words of the question, or what is quoted in it, in a row."""
 
 
 _ASKING = """
@@ -155,6 +180,22 @@ def asked_speaker(question: str) -> str:
     return "" if _SELF.isdisjoint(words) else "user"
 
 
+_RULES = """
+    should must always never prefer preferred preference preferences like want wants rule rules
+    convention conventions policy guideline guidelines style standard allowed forbidden supposed
+"""
+
+
+@cache
+def _rule_words() -> frozenset[str]:
+    return frozenset(_RULES.split())
+
+
+def asks_for_rules(question: str) -> bool:
+    """Check whether a question asks how things are to be done: a rule, a preference."""
+    return not _rule_words().isdisjoint(split_terms(question))
+
+
 def question_stems(question: str) -> frozenset[str]:
     """Return all stems of a question; none if the text is not phrased as one.
 
@@ -176,10 +217,10 @@ def needs_meaning(
     (LoCoMo loses .016, LongMemEval .005).
     """
     enough = SUFFICE * sum(question.weights)
-    return entries <= SMALL or not any(_held_weight(question, item) >= enough > 0 for item in found)
+    return entries <= SMALL or not any(held_weight(question, item) >= enough > 0 for item in found)
 
 
-def _held_weight(question: RankingQuestion, candidate: RankingCandidate) -> float:
+def held_weight(question: RankingQuestion, candidate: RankingCandidate) -> float:
     """Return the total weight of the terms that a candidate holds."""
     pairs = zip(question.weights, candidate.counts, strict=True)
     return sum([tells for tells, count in pairs if count])
@@ -187,7 +228,7 @@ def _held_weight(question: RankingQuestion, candidate: RankingCandidate) -> floa
 
 def matched_share(question: RankingQuestion, candidate: RankingCandidate) -> float:
     """Return the weighted share of the question that a candidate holds, from 0 to 1."""
-    return _held_weight(question, candidate) / (sum(question.weights) or 1.0)
+    return held_weight(question, candidate) / (sum(question.weights) or 1.0)
 
 
 def score_candidates(
@@ -196,42 +237,118 @@ def score_candidates(
     """Return the score of each candidate, from 0 to `HIGHEST`; the newer of equal ones scores
     higher.
 
-    Untrusted candidates lend nothing to trusted ones: these have the scores they have among
-    themselves.
+    One scale for all: that of the trusted candidates, if there are any. Untrusted ones lend nothing
+    to trusted ones: these have the scores they have among themselves.
     """
     found = [0.0] * len(candidates)
-    for places in _trust_groups(candidates):
-        among_them = _score_group(question, [candidates[place] for place in places])
-        for place, score in zip(places, among_them, strict=True):
-            found[place] = score
+    for places, amounts in _grouped_signals(question, candidates):
+        group = [candidates[place] for place in places]
+        for place, score in zip(places, _score_group(question, group, amounts), strict=True):
+            if len(places) < len(candidates) or not (found[place] and candidates[place].trusted):
+                found[place] = score
     return found
 
 
-def _trust_groups(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
-    """Return all positions, then those of trusted candidates alone if there are others."""
+def explain_scores(
+    question: RankingQuestion, candidates: Sequence[RankingCandidate]
+) -> list[dict[str, float]]:
+    """Return the amount of each signal for each candidate by name."""
+    found: list[dict[str, float]] = [{} for _ in candidates]
+    for places, amounts in _grouped_signals(question, candidates):
+        for place, one in zip(places, amounts, strict=True):
+            found[place] = found[place] or dict(zip(_SIGNALS, one, strict=True))
+    return found
+
+
+def _grouped_signals(
+    question: RankingQuestion, candidates: Sequence[RankingCandidate]
+) -> Iterator[tuple[list[int], list[tuple[float, ...]]]]:
+    """Yield the trusted candidates with their signals, then all of them on the same scale."""
+    scales = None
+    for places in trust_groups(candidates):
+        signals = _compute_signals(question, [candidates[place] for place in places], scales)
+        scales = signals.scales
+        yield places, signals.amounts
+
+
+def trust_groups(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
+    """Return the positions of trusted candidates, then all of them if there are others."""
     trusted = [place for place, candidate in enumerate(candidates) if candidate.trusted]
     everything = list(range(len(candidates)))
-    return [everything, trusted] if len(trusted) < len(everything) else [everything]
+    return [trusted, everything] if 0 < len(trusted) < len(everything) else [everything]
 
 
-def _score_group(question: RankingQuestion, candidates: Sequence[RankingCandidate]) -> list[float]:
-    pairs = zip(_compute_signals(question, candidates), candidates, strict=True)
+def _score_group(
+    question: RankingQuestion,
+    candidates: Sequence[RankingCandidate],
+    amounts: Sequence[Sequence[float]],
+) -> list[float]:
+    pairs = zip(amounts, candidates, strict=True)
     found = [sum(gained) * (_RESTATED if item.restates else 1.0) for gained, item in pairs]
-    return _reduce_copies(candidates, _add_nearby(candidates, found))
+    found = _reduce_copies(candidates, _add_nearby(candidates, found))
+    return found if question.asks else _choose_first(question, candidates, found)
 
 
-_SIGNALS = ("words", "meaning", "around", "beside", "opening", "speaker", "period")
+def _choose_first(
+    question: RankingQuestion, candidates: Sequence[RankingCandidate], found: list[float]
+) -> list[float]:
+    """Let the session that holds most of a subject go first, among the best few.
+
+    A subject (a commit's message, the goal of a task) is spread over a session; a question is
+    answered in one place.
+    """
+    best: dict[str, int] = {}
+    for place in rank_positions(candidates, found):
+        best.setdefault(candidates[place].session, place)
+    rivals = list(best.items())[:_RIVALS]
+    if len(rivals) < 2 or exact_share(question, candidates[rivals[0][1]]) > ALMOST:
+        return found
+    covered: dict[str, float] = {}
+    for session in [session for session, _ in rivals if session]:
+        held = [bm25_gains(question, one) for one in candidates if one.session == session]
+        covered[session] = sum(map(max, zip(*held, strict=True)))
+    most = max(covered.values(), default=0.0)
+    if not most:
+        return found
+
+    def judge(rival: tuple[str, int]) -> float:
+        session, place = rival
+        return found[place] + _COVERAGE * covered.get(session, 0.0) / most
+
+    first = max(rivals, key=judge)[1]
+    found[first] = max(found[first], nextafter(found[rivals[0][1]], inf))
+    return found
+
+
+_SIGNALS = (
+    *("exact", "words", "meaning", "around", "beside", "opening", "speaker", "period", "standing"),
+)
+
+
+class _Signals(NamedTuple):
+    """The amount of each signal for each candidate, in the order of `_SIGNALS`, and the highest
+    values of words, meaning and around."""
+
+    amounts: list[tuple[float, ...]]
+    scales: tuple[float, ...]
 
 
 def _compute_signals(
-    question: RankingQuestion, candidates: Sequence[RankingCandidate]
-) -> list[tuple[float, ...]]:
-    """Return the amount of each signal for each candidate, in the order of `_SIGNALS`."""
+    question: RankingQuestion,
+    candidates: Sequence[RankingCandidate],
+    scales: tuple[float, ...] | None = None,
+) -> _Signals:
     gained = [bm25_gains(question, candidate) for candidate in candidates]
-    words = _scale([sum(gain) for gain in gained])
-    meaning = _scale([max(candidate.cosine, 0.0) for candidate in candidates])
+    raw = (
+        [sum(gain) for gain in gained],
+        [max(candidate.cosine, 0.0) for candidate in candidates],
+        _score_around(candidates, gained),
+    )
+    highest = tuple([max(values, default=0.0) for values in raw])
+    if scales:
+        highest = tuple([scale or own for scale, own in zip(scales, highest, strict=True)])
+    words, meaning, around = map(_scale, raw, highest)
     alone = [WORDS * one + MEANING * other for one, other in zip(words, meaning, strict=True)]
-    around = _scale(_score_around(candidates, gained))
     held: dict[tuple[str, int], float] = {}
     for item, score in zip(candidates, alone, strict=True):
         held[item.session, item.seq] = max(score, held.get((item.session, item.seq), 0.0))
@@ -244,6 +361,7 @@ def _compute_signals(
             beside = sum(steps) * _SHORT / (_SHORT + item.length)
         found.append(
             (
+                EXACT * exact_share(question, item),
                 WORDS * one,
                 MEANING * other,
                 AROUND * said,
@@ -251,20 +369,26 @@ def _compute_signals(
                 OPENING / (1 + max(item.seq, 0)),
                 SPEAKER[question.speaker] if item.role == question.speaker else 0.0,
                 PERIOD if question.period and _is_within(question.period, item.at) else 0.0,
+                STANDING if question.standing and item.standing else 0.0,
             )
         )
-    return found
+    return _Signals(found, highest)
+
+
+def exact_share(question: RankingQuestion, candidate: RankingCandidate) -> float:
+    """Return the weighted share of the question that a candidate holds as whole names; 1 if it
+    holds the question, or what is quoted in it, word for word."""
+    if candidate.phrase:
+        return 1.0
+    if not question.wholes:
+        return 0.0
+    weights = [question.weights[place] for place in question.wholes]
+    held = sum([question.weights[place] for place in question.wholes if candidate.counts[place]])
+    return question.naming * held / (sum(weights) + question.unknown_wholes) if held else 0.0
 
 
 def _is_within(period: tuple[int, int], at: int) -> bool:
     return period[0] <= at < period[1]
-
-
-def explain_scores(
-    question: RankingQuestion, candidates: Sequence[RankingCandidate]
-) -> list[dict[str, float]]:
-    """Return the amount of each signal for each candidate by name."""
-    return [dict(zip(_SIGNALS, one, strict=True)) for one in _compute_signals(question, candidates)]
 
 
 def bm25_gains(question: RankingQuestion, candidate: RankingCandidate) -> list[float]:
@@ -278,10 +402,11 @@ def bm25_gains(question: RankingQuestion, candidate: RankingCandidate) -> list[f
     ]
 
 
-def _scale(values: Sequence[float]) -> list[float]:
-    """Scale the values by the highest one."""
-    highest = max(values, default=0.0)
-    return [value / highest for value in values] if highest > 0 else [0.0] * len(values)
+def _scale(values: Sequence[float], highest: float) -> list[float]:
+    """Scale the values by the highest trusted one."""
+    if highest <= 0:
+        return [0.0] * len(values)
+    return [min(value / highest, _OVER) for value in values]
 
 
 def _score_around(
@@ -311,7 +436,7 @@ def _add_nearby(candidates: Sequence[RankingCandidate], found: list[float]) -> l
 
     Work on one thing is often spread over sessions that run side by side or one after another.
     """
-    sources = _rank_positions(candidates, found)[:_SOURCES]
+    sources = rank_positions(candidates, found)[:_SOURCES]
     lifted = []
     for item, score in zip(candidates, found, strict=True):
         best = 0.0
@@ -327,8 +452,8 @@ def _add_nearby(candidates: Sequence[RankingCandidate], found: list[float]) -> l
 
 
 def _reduce_copies(candidates: Sequence[RankingCandidate], found: list[float]) -> list[float]:
-    """Lower repeated texts: the first recorded copy gets the best score, the others are reduced."""
-    for places in _find_copies(candidates):
+    """Lower repeated texts: one copy gets the best score, the others are reduced."""
+    for places in find_copies(candidates):
         best = max(found[place] for place in places)
         for place in places:
             found[place] *= _COPY
@@ -336,75 +461,24 @@ def _reduce_copies(candidates: Sequence[RankingCandidate], found: list[float]) -
     return found
 
 
-def _find_copies(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
-    """Return the positions of equal texts, the first recorded one first."""
+def find_copies(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
+    """Return the positions of equal texts. The first recorded one is first, but of what an agent
+    did again the last."""
     same: dict[str, list[int]] = {}
     for place, item in enumerate(candidates):
         if item.digest:
             same.setdefault(item.digest, []).append(place)
-    return [sorted(places, key=lambda place: candidates[place].entry) for places in same.values()]
+    return [
+        sorted(
+            places,
+            key=lambda place: candidates[place].entry,
+            reverse=all(candidates[place].role in _DOING for place in places),
+        )
+        for places in same.values()
+    ]
 
 
-def lift_newest(
-    question: RankingQuestion, candidates: Sequence[RankingCandidate], scores: Sequence[float]
-) -> list[float]:
-    """Lift the newer of two candidates about the same thing just above the older one.
-
-    The newer one must be among the first hits, of the same speaker, almost as good, and hold the
-    same words of the question and all its names. A question about a certain time does not ask for
-    the newest. `recall.outdated` decides whether one replaces the other. The candidates may be only
-    the best ones.
-    """
-    found = list(scores)
-    if not question.period:
-        for places in _trust_groups(candidates):
-            ours = [candidates[place] for place in places]
-            lifted = _lift_group(question, ours, [scores[place] for place in places])
-            for place, score in zip(places, lifted, strict=True):
-                found[place] = score
-    return found
-
-
-def _lift_group(
-    question: RankingQuestion, candidates: Sequence[RankingCandidate], found: list[float]
-) -> list[float]:
-    times = [item.at for item in candidates]
-    for places in _find_copies(candidates):
-        newest = max(times[place] for place in places)
-        for place in places:
-            times[place] = newest if place == places[0] else 0
-    first = _rank_positions(candidates, found)[:NEWEST]
-    for rank, place in enumerate(first):
-        item = candidates[place]
-        for other in first[:rank] + first[rank + 1 :]:
-            older = candidates[other]
-            if (
-                times[place] > times[other] > 0
-                and not item.restates
-                and found[place] >= _ALMOST * found[other]
-                and item.role == older.role
-                and (item.session != older.session or not item.session)
-                and (item.trusted or not older.trusted)
-                and _shared_weight(question, item, older) >= _SAME_THING
-                and all(item.counts[name] or not older.counts[name] for name in question.names)
-            ):
-                found[place] = max(found[place], nextafter(found[other], inf))
-    return found
-
-
-def _shared_weight(
-    question: RankingQuestion, one: RankingCandidate, other: RankingCandidate
-) -> float:
-    """Return the weighted share of common terms among those that either candidate holds."""
-    both = either = 0.0
-    for tells, mine, others in zip(question.weights, one.counts, other.counts, strict=False):
-        if mine or others:
-            either += tells
-            both += tells if mine and others else 0.0
-    return both / either if either else 0.0
-
-
-def _rank_positions(candidates: Sequence[RankingCandidate], found: Sequence[float]) -> list[int]:
+def rank_positions(candidates: Sequence[RankingCandidate], found: Sequence[float]) -> list[int]:
     """Return the positions, best first; of equals the newer, then the first recorded."""
     keys = [(-found[place], -item.at, item.entry) for place, item in enumerate(candidates)]
     return sorted(range(len(keys)), key=keys.__getitem__)

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from ..actions import tool_calls
 from ..archive import sql as archive_sql
 from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
-from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
+from ..fast_typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from ..index import sql as index_sql
 from ..memory import lifecycle
 from ..memory import sql as memory_sql
 from ..procedures import sql as procedures_sql
 from ..storage import database
 from ..storage.database import IndexMatch, Tx
-from ..text import messages, tokens
+from ..text import messages, terms, tokens
 from ..types.records import IN_USE, KINDS, TRUSTED_ORIGINS, Hit, Message, NearbyMessage, Recalled
 
 if TYPE_CHECKING:
     from .steps import RecallQuestion
+
+_TIE = 0.3
+"""The share of the factor for trust that counts for a message."""
+
+_CALL, _LITERAL = 0.9, 1.15
+_LATE = 4
+"""Results are looked for among this many messages more than there were calls."""
 
 FROM_ONE_SOURCE = 2
 """Hits in every ten that may come from one untrusted source."""
@@ -29,6 +39,8 @@ class LoadedHit(NamedTuple):
     hit: Hit
     nudge: float
     stated: str = ""
+    calls: frozenset[str] = frozenset()
+    """The ids of its calls, if the message does nothing but call."""
 
 
 def load_hits(
@@ -46,8 +58,11 @@ def load_hits(
     earlier = {(item.ref, item.seq) for item in found if item.source == "memory" and item.seq}
     held = memory_sql.load_sketches(tx, current)
     before = memory_sql.load_earlier_sketches(tx, earlier) if earlier else {}
+    around = question.around
+    said = [item for item in found if item.source == "message"]
+    wanted = [(item.ref, item.seq - around, item.seq + around) for item in said]
+    rows = {(row.session, row.seq): row for row in archive_sql.message_ranges(tx, wanted)}
     hits: dict[int, LoadedHit] = {}
-    kept = _load_messages(tx, found, question.around)
     for item in found:
         if item.source == "memory":
             sketch = before.get((item.ref, item.seq)) if item.seq else held.get(item.ref)
@@ -55,7 +70,7 @@ def load_hits(
             if one and sketch and sketch.against and sketch.status in IN_USE:
                 one = one._replace(hit=_add_contradictions(one.hit, sketch.against.split()))
         elif item.source == "message":
-            one = _load_message(kept[item.ref, item.seq], item, searched)
+            one = _load_message(rows, item, question, searched)
         elif item.source == "document":
             one = _load_document(tx, item, searched)
         else:
@@ -84,36 +99,29 @@ def _load_memory(memory: memory_sql.MemorySketch | None, now: int) -> LoadedHit 
         freshness=memory.claims if memory.claims and memory.layer != "user" else "",
     )
     stated = memory.text if memory.label in TRUSTED_ORIGINS else ""
-    return LoadedHit(hit, lifecycle.nudge(memory.label, memory.status, strong), stated)
-
-
-def _load_messages(
-    tx: Tx, found: Sequence[IndexMatch], around: int
-) -> dict[tuple[str, int], list[archive_sql.MessageRow]]:
-    """Load the messages of all hits, with those around each, in one statement."""
-    places = [(item.ref, item.seq) for item in found if item.source == "message"]
-    wanted = {(ref, seq + step) for ref, seq in places for step in range(-around, around + 1)}
-    rows = archive_sql.messages_at(tx, sorted(wanted))
-    return {
-        (ref, seq): [
-            rows[ref, at] for at in range(seq - around, seq + around + 1) if (ref, at) in rows
-        ]
-        for ref, seq in places
-    }
+    # Asking must not change the order: recalls do not count here.
+    asked = lifecycle.compute_strength(memory._replace(recalls=0), now)
+    return LoadedHit(hit, lifecycle.nudge(memory.label, memory.status, asked), stated)
 
 
 def _load_message(
-    rows: Sequence[archive_sql.MessageRow], item: IndexMatch, searched: Sequence[str]
+    rows: Mapping[tuple[str, int], archive_sql.MessageRow],
+    item: IndexMatch,
+    question: RecallQuestion,
+    searched: Sequence[str],
 ) -> LoadedHit | None:
-    texts = {row.seq: messages.searchable_text(_parse_message(row)) for row in rows}
-    (row,) = [row for row in rows if row.seq == item.seq] or (None,)
+    row = rows.get((item.ref, item.seq))
     if row is None:
         return None
+    message = _parse_message(row)
+    text = messages.searchable_text(message)
+    near = range(item.seq - question.around, item.seq + question.around + 1)
+    others = [rows[item.ref, seq] for seq in near if seq != item.seq and (item.ref, seq) in rows]
     hit = Hit(
         id=f"{row.session}:{row.seq}",
         address=messages.range_address(row.session, row.seq, row.seq),
         kind="message",
-        text=lifecycle.cut_snippet(texts[row.seq], searched),
+        text=lifecycle.cut_snippet(text, searched),
         score=0.0,
         why="",
         layer="session",
@@ -126,16 +134,55 @@ def _load_message(
             NearbyMessage(
                 messages.range_address(other.session, other.seq, other.seq),
                 other.role,
-                lifecycle.cut_snippet(texts[other.seq], searched),
+                lifecycle.cut_snippet(messages.searchable_text(_parse_message(other)), searched),
             )
-            for other in rows
-            if other.seq != row.seq
+            for other in others
         ),
     )
     own = row.role == row.label == "user"
-    stated = messages.typed_text(_parse_message(row)) if own else ""
-    # Trust can only lower a message; the ranking judges which speaker is asked for.
-    return LoadedHit(hit, min(lifecycle.nudge(row.label, "active"), 1.0), stated)
+    stated = messages.typed_text(message) if own else ""
+    only_calls = _only_calls(message)
+    # Trust only breaks ties between messages; the ranking judges which speaker is asked for.
+    factor = 1.0 - _TIE * (1.0 - min(lifecycle.nudge(row.label, "active"), 1.0))
+    factor *= _CALL if only_calls else 1.0
+    factor *= _LITERAL if names_literally(text, question.query) else 1.0
+    calls = frozenset([call.id for call in message.calls] if only_calls else ())
+    return LoadedHit(hit, factor, stated, calls)
+
+
+def _only_calls(message: Message) -> bool:
+    """Check whether a message says nothing but a call that looks something up or runs something:
+    what a call writes is a statement."""
+    if not message.calls or messages.plain_text(message).strip():
+        return False
+    return not any(tool_calls.read_effects(call).writes for call in message.calls)
+
+
+def names_literally(text: str, query: str) -> bool:
+    """Check whether a text holds a name of the query in the same spelling, on its own."""
+    return any(
+        name in text and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text) is not None
+        for name in terms.find_names(query)
+    )
+
+
+def find_outcomes(
+    tx: Tx, called: Sequence[LoadedHit], filters: Mapping[str, Sequence[Any]]
+) -> dict[IndexMatch, str]:
+    """Return the results of calls that fulfil the filters, each with the address of its call."""
+    ranges = []
+    wanted: dict[tuple[str, str], str] = {}
+    for one in called:
+        seq = int(one.hit.id.rpartition(":")[2])
+        ranges.append((one.hit.session, seq + 1, seq + len(one.calls) + _LATE))
+        wanted |= {(one.hit.session, call): one.hit.address for call in one.calls}
+    found = {
+        (row.session, row.seq): wanted[key]
+        for row in archive_sql.message_ranges(tx, ranges)
+        if row.role == "tool" and (key := (row.session, _parse_message(row).call_id)) in wanted
+    }
+    near = index_sql.find_messages(tx, list(found), filters) if found else []
+    return {item: found[item.ref, item.seq] for item in near}
 
 
 def _parse_message(row: archive_sql.MessageRow) -> Message:
@@ -219,18 +266,21 @@ class FreshnessState(Protocol):
     def moved_to(self) -> str: ...
 
 
-def limit_untrusted(best: Iterable[Hit]) -> list[Hit]:
-    """Drop hits of an untrusted source beyond two in ten, so that it cannot flood the answer."""
+def limit_untrusted(best: Iterable[Hit], exact: Collection[str] = ()) -> list[Hit]:
+    """Move hits of an untrusted source beyond two in ten behind the others, so that it cannot flood
+    the answer. Those at the `exact` addresses stay: they hold what was asked for word for word."""
     kept: list[Hit] = []
+    beyond: list[Hit] = []
     counts: dict[str, int] = {}
     for hit in best:
-        if hit.trust in lifecycle.UNTRUSTED:
+        if hit.trust in lifecycle.UNTRUSTED and hit.address not in exact:
             source = hit.session or hit.address
             counts[source] = counts.get(source, 0) + 1
             if counts[source] > FROM_ONE_SOURCE * (1 + len(kept) // 10):
+                beyond.append(hit)
                 continue
         kept.append(hit)
-    return kept
+    return kept + beyond
 
 
 def pack_hits(

@@ -60,7 +60,7 @@ def renew_index(space: Database, tell: Callable[[int], object] | None = None) ->
     """Index records again that an earlier version indexed differently; return the count."""
     if space.read(index_sql.lacks_words):
         return rebuild_index(space, tell)
-    done = sum(_walk(space, source, step, tell) for source, step in _RENEWALS.items())
+    done = sum(_walk(space, source, partial(_renew, source), tell) for source in _LOADERS)
     space.write(lambda tx: storage_sql.delete_value(tx, index_sql.REINDEX_KEY))
     return done
 
@@ -126,30 +126,21 @@ def _index(source: str, tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
     return True
 
 
-def _renew_memory(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
-    thing = _load_record(tx, "memory", ref, seq)
-    if thing:
+def _renew(source: str, tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
+    """Index a record again if an earlier version found other terms, or left no facets."""
+    thing = None if is_echo else _load_record(tx, source, ref, seq)
+    if thing is None or (source == "document" and _is_generated(tx, ref)):
+        known = index_sql.find_messages(tx, [(ref, seq)], {}) if source == "message" else [ref]
+        return bool(known) and _index(source, tx, ref, seq, is_echo)
+    changed = index_steps.renew_text(tx, *thing)
+    if source == "memory":
         index_sql.set_facets(tx, thing[0])
-    return thing is not None
+    return changed or source == "memory"
 
 
-def _renew_message(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
-    row = archive_sql.message(tx, ref, seq)
-    own = row is not None and any(own for _, own in archive_steps.echo_part(row).calls)
-    return (is_echo or own) and _index("message", tx, ref, seq, is_echo)
-
-
-def _renew_document(tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
+def _is_generated(tx: Tx, ref: str) -> bool:
     document = documents_sql.get_document(tx, ref)
-    made = document is not None and documents_steps.is_generated(document)
-    return made and _index("document", tx, ref, seq, is_echo)
-
-
-_RENEWALS: dict[str, _Step] = {
-    "memory": _renew_memory,
-    "message": _renew_message,
-    "document": _renew_document,
-}
+    return document is not None and documents_steps.is_generated(document)
 
 
 def _load_record(tx: Tx, source: str, ref: str, seq: int) -> IndexedText | None:

@@ -18,6 +18,7 @@ TABLES = (
     "sessions",
     "windows",
     "messages",
+    "attachments",
     "memories",
     "memory_revisions",
     "memory_aliases",

@@ -26,6 +26,7 @@ MIGRATIONS = (
     "0012_moments",
     "0013_review",
     "0015_scale",
+    "0016_names",
     "0017_seals",
 )
 LATEST = len(MIGRATIONS)

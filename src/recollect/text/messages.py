@@ -9,7 +9,8 @@ The blocks of the normal form, all plain dicts:
     {"type": "text", "text": …}              words
     {"type": "reasoning", "text": …}         thinking, as far as it is readable
     {"type": "image", "url": …}              an image by its address
-    {"type": "image", "media_type": …, "bytes": …, "sha256": …}   an image that was inline
+    {"type": "image", "media_type": …, "bytes": …, "sha256": …}   an image that was inline; with
+                                             `data` until it is archived, and in a prompt
     {"type": "call", "id": …}                the position of a call between other blocks
     {"type": "opaque", "as": …, "block": …}  a block of one wire format only
 
@@ -103,7 +104,7 @@ def block_text(block: Block) -> str:
 
 
 def image_text(block: Block) -> str:
-    """Describe an image: its address, or type and size of the bytes that were dropped."""
+    """Describe an image: its address, or type and size of its bytes."""
     if "sha256" in block:
         kind, size, digest = block.get("media_type", "image"), block["bytes"], block["sha256"]
         return f"[image {kind}, {size} bytes, sha256 {digest}]"
@@ -185,12 +186,18 @@ def parse_arguments(arguments: str) -> dict[str, Json] | None:
 
 
 def _strings(value: Json, every: bool = False) -> Iterator[str]:
-    """Yield the texts inside a JSON value; ids, signatures and type names only with `every`."""
+    """Yield the texts inside a JSON value, without inline bytes; ids, signatures and type names
+    only with `every`."""
     if isinstance(value, str):
-        if value:
+        if value and not find_inline(value):
             yield value
     elif isinstance(value, Mapping):
+        if value.get("type") in ("attachment", "reference") and "sha256" in value:
+            yield f"[{value.get('media_type', 'file')}, {value.get('bytes')} bytes]"
+            return
         for key, inner in value.items():
+            if isinstance(inner, str) and find_inline(inner, key):
+                continue
             if every or not (key in _SILENT_KEYS or key.startswith("encrypted")):
                 yield from _strings(inner, every)
     elif isinstance(value, (list, tuple)):
@@ -248,8 +255,24 @@ def message_from_body(body: Mapping[str, Json]) -> Message:
 # ---------------------------------------------------------------- at the door
 
 
+_INLINE_KEYS = frozenset({"data", "file_data", "result", "b64_json"})
+_INLINE_LENGTH = 1_024
+
+
+def find_inline(value: str, key: str = "") -> tuple[str, str] | None:
+    """Return the head (`data:image/png;base64,`, or nothing) and the base64 text of inline bytes;
+    None if a value is none. A bare one is known by its key and its length."""
+    if value.startswith("data:"):
+        head, comma, data = value.partition(",")
+        return (head + comma, data) if head.endswith(";base64") and comma else None
+    if key not in _INLINE_KEYS or len(value) < _INLINE_LENGTH:
+        return None
+    start = value[:_INLINE_LENGTH]
+    return ("", value) if start.replace("+", "").replace("/", "").isalnum() else None
+
+
 def reference_bytes(media_type: str, data: str) -> dict[str, Json]:
-    """Return type, length and hash of inline bytes, which are not kept."""
+    """Return type, length and hash of inline bytes."""
     from binascii import Error, a2b_base64
     from hashlib import sha256
 

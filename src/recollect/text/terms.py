@@ -6,7 +6,10 @@ results.
 
     HTTPServer             http server httpserver
     max_retries            max retries maxretries      (maxRetries and max-retries too)
-    src/routes/todos.ts    src routes todos ts
+    src/routes/todos.ts    src routes todos ts todos.ts
+    --dry-run              dry run dryrun ..dryrun
+    python3                python python3
+    ENT-232                ent 232 ent232
     Python 3.11            python 3 11 3.11
     Café, Straße           cafe strasse
     東京都                  東京 京都
@@ -34,10 +37,22 @@ bytes do not fill the index."""
 
 MOST_QUERY_TERMS = 64
 
-# A chunk is a word or a compound name: ASCII letters, digits and underscores, hyphens between them,
-# a dot only between digits. Non-ASCII characters are accepted here; `_kind` sorts them later.
-_CHUNK = re.compile(r"[^\0-/:-@[-^`{-\x7f]+(?:(?:-|(?<=[0-9])\.(?=[0-9]))[^\0-/:-@[-^`{-\x7f]+)*")
+# A chunk is a word or a compound name: ASCII letters, digits and underscores, hyphens and dots
+# between them, two hyphens in front. Non-ASCII characters are accepted here; `_kind` sorts them
+# later.
+_CHUNK = re.compile(
+    r"(?:(?<![^\0-,./:-@[-^`{-\x7f])--(?=[a-z]))?"
+    r"[^\0-/:-@[-^`{-\x7f]+(?:[-.][^\0-/:-@[-^`{-\x7f]+)*"
+)
 _NUMBER = r"[0-9]+(?:\.[0-9]+)+"
+_NUMBERED = r"([a-z]{3,})[0-9]{1,3}"
+"""A word with a number behind it is also found without: `python3`, `sha256`."""
+
+_CODE = r"[A-Z]{4,}|(?=[A-Za-z]*[0-9])[A-Za-z0-9]*[A-Za-z][A-Za-z0-9]*"
+"""A single word that is a name: ENOENT, a hash, TS2345."""
+
+FLAG = ".."
+"""Stands before the whole of a command-line flag, in place of the hyphens that no engine keeps."""
 _HUMP = "(?<=[^A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s$)"
 _PILE = r"[^\w\s]{16,}"
 _APART = "[\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2190-\u2199\u2500-\u25ff\u2713\u2717]+"
@@ -93,8 +108,8 @@ class _StemsOfWord(dict[bytes, str]):
             found = " " + stem(text[:LONGEST_TERM])
         elif not text.isascii() and len(parts := _pattern(_APART).split(text)) > 1:
             found = "".join([self[part.encode(*_UTF8)] for part in parts])
-        elif "." in text and not _pattern(_NUMBER).search(text):
-            found = "".join(map(self.__getitem__, word.split(b".")))
+        elif text.endswith(".") and text.strip(".").isalpha():
+            found = self[word.strip(b".")]
         else:
             apart = "." in text or "--" in text or text.startswith("-") or text.endswith("-")
             split = split_terms if apart or not text.isascii() else _split
@@ -128,22 +143,51 @@ def _split(chunk: str) -> list[str]:
     """Split a chunk of a script that separates words."""
     small = chunk.casefold()
     if small[1:] == chunk[1:] and small.isalnum():
-        return [small[:LONGEST_TERM]]
+        return _split_number(small)
+    if "." in chunk:
+        return _split_dotted(chunk)
     found = []
     # `str.translate` takes three times as long.
-    runs = chunk.replace("-", " ").replace("_", " ").replace(".", " ").split()
+    runs = chunk.replace("-", " ").replace("_", " ").split()
     for run in runs:
         parts = _humps(run) if len(run) <= LONGEST_TERM else []
         if len(parts) > 1:
             found += [part.casefold() for part in parts]
-        found.append(run.casefold()[:LONGEST_TERM])
-    if "." in chunk:
-        found += [number[:LONGEST_TERM].rstrip(".") for number in _pattern(_NUMBER).findall(chunk)]
-    elif len(runs) > 1:
-        whole = "".join(runs).casefold()
-        if len(whole) <= LONGEST_TERM:
-            found.append(whole)
+            found.append(run.casefold())
+        else:
+            found += _split_number(run.casefold())
+    whole = "".join(runs).casefold()
+    if len(runs) > 1 and len(whole) <= LONGEST_TERM:
+        found.append(whole)
+    if chunk.startswith("--") and len(whole) < LONGEST_TERM - 1:
+        found.append(FLAG + whole)
     return found
+
+
+def _split_number(word: str) -> list[str]:
+    numbered = _pattern(_NUMBERED).fullmatch(word) if word[-1:].isdigit() else None
+    return [numbered[1], word] if numbered else [word[:LONGEST_TERM]]
+
+
+def _split_dotted(chunk: str) -> list[str]:
+    """Split a name with dots: a file, a host, an attribute. Its whole follows the parts."""
+    pieces = chunk.split(".")
+    found = [term for piece in pieces if piece for term in _split(piece)]
+    found += [number[:LONGEST_TERM].rstrip(".") for number in _pattern(_NUMBER).findall(chunk)]
+    whole = chunk.replace("-", "").replace("_", "").casefold()
+    if pieces[-1][:1].isalpha() and len(whole) <= LONGEST_TERM and ".." not in whole.strip("."):
+        found.append(whole.strip("."))
+    return found
+
+
+def find_names(text: str) -> dict[str, list[str]]:
+    """Return the names in a text, each with its terms, the whole last: a file, a symbol, a flag, a
+    ticket, a hash, an error code. Plain words are no names."""
+    return {
+        chunk: found
+        for chunk in _CHUNK.findall(text)
+        if len(found := _TERMS_OF_CHUNK[chunk]) > 1 or _pattern(_CODE).fullmatch(chunk)
+    }
 
 
 def _humps(run: str) -> list[str]:
@@ -232,7 +276,7 @@ _NOT_INFLECTED = ("embed", "during", "morning", "evening", "nothing", "something
 
 @lru_cache(maxsize=20_000)
 def stem(term: str) -> str:
-    """Strip the ending: English inflection, Russian cases, the number in `python3`.
+    """Strip the ending: English inflection, Russian cases.
 
     The stem need not be a word (`caching`, `cached` and `cache` all become `cach`), only equal for
     related words. Other languages keep their terms, except for a plural `s`.
@@ -240,8 +284,7 @@ def stem(term: str) -> str:
     if len(term) < 4:
         return term
     if term.isascii():
-        base = term.rstrip("0123456789")
-        return _english_stem(base) if len(base) > 2 and base.isalpha() else term
+        return _english_stem(term) if term.isalpha() else term
     if not "\u0430" <= term[0] <= "\u045f":
         return term
     from .inflection import stem_russian

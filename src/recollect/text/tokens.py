@@ -186,6 +186,10 @@ def count_chars(message: Message) -> int:
     return sum(map(len, _sent(message)))
 
 
+_PICTURE = "x " * 2_000
+"""Stands for the bytes of an image: providers charge about 1,600 tokens for a large one."""
+
+
 def _sent(message: Message) -> list[str]:
     """Return every text of a message that is sent to the model, including encrypted reasoning."""
     # Import late: counting a plain text needs no messages, and a search should not pay for them.
@@ -195,10 +199,15 @@ def _sent(message: Message) -> list[str]:
     for block in blocks_of(message.content):
         if block.get("type") in ("text", "image"):
             sent.append(block_text(block))
+            if "sha256" in block:
+                sent.append(_PICTURE)
         elif block.get("type") != "call":
             from json import dumps
 
-            sent.append(dumps(block, ensure_ascii=False))
+            text = dumps(block, ensure_ascii=False)
+            sent.append(text)
+            if '"sha256": "' in text:
+                sent.append(_PICTURE)
     for call in message.calls:
         sent += (call.name, call.arguments)
     return sent

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from .. import context as context_module
+from ..archive import attachments
+from ..archive import steps as archive_steps
 from ..archive import steps_sessions as archive_steps_sessions
 from ..context import Context
 from ..errors import InvalidInput
@@ -45,7 +47,7 @@ def prepare(
     """
     request = _build_request(context, context_window, about)
     loaded, plan = compact(context, session, request, steps.plan_before_sending)
-    prompt = steps.build_prompt(loaded, plan.changed)
+    prompt = _build_prompt(context, loaded, plan)
     context.sent[prompt.session] = steps.describe_sent(loaded, request, prompt)
     return prompt
 
@@ -85,9 +87,20 @@ def handle_overflow(
         request,
         lambda now: steps.plan_after_refusal(now, attempt, refused, trees),
     )
-    prompt = steps.build_prompt(loaded, plan.changed)
+    prompt = _build_prompt(context, loaded, plan)
     context.sent[name] = steps.describe_sent(loaded, request, prompt, refused or plan.before)
     return prompt
+
+
+def _build_prompt(context: Context, loaded: steps.LoadedWindow, plan: TrimPlan) -> steps.Prompt:
+    """Build the prompt of a window, with the attachments of its messages."""
+    prompt = steps.build_prompt(loaded, plan.changed)
+    if not any(map(attachments.references, prompt.messages)):
+        return prompt
+    whole = context.project_space.read(
+        lambda tx: archive_steps.with_attachments(tx, prompt.messages)
+    )
+    return prompt._replace(messages=whole)
 
 
 def trim_window(context: Context, session: str = "current", to: int = 0) -> steps.Trimmed:

@@ -263,6 +263,14 @@ def plan_after_refusal(
     for plan in (noted, bare):
         if plan.changed and plan.after < plan.before:
             return plan
+    if now > loaded.limits.effective:
+        raise Overflow(
+            f"the prompt is too long and nothing more can be trimmed: {now} tokens of messages, "
+            f"{loaded.limits.effective} fit beside the tools and the answer",
+            where=loaded.session.id,
+            hint="Only the system prompt, the summary and the current request are left: shorten "
+            "the request, or use a model with a larger context window.",
+        )
     raise Overflow(
         "trimming removed nothing: the context was not the problem",
         where=loaded.session.id,

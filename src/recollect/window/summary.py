@@ -43,6 +43,9 @@ def render_summary(facts: Facts, session: str) -> str:
     return f"<{SUMMARY_TAG}>\n{body}\n</{SUMMARY_TAG}>"
 
 
+MOST_READ = 10
+
+
 def list_commits(facts: Facts, most: int = MOST_COMMITS) -> list[str]:
     """Return the commits, newest first: those made, then those only listed."""
     made = {fact.key: fact.text for fact in reversed(facts.commits)}
@@ -74,7 +77,7 @@ def _list_requests(facts: Facts) -> list[str]:
 
 def _list_only_read(facts: Facts) -> list[str]:
     written = {fact.key for fact in facts.written}
-    return [fact.text for fact in facts.read if fact.key not in written]
+    return [fact.text for fact in facts.read if fact.key not in written][-MOST_READ:]
 
 
 def _list_open(facts: Facts) -> list[str]:

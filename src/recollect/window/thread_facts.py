@@ -67,7 +67,7 @@ CAPS: Mapping[str, int] = {
     "commits": 15,
     "listed": 15,
     "written": 30,
-    "read": 10,
+    "read": 40,
     "decisions": 3,
     "phase": 1,
     "constraints": 10,
@@ -77,7 +77,8 @@ CAPS: Mapping[str, int] = {
     "todo_texts": 50,
     "todo_statuses": 50,
 }
-"""The number of newest facts kept of each kind; of `original` only the oldest is kept."""
+"""The number of newest facts kept of each kind; of `original` only the oldest is kept. Of the files
+read 10 are shown, without those that were also written: as many more are kept."""
 
 STANDING = (
     "original",

@@ -1,0 +1,125 @@
+"""Take inline bytes out of messages, and put them back.
+
+Images, PDFs, files and audio come as base64 inside a message. In the archive the message names only
+their hash, type and size; the bytes are stored once for each content. A prepared prompt has them
+back in the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ..errors import InvalidInput
+from ..text.messages import Block, find_inline, reference_bytes
+from ..types.records import Json, Message
+
+MARK = "attachment"
+"""The type of a reference in the place of inline text."""
+
+
+class Attachment(NamedTuple):
+    """The bytes of an attachment."""
+
+    sha256: str
+    media_type: str
+    data: bytes
+
+
+def detach(message: Message) -> tuple[Message, tuple[Attachment, ...]]:
+    """Return a message without inline bytes, and these bytes."""
+    if isinstance(message.content, str) and not message.extra:
+        return message, ()
+    found: dict[str, Attachment] = {}
+    content = (
+        message.content
+        if isinstance(message.content, str)
+        else tuple([_detach_block(block, found) for block in message.content])
+    )
+    extra = _detach_value(message.extra, found) if message.extra else message.extra
+    if not found:
+        return message, ()
+    return message._replace(content=content, extra=extra), tuple(found.values())
+
+
+def _detach_block(block: Block, found: dict[str, Attachment]) -> Block:
+    if block.get("type") == "image" and "data" in block:
+        _keep(str(block["media_type"]), str(block["data"]), found)
+        return {key: value for key, value in block.items() if key != "data"}
+    if block.get("type") == "opaque":
+        return {**block, "block": _detach_value(block.get("block"), found)}
+    return block
+
+
+def _detach_value(value: Json, found: dict[str, Attachment], key: str = "", kind: str = "") -> Json:
+    if isinstance(value, Mapping):
+        kind = str(value.get("media_type") or value.get("format") or "")
+        return {name: _detach_value(inner, found, name, kind) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_detach_value(inner, found) for inner in value]
+    inline = find_inline(value, key) if isinstance(value, str) else None
+    if inline is None:
+        return value
+    head, data = inline
+    media_type = head[5:].partition(";")[0] or kind or "application/octet-stream"
+    try:
+        kept = _keep(media_type, data, found)
+    except InvalidInput:
+        return value
+    return {"type": MARK, **kept, **({"head": head} if head else {})}
+
+
+def _keep(media_type: str, data: str, found: dict[str, Attachment]) -> dict[str, Json]:
+    from binascii import a2b_base64
+
+    kept = reference_bytes(media_type, data)
+    found[kept["sha256"]] = Attachment(kept["sha256"], media_type, a2b_base64(data))
+    return kept
+
+
+def references(message: Message) -> set[str]:
+    """Return the hashes of the attachments that a message names."""
+    found: set[str] = set()
+    _walk(
+        [list(message.content) if not isinstance(message.content, str) else (), message.extra],
+        found.add,
+    )
+    return found
+
+
+def _walk(value: Any, seen: Callable[[str], object]) -> None:
+    if isinstance(value, Mapping):
+        if value.get("type") in (MARK, "image") and "sha256" in value:
+            seen(value["sha256"])
+        for inner in value.values():
+            _walk(inner, seen)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            _walk(inner, seen)
+
+
+def attach(message: Message, held: Mapping[str, bytes]) -> Message:
+    """Return a message with the bytes of its attachments in their places; those that are not held
+    keep their reference."""
+    if isinstance(message.content, str) and not message.extra:
+        return message
+    content = message.content
+    if not isinstance(content, str):
+        content = tuple([_attach_value(block, held) for block in content])
+    extra = _attach_value(message.extra, held) if message.extra else message.extra
+    return message._replace(content=content, extra=extra)
+
+
+def _attach_value(value: Any, held: Mapping[str, bytes]) -> Any:
+    if isinstance(value, Mapping):
+        if value.get("sha256") in held and value.get("type") in (MARK, "image"):
+            from base64 import b64encode
+
+            data = b64encode(held[value["sha256"]]).decode()
+            if value["type"] == "image":
+                return {**value, "data": data}
+            return f"{value.get('head', '')}{data}"
+        return {name: _attach_value(inner, held) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_attach_value(inner, held) for inner in value]
+    return value

@@ -1,0 +1,263 @@
+"""Find the candidates for a question by words and vectors, with its filters, in one space."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ..fast_typing import Any, NamedTuple
+from ..index import sql as index_sql
+from ..index import steps as index_steps
+from ..index import steps_nearest as index_steps_nearest
+from ..memory import lifecycle
+from ..storage.database import IndexMatch, StemFrequencies, Tx
+from ..text import dates, globs, terms
+from ..types import records
+from ..types.records import BASELINE_KINDS, ROLES, TRUSTED_ORIGINS
+from . import ranking as recall_ranking
+
+COMMON_SHARE = 0.1
+"""A term in more than this share of all entries is too common to look up."""
+
+COMMON_FROM, COMMON_FROM_BY_WORDS = 20_000, 5_000
+ENOUGH = 4_000
+"""From `COMMON_FROM` entries on, the rarest terms are looked up until they promise `ENOUGH`
+candidates. Common terms are the most expensive to look up; they only rank what was found."""
+
+WORDS_ALONE = 40
+"""Candidates that are ranked without vectors: fewer signals tell them apart."""
+
+_STANDING_KINDS = frozenset({*BASELINE_KINDS, "pattern", "workflow"})
+_SEARCHED = ("active", "proposed", "hidden")
+_FILTERS = (
+    *("kinds", "layers", "sources", "statuses", "tags", "file", "session"),
+    *("since", "until", "as_of"),
+)
+
+
+class RecallQuestion(NamedTuple):
+    """A query with its filters."""
+
+    query: str
+    limit: int
+    budget: int = 0
+    kinds: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = _SEARCHED
+    tags: tuple[str, ...] = ()
+    file: str = ""
+    session: str = ""
+    since: int = 0
+    until: int = 0
+    as_of: int = 0
+    around: int = 0
+    explain: bool = False
+    seen: tuple[str, ...] | None = None
+    """Owners whose records may be shown unasked: see `memory.steps_visible`."""
+    without: frozenset[tuple[str, int]] = frozenset()
+    """Records to leave out, by reference and number: the evaluation hides some."""
+
+
+class PreparedQuestion(NamedTuple):
+    """A question prepared for ranking, for the index, and as a vector."""
+
+    ranking: recall_ranking.RankingQuestion
+    stems: tuple[str, ...]
+    """The stems that ranking counts, in the order of its weights."""
+    searched: list[str]
+    """The stems that are looked up."""
+    vector: bytes
+    """Empty without an embedder."""
+    whole: frozenset[str]
+    """All stems of the question: a message without others only restates it."""
+    phrases: tuple[str, ...] = ()
+    """The question and its quoted parts as stems, each between spaces: see `_find_phrases`."""
+
+
+class FoundCandidate(NamedTuple):
+    """A candidate, and the space in which it was found."""
+
+    tx: Tx
+    matched: IndexMatch
+    candidate: recall_ranking.RankingCandidate
+
+
+def prepare_question(
+    query: str,
+    words: Mapping[str, str],
+    known: Sequence[StemFrequencies],
+    embedder: records.Embedder | None,
+    now: int,
+) -> PreparedQuestion:
+    """Weigh the terms of a question, and choose those to look up."""
+    entries = sum(one.entries for one in known)
+    holding = {stem: sum(one.holding[stem] for one in known) for stem in words}
+    stems = tuple(stem for stem, held in holding.items() if held)
+    weights = tuple(
+        recall_ranking.term_weight(
+            entries, holding[stem], embedder.rarity(words[stem]) if embedder else 1.0
+        )
+        for stem in stems
+    )
+    average = sum(one.entries * one.average for one in known) / max(entries, 1)
+    period = dates.find_period(query, now)
+    names = recall_ranking.find_names(stems)
+    parts = terms.find_names(query).values()
+    wholes = {terms.stem(found[-1]) for found in parts}
+    of_names = {terms.stem(term) for found in parts for term in found}
+    missing = recall_ranking.term_weight(entries, 0, 1.0)
+    unknown = [stem for stem, held in holding.items() if not held]
+    rarity = {stem: embedder.rarity(words[stem]) if embedder else 1.0 for stem in unknown}
+    weighed = {stem: missing * rarity[stem] for stem in unknown}
+    unheld = sum(weighed.values())
+    unheld_wholes = sum([weight for stem, weight in weighed.items() if stem in wholes])
+    weighed |= dict(zip(stems, weights, strict=True))
+    named = sum([weight for stem, weight in weighed.items() if stem in wholes])
+    plain = sum([weight for stem, weight in weighed.items() if stem not in of_names])
+    ranking = recall_ranking.RankingQuestion(
+        weights=weights,
+        average=average,
+        speaker=recall_ranking.asked_speaker(query),
+        period=period,
+        names=names,
+        wholes=tuple([place for place, stem in enumerate(stems) if stem in wholes]),
+        asks=bool(recall_ranking.question_stems(query)),
+        standing=recall_ranking.asks_for_rules(query),
+        naming=named / ((named + plain) or 1.0),
+        unknown=unheld,
+        unknown_wholes=unheld_wholes,
+    )
+    searched = choose_stems(stems, entries, holding, embedder is not None)
+    return PreparedQuestion(
+        ranking=ranking,
+        stems=stems,
+        searched=searched,
+        vector=b"",
+        whole=recall_ranking.question_stems(query),
+        phrases=_find_phrases(query),
+    )
+
+
+_QUOTED = re.compile(r"[\"“„«`]([^\"“”„«»`]{3,200})[\"”“»`]")
+FEWEST_IN_A_ROW = 3
+"""The number of words of a question from which on holding them in a row is more than chance."""
+
+
+def _find_phrases(query: str) -> tuple[str, ...]:
+    """Return the stems of a query, and of what is quoted in it, each between spaces. A text that
+    holds a whole question only restates it."""
+    found = [f" {terms.stem_text(query)} "]
+    if found[0].count(" ") <= FEWEST_IN_A_ROW or recall_ranking.question_stems(query):
+        found = []
+    found += [f" {terms.stem_text(quoted)} " for quoted in _QUOTED.findall(query)]
+    return tuple([one for one in found if one.strip()])
+
+
+def choose_stems(
+    stems: Sequence[str], entries: int, holding: Mapping[str, int], by_meaning: bool
+) -> list[str]:
+    """Return the stems to look up: all in a small store, the rarest in a large one."""
+    if entries < (COMMON_FROM if by_meaning else COMMON_FROM_BY_WORDS):
+        return list(stems)
+    return terms.pick_rarest(stems, holding, ENOUGH, most=entries * COMMON_SHARE)
+
+
+def find_candidates(
+    tx: Tx, asked: PreparedQuestion, question: RecallQuestion, entries: int
+) -> list[FoundCandidate]:
+    """Return the best entries of a space by words and the nearest by meaning."""
+    depth = (
+        recall_ranking.BY_WORDS
+        if entries <= recall_ranking.SMALL
+        else recall_ranking.BY_WORDS * 3 // 4
+    )
+    depth = max(depth, question.limit) if asked.vector else max(WORDS_ALONE, 2 * question.limit)
+    filters = build_filters(tx, question)
+    matched = index_sql.find_candidates(tx, asked.searched, depth, filters, asked.vector)
+    if len(matched) < depth and len(asked.searched) < len(asked.stems) and is_filtered(question):
+        # A filter may leave only entries with the common words.
+        matched = index_sql.find_candidates(tx, asked.stems, depth, filters, asked.vector)
+    near: dict[int, float] = {}
+    if asked.vector:
+        held = {item.entry: item.vector for item in matched if item.vector}
+        near = index_steps.cosines_by_entry(asked.vector, held)
+    found = [_make_candidate(tx, item, asked, near.get(item.entry, 0.0)) for item in matched]
+    if asked.vector and recall_ranking.needs_meaning(
+        asked.ranking, [item.candidate for item in found], entries
+    ):
+        known = {_record_key(item.matched) for item in found}
+        near_records = index_steps_nearest.find_near_records(
+            tx, asked.vector, filters, recall_ranking.BY_MEANING, recall_ranking.LEAST_MEANING
+        )
+        for item, cosine in near_records:
+            if _record_key(item) not in known:
+                found.append(_make_candidate(tx, item, asked, cosine))
+    return found
+
+
+def _record_key(item: IndexMatch) -> tuple[str, str, int]:
+    return item.source, item.ref, item.seq
+
+
+def _make_candidate(
+    tx: Tx, item: IndexMatch, asked: PreparedQuestion, cosine: float
+) -> FoundCandidate:
+    """Return an index match as a candidate; records other than messages open their own session."""
+    is_message, stems = item.source == "message", item.stems
+    role = "user" if item.label in TRUSTED_ORIGINS else "assistant"
+    candidate = recall_ranking.RankingCandidate(
+        entry=item.entry,
+        counts=terms.count_stems(stems, asked.stems),
+        length=stems.count(" ") + 1,
+        cosine=cosine,
+        at=item.at,
+        session=item.owner if is_message else "",
+        seq=item.seq - 1 if is_message else 0,
+        role=item.kind if is_message else role,
+        trusted=item.label not in lifecycle.UNTRUSTED,
+        digest=stems,
+        standing=item.source == "memory" and item.kind in _STANDING_KINDS,
+        restates=bool(asked.whole) and is_message and asked.whole.issuperset(stems.split()),
+        phrase=any(phrase in f" {stems} " for phrase in asked.phrases),
+    )
+    return FoundCandidate(tx, item, candidate)
+
+
+def is_filtered(question: RecallQuestion) -> bool:
+    """Check whether the question has a filter."""
+    anything = RecallQuestion(question.query, question.limit)
+    return any(getattr(question, name) != getattr(anything, name) for name in _FILTERS)
+
+
+def build_filters(tx: Tx, question: RecallQuestion) -> dict[str, Sequence[Any]]:
+    """Return the filters of a question for the index."""
+    filters: dict[str, Sequence[Any]] = {"status": question.statuses}
+    if question.as_of:
+        filters["status"] = (*_SEARCHED, "superseded")
+        filters["until"] = filters["as_of"] = (question.as_of,)
+    if question.kinds:
+        # The kind of a message's entry is its role.
+        roles = ROLES if "message" in question.kinds else ()
+        filters["kind"] = (*question.kinds, *roles)
+    if question.layers:
+        filters["layer"] = question.layers
+    if question.seen is not None:
+        filters["seen"] = question.seen
+    if question.tags or question.file:
+        # Only memories have tags and a scope.
+        filters["source"] = ("memory",)
+    elif question.sources:
+        filters["source"] = question.sources
+    if question.tags:
+        filters["tag"] = question.tags
+    if question.file:
+        covers = globs.matches
+        filters["scope"] = ["", *[s for s in index_sql.list_scopes(tx) if covers(s, question.file)]]
+    if question.session:
+        filters["owner"] = (question.session,)
+    if question.since:
+        filters["since"] = (question.since,)
+    if question.until:
+        filters["until"] = (min(question.until, question.as_of or question.until),)
+    return filters

@@ -1,0 +1,125 @@
+"""Attachments come back byte for byte in every provider's shape, and are stored once."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.archive import attachments, sql
+from recollect.errors import InvalidInput
+from recollect.providers import formats
+
+PNG = b64encode(b"\x89PNG" + bytes(range(256)) * 8).decode()
+PDF = b64encode(b"%PDF-1.7" + bytes(reversed(range(256))) * 8).decode()
+URL = f"data:image/png;base64,{PNG}"
+
+SHAPES: dict[str, list[dict[str, Any]]] = {
+    "anthropic": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What is wrong here?"},
+                {
+                    "type": "image",
+                    "source": {"type": "base64", "media_type": "image/png", "data": PNG},
+                },
+                {
+                    "type": "document",
+                    "title": "report.pdf",
+                    "source": {"type": "base64", "media_type": "application/pdf", "data": PDF},
+                },
+            ],
+        }
+    ],
+    "chat": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What is wrong here?"},
+                {"type": "image_url", "image_url": {"url": URL, "detail": "low"}},
+                {
+                    "type": "file",
+                    "file": {
+                        "filename": "report.pdf",
+                        "file_data": f"data:application/pdf;base64,{PDF}",
+                    },
+                },
+                {"type": "input_audio", "input_audio": {"data": PDF, "format": "wav"}},
+            ],
+        }
+    ],
+    "responses": [
+        {
+            "type": "message",
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "What is wrong here?"},
+                {"type": "input_image", "image_url": URL, "detail": "auto"},
+                {
+                    "type": "input_file",
+                    "filename": "report.pdf",
+                    "file_data": f"data:application/pdf;base64,{PDF}",
+                },
+            ],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("form", SHAPES)
+def test_bytes_come_back_in_their_own_shape(mem: recollect.Recollect, form: str) -> None:
+    for record in SHAPES[form]:
+        mem.record("s", record)
+    request = mem.prepare("s", 100_000).request(form)
+    assert request["input" if form == "responses" else "messages"] == SHAPES[form]
+
+
+@pytest.mark.parametrize("form", SHAPES)
+def test_an_image_reaches_the_other_formats(mem: recollect.Recollect, form: str) -> None:
+    mem.record("s", SHAPES["anthropic"][0])
+    assert PNG in str(mem.prepare("s", 100_000).request(form))
+
+
+@pytest.mark.parametrize("form", SHAPES)
+def test_converting_without_a_store_loses_nothing(form: str) -> None:
+    assert formats.to_wire(formats.from_wire(SHAPES[form], form), form) == SHAPES[form]
+
+
+def test_the_archive_names_the_bytes_and_stores_them_once(mem: recollect.Recollect) -> None:
+    for form in SHAPES:
+        mem.record("s", SHAPES[form][0], key=form)
+    held = mem.context.project_space.read(
+        lambda tx: tx.run("SELECT sha256, media_type FROM attachments WHERE space = :space")
+    )
+    assert sorted(kind for _, kind in held) == ["application/pdf", "image/png"]
+    bodies = mem.context.project_space.read(lambda tx: sql.messages(tx, "s", 1, 9))
+    assert not [row for row in bodies if PNG[:100] in row.body or PDF[:100] in row.body]
+    assert mem.recall("what is wrong here")
+
+
+def test_a_store_without_the_bytes_sends_a_line_instead(mem: recollect.Recollect) -> None:
+    for form in SHAPES:
+        mem.record(form, SHAPES[form][0])
+    mem.context.project_space.write(
+        lambda tx: tx.run("DELETE FROM attachments WHERE space = :space")
+    )
+    for form in SHAPES:
+        text = str(mem.prepare(form, 100_000).request(form))
+        assert "sha256" not in text.replace("sha256 ", "") and "bytes" in text
+
+
+def test_an_attachment_that_is_too_large_is_refused(
+    mem: recollect.Recollect,
+) -> None:
+    mem.context.settings = mem.settings._replace(attachment_limit=0)
+    with pytest.raises(InvalidInput, match="more than 0 MB"):
+        mem.record("s", SHAPES["chat"][0])
+    assert not mem.sessions.list()
+
+
+def test_a_message_without_bytes_is_left_alone() -> None:
+    (message,) = formats.from_wire({"role": "user", "content": "data:image/png;base64, is a head"})
+    assert attachments.detach(message) == (message, ())

@@ -1,0 +1,98 @@
+"""Names are found whole wherever they stand, outcomes before calls, and scores tell what is weak."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import recollect
+from recollect.recall.judgement import WEAK
+
+Mem = recollect.Recollect
+
+
+def run(mem: Mem, id: str, command: str, output: str, session: str = "s") -> None:
+    """Record a call of the shell, and its result."""
+    call = {"id": id, "function": {"name": "bash", "arguments": json.dumps({"command": command})}}
+    mem.record(session, {"role": "assistant", "content": None, "tool_calls": [call]})
+    mem.record(session, {"role": "tool", "tool_call_id": id, "content": output})
+
+
+@pytest.fixture
+def work(mem: Mem) -> Mem:
+    """A session whose names stand in tool output, among much that shares their parts."""
+    for number in range(40):
+        mem.record(
+            "talk", f"we looked at the store and the test of part {number}, ENT-{number + 90}"
+        )
+    listing = "\n".join(f"pkg/part_{number}/main.go" for number in range(300))
+    run(mem, "c1", "ls -R", f"{listing}\npkg/checkpoint_store_test.go\n{listing}")
+    run(mem, "c2", "git log -3", f"a1b2c3d4 ENT-232 mend parseManifestHeader\n{listing}")
+    run(mem, "c3", "gofmt --simplify-all .", "error TS2345 in line 7")
+    return mem
+
+
+@pytest.mark.parametrize(
+    ("name", "seq"),
+    [
+        ("checkpoint_store_test.go", 2),
+        ("ENT-232", 4),
+        ("a1b2c3d4", 4),
+        ("parseManifestHeader", 4),
+        ("TS2345", 6),
+        ("--simplify-all", 5),
+    ],
+)
+def test_a_name_is_found_first_wherever_it_stands(work: Mem, name: str, seq: int) -> None:
+    first = work.recall(name)[0]
+    assert first.id == f"s:{seq}"
+    assert first.score > 0.8
+
+
+def test_parts_of_a_found_name_are_dropped(work: Mem) -> None:
+    assert [hit.id for hit in work.recall("ENT-232")] == ["s:4"]
+
+
+def test_a_name_that_stands_nowhere_has_weak_hits_only(work: Mem) -> None:
+    assert all(hit.score < WEAK for hit in work.recall("ENT-777"))
+    assert all(hit.score < WEAK for hit in work.recall("checkpointReaderFactory.tsx"))
+
+
+def test_a_quote_comes_before_scattered_words(mem: Mem) -> None:
+    for number in range(30):
+        mem.record("a", f"store the lock before the file, the file before the lock {number}")
+    mem.record("b", "A long answer. " * 60 + "we hold the lock before the file is renamed, always")
+    assert mem.recall("hold the lock before the file")[0].session == "b"
+    assert mem.sessions.search("hold the lock before the file")[0].session == "b"
+
+
+def test_the_result_of_a_command_comes_before_the_call(mem: Mem) -> None:
+    run(mem, "c1", "make lint", "2 problems in a.py")
+    mem.record("s", "thanks")
+    first, second = mem.recall("did make lint work?")[:2]
+    assert (first.role, second.role) == ("tool", "assistant")
+    assert "2 problems" in first.text
+
+
+def test_of_a_command_that_ran_again_the_newest_result_comes_first(mem: Mem) -> None:
+    run(mem, "c1", "make lint", "2 problems in a.py")
+    run(mem, "c2", "make lint", "all fine")
+    assert "all fine" in mem.recall("make lint")[0].text
+
+
+def test_asking_again_does_not_change_a_score(mem: Mem) -> None:
+    mem.learn("the staging database listens on port 5433")
+    mem.learn("the production database listens on port 5432")
+    scores = [[hit.score for hit in mem.recall("which port has the database")] for _ in range(4)]
+    assert all(again == pytest.approx(scores[0]) for again in scores)
+
+
+def test_an_explanation_adds_up(work: Mem) -> None:
+    for hit in work.recall("what is in checkpoint_store_test.go?", explain=True):
+        amounts, factor, total = re.fullmatch(
+            r"(.*); for its record ×([0-9.]+); together ([0-9.]+)", hit.why
+        ).groups()  # type: ignore[union-attr]
+        parts = [float(number) for number in re.findall(r"[+-][0-9]+\.[0-9]+", amounts)]
+        assert sum(parts) * float(factor) == pytest.approx(float(total), abs=0.1)
