@@ -113,7 +113,7 @@ def measures() -> Iterator[Ratio]:
 
 MEMORIES, EPISODES = 100_000, 10_000
 NEW = (0, 10, 40)
-MOST_MEGABYTES, MOST_SECONDS = 200, 6.0
+MOST_MEGABYTES, MOST_SECONDS, MOST_RATIO = 200, 6.0, 3.0
 DAY = 86_400_000_000
 _RUN = "import bench.consolidation as one; one.run_once({})"
 
@@ -137,37 +137,57 @@ def run_once(most: int = lessons_steps_unseen.MOST) -> None:
 def stored() -> Iterator[Ratio]:
     """Runs over a large store: one of all that is new, and those after a few new things."""
     with TemporaryDirectory() as folder:
-        project = f"{folder}/project"
-        os.mkdir(project)
-        variables = {"RECOLLECT_HOME": f"{folder}/home", "HOME": folder, "BENCH_PROJECT": project}
-        environment = {**os.environ, **variables}
-
-        def consolidated(most: int = lessons_steps_unseen.MOST) -> dict[str, float]:
-            command = [sys.executable, "-c", _RUN.format(most)]
-            answer = subprocess.run(
-                command, env=environment, check=True, stdout=subprocess.PIPE, text=True
-            )
-            print(answer.stdout, end="", file=sys.stderr, flush=True)
-            found: dict[str, float] = json.loads(answer.stdout)
-            return found
-
-        notes, told = EnglishNotes(), episodes(EPISODES + sum(NEW))
-        with recollect.open(project, environment=environment, origin="user") as memory:
-            _fill(memory, notes, told[:EPISODES], MEMORIES, old=True)
-        first = consolidated()
+        large = _Store(f"{folder}/large", MEMORIES, EPISODES)
+        first = large.consolidated()
         name = f"consolidating {MEMORIES:,} memories and {EPISODES:,} episodes"
         bound = ("at most", 1.0)
         yield line(f"{name}, all new", first["megabytes"], MOST_MEGABYTES, "MB", bound)
-        consolidated(MEMORIES)  # all that is left at once, which is not how it is used
-        start = EPISODES
+        large.consolidated(MEMORIES)  # all that is left at once, which is not how it is used
+        found = first
         for new in NEW:
-            with recollect.open(project, environment=environment, origin="user") as memory:
-                _fill(memory, notes, told[start : start + new], new)
-            start += new
-            while (found := consolidated())["note"]:
-                pass
+            found = large.with_new(new)
             yield line(f"{name}, {new} new", found["cpu"], MOST_SECONDS, "s CPU", bound)
             yield line(f"{name}, {new} new", found["megabytes"], MOST_MEGABYTES, "MB", bound)
+        small = _Store(f"{folder}/small", MEMORIES // 100, EPISODES // 100)
+        small.consolidated(MEMORIES)
+        small.with_new(0)
+        least = small.with_new(NEW[-1])["cpu"]
+        more = ("at most", MOST_RATIO)
+        yield line(f"{NEW[-1]} new: a hundred times the store", found["cpu"], least, "s CPU", more)
+
+
+class _Store:
+    """A store with old memories and episodes; each run of consolidation is a process."""
+
+    def __init__(self, folder: str, memories: int, count: int) -> None:
+        self.project = f"{folder}/project"
+        os.makedirs(self.project)
+        variables = {"RECOLLECT_HOME": f"{folder}/home", "HOME": folder}
+        self.environment = {**os.environ, **variables, "BENCH_PROJECT": self.project}
+        self.notes, self.told, self.start = EnglishNotes(), episodes(count + sum(NEW)), count
+        self._write(self.told[:count], memories, old=True)
+
+    def _write(self, told: list[Episode], memories: int, old: bool = False) -> None:
+        with recollect.open(self.project, environment=self.environment, origin="user") as memory:
+            _fill(memory, self.notes, told, memories, old)
+
+    def with_new(self, count: int) -> dict[str, float]:
+        """Return the cost of the last run after so many new memories and episodes."""
+        self._write(self.told[self.start : self.start + count], count)
+        self.start += count
+        while (found := self.consolidated())["note"]:
+            pass
+        return found
+
+    def consolidated(self, most: int = lessons_steps_unseen.MOST) -> dict[str, float]:
+        """Consolidate in a process of its own; return its processor time and memory."""
+        command = [sys.executable, "-c", _RUN.format(most)]
+        answer = subprocess.run(
+            command, env=self.environment, check=True, stdout=subprocess.PIPE, text=True
+        )
+        print(answer.stdout, end="", file=sys.stderr, flush=True)
+        found: dict[str, float] = json.loads(answer.stdout)
+        return found
 
 
 def _fill(

@@ -6,7 +6,6 @@ import json
 
 import recollect
 from recollect.briefing import sql as briefing_sql
-from recollect.briefing import steps as briefing_steps
 from recollect.briefing import steps_follow_up as briefing_steps_follow_up
 from recollect.briefing.rendering import Item
 from recollect.briefing.sql import FOLLOWED, IGNORED
@@ -61,7 +60,7 @@ def test_stats_tell_how_often_memory_came_in_time(mem: Mem) -> None:
     space = mem.context.project_space
 
     def work(tx: Tx) -> None:
-        briefing_steps.log(tx, "s-1", "start", [("i-1", "command:pnpm test", item)], 1)
+        briefing_steps_follow_up.log(tx, "s-1", "start", [("i-1", "command:pnpm test", item)], 1)
         assert briefing_steps_follow_up.judge_session(tx, "s-1", "/p", 2) == 1
 
     space.write(work)

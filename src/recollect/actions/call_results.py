@@ -9,7 +9,7 @@ check whose exit status a pipe swallowed. `actions.command_output` reads the err
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -241,3 +241,32 @@ def _looks(words: Words) -> bool:
     """Check whether a command only reads; polling remote checks counts as reading."""
     asks = words[:3] == ("gh", "pr", "checks") or words[:3] == ("gh", "run", "watch")
     return asks or only_looks(words[0])
+
+
+# ---------------------------------------------------------------- two calls
+
+
+def share_a_file(some: Sequence[str], others: Sequence[str]) -> bool:
+    """Check whether a file is in both; one may be named from the root and the other from the
+    project."""
+    return any(
+        one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
+        for one in some
+        for other in others
+    )
+
+
+def are_mostly_alike(one: CallAttempt, other: CallAttempt) -> bool:
+    """Check whether half of the shorter call's words are in the longer one: they edit the same
+    place."""
+    first, second = given_words(one), given_words(other)
+    return 2 * len(first & second) >= min(len(first), len(second))
+
+
+def given_words(attempt: CallAttempt) -> set[str]:
+    """Return the words that a call was given, where the path of its file does not count."""
+    arguments = parse_arguments(attempt.call.arguments)
+    if arguments is None:
+        return set(attempt.call.arguments.split())
+    texts = (str(value) for key, value in arguments.items() if "path" not in key.lower())
+    return {word for text in texts for word in text.split()}

@@ -44,6 +44,12 @@ _CHECKING = (
     " mypy pyright ruff eslint biome golangci-lint prettier rspec phpunit mocha tox nox ctest"
     " rubocop flake8 shellcheck verify validate unittest"
 )
+_CHANGING = (
+    "install add remove uninstall update upgrade tidy generate mkdir rm mv cp ln chmod chown fmt"
+    " format fix migrate init create checkout switch merge rebase pull fetch reset restore"
+    " apply kill pkill start stop restart login config enable disable sync --fix --write -w unset"
+    " use rename i ci get download"
+)
 _LOOKS = (
     "ls list show info version env doc docs help status logs log ps inspect get describe view tree"
     " why outdated search which where diff history tasks images explain print whoami doctor freeze"
@@ -100,6 +106,12 @@ def only_looks(program: str) -> bool:
 def is_noise(program: str) -> bool:
     """Check whether a program only serves the others of its line: `cd`, `echo`, `sleep`."""
     return program in word_set(_NOISE)
+
+
+def makes_changes(words: Sequence[str]) -> bool:
+    """Check whether a command does more than look: it installs, moves, fixes, starts, …"""
+    parts = (part for word in words[:5] for part in (word, *word.split(":")))
+    return not word_set(_CHANGING).isdisjoint(parts)
 
 
 def is_check(words: Sequence[str]) -> bool:

@@ -23,6 +23,7 @@ from . import (
     sql,
     steps,
     steps_action,
+    steps_follow_up,
     steps_turn,
 )
 
@@ -122,7 +123,7 @@ def _since_resumed(
     """Return what a start block made afresh holds and the kept context does not."""
     assert loaded.frozen is not None
     had = {*loaded.frozen.ids, *loaded.shown}
-    new = [item for item in plan.items if not had.intersection(steps.refs_of(item))]
+    new = [item for item in plan.items if not had.intersection(steps_follow_up.refs_of(item))]
     added = briefing_budget.fit_lines(new, context.settings.briefing_budget)
     briefing = steps.Briefing(
         stable=loaded.frozen.text,
@@ -146,7 +147,7 @@ def _log_start(
         return None
     now, session, is_fresh = context.clock(), ask.session, ask.context == "fresh"
     refs = (
-        *(ref for item in briefing.items for ref in steps.refs_of(item)),
+        *(ref for item in briefing.items for ref in steps_follow_up.refs_of(item)),
         *sorted(loaded.summary.refs),
     )
     block = window_steps_contexts.StableBlock(
@@ -264,10 +265,10 @@ def _spoken(
 def _log(context: Context, session: str, moment: str, items: Sequence[rendering.Item]) -> None:
     """Log what was shown; `note` leaves it for later when the store is busy."""
     spaces = context.present_spaces() if session else []
-    rows = [(new_id("i"), ref, item) for item in items for ref in steps.refs_of(item)]
+    rows = [(new_id("i"), ref, item) for item in items for ref in steps_follow_up.refs_of(item)]
     if spaces and rows:
         now = context.clock()
-        spaces[0].note(lambda tx: steps.log(tx, session, moment, rows, now))
+        spaces[0].note(lambda tx: steps_follow_up.log(tx, session, moment, rows, now))
 
 
 def read_instructions(context: Context, ask: steps.Ask) -> matching.Instructions:

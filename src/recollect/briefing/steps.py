@@ -292,31 +292,6 @@ def with_freshness(
     return material._replace(memories=memories)
 
 
-def refs_of(item: Item) -> list[str]:
-    """Return the names under which an item is logged: each command form on its own."""
-    if item.kind == "command":
-        return [wording.command_ref(form) for form in item.forms]
-    if item.kind == "advice":
-        return [item.address, *map(wording.command_ref, item.forms[1:])]
-    own = item.address if item.kind in _BY_ADDRESS else item.id
-    named = [wording.command_ref(form) for form in item.forms]
-    return [own, *named, *(f"file:{path}" for path in item.files)]
-
-
-_BY_ADDRESS = ("message", "conclusion", "resolution", "place")
-
-
-def log(
-    tx: Tx, session: str, moment: str, items: Sequence[tuple[str, str, Item]], now: int
-) -> None:
-    """Log what was shown at a moment; `items` are an id, the logged name and the item."""
-    rows = [
-        sql.ShownRow(id, session, now, item.layer, ref, item.tokens, moment)
-        for id, ref, item in items
-    ]
-    sql.add(tx, rows, now)
-
-
 # ---------------------------------------------------------------- where things stand
 
 NOTES = "memory://notes"

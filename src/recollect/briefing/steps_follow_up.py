@@ -1,5 +1,5 @@
-"""Judge what came of what was shown: the command was run, the file was opened, the failing form was
-avoided.
+"""Log what was shown, and judge what came of it: the command was run, the file was opened, the
+failing form was avoided.
 
 Only what can be seen in the calls of the session is judged. That an error did not come back proves
 nothing by itself: a warning must not confirm itself. A rule that names no command and no file is
@@ -18,7 +18,8 @@ from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import messages
-from . import sql
+from . import sql, wording
+from .rendering import Item
 
 COMMAND, AVOID, FILE = "command:", "avoid:", "file:"
 MOST_MESSAGES = 5_000
@@ -62,6 +63,37 @@ class InTime(NamedTuple):
     shown: int
     followed: int
     ignored: int
+
+
+# ---------------------------------------------------------------- logging
+
+
+def refs_of(item: Item) -> list[str]:
+    """Return the names under which an item is logged: each command form on its own."""
+    if item.kind == "command":
+        return [wording.command_ref(form) for form in item.forms]
+    if item.kind == "advice":
+        return [item.address, *map(wording.command_ref, item.forms[1:])]
+    own = item.address if item.kind in _BY_ADDRESS else item.id
+    named = [wording.command_ref(form) for form in item.forms]
+    return [own, *named, *(f"file:{path}" for path in item.files)]
+
+
+_BY_ADDRESS = ("message", "conclusion", "resolution", "place")
+
+
+def log(
+    tx: Tx, session: str, moment: str, items: Sequence[tuple[str, str, Item]], now: int
+) -> None:
+    """Log what was shown at a moment; `items` are an id, the logged name and the item."""
+    rows = [
+        sql.ShownRow(id, session, now, item.layer, ref, item.tokens, moment)
+        for id, ref, item in items
+    ]
+    sql.add(tx, rows, now)
+
+
+# ---------------------------------------------------------------- judging
 
 
 def judge_session(tx: Tx, session: str, root: str, now: int) -> int:

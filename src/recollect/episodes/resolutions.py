@@ -13,9 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..actions.call_results import CallAttempt, Words
+from ..actions.call_results import (
+    CallAttempt,
+    Words,
+    are_mostly_alike,
+    given_words,
+    share_a_file,
+)
 from ..actions.command_output import TRANSIENT, ErrorSignature
-from ..actions.command_words import is_check
+from ..actions.command_words import is_check, makes_changes
 from ..text.messages import parse_arguments
 from ..types.records import Json
 
@@ -33,30 +39,14 @@ LONGEST_LINE = 80
 LONGEST_REASON = 240
 
 _ABOUT_THE_CALL = frozenset(
-    (
-        "usage",
-        "command not found",
-        "not found",
-        "permission denied",
-        "unsupported version",
-        "tool parameters",
-        "timeout",
-    )
-)
+    ("usage", "command not found", "not found", "permission denied", "unsupported version",
+     "tool parameters", "timeout")
+)  # fmt: skip
 """Types of errors that another way of calling can resolve."""
 
-_CHANGING = (
-    "install add remove uninstall update upgrade tidy generate mkdir rm mv cp ln chmod chown fmt"
-    " format fix migrate init create checkout switch merge rebase pull fetch reset restore"
-    " apply kill pkill start stop restart login config enable disable sync --fix --write -w unset"
-    " use rename i ci get download"
-)
 _BEFORE_AFTER = (
-    ("old_string", "new_string"),
-    ("old_str", "new_str"),
-    ("oldString", "newString"),
-    ("old", "new"),
-)
+    ("old_string", "new_string"), ("old_str", "new_str"), ("oldString", "newString"), ("old", "new")
+)  # fmt: skip
 
 
 class Fix(NamedTuple):
@@ -146,10 +136,10 @@ def _tries_the_same(
         both = bool(broken.script and later.script)
         return both and _same_command(broken, later, trouble, distance)
     if broken.writes or later.writes:
-        return _share_a_file(broken.writes, later.writes) and _mostly_in(broken, later)
+        return share_a_file(broken.writes, later.writes) and are_mostly_alike(broken, later)
     if broken.call.name != later.call.name:
         return False
-    alike = _overlap(_given(broken), _given(later)) >= 0.5
+    alike = _overlap(given_words(broken), given_words(later)) >= 0.5
     return (broken.target == later.target or alike) and distance <= NEAR
 
 
@@ -213,34 +203,8 @@ def _covers(command: Words, check: Words, broken: CallAttempt) -> bool:
     return set(asked) <= set(given) and all(name and name in broken.output for name in named)
 
 
-def _share_a_file(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Check whether a file is in both; one may be named from the root and the other from the
-    project."""
-    return any(
-        one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
-        for one in some
-        for other in others
-    )
-
-
-def _mostly_in(one: CallAttempt, other: CallAttempt) -> bool:
-    """Check whether half of the shorter call's words are in the longer one: they edit the same
-    place."""
-    first, second = _given(one), _given(other)
-    return 2 * len(first & second) >= min(len(first), len(second))
-
-
 def _overlap(one: set[str], other: set[str]) -> float:
     return len(one & other) / max(len(one | other), 1)
-
-
-def _given(attempt: CallAttempt) -> set[str]:
-    """Return the words that a call was given, where the path of its file does not count."""
-    arguments = parse_arguments(attempt.call.arguments)
-    if arguments is None:
-        return set(attempt.call.arguments.split())
-    texts = (str(value) for key, value in arguments.items() if "path" not in key.lower())
-    return {word for text in texts for word in text.split()}
 
 
 # ---------------------------------------------------------------- what was done
@@ -276,7 +240,7 @@ def _bearing(
     """Return how much a change has to do with an error: the files and names that both speak of."""
     if trouble.type in _ABOUT_THE_CALL and attempt.writes and not attempt.script:
         return 0
-    if broken.writes and _share_a_file(attempt.writes, broken.writes):
+    if broken.writes and share_a_file(attempt.writes, broken.writes):
         return 5
     files = sum(_name(path) in words for path in attempt.writes)
     before, after = _sides(attempt)
@@ -296,17 +260,7 @@ def _names_in(text: str) -> frozenset[str]:
 
 
 def _changes(attempt: CallAttempt) -> bool:
-    """Check whether a command does more than look: it installs, moves, fixes, starts, …"""
-    changing = _set_of(_CHANGING)
-    return any(
-        not changing.isdisjoint(part for word in command[:5] for part in (word, *word.split(":")))
-        for command in attempt.commands
-    )
-
-
-@cache
-def _set_of(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+    return any(map(makes_changes, attempt.commands))
 
 
 def _described(attempt: CallAttempt, words: frozenset[str]) -> str:
