@@ -13,34 +13,39 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from json import JSONDecoder, dumps
+from collections.abc import Callable, Mapping, Sequence
+from json import dumps
 from queue import Queue
 from threading import Lock, Thread
 
 from .. import open as open_memory
 from ..errors import Unavailable
-from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..fast_typing import TYPE_CHECKING
 from ..types.records import Json
 from . import commands, mcp_tools
 from .commands import Command, Parameter
-from .mcp_requests import (
-    CACHE_TTL,
+from .jsonrpc import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     RESOURCE_NOT_FOUND,
-    SERVER_INFO,
+    UNSUPPORTED_VERSION,
+    Batch,
+    Call,
+    Id,
+    MalformedMessage,
+    Received,
     RequestError,
-    RequestHandlers,
+    make_error,
+    parse_line,
+    split_lines,
 )
+from .mcp_requests import CACHE_TTL, SERVER_INFO, RequestHandlers
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
     from ..context import Progress
-
-Id = str | int | None
 
 USAGE = Command(
     "mcp",
@@ -62,8 +67,6 @@ _BATCH_VERSION = "2025-03-26"
 """The only revision with batches of messages."""
 
 _META = "io.modelcontextprotocol/"
-PARSE_ERROR = -32700
-UNSUPPORTED_VERSION = -32022
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 _CAPABILITIES = {
@@ -72,8 +75,6 @@ _CAPABILITIES = {
     "prompts": {"listChanged": False},
 }
 
-LONGEST_LINE = 16 * 1024 * 1024
-"""Bytes. A longer message is discarded and answered with an error."""
 _LONGEST_QUEUE = 100
 """Messages that are read ahead; the reader waits when there are more."""
 
@@ -120,31 +121,6 @@ def _claim_streams() -> tuple[BinaryIO, BinaryIO]:
     return source, sink
 
 
-class Call(NamedTuple):
-    """A request, or a notification (`id` is None)."""
-
-    id: Id
-    method: str
-    params: Mapping[str, Json]
-
-    @property
-    def meta(self) -> Mapping[str, Json]:
-        found = self.params.get("_meta")
-        return found if isinstance(found, dict) else {}
-
-
-class MalformedMessage(NamedTuple):
-    """A message that cannot be understood, as the error that answers it."""
-
-    id: Id
-    code: int
-    message: str
-
-
-Received = Call | MalformedMessage
-Batch = list[Received]
-
-
 class _Cancelled(Exception):
     """Ends the work on a request that the client cancelled."""
 
@@ -180,7 +156,7 @@ class StdioServer:
 
     def _read(self) -> None:
         try:
-            for line in _split_lines(self._source):
+            for line in split_lines(self._source):
                 self._receive(line)
         except OSError as error:
             self._queue.put(error)  # the client closed its end: `serve` raises it
@@ -188,7 +164,7 @@ class StdioServer:
             self._queue.put(None)
 
     def _receive(self, line: bytes | None) -> None:
-        received = _parse_line(line)
+        received = parse_line(line)
         if received is None:
             return
         if isinstance(received, Call) and received.method == "notifications/cancelled":
@@ -230,7 +206,7 @@ class StdioServer:
     def _answer_batch(self, batch: Batch) -> None:
         if self._version != _BATCH_VERSION or not batch:
             wrong = "batches are not part of this protocol revision" if batch else "empty batch"
-            self._send(_error(None, INVALID_REQUEST, wrong))
+            self._send(make_error(None, INVALID_REQUEST, wrong))
         elif answers := [answer for one in batch if (answer := self._answer(one))]:
             self._send(answers)
 
@@ -239,7 +215,7 @@ class StdioServer:
         answer: dict[str, Json] | None = None
         if isinstance(received, MalformedMessage):
             self._log("warning", f"malformed message: {received.message}")
-            answer = _error(*received)
+            answer = make_error(*received)
         elif received.id is not None and received.id not in self._cancelled:
             answer = self._answer_request(received)
         with self._request_lock:
@@ -256,14 +232,14 @@ class StdioServer:
         except RequestError as error:
             replaced = stateless and error.code == RESOURCE_NOT_FOUND
             code = INVALID_PARAMS if replaced else error.code
-            return _error(call.id, code, error.message, error.data)
+            return make_error(call.id, code, error.message, error.data)
         except _Cancelled:
             return None
         except Exception as error:  # noqa: BLE001 - a fault in one request must not end the session
             sys.excepthook(type(error), error, error.__traceback__)
             message = f"internal error: {type(error).__name__}: {error}"
             self._log("error", f"{call.method}: {message}")
-            return _error(call.id, INTERNAL_ERROR, message)
+            return make_error(call.id, INTERNAL_ERROR, message)
 
     def _answer_in_session(self, call: Call) -> dict[str, Json]:
         """Answer a request of a revision that begins with `initialize`."""
@@ -344,61 +320,3 @@ def _is_stateless(call: Call) -> bool:
     if call.method == "initialize" and "protocolVersion" in call.params:
         return False
     return call.method == "server/discover" or f"{_META}protocolVersion" in call.meta
-
-
-def _error(id: Id, code: int, message: str, data: Json = None) -> dict[str, Json]:
-    error = {"code": code, "message": message}
-    return {"id": id, "error": error if data is None else {**error, "data": data}}
-
-
-def _split_lines(source: BinaryIO) -> Iterator[bytes | None]:
-    """Yield the lines that hold a message; None for one that is too long."""
-    while line := source.readline(LONGEST_LINE + 1):
-        if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
-            while (rest := source.readline(1 << 20)) and not rest.endswith(b"\n"):
-                pass
-            yield None
-        elif line.strip():
-            yield line
-
-
-def _refuse_constant(name: str) -> Json:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = JSONDecoder(parse_constant=_refuse_constant)
-
-
-def _parse_line(line: bytes | None) -> Received | Batch | None:
-    """Return the message or batch on a line; None if there is nothing to answer."""
-    if line is None:
-        return MalformedMessage(
-            None, INVALID_REQUEST, f"the message is longer than {LONGEST_LINE >> 20} MB"
-        )
-    try:
-        value: object = _DECODER.decode(line.decode())
-    except (ValueError, RecursionError) as error:
-        return MalformedMessage(None, PARSE_ERROR, f"the line is not JSON in UTF-8: {error}")
-    if isinstance(value, list):
-        return [found for item in value if (found := _parse_message(item))]
-    return _parse_message(value)
-
-
-def _parse_message(value: object) -> Received | None:
-    """Return a request, a notification or an error; None for a response: we ask nothing."""
-    if not isinstance(value, dict):
-        return MalformedMessage(None, INVALID_REQUEST, "a message must be an object")
-    given, method, params = value.get("id"), value.get("method"), value.get("params")
-    id = given if isinstance(given, (str, int)) and not isinstance(given, bool) else None
-    if value.get("jsonrpc") != "2.0":
-        return MalformedMessage(id, INVALID_REQUEST, 'jsonrpc must be "2.0"')
-    if method is None and ("result" in value or "error" in value):
-        return None
-    if not isinstance(method, str):
-        return MalformedMessage(id, INVALID_REQUEST, "method must be a text")
-    if "id" in value and id is None:
-        return MalformedMessage(None, INVALID_REQUEST, "id must be a text or a whole number")
-    if params is not None and not isinstance(params, dict):
-        wrong = MalformedMessage(id, INVALID_PARAMS, "params must be an object")
-        return wrong if id is not None else None
-    return Call(id, method, params or {})

@@ -15,14 +15,14 @@ from ..text import display
 from ..types.records import Json
 from ..version import __version__
 from . import mcp_tools
+from .jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    RESOURCE_NOT_FOUND,
+    RequestError,
+)
 from .screens import results
-
-INVALID_REQUEST = -32600
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
-RESOURCE_NOT_FOUND = -32002
-"""Revisions up to 2025-11-25; later ones use INVALID_PARAMS."""
 
 SERVER_INFO = {"name": "recollect", "title": "Recollect", "version": __version__}
 
@@ -65,17 +65,6 @@ _WORK_PAGES = (
     ("memory://continuity", "continuity", "the state of the work"),
 )
 """Address, name and description of pages that may not exist."""
-
-
-class RequestError(Exception):
-    """An error of the protocol: the request cannot be answered. Errors that a model can correct
-    are results of the tool instead."""
-
-    def __init__(self, code: int, message: str, data: Json = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.data = data
 
 
 class RequestHandlers:
