@@ -53,7 +53,7 @@ def record_episode(
     episode: Mapping[str, Json] | None = None,
     **fields: Unpack[EpisodeFields],
 ) -> episodes_steps.Kept:
-    """Save an episode: what happened on a task.
+    """Keep what happened on a task: in a few words, or whole as JSON.
 
     goal: what was to be done
     outcome: success, failure, partial or unknown
@@ -77,7 +77,7 @@ def record_episode(
 
 
 def load_episodes(context: Context, path: str) -> tuple[episodes_steps.Kept, ...]:
-    """Load episodes from a JSON file or a folder of them.
+    """Read episodes from JSON: one or a list of them in a file, or all files of a folder.
 
     path: the file or folder; what an agent loads is found, and nothing is made of it
 
@@ -94,7 +94,7 @@ def load_episodes(context: Context, path: str) -> tuple[episodes_steps.Kept, ...
 
 
 def build_episodes(context: Context, session: str = "") -> episodes_steps.Built:
-    """Build episodes from archived conversations.
+    """Read episodes out of archived conversations: goals, actions, errors and their fixes.
 
     session: only this session; without it, all that have grown since the last time
 
@@ -109,7 +109,7 @@ def build_episodes(context: Context, session: str = "") -> episodes_steps.Built:
 def list_episodes(
     context: Context, outcome: str = "", session: str = "", status: str = "", limit: int = 50
 ) -> tuple[episodes_steps.Shown, ...]:
-    """List episodes, newest first.
+    """What happened, newest first.
 
     outcome: only this outcome: success, failure, partial or unknown
     session: only this session
@@ -126,7 +126,7 @@ def list_episodes(
 
 
 def show_episode(context: Context, id: str) -> episodes_steps.Shown:
-    """Show one episode in full.
+    """One episode whole, as it was given.
 
     id: the episode's id, or the beginning of it
 
@@ -138,7 +138,7 @@ def show_episode(context: Context, id: str) -> episodes_steps.Shown:
 
 
 def replay_episode(context: Context, id: str) -> episodes_steps.Replay:
-    """Show an episode step by step, with the state of its files now.
+    """An episode step by step, with the present state of each of its files.
 
     id: the episode's id, or the beginning of it
 
@@ -149,7 +149,7 @@ def replay_episode(context: Context, id: str) -> episodes_steps.Replay:
 
 
 def list_learnings(context: Context, since: str = "", limit: int = 30) -> tuple[aging.Day, ...]:
-    """List errors by day, each with its resolution.
+    """The errors that came up, by day, each with what resolved it.
 
     since: only since this time, such as 2026-01-06 or "a week ago"
     limit: at most so many days, the newest
@@ -166,7 +166,7 @@ def list_learnings(context: Context, since: str = "", limit: int = 30) -> tuple[
 def consolidate(
     context: Context, dry_run: bool = False, if_due: bool = False
 ) -> steps.Consolidated:
-    """Make lessons from episodes, merge duplicates, hide what has faded.
+    """Make lessons of what happened, merge what says the same, archive what has faded.
 
     dry_run: change nothing, show what would be done and why
     if_due: only if a week has passed since the last time, or it left something over
@@ -185,7 +185,7 @@ def consolidate(
 
 
 def undo_consolidation(context: Context) -> steps.Undone:
-    """Undo the last consolidation.
+    """Take back the last consolidation: everything is exactly as it was before.
 
     Example: recollect consolidate undo
     """
@@ -247,7 +247,7 @@ def _space_with(context: Context, *addresses: str) -> tuple[Database, list[str]]
 def list_links(
     context: Context, id: str, depth: int = 1, format: str = "", relation: Sequence[str] = ()
 ) -> recall_steps_links.Linked:
-    """List the records that are linked to a record.
+    """What is linked to a record, in both directions, over so many steps.
 
     id: an id or address
     depth: how many steps to follow
