@@ -1,6 +1,6 @@
 """`python -m bench`: one table of ratios to a yardstick. It fails when a bound does not hold.
 
-python -m bench                  everything that needs no data (some minutes), but not million, scale
+python -m bench                  what needs no data (some minutes), but not million and scale
 python -m bench learn writers    only these
 python -m bench --help           the names of all
 

@@ -109,7 +109,7 @@ def raw_words(database: SqliteDatabase, texts: Sentences) -> float:
 
 
 def nearest_share(memory: recollect.Recollect, texts: Sentences) -> tuple[float, float, float]:
-    """Return which share of the nearest vectors the cells find, and the CPU milliseconds of both."""
+    """Return the share of the nearest vectors that cells find, and the milliseconds of both."""
     embedder = memory.context.embedder()
     if embedder is None:
         return 0.0, 0.0, 0.0

@@ -55,12 +55,12 @@ def _pin_all(
 ) -> dict[str, Sequence[freshness_steps.PinnedClaim]]:
     """Pin the claims of many statements to the code, reading each file once."""
     tree = freshness_steps.open_working_tree(context)
-    found: dict[str, Sequence[freshness_steps.PinnedClaim]] = {}
-    for item in ready:
-        claims = freshness_steps.find_claims(item.row.text, json.loads(item.row.citations))
-        if claims:
-            found[item.row.id] = tree.pin(claims)
-    return found
+    claims = {
+        item.row.id: freshness_steps.find_claims(item.row.text, json.loads(item.row.citations))
+        for item in ready
+    }
+    tree.look_up([claim for some in claims.values() for claim in some])
+    return {id: tree.pin(some) for id, some in claims.items() if some}
 
 
 _LISTS = ("scope", "tags", "examples", "citations", "evidence")
