@@ -199,10 +199,10 @@ def find_open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
     scope, oldest first; held until the commit."""
     rows = tx.run(
         f"{_SELECT} AND layer = :layer AND owner = :owner AND kind = :kind AND digest = :digest "
-        f"AND valid_to = {FOREVER} ORDER BY first_seen, id {tx.for_update}",
+        f"AND valid_to = {FOREVER} {tx.for_update}",  # for an order, SQLite reads a whole kind
         place,
     )
-    return [load_memory(row) for row in rows]
+    return sorted(map(load_memory, rows), key=lambda memory: (memory.first_seen, memory.id))
 
 
 def list_chain(tx: Tx, root: str) -> list[Memory]:
