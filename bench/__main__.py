@@ -1,6 +1,6 @@
 """`python -m bench`: one table of ratios to a yardstick. It fails when a bound does not hold.
 
-python -m bench                  everything that needs no data (some minutes), but not million
+python -m bench                  what needs no data (some minutes), but not million and scale
 python -m bench learn writers    only these
 python -m bench --help           the names of all
 
@@ -14,7 +14,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 
-from . import briefing, consolidation, episodes, foundation, hooks, mcp, sessions, writers
+from . import (
+    briefing,
+    consolidation,
+    episodes,
+    foundation,
+    hooks,
+    mcp,
+    scale,
+    sessions,
+    writers,
+)
 from .yardstick import Ratio, report
 
 BENCHES: Mapping[str, Callable[[], Iterable[Ratio]]] = {
@@ -27,6 +37,7 @@ BENCHES: Mapping[str, Callable[[], Iterable[Ratio]]] = {
     "mcp": mcp.measures,
     "recall": foundation.recalls,
     "million": foundation.million,
+    "scale": scale.measures,
     "briefing": briefing.measures,
     "sessions": sessions.measures,
     "consolidation": consolidation.measures,
@@ -34,7 +45,7 @@ BENCHES: Mapping[str, Callable[[], Iterable[Ratio]]] = {
 }
 
 
-LONG = ("million",)
+LONG = ("million", "scale")
 """Only when they are named."""
 
 

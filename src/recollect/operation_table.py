@@ -43,11 +43,8 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
     (
         "Save and find",
         (
-            *_rows(
-                "memory.operations",
-                ("learn", "learn", "learn"),
-                ("learn_many", "learn-many", "learn_many"),
-            ),
+            *_rows("memory.operations", ("learn", "learn", "learn")),
+            *_rows("memory.operations_many", ("learn_many", "learn-many", "learn_many")),
             *_rows("recall.operations", ("recall", "recall", "recall")),
             *_rows("briefing.operations_views", ("show", "show", "show")),
             *_rows("memory.operations", ("list", "list", "list_memories")),

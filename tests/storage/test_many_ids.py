@@ -10,6 +10,7 @@ from recollect.episodes import sql as episodes_sql
 from recollect.freshness import sql as freshness_sql
 from recollect.links import sql as links_sql
 from recollect.memory import sql as memory_sql
+from recollect.memory import sql_sketches as memory_sql_sketches
 from recollect.memory import sql_upkeep as memory_sql_upkeep
 from recollect.storage.database import Database, Tx
 
@@ -20,7 +21,7 @@ IDS = [f"m-{number}" for number in range(70_000)]
     "look",
     [
         memory_sql.get_many,
-        memory_sql.load_sketches,
+        memory_sql_sketches.load_sketches,
         memory_sql.load_statements,
         memory_sql_upkeep.count_verdicts,
         links_sql.find_touching,

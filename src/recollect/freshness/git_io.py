@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..project import current_branch, first_line
+from ..project import current_branch, first_line, worktree_root
 
 TIMEOUT = 10.0
 MOST_HOMES = 60
@@ -143,6 +143,8 @@ class Git:
 
     def _run(self, arguments: Sequence[str], asked: str = "") -> bytes:
         """Return git's output; empty if git is missing, fails or times out."""
+        if not worktree_root(self.root):
+            return b""  # there is nothing to ask a process for
         try:
             done = subprocess.run(
                 ("git", *_SAFE, *arguments),

@@ -26,6 +26,9 @@ LARGEST_READ = 2_000_000
 MOST_UNTRACKED = 500
 """At most this many untracked files are hashed to find one that moved."""
 
+MOST_NAMES = 200
+"""So many names are looked for by one process."""
+
 _SETTLED = 2_000_000_000
 """Nanoseconds after which another change of a file certainly gets another time stamp."""
 
@@ -51,6 +54,7 @@ class WorkTree:
         self._below = self.root.rstrip(os.sep) + os.sep
         self._folders: dict[str, str] = {}
         self._texts: dict[str, str] = {}
+        self._defined: dict[str, list[str]] = {}
 
     # ---------------------------------------------------------------- files
 
@@ -131,6 +135,13 @@ class WorkTree:
         stands = any(_short_hash(line.strip()) == known.sign for line in lines)
         return Observation(True, blob, known.sign if stands else "")
 
+    def look_up(self, claims: Sequence[Claim]) -> None:
+        """Find the definitions of all symbols without a path at once, for many calls of `pin`."""
+        named = {one.symbol for one in claims if one.kind in _SYMBOLS and not one.path}
+        wanted = sorted(named)
+        for start in range(0, len(wanted), MOST_NAMES):
+            self._defined |= self._homes(wanted[start : start + MOST_NAMES], Git(self.root))
+
     def pin(self, claims: Sequence[Claim]) -> list[PinnedClaim]:
         """Pin each claim to the current tree, for later comparison.
 
@@ -210,8 +221,10 @@ class WorkTree:
 
     def _homes(self, symbols: Iterable[str], git: Git) -> dict[str, list[str]]:
         """Return the files of the tree that define each symbol."""
-        wanted = sorted(set(symbols))
+        asked = set(symbols)
+        wanted = sorted(asked - self._defined.keys())
         homes: dict[str, list[str]] = {symbol: [] for symbol in wanted}
+        homes |= {symbol: self._defined[symbol] for symbol in asked & self._defined.keys()}
         likely = git.defining({_first_part(symbol) for symbol in wanted}) if wanted else {}
         for path in sorted({path for paths in likely.values() for path in paths}):
             text = self.text(path)

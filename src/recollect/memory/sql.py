@@ -5,7 +5,7 @@ It does not know what makes a memory strong, trusted or true.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..storage.database import (
@@ -180,104 +180,6 @@ def find_alias(tx: Tx, alias: str) -> str:
     return str(row[0]) if row else ""
 
 
-class MemorySketch(NamedTuple):
-    """What ranking and showing a hit needs of a memory: a third of its columns."""
-
-    id: str
-    kind: str
-    text: str
-    layer: str
-    owner: str
-    status: str
-    label: str
-    reinforcement: int
-    recalls: int
-    last_reinforced: int
-    valid_from: int
-    claims: str
-    """Path, stamp, state and new path of each claim: see `freshness.steps.unpack_looks`."""
-    against: str
-    """The ids of records in use that contradict it."""
-
-
-_FIELDS = list_columns(MemorySketch._fields[:-2])
-_OPPOSED = (
-    "SELECT l.{end} FROM links l WHERE l.space = memories.space AND l.{start} = memories.id "
-    f"AND l.relation = 'contradicts' AND l.valid_to = {FOREVER}"
-)
-# One statement for all that a hit shows: each is a round trip on a server.
-_SKETCH = (
-    f"SELECT {_FIELDS}, (SELECT string_agg(c.path || :part || c.stamp || :part || c.state || :part "
-    "|| c.moved_to, :next) FROM claims c WHERE c.space = memories.space "
-    "AND c.memory = memories.id), "
-    "(SELECT string_agg(o.id, ' ') FROM memories o WHERE o.space = memories.space "
-    "AND o.status IN ('active', 'proposed') AND o.id IN ("
-    f"{_OPPOSED.format(start='source', end='target')} UNION ALL "
-    f"{_OPPOSED.format(start='target', end='source')})) FROM memories WHERE space = :space"
-)
-_SEPARATORS = {"part": "\x1f", "next": "\x1e"}
-
-
-def load_sketches(tx: Tx, ids: Sequence[str]) -> dict[str, MemorySketch]:
-    """Return sketches of several memories by id; ids of other spaces are ignored."""
-    found: dict[str, MemorySketch] = {}
-    for names, params in batches("id", ids):
-        rows = tx.shared(f"{_SKETCH} AND id IN ({names})", {**params, **_SEPARATORS})
-        found.update((sketch.id, sketch) for sketch in map(MemorySketch._make, rows))
-    return found
-
-
-def load_earlier_sketches(
-    tx: Tx, wanted: Collection[tuple[str, int]]
-) -> dict[tuple[str, int], MemorySketch]:
-    """Return sketches of earlier revisions, by id and number; each has the address of its
-    revision for an id, and is superseded."""
-    found: dict[tuple[str, int], MemorySketch] = {}
-    for names, params in batches("id", sorted({id for id, _ in wanted})):
-        rows = tx.run(
-            f"SELECT revision, {_FIELDS}, '', '' FROM memory_revisions WHERE space = :space "
-            f"AND id IN ({names})",
-            params,
-        )
-        for revision, *fields in rows:
-            sketch = MemorySketch._make(fields)
-            if (sketch.id, revision) in wanted:
-                named = sketch._replace(id=f"{sketch.id}@{revision}", status="superseded")
-                found[sketch.id, revision] = named
-    return found
-
-
-def find_successors(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
-    """Return the open memory of the chain for each superseded memory that says something else."""
-    found: dict[str, str] = {}
-    for names, params in batches("id", ids):
-        rows = tx.run(
-            "SELECT old.id, new.id FROM memories old JOIN memories new ON new.space = old.space "
-            f"AND new.root = old.root AND new.valid_to = {FOREVER} "
-            f"WHERE old.space = :space AND old.id IN ({names}) "
-            "AND old.digest <> new.digest",
-            params,
-        )
-        found.update(dict(rows))
-    return found
-
-
-def find_reworded(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
-    """Return the open memory of the chain for earlier revisions, named `id@number`, that say
-    something else."""
-    found: dict[str, str] = {}
-    for names, params in batches("id", sorted({id.partition("@")[0] for id in ids})):
-        rows = tx.run(
-            "SELECT old.id, old.revision, new.id FROM memory_revisions old "
-            "JOIN memories new ON new.space = old.space AND new.root = old.root "
-            f"AND new.valid_to = {FOREVER} WHERE old.space = :space AND old.id IN ({names}) "
-            "AND old.digest <> new.digest",
-            params,
-        )
-        found.update((f"{id}@{revision}", new) for id, revision, new in rows)
-    return {id: found[id] for id in ids if id in found}
-
-
 class Statement(NamedTuple):
     """What a memory says, and how far it is trusted."""
 
@@ -316,10 +218,10 @@ def find_open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
     scope, oldest first; held until the commit."""
     rows = tx.run(
         f"{_SELECT} AND layer = :layer AND owner = :owner AND kind = :kind AND digest = :digest "
-        f"AND valid_to = {FOREVER} ORDER BY first_seen, id {tx.for_update}",
+        f"AND valid_to = {FOREVER} {tx.for_update}",  # for an order, SQLite reads a whole kind
         place,
     )
-    return load_all(rows)
+    return sorted(load_all(rows), key=lambda memory: (memory.first_seen, memory.id))
 
 
 def list_chain(tx: Tx, root: str) -> list[Memory]:

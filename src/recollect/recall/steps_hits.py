@@ -12,7 +12,7 @@ from ..episodes import sql as episodes_sql
 from ..fast_typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from ..index import sql as index_sql
 from ..memory import lifecycle
-from ..memory import sql as memory_sql
+from ..memory import sql_sketches as memory_sql_sketches
 from ..procedures import sql as procedures_sql
 from ..storage import database
 from ..storage.database import IndexMatch, Tx
@@ -56,8 +56,8 @@ def load_hits(
     current = [item.ref for item in found if item.source == "memory" and not item.seq]
     current = list(everywhere) if current and everywhere else current
     earlier = {(item.ref, item.seq) for item in found if item.source == "memory" and item.seq}
-    held = memory_sql.load_sketches(tx, current)
-    before = memory_sql.load_earlier_sketches(tx, earlier) if earlier else {}
+    held = memory_sql_sketches.load_sketches(tx, current)
+    before = memory_sql_sketches.load_earlier_sketches(tx, earlier) if earlier else {}
     around = question.around
     said = [item for item in found if item.source == "message"]
     wanted = [(item.ref, item.seq - around, item.seq + around) for item in said]
@@ -80,7 +80,7 @@ def load_hits(
     return _with_successors(tx, hits)
 
 
-def _load_memory(memory: memory_sql.MemorySketch | None, now: int) -> LoadedHit | None:
+def _load_memory(memory: memory_sql_sketches.MemorySketch | None, now: int) -> LoadedHit | None:
     if memory is None:
         return None
     strong = lifecycle.compute_strength(memory, now)
@@ -237,8 +237,8 @@ def _with_successors(tx: Tx, hits: Mapping[int, LoadedHit]) -> dict[int, LoadedH
     old = [one.hit.id for one in hits.values() if one.hit.status == "superseded"]
     if not old:
         return dict(hits)
-    newer = memory_sql.find_successors(tx, old)
-    newer |= memory_sql.find_reworded(tx, [id for id in old if "@" in id])
+    newer = memory_sql_sketches.find_successors(tx, old)
+    newer |= memory_sql_sketches.find_reworded(tx, [id for id in old if "@" in id])
     found = dict(hits)
     for entry, loaded in hits.items():
         if loaded.hit.id in newer:
