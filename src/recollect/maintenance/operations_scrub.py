@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..archive import sql as archive_sql
 from ..context import Context
+from ..errors import Refused
 from ..fast_typing import NamedTuple
 from ..recall import steps_reindex as recall_steps_reindex
 from ..secrets import redaction
@@ -34,6 +35,8 @@ def scrub(context: Context, yes: bool = False) -> Scrubbed:
     Example: recollect scrub
     Example: recollect scrub --yes
     """
+    if yes and context.origin != "user":
+        raise Refused("only a person can rewrite what is stored", hint="run `recollect scrub`")
     records: dict[str, int] = {}
     found: dict[str, int] = {}
     for space in context.present_spaces():
