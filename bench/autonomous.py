@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import recollect
-from recollect.autonomous import steps
+from recollect.autonomous import steps as autonomous_steps
 from recollect.text import terms, tokens
 
 ENOUGH = 0.7
@@ -149,7 +149,7 @@ def _run(home: Path, project: Path, more: dict[str, str]) -> Kept:
     }
     with recollect.open(project, environment=variables, origin="user") as memory:
         space = memory.context.project_space
-        space.write(lambda tx: steps.clear(tx, memory.context.clock(), forget=True))
+        space.write(lambda tx: autonomous_steps.clear(tx, memory.context.clock(), forget=True))
         shutil.rmtree(project / ".recollect" / "skills", ignore_errors=True)
         (project / ".recollect" / "MEMORY.md").unlink(missing_ok=True)
         done = memory.autonomous.rebuild()

@@ -23,7 +23,7 @@ from recollect.archive.sql import NewSession
 from recollect.context import new_id
 from recollect.memory import steps as memory_steps
 from recollect.memory import steps_neighbours as memory_steps_neighbours
-from recollect.recall import steps_candidates as recall_steps
+from recollect.recall import steps_candidates as recall_steps_candidates
 from recollect.storage.database import Tx
 from recollect.storage.sqlite import _PRAGMAS, SqliteDatabase
 from recollect.text import terms
@@ -156,7 +156,7 @@ def run(connection: apsw.Connection, statements: Statements) -> None:
 def _looked_up(tx: Tx, question: str, by_meaning: bool) -> list[str]:
     stems = terms.query_stems(question)
     known = tx.frequencies(stems)
-    return recall_steps.choose_stems(stems, known.entries, known.holding, by_meaning)
+    return recall_steps_candidates.choose_stems(stems, known.entries, known.holding, by_meaning)
 
 
 def recall(count: int, embedder: str, bound: float) -> Ratio:

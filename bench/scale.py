@@ -17,7 +17,9 @@ from tempfile import TemporaryDirectory
 import apsw
 
 import recollect
-from recollect.index import sql_vectors, steps_nearest, vectors
+from recollect.index import sql_vectors as index_sql_vectors
+from recollect.index import steps_nearest as index_steps_nearest
+from recollect.index import vectors
 from recollect.storage.database import Tx
 from recollect.storage.sqlite import _PRAGMAS, SqliteDatabase
 
@@ -118,22 +120,24 @@ def nearest_share(memory: recollect.Recollect, texts: Sentences) -> tuple[float,
 
     def exactly(tx: Tx, question: bytes) -> list[int]:
         held: dict[int, bytes] = {}
-        for block in sql_vectors.list_blocks(tx):
-            held |= sql_vectors.load_block_vectors(tx, block)
-        found = steps_nearest.cosines_by_entry(question, held)
+        for block in index_sql_vectors.list_blocks(tx):
+            held |= index_sql_vectors.load_block_vectors(tx, block)
+        found = index_steps_nearest.cosines_by_entry(question, held)
         return sorted(found, key=lambda entry: (-found[entry], entry))[:NEAREST]
 
     def whole(tx: Tx, question: bytes) -> list[int]:
         """Search the signs of all vectors, as without cells."""
-        blocks = sql_vectors.list_blocks(tx)
+        blocks = index_sql_vectors.list_blocks(tx)
         scores = vectors.score_blocks(question, [block.planes for block in blocks])
-        return vectors.pick_best(scores, steps_nearest.SIGNED * NEAREST)
+        return vectors.pick_best(scores, index_steps_nearest.SIGNED * NEAREST)
 
     space = memory.context.project_space
     for question in questions:
         best = set(space.read(partial(exactly, question=question)))
         near = partial(
-            steps_nearest.find_nearest, question=question, count=steps_nearest.SIGNED * NEAREST
+            index_steps_nearest.find_nearest,
+            question=question,
+            count=index_steps_nearest.SIGNED * NEAREST,
         )
         found = list(space.read(near))[:NEAREST]
         shares.append(len(best & set(found)) / max(len(best), 1))

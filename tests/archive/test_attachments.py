@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.archive import attachments, sql
+from recollect.archive import attachments
+from recollect.archive import sql as archive_sql
 from recollect.errors import InvalidInput
 from recollect.providers import formats
 
@@ -95,7 +96,7 @@ def test_the_archive_names_the_bytes_and_stores_them_once(mem: recollect.Recolle
         lambda tx: tx.run("SELECT sha256, media_type FROM attachments WHERE space = :space")
     )
     assert sorted(kind for _, kind in held) == ["application/pdf", "image/png"]
-    bodies = mem.context.project_space.read(lambda tx: sql.messages(tx, "s", 1, 9))
+    bodies = mem.context.project_space.read(lambda tx: archive_sql.messages(tx, "s", 1, 9))
     assert not [row for row in bodies if PNG[:100] in row.body or PDF[:100] in row.body]
     assert mem.recall("what is wrong here")
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.autonomous import models_io, operations, steps
+from recollect.autonomous import models_io
+from recollect.autonomous import operations as autonomous_operations
+from recollect.autonomous import steps as autonomous_steps
 from recollect.errors import ConfigError
 from recollect.types.records import Message
 from tests.autonomous.conversations import RULE, Server, items_of, later, serving, switch, worked
@@ -385,7 +387,7 @@ def test_every_call_stands_in_the_ledger(mem: Mem, server: Server, clock: Clock)
         ("default", "extract", 1000),
     ]
     assert (state.calls_today, state.tokens_today) == (2, 2100)
-    assert operations.describe(mem.context).endswith("2,100 of 200,000 tokens today")
+    assert autonomous_operations.describe(mem.context).endswith("2,100 of 200,000 tokens today")
 
 
 def test_no_job_is_leased_over_the_daily_cap(mem: Mem, server: Server, clock: Clock) -> None:
@@ -398,7 +400,7 @@ def test_no_job_is_leased_over_the_daily_cap(mem: Mem, server: Server, clock: Cl
     state = mem.autonomous.diagnose()
     assert state.tokens_today <= 3000 + 1050
     assert len(server.requests) == state.calls_today == 3
-    assert "the daily cap is reached" in operations.describe(mem.context)
+    assert "the daily cap is reached" in autonomous_operations.describe(mem.context)
     mem.autonomous.rebuild()
     assert len(server.requests) == 3
     clock.advance(days=1)
@@ -411,11 +413,11 @@ def test_idle_costs_nothing(mem: Mem, server: Server, clock: Clock) -> None:
     later(clock)
     use(mem, server, memories_enabled=True)
     server.reply = lambda system, prompt: '{"statements": [], "order": []}'
-    operations.start(mem.context)
+    autonomous_operations.start(mem.context)
     count = len(server.requests)
     for _ in range(3):
         clock.advance(days=1)
-        operations.start(mem.context)
+        autonomous_operations.start(mem.context)
     assert len(server.requests) == count
 
 
@@ -438,7 +440,7 @@ def test_a_model_that_misbehaves_costs_little_and_changes_nothing(
     for _ in range(8):
         mem.autonomous.rebuild()
         clock.advance(hours=2)
-    jobs = {one.id: one for one in mem.jobs.list() if one.kind in steps.JOBS}
+    jobs = {one.id: one for one in mem.jobs.list() if one.kind in autonomous_steps.JOBS}
     assert len(server.requests) <= 3 * len(jobs) + 8  # a rebuild revives phase 2
     extracts = [one for one in jobs.values() if one.kind == "extract"]
     assert {(one.status, one.tries) for one in extracts} == {("error", 3)}
@@ -453,7 +455,7 @@ def test_a_model_that_misbehaves_costs_little_and_changes_nothing(
     state = mem.autonomous.diagnose()
     assert state.tokens_today <= state.cap
     assert state.errors
-    assert "failed: " in operations.describe(mem.context)
+    assert "failed: " in autonomous_operations.describe(mem.context)
 
 
 def test_a_session_whose_model_failed_for_good_is_kept_by_rules(

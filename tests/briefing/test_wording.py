@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from recollect.briefing.wording import (
-    advice_line,
-    command_lines,
-    place_lines,
-    resolution_line,
-)
+from recollect.briefing.wording import advice_line, command_lines, place_lines, resolution_line
 from recollect.episodes.session_errors import Remedy
-from recollect.lessons.findings import (
-    CommandAdvice,
-    KnownCommand,
-    KnownPlace,
-    KnownResolution,
-)
+from recollect.lessons.findings import CommandAdvice, KnownCommand, KnownPlace, KnownResolution
 from recollect.text.tokens import count_tokens
 
 MARCH_2 = 1_772_409_600_000_000

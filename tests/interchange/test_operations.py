@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.interchange import formats, operations, steps
+from recollect.interchange import formats
+from recollect.interchange import operations as interchange_operations
+from recollect.interchange import steps as interchange_steps
 
 
 def fill(memory: recollect.Recollect) -> None:
@@ -22,9 +24,9 @@ def fill(memory: recollect.Recollect) -> None:
     memory.notes.set(objective="ship the release")
 
 
-def digest(memory: recollect.Recollect) -> steps.SpaceDigest:
-    columns = operations._columns(memory.context)
-    return memory.context.project_space.read(lambda tx: steps.digest_space(tx, columns))
+def digest(memory: recollect.Recollect) -> interchange_steps.SpaceDigest:
+    columns = interchange_operations._columns(memory.context)
+    return memory.context.project_space.read(lambda tx: interchange_steps.digest_space(tx, columns))
 
 
 def other(tmp_path: Path, name: str = "other") -> recollect.Recollect:

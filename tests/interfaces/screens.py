@@ -15,15 +15,7 @@ from types import ModuleType
 from recollect.interfaces import commands, manual
 from recollect.interfaces.screens import results, style
 from recollect.interfaces.screens.review import render_item
-from recollect.types.overview import (
-    NextStep,
-    Seen,
-    SeenItem,
-    SettingValue,
-    SizePart,
-    Sizes,
-    Status,
-)
+from recollect.types.overview import NextStep, Seen, SeenItem, SettingValue, SizePart, Sizes, Status
 from recollect.types.records import Check, Hit, Recalled
 from recollect.types.review import ReviewEvidence, ReviewItem
 from tests.builders.records import DAY, NOW, memory

@@ -338,17 +338,17 @@ def test_statistics_are_drawn(mem: recollect.Recollect, tmp_path: Path, clock: C
 def test_windows_is_told_to_use_wsl(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from recollect import __main__ as program
+    from recollect import __main__
 
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(sys, "argv", ["recollect", "list"])
     with pytest.raises(SystemExit) as ended:
-        program.main()
+        __main__.main()
     assert ended.value.code == recollect.errors.EXIT_STATUS["unavailable"]
     assert "WSL" in capsys.readouterr().err
     monkeypatch.setattr(sys, "argv", ["recollect", "hook"])
     with pytest.raises(SystemExit) as ended:
-        program.main()
+        __main__.main()
     assert ended.value.code == 0
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import recollect
 from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.jobs import sql
+from recollect.jobs import sql as jobs_sql
 from recollect.secrets import redaction
 from recollect.storage.database import Database
 from tests.conftest import Clock
@@ -28,21 +28,21 @@ def space(mem: Mem) -> Database:
 
 
 def queue(space: Database, clock: Clock, subject: str = "s-1", watermark: int = 10) -> bool:
-    return space.write(lambda tx: sql.enqueue_job(tx, KIND, subject, watermark, clock()))
+    return space.write(lambda tx: jobs_sql.enqueue_job(tx, KIND, subject, watermark, clock()))
 
 
-def claim(space: Database, clock: Clock, owner: str = "w-1") -> sql.Job | None:
-    return space.write(lambda tx: sql.claim_job(tx, (KIND,), owner, clock(), LEASE))
+def claim(space: Database, clock: Clock, owner: str = "w-1") -> jobs_sql.Job | None:
+    return space.write(lambda tx: jobs_sql.claim_job(tx, (KIND,), owner, clock(), LEASE))
 
 
-def claimed(space: Database, clock: Clock, owner: str = "w-1") -> sql.Job:
+def claimed(space: Database, clock: Clock, owner: str = "w-1") -> jobs_sql.Job:
     job = claim(space, clock, owner)
     assert job is not None
     return job
 
 
-def held(space: Database, subject: str = "s-1") -> sql.Job:
-    job = space.read(lambda tx: sql.get_job(tx, KIND, subject))
+def held(space: Database, subject: str = "s-1") -> jobs_sql.Job:
+    job = space.read(lambda tx: jobs_sql.get_job(tx, KIND, subject))
     assert job is not None
     return job
 
@@ -53,7 +53,7 @@ def test_a_job_is_claimed_by_one_runner_and_done_up_to_its_watermark(
     assert queue(space, clock)
     job = claimed(space, clock)
     assert claim(space, clock, "w-2") is None
-    space.write(lambda tx: sql.complete_job(tx, job, clock()))
+    space.write(lambda tx: jobs_sql.complete_job(tx, job, clock()))
     done = held(space)
     assert (done.status, done.success_watermark, done.failures, done.owner) == ("done", 10, 0, "")
     assert claim(space, clock, "w-2") is None
@@ -64,7 +64,7 @@ def test_the_same_watermark_again_queues_nothing_and_a_higher_one_does(
 ) -> None:
     queue(space, clock)
     job = claimed(space, clock)
-    space.write(lambda tx: sql.complete_job(tx, job, clock()))
+    space.write(lambda tx: jobs_sql.complete_job(tx, job, clock()))
     assert not queue(space, clock)
     assert claim(space, clock) is None
     assert queue(space, clock, watermark=11)
@@ -77,7 +77,7 @@ def test_a_job_whose_input_grew_while_it_ran_is_pending_again(
     queue(space, clock)
     job = claimed(space, clock)
     assert not queue(space, clock, watermark=12)
-    space.write(lambda tx: sql.complete_job(tx, job, clock()))
+    space.write(lambda tx: jobs_sql.complete_job(tx, job, clock()))
     again = claimed(space, clock)
     assert (again.input_watermark, again.success_watermark) == (12, 10)
 
@@ -93,11 +93,11 @@ def test_a_killed_runners_job_is_taken_over_after_its_lease_and_it_can_write_not
     taken = claimed(space, clock, "w-2")
     assert taken.attempt == lost.attempt + 1
     for effect in (
-        lambda tx: sql.hold_lease(tx, lost),
-        lambda tx: sql.renew_lease(tx, lost, clock() + LEASE),
-        lambda tx: sql.save_progress(tx, lost, {"chunk": 1}),
-        lambda tx: sql.complete_job(tx, lost, clock()),
-        lambda tx: sql.retry_later(tx, lost, WHY, clock()),
+        lambda tx: jobs_sql.hold_lease(tx, lost),
+        lambda tx: jobs_sql.renew_lease(tx, lost, clock() + LEASE),
+        lambda tx: jobs_sql.save_progress(tx, lost, {"chunk": 1}),
+        lambda tx: jobs_sql.complete_job(tx, lost, clock()),
+        lambda tx: jobs_sql.retry_later(tx, lost, WHY, clock()),
     ):
         with pytest.raises(Conflict):
             space.write(effect)
@@ -110,7 +110,7 @@ def test_a_runner_of_the_same_name_is_fenced_by_its_attempt(space: Database, clo
     clock.advance(seconds=121)
     claimed(space, clock, "w-1")
     with pytest.raises(Conflict):
-        space.write(lambda tx: sql.complete_job(tx, lost, clock()))
+        space.write(lambda tx: jobs_sql.complete_job(tx, lost, clock()))
 
 
 def test_a_heartbeat_keeps_the_lease(space: Database, clock: Clock) -> None:
@@ -118,9 +118,9 @@ def test_a_heartbeat_keeps_the_lease(space: Database, clock: Clock) -> None:
     job = claimed(space, clock)
     for _ in range(5):
         clock.advance(seconds=100)
-        space.write(lambda tx: sql.renew_lease(tx, job, clock() + LEASE))
+        space.write(lambda tx: jobs_sql.renew_lease(tx, job, clock() + LEASE))
     assert claim(space, clock, "w-2") is None
-    space.write(lambda tx: sql.complete_job(tx, job, clock()))
+    space.write(lambda tx: jobs_sql.complete_job(tx, job, clock()))
 
 
 def test_a_failed_job_waits_for_its_delay_and_is_a_dead_letter_after_three_tries(
@@ -131,7 +131,7 @@ def test_a_failed_job_waits_for_its_delay_and_is_a_dead_letter_after_three_tries
         job = claimed(space, clock)
         assert job.failures == number + 1
         status = space.write(
-            partial(sql.retry_later, job=job, error=WHY, run_after=clock() + 60_000_000)
+            partial(jobs_sql.retry_later, job=job, error=WHY, run_after=clock() + 60_000_000)
         )
         assert status == ("error" if number == 2 else "pending")
         assert claim(space, clock) is None
@@ -156,11 +156,11 @@ def test_progress_survives_a_failed_try_and_ends_with_success(
 ) -> None:
     queue(space, clock)
     job = claimed(space, clock)
-    space.write(lambda tx: sql.save_progress(tx, job, {"chunk": 2}))
-    space.write(lambda tx: sql.retry_later(tx, job, WHY, clock()))
+    space.write(lambda tx: jobs_sql.save_progress(tx, job, {"chunk": 2}))
+    space.write(lambda tx: jobs_sql.retry_later(tx, job, WHY, clock()))
     again = claimed(space, clock)
     assert again.progress == {"chunk": 2}
-    space.write(lambda tx: sql.complete_job(tx, again, clock()))
+    space.write(lambda tx: jobs_sql.complete_job(tx, again, clock()))
     assert held(space).progress == {}
 
 
@@ -169,7 +169,7 @@ def test_an_effect_that_fails_leaves_the_job_leased(space: Database, clock: Cloc
     job = claimed(space, clock)
 
     def work(tx: object) -> None:
-        sql.complete_job(tx, job, clock())  # type: ignore[arg-type]
+        jobs_sql.complete_job(tx, job, clock())  # type: ignore[arg-type]
         raise NotFound("nothing of this is kept")
 
     with pytest.raises(NotFound):
@@ -183,7 +183,7 @@ def test_a_person_lists_shows_retries_and_cancels_jobs(mem: Mem, clock: Clock) -
     job = claimed(space, clock)
     mem.jobs.cancel("j-extract-s-1")
     with pytest.raises(Conflict):
-        space.write(lambda tx: sql.complete_job(tx, job, clock()))
+        space.write(lambda tx: jobs_sql.complete_job(tx, job, clock()))
     assert [one.status for one in mem.jobs.list()] == ["cancelled"]
     assert claim(space, clock) is None
     assert mem.jobs.retry("j-extract-s-1").status == "pending"
@@ -200,7 +200,7 @@ def test_a_lease_that_is_not_queued_is_neither_retried_nor_cancelled(
     mem: Mem, clock: Clock
 ) -> None:
     mem.context.project_space.write(
-        lambda tx: sql.acquire_lease(tx, "consolidate", "r-1", clock(), LEASE)
+        lambda tx: jobs_sql.acquire_lease(tx, "consolidate", "r-1", clock(), LEASE)
     )
     with pytest.raises(InvalidInput):
         mem.jobs.cancel("j-consolidate")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.briefing import operations_views
+from recollect.briefing import operations_views as briefing_operations_views
 from recollect.review import operations as review_operations
 from recollect.review import steps as review_steps
 from recollect.storage.database import Tx
@@ -360,13 +360,13 @@ def test_a_statement_that_an_older_instruction_file_contradicts_waits_until_it_i
     os.utime(rules, (1, 1))
     kept = mem.learn("Never use tabs for indentation", kind="preference").id
     mem.learn("Reviews are short", kind="preference")
-    operations_views.follow_up(mem.context, "s-1")
+    briefing_operations_views.follow_up(mem.context, "s-1")
     (item,) = mem.memories.review()
     assert (item.id, item.reasons) == (kept, ("contradicting",))
     assert "CLAUDE.md: “" in item.why[0] and "always use tabs" in item.why[0].lower()
     assert review_operations.count_review(mem.context) == 1
     mem.memories.answer(kept, "keep")
-    operations_views.follow_up(mem.context, "s-1")
+    briefing_operations_views.follow_up(mem.context, "s-1")
     assert mem.memories.review() == () and review_operations.count_review(mem.context) == 0
     assert mem.show(kept).memory is not None
 
@@ -377,5 +377,5 @@ def test_an_instruction_file_that_is_newer_than_the_statement_does_not_wait(
     mem.learn("Never use tabs for indentation", kind="preference")
     (project / "CLAUDE.md").write_text("- Always use tabs for indentation.\n")
     os.utime(project / "CLAUDE.md", (2**33, 2**33))
-    operations_views.follow_up(mem.context, "s-1")
+    briefing_operations_views.follow_up(mem.context, "s-1")
     assert mem.memories.review() == ()

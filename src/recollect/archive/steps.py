@@ -17,7 +17,8 @@ from ..storage.database import Row, Tx
 from ..text import addresses, messages
 from ..types import trust
 from ..types.records import ORIGINS, ROLES, Json, Message, Recorded, SafeText, Stored, ToolCall
-from . import attachments, sql, steps_usage
+from . import attachments as archive_attachments
+from . import sql, steps_usage
 from .sql import NewSession as NewSession
 
 _ORIGIN_OF_ROLE = {
@@ -140,13 +141,13 @@ class PreparedMessage(NamedTuple):
     calls: tuple[ToolCall, ...] = ()
     model: str = ""
     usage: Mapping[str, Json] | None = None
-    attachments: tuple[attachments.Attachment, ...] = ()
+    attachments: tuple[archive_attachments.Attachment, ...] = ()
 
 
 def prepare(incoming: Incoming, now: int) -> PreparedMessage:
     """Do all work that needs no transaction, so that no lock is held while a text is redacted."""
     message, origin, pasted, find_pasted = incoming
-    message, attached = attachments.detach(message)
+    message, attached = archive_attachments.detach(message)
     if pasted:
         message = _mark_pasted(message, pasted)
     body = redaction.redact_json(messages.body_from_message(message))
@@ -373,9 +374,13 @@ def entry_of(session: str, seq: int, role: str, label: str, at: int) -> index_sq
 
 def with_attachments(tx: Tx, kept: Sequence[Message]) -> tuple[Message, ...]:
     """Return archived messages with the bytes of their attachments."""
-    wanted = {digest for message in kept for digest in attachments.references(message)}
+    wanted = {digest for message in kept for digest in archive_attachments.references(message)}
     held = sql.load_attachments(tx, sorted(wanted)) if wanted else {}
-    return tuple([attachments.attach(message, held) for message in kept]) if held else tuple(kept)
+    return (
+        tuple([archive_attachments.attach(message, held) for message in kept])
+        if held
+        else tuple(kept)
+    )
 
 
 def stored_message(row: sql.MessageRow) -> Stored:

@@ -18,7 +18,8 @@ from ..jobs import sql as jobs_sql
 from ..lessons import operations as lessons_operations
 from ..memory import steps_lifecycle as memory_steps_lifecycle
 from ..storage.database import Tx
-from ..text import display, tokens
+from ..text import display
+from ..text import tokens as text_tokens
 from . import files_io, models_io, prompts, sql, steps, worker_io
 
 MOST_CALLS = 20
@@ -205,7 +206,7 @@ def _plan(context: Context) -> Rebuilt:
             lambda tx, one=one: steps.load_session(tx, one.id, one.last)  # type: ignore[misc]
         )
         parts = prompts.chunks(held, settings.memories_chunk_tokens) if model else []
-        price = sum(tokens.estimate_tokens(len(prompts.items_json(part))) for part in parts)
+        price = sum(text_tokens.estimate_tokens(len(prompts.items_json(part))) for part in parts)
         price += len(parts) * settings.memories_answer_tokens
         planned.append(Planned(one.id, len(held), len(parts), price))
     return Rebuilt(

@@ -10,13 +10,12 @@ from ..context import new_id
 from ..errors import InvalidInput, Refused
 from ..jobs import sql as jobs_sql
 from ..lessons import manifests_io
-from ..procedures import skills as procedures_skills
+from ..procedures import skills
 from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
 from ..project import user_directory
 from ..secrets import redaction
-from ..text import messages as text_messages
-from ..text import tokens
+from ..text import messages, tokens
 from ..types.records import Json
 from . import files_io, merging, models_io, pages, prompts, statements, steps
 from .operations import Rebuilt
@@ -68,7 +67,7 @@ def _summarise(run: Run, job: jobs_sql.Job) -> Rebuilt:
         problem,
     )
     proposed = _proposed_skills(curated, found, now)
-    mark = {"writing": text_messages.text_digest(outputs.page.text)}
+    mark = {"writing": messages.text_digest(outputs.page.text)}
     run.space.write(lambda tx: jobs_sql.save_progress(tx, job, mark))
 
     def write_files() -> list[str]:
@@ -93,7 +92,7 @@ def _edits(
     folder: str, text: str | None, page: pages.MemoryPage, progress: Mapping[str, Json]
 ) -> tuple[pages.Edits, str]:
     """Return what a person changed in MEMORY.md. A file that we did not write is set aside."""
-    if text is None or text_messages.text_digest(text) == progress.get("writing"):
+    if text is None or messages.text_digest(text) == progress.get("writing"):
         return page.edits, ""
     if not page.text:
         place = files_io.set_aside(folder)
@@ -101,7 +100,7 @@ def _edits(
     return pages.read_edits(redaction.redact(text), page), ""
 
 
-def _skills(material: steps.Material, edits: pages.Edits) -> list[procedures_skills.Procedure]:
+def _skills(material: steps.Material, edits: pages.Edits) -> list[skills.Procedure]:
     """Return the procedures in use, and what sessions ran before commits."""
     observed = (
         pages.workflow_skill(one.steps, one.purposes, (one.sessions, one.last), one.sources)

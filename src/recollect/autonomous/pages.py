@@ -16,16 +16,7 @@ from ..text import display
 from ..text.addresses import slugify
 from ..text.messages import text_digest
 from ..types.records import Json
-from .statements import (
-    CLAIMS,
-    COMMANDS,
-    DECISIONS,
-    ERRORS,
-    HISTORY,
-    RULES,
-    SECTIONS,
-    Statement,
-)
+from .statements import CLAIMS, COMMANDS, DECISIONS, ERRORS, HISTORY, RULES, SECTIONS, Statement
 
 HEAD = (
     "# Memory\n\n"

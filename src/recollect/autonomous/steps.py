@@ -10,7 +10,7 @@ from ..archive import steps_sessions as archive_steps_sessions
 from ..capture import sql as capture_sql
 from ..config import Settings
 from ..documents import sql as documents_sql
-from ..episodes import records as episodes_records
+from ..episodes import records
 from ..episodes import sql as episodes_sql
 from ..episodes import steps as episodes_steps
 from ..errors import NotFound, Refused
@@ -20,7 +20,7 @@ from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
 from ..memory import steps_revisions as memory_steps_revisions
 from ..memory import steps_visible as memory_steps_visible
-from ..procedures import skills
+from ..procedures import skills as procedures_skills
 from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
 from ..secrets import redaction
@@ -47,7 +47,7 @@ class Material(NamedTuple):
     extractions: list[statements.Extraction]
     memories: list[CitedMemory]
     page: pages.MemoryPage
-    skills: list[skills.Procedure]
+    skills: list[procedures_skills.Procedure]
     refused: frozenset[str]
     """Names of procedures that a person or a rule has taken out of use, or that only wait."""
 
@@ -147,7 +147,7 @@ def load_session(
 
 
 def _task(row: episodes_sql.EpisodeRow) -> statements.Evidence | None:
-    episode = episodes_records.from_json(json.loads(row.body), row.label)
+    episode = records.from_json(json.loads(row.body), row.label)
     spans = []
     for address in json.loads(row.sources):
         place = addresses.parse_address(address)

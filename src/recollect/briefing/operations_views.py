@@ -147,19 +147,18 @@ def before_task(
 
     Example: recollect before-task "fix the failing login test" --file tests/test_login.py
     """
-    from ..episodes import tasks as episodes_tasks
+    from ..episodes import tasks
 
-    chosen = episodes_tasks.checked(phase, goal)
+    chosen = tasks.checked(phase, goal)
     hits: dict[str, Hit] = {}
     for path in ("", *files):
         for hit in recall_operations.recall_lessons(context, goal, 20, path):
             hits.setdefault(hit.id, hit)
     source = {"episode": "episodic", "workflow": "skills", "procedure": "skills"}
     found = [
-        episodes_tasks.Found(hit.id, source.get(hit.kind, "semantic"), hit.score)
-        for hit in hits.values()
+        tasks.Found(hit.id, source.get(hit.kind, "semantic"), hit.score) for hit in hits.values()
     ]
-    ranked = [hits[item.found.id] for item in episodes_tasks.blend(found, chosen)]
+    ranked = [hits[item.found.id] for item in tasks.blend(found, chosen)]
     avoid = tuple(hit for hit in ranked if hit.kind == "pitfall")[:5]
     skills = tuple(hit for hit in ranked if hit.kind in ("workflow", "procedure"))[:3]
     rest = tuple(hit for hit in ranked if hit not in avoid and hit not in skills)[:5]

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from .forms import (
-    IN_GENERAL,
-    LEAD,
-    ORDER,
-    PLURAL,
-    POINTED,
-    POINTERS,
-    PRACTICES,
-    STEP,
-    VERBS,
-    Form,
-)
+from .forms import IN_GENERAL, LEAD, ORDER, PLURAL, POINTED, POINTERS, PRACTICES, STEP, VERBS, Form
 
 FORMS = (
     # "Must" is said of much. It binds with a limit, for all of a kind, at every step, for good, as

@@ -13,13 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..actions.call_results import (
-    CallAttempt,
-    Words,
-    are_mostly_alike,
-    given_words,
-    share_a_file,
-)
+from ..actions.call_results import CallAttempt, Words, are_mostly_alike, given_words, share_a_file
 from ..actions.command_output import TRANSIENT, ErrorSignature
 from ..actions.command_words import is_check, makes_changes
 from ..text.messages import parse_arguments

@@ -11,8 +11,7 @@ from ..storage.database import Tx
 from ..text import terms
 from ..types import records
 from ..types.records import Hit, Recalled
-from . import judgement, outdated, steps_candidates, steps_hits
-from . import ranking as recall_ranking
+from . import judgement, outdated, ranking, steps_candidates, steps_hits
 from .steps_candidates import FoundCandidate, PreparedQuestion
 from .steps_candidates import RecallQuestion as RecallQuestion
 
@@ -53,7 +52,7 @@ def _recall(
     if_indexed: bool = False,
 ) -> Recalled | None:
     words: dict[str, str] = {}
-    for word in recall_ranking.subject_terms(question.query):
+    for word in ranking.subject_terms(question.query):
         words.setdefault(terms.stem(word), word)
     if not words:
         return Recalled(notes=("the question has no words to search for",))
@@ -107,8 +106,8 @@ def _rank_hits(
     little.
     """
     everything = [item.candidate for item in found]
-    scores = recall_ranking.score_candidates(asked.ranking, everything)
-    signs = recall_ranking.explain_scores(asked.ranking, everything) if question.explain else []
+    scores = ranking.score_candidates(asked.ranking, everything)
+    signs = ranking.explain_scores(asked.ranking, everything) if question.explain else []
     order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
     best = order[: question.limit * 3 // 2 + 5]
     ranked: list[_RankedHit] = []
@@ -149,7 +148,7 @@ def _rank_hits(
     hits = [hit for _, hit in answer]
     if question.session:
         return hits  # a question about one session may be answered by that session alone
-    share = recall_ranking.exact_share
+    share = ranking.exact_share
     exact = {
         item.loaded.hit.address
         for item in ranked
@@ -167,7 +166,7 @@ def _with_outcomes(
 ) -> list[_RankedHit]:
     """Add the results of calls that match, each just before its call: outcomes answer, calls do
     not. A name alone is answered by the call that holds it."""
-    share = recall_ranking.matched_share
+    share = ranking.matched_share
     calls = {
         item.loaded.hit.address: item
         for item in sorted(ranked, key=lambda item: -item.score)
@@ -241,7 +240,7 @@ _SIGNS = {
 
 def _explain(asked: PreparedQuestion, item: _RankedHit, score: float) -> str:
     """Describe the score of a hit: matched words and meaning, or all amounts that add up to it."""
-    words = recall_ranking.matched_share(asked.ranking, item.found.candidate)
+    words = ranking.matched_share(asked.ranking, item.found.candidate)
     meaning = item.found.candidate.cosine
     parts = [f"words {words:.2f}"]
     if asked.vector:

@@ -270,33 +270,33 @@ class PostgresDatabase:
         )
 
     def refit(self) -> None:
-        driver = load_driver()
-
         def look(tx: Tx) -> None:
             if not self._finds_nearest:
                 for statement in postgres_schema.USE_PGVECTOR.split(";\nDO"):
                     tx.run(statement if statement.startswith("\nDO") else f"DO{statement}")
 
-        try:
-            self._transact(look, read_only=False, wait=self._wait)
             self._registered = False
-        except driver.errors.InsufficientPrivilege:
-            return  # another role owns the tables; `health` reports it
-        except driver.Error as error:
-            raise self._translated(error) from error
+
+        # `health` reports that another role owns the tables.
+        self._as_owner(lambda: self._transact(look, read_only=False, wait=self._wait))
 
     def vacuum(self) -> None:
         """Free the space of deleted rows; a role that does not own the tables cannot."""
-        driver = load_driver()
         connection = self._pool.take(self._wait, self._prepare)
         try:
-            connection.execute("VACUUM")
+            self._as_owner(lambda: connection.execute("VACUUM"))
+        finally:
+            self._pool.give_back(connection)
+
+    def _as_owner(self, work: Callable[[], object]) -> None:
+        """Run what only the owner of the tables may do; nothing happens for other roles."""
+        driver = load_driver()
+        try:
+            work()
         except driver.errors.InsufficientPrivilege:
             return
         except driver.Error as error:
             raise self._translated(error) from error
-        finally:
-            self._pool.give_back(connection)
 
     def backup(self, target: str) -> int:
         from .backup import copy_space

@@ -15,7 +15,7 @@ import apsw
 
 from ..errors import NotFound, StoreError
 from ..text import seals
-from . import migrate, sqlite_files, sqlite_seals
+from . import migrate, sqlite_files, sqlite_health
 
 KEPT = 3
 """Automatic backups of a store."""
@@ -260,7 +260,7 @@ def _mark_incomplete(into: apsw.Connection) -> None:
         "INSERT OR REPLACE INTO state (space, key, value, updated) "
         "SELECT id, 'words', 'missing', 0 FROM spaces"
     )
-    sqlite_seals.seal_all(into)
+    sqlite_health.seal_all(into)
 
 
 def list_columns_of(tables: Sequence[str]) -> dict[str, list[str]]:

@@ -16,9 +16,9 @@ from collections.abc import Callable
 
 import apsw
 
-from ..errors import Refused, StoreCorrupt, StoreError, StoreForeign, StoreNewer, StoreReadOnly
+from ..errors import Refused, StoreCorrupt, StoreError, StoreForeign, StoreNewer
 from ..fast_typing import Any
-from . import migrate, sqlite_files, sqlite_seals
+from . import migrate, sqlite_files, sqlite_health
 from .database import EngineHealth, Result, Server, Tx
 from .sqlite_files import translate_error
 from .sqlite_tx import SqliteTx
@@ -126,7 +126,7 @@ class SqliteDatabase:
     def _commit(self, begin: str, work: Callable[[Tx], Result]) -> Result:
         connection = self._connect(begin == _READ)
         if begin == _WRITE and getattr(self._local, "sealing", None) is not connection:
-            sqlite_seals.install(connection)
+            sqlite_health.install(connection)
             self._local.sealing = connection
         connection.execute(begin)
         try:
@@ -210,12 +210,7 @@ class SqliteDatabase:
         if version > 0 and mark != APPLICATION_ID:
             raise sqlite_files.foreign_store_error(self.path)
         if version > migrate.LATEST:
-            raise StoreNewer(
-                f"a newer Recollect wrote this store (schema {version}, this one knows "
-                f"{migrate.LATEST})",
-                where=self.path,
-                hint="upgrade this one: pip install . in its newest source",
-            )
+            raise sqlite_files.newer_store_error(self.path, version)
         connection.execute(_PRAGMAS)
         if version > 0:
             self._check(connection)
@@ -259,7 +254,7 @@ class SqliteDatabase:
             for script in migrate.pending_scripts(version, "sqlite"):
                 connection.execute(script)
             if upgrades:
-                sqlite_seals.seal_all(connection)
+                sqlite_health.seal_all(connection)
             connection.execute(
                 "INSERT INTO spaces (id, kind, name, place, created) VALUES (?, ?, '', ?, ?) "
                 "ON CONFLICT (id) DO NOTHING",
@@ -293,11 +288,7 @@ class SqliteDatabase:
         try:
             work(self._registry)
         except OSError as error:
-            raise StoreReadOnly(
-                f"a directory that the store needs cannot be made or written: {error.strerror}",
-                where=str(error.filename or self.path),
-                hint="check the permissions of the directory above it",
-            ) from error
+            raise sqlite_files.unwritable_error(self.path, error) from error
 
     def adopt(self, work: Callable[[Tx], Result]) -> Result:
         if not self.path or not self.present():
@@ -345,11 +336,7 @@ class SqliteDatabase:
             source.close()
 
     def server(self) -> Server:
-        raise Refused(
-            "a store in a file has no members",
-            where=self.path,
-            hint="set RECOLLECT_DATABASE to the address of a PostgreSQL server",
-        )
+        raise sqlite_files.no_members_error(self.path)
 
     def health(self, deep: bool = False) -> EngineHealth:
         from . import sqlite_health

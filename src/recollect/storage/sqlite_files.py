@@ -19,6 +19,7 @@ from ..errors import (
     StoreError,
     StoreForeign,
     StoreFull,
+    StoreNewer,
     StoreReadOnly,
 )
 from ..fast_typing import TYPE_CHECKING, Any, Protocol
@@ -324,6 +325,33 @@ def use_wal(connection: apsw.Connection) -> None:
 def is_empty(connection: apsw.Connection) -> bool:
     """Check whether a database has no tables."""
     return not connection.execute("SELECT count(*) FROM sqlite_schema").get
+
+
+def newer_store_error(path: str, version: int) -> StoreNewer:
+    """Return the error for a store of a later version."""
+    return StoreNewer(
+        f"a newer Recollect wrote this store (schema {version}, this one knows {migrate.LATEST})",
+        where=path,
+        hint="upgrade this one: pip install . in its newest source",
+    )
+
+
+def no_members_error(path: str) -> Refused:
+    """Return the error for asking who may use a store in a file."""
+    return Refused(
+        "a store in a file has no members",
+        where=path,
+        hint="set RECOLLECT_DATABASE to the address of a PostgreSQL server",
+    )
+
+
+def unwritable_error(path: str, error: OSError) -> StoreReadOnly:
+    """Return the error for a directory that cannot be made or written."""
+    return StoreReadOnly(
+        f"a directory that the store needs cannot be made or written: {error.strerror}",
+        where=str(error.filename or path),
+        hint="check the permissions of the directory above it",
+    )
 
 
 def foreign_store_error(path: str) -> StoreForeign:

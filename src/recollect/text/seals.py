@@ -1,6 +1,6 @@
 """The seal of a record: a digest over its texts, so that a change from outside is noticed.
 
-SQLite seals every row that Recollect writes (`storage.sqlite_seals`). A bad disk, another program
+SQLite seals every row that Recollect writes (`storage.sqlite_health`). A bad disk, another program
 or a careless hand changes the text but not the seal. It is not a signature: code that knows this
 module can make a seal.
 """
