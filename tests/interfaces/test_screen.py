@@ -90,7 +90,7 @@ def test_memories_to_prune_are_listed_with_their_text(seen: Seen) -> None:
 
 
 def test_empty_screens_name_the_first_command(seen: Seen) -> None:
-    assert "recollect episode build" in seen("consolidate")
+    assert "recollect episode build" in " ".join(seen("consolidate").split())
     assert "no memory makes a claim about files" in seen("verify")
 
 
