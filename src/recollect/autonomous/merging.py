@@ -7,7 +7,7 @@ the user or an agent. Nothing here is prose of a tool.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from ..briefing import command_rules, rendering, wording
 from ..fast_typing import NamedTuple
@@ -42,6 +42,9 @@ MOST_OF = {CLAIMS: 40, HISTORY: 60}
 PROVEN = 3
 """Where a command worked in so many sessions, others for the same purpose that worked once are left
 out."""
+
+FEWEST_WORDS = 3
+"""A command of fewer words that worked once is bare: its arguments are missing."""
 
 RECURRING = 3
 """An error without a confirmed remedy is worth a line when so many sessions met it."""
@@ -104,7 +107,7 @@ def merge(
     }
     for kind, subject, finding, seen in merged:
         match kind:
-            case "command" if finding.sessions < 2 and finding.body["purpose"] in proven:
+            case "command" if _is_weak(subject, finding, proven):
                 continue
             case "command":
                 instead = replaced.get(subject, [])
@@ -122,6 +125,15 @@ def merge(
             case "quote":
                 found += quotes_statement(subject, seen)
     return _distinct(_limited(found))
+
+
+def _is_weak(form: str, finding: findings.Finding, proven: Container[str]) -> bool:
+    """Check whether a command says too little: nothing tells what it is for, or it worked once,
+    and is bare or has a better one for the same purpose."""
+    purpose = str(finding.body["purpose"])
+    if not purpose:
+        return finding.sessions < PROVEN
+    return finding.sessions < 2 and (purpose in proven or len(form.split()) < FEWEST_WORDS)
 
 
 def _replacement(body: Mapping[str, Json]) -> str:
@@ -228,8 +240,8 @@ def _places(path: str, finding: findings.Finding, seen: Sequence[Seen]) -> list[
     known = findings.known_places(finding.body)
     found = []
     for item in wording.place_lines(path, known):
-        names = set(item.files)
-        both = [one for one in seen if names.intersection(one.evidence.body["files"])]
+        both = [_only_edits(one, (path, *item.files)) for one in seen]
+        both = [one for one in both if len(one.evidence.spans) > 1]
         sessions = max(place.sessions for place in known)
         found.append(
             Statement(
@@ -247,6 +259,13 @@ def _places(path: str, finding: findings.Finding, seen: Sequence[Seen]) -> list[
 
 
 # ---------------------------------------------------------------- choosing
+
+
+def _only_edits(one: Seen, files: Sequence[str]) -> Seen:
+    """Return the evidence of a place with the edits of some files only."""
+    edits = one.evidence.body["edits"]
+    spans = tuple((edits[path][0], edits[path][1]) for path in files if path in edits)
+    return one._replace(evidence=one.evidence._replace(spans=spans))
 
 
 def _limited(found: Sequence[Statement]) -> list[Statement]:
