@@ -40,6 +40,12 @@ def memory_md(mem: Mem) -> str:
     return (folder(mem) / "MEMORY.md").read_text()
 
 
+def shown(mem: Mem, address: str) -> str:
+    document = mem.show(address).document
+    assert document is not None
+    return document.text
+
+
 def statements(text: str) -> list[str]:
     body = text.partition("## Sources")[0]
     return [line for line in body.splitlines() if line.startswith(("- ", "> "))]
@@ -56,9 +62,8 @@ def test_sessions_become_three_outputs(three: Mem) -> None:
     skill = (folder(three) / "skills/before-commit-lint-test/SKILL.md").read_text()
     assert "1. `ruff check`\n2. `pytest`" in skill
     assert "Observed, not a rule" in skill
-    assert three.show("memory://root/MEMORY.md").document.text == text
-    address = "memory://root/skills/before-commit-lint-test/SKILL.md"
-    assert three.show(address).document.text == skill
+    assert shown(three, "memory://root/MEMORY.md") == text
+    assert shown(three, "memory://root/skills/before-commit-lint-test/SKILL.md") == skill
 
 
 def test_every_statement_cites_messages_that_are_there(three: Mem) -> None:
@@ -70,8 +75,8 @@ def test_every_statement_cites_messages_that_are_there(three: Mem) -> None:
         marks = re.findall(r"\[\^(\d+)\]", line)
         assert marks, line
         for mark in marks:
-            shown = three.show(notes[mark])
-            assert shown.messages or shown.memory
+            found = three.show(notes[mark])
+            assert found.messages or found.memory
     [lint] = [line for line in statements(text) if "`ruff check`" in line]
     first = notes[re.findall(r"\[\^(\d+)\]", lint)[0]]
     asked = three.show(first).messages[0]

@@ -44,7 +44,8 @@ PROVEN = 3
 out."""
 
 FEWEST_WORDS = 3
-"""A command of fewer words that worked once is bare: its arguments are missing."""
+"""A command of fewer words that ran or installed something once is bare: its arguments are
+missing."""
 
 RECURRING = 3
 """An error without a confirmed remedy is worth a line when so many sessions met it."""
@@ -133,7 +134,8 @@ def _is_weak(form: str, finding: findings.Finding, proven: Container[str]) -> bo
     purpose = str(finding.body["purpose"])
     if not purpose:
         return finding.sessions < PROVEN
-    return finding.sessions < 2 and (purpose in proven or len(form.split()) < FEWEST_WORDS)
+    is_bare = purpose in ("run", "install") and len(form.split()) < FEWEST_WORDS
+    return finding.sessions < 2 and (purpose in proven or is_bare)
 
 
 def _replacement(body: Mapping[str, Json]) -> str:
