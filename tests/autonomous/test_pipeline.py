@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import recollect
+from recollect.agents.operations import catch_up
 from recollect.autonomous import operations
 from recollect.errors import ConfigError, Refused
 from recollect.types.records import Message
@@ -132,6 +133,25 @@ def test_it_is_off_until_one_line_switches_it_on(
     ) as on:
         assert operations.start(on.context).extracted == 3
         assert on.autonomous.diagnose().enabled
+
+
+def test_it_runs_beside_the_agent_after_its_transcripts_were_read(three: Mem) -> None:
+    catch_up(three.context)
+    assert not (folder(three) / "MEMORY.md").exists()
+    switch(three, memories_enabled=True)
+    catch_up(three.context)
+    assert "`ruff check`" in memory_md(three)
+
+
+def test_nothing_is_written_in_incognito_mode(project: Path, clock: Clock) -> None:
+    with recollect.open(project, incognito=True, clock=clock, origin="user") as mem:
+        worked(mem, "s-1")
+        later(clock)
+        switch(mem, memories_enabled=True)
+        assert operations.start(mem.context) == operations.Rebuilt()
+        with pytest.raises(Refused):
+            mem.autonomous.rebuild()
+    assert not (project / ".recollect").exists()
 
 
 def test_a_repository_can_neither_switch_it_on_nor_name_a_model(tmp_path: Path) -> None:
