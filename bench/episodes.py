@@ -23,7 +23,7 @@ from recollect.agents import registry
 from recollect.agents.transcripts.reader_io import SessionDetails, TranscriptEntry
 from recollect.episodes.records import Episode, ErrorSeen, build
 from recollect.episodes.resolutions import fixes
-from recollect.episodes.task_spans import task_spans
+from recollect.episodes.tasks import task_spans
 from recollect.errors import RecollectError
 from recollect.index.clusters import extract_features, find_clusters
 from recollect.lessons.plan import plan, validate

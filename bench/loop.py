@@ -11,6 +11,7 @@ what the hooks said is scored: was it knowable, was it said in time, what did it
     --most N      replay only the first N sessions
     --out DIR     write every shown text and every missed item to DIR/NAME.json
     --again DIR   score the texts of an earlier --out again, without a replay
+    --keep DIR    keep each replay's HOME with its store under DIR/NAME
 
 Counts stand beside shares; the repositories are pooled. It fails when a bar of the last column is
 missed. It measures exposure in time at a price: a necessary condition of use, not a proof of it.
@@ -103,6 +104,7 @@ def _arguments() -> Namespace:
     parser.add_argument("--most", type=int, default=sys.maxsize)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--again", type=Path)
+    parser.add_argument("--keep", type=Path)
     return parser.parse_args()
 
 
@@ -124,13 +126,17 @@ def _replayed(
             session.shown = [bench.Shown(*text) for text in texts]
         return sessions, system, Counter(shown["control"])
     home = Path(tempfile.mkdtemp(prefix="loop-")).resolve()
+    if args.keep:
+        home = (args.keep / data.name).resolve()
+        home.mkdir(parents=True)
     try:
         replay = bench.Replay(sessions, system, home)
         replay.run()
         if other is not None:
             control = _controlled(replay, bench.load(other))
     finally:
-        shutil.rmtree(home, ignore_errors=True)
+        if not args.keep:
+            shutil.rmtree(home, ignore_errors=True)
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)
         texts = [[list(text) for text in session.shown] for session in sessions]

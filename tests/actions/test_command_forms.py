@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.actions.command_forms import CommandForm, forms_of, outline, runs_of
-from recollect.actions.shell_words import simple_commands
+from recollect.actions.shell import simple_commands
 
 
 def keys(line: str, cwd: str = "") -> list[str]:
@@ -146,7 +146,7 @@ def test_words_are_cut_as_a_shell_cuts_them() -> None:
         ["tail"],
         ["echo", "a && b"],
     ]
-    assert simple_commands("") == []
+    assert simple_commands("") == ()
     assert outline(simple_commands("git rm --cached a.txt")[0].words) == "git rm --cached"
 
 

@@ -46,7 +46,7 @@ def test_a_run_says_what_it_did_and_what_to_do_next(
         assert cleared.endswith("undo: recollect clear undo")
 
 
-def test_why_a_model_fails_is_in_diagnose_stats_and_doctor(
+def test_why_a_model_fails_is_in_status_diagnose_stats_and_doctor(
     project: Path, tmp_path: Path, clock: Clock
 ) -> None:
     with opened(project, tmp_path, clock) as mem, serving() as server:
@@ -59,6 +59,7 @@ def test_why_a_model_fails_is_in_diagnose_stats_and_doctor(
         why = "the model's server answered 401: the key is missing or wrong (compatible:tiny)"
         assert f"j-extract-s-1 (error, 1 try): {why}" in run_slash(mem, "/memory diagnose")
         assert why in run_slash(mem, "/stats")
+        assert why in run_slash(mem, "/status")
         [check] = [one for one in mem.store.doctor().checks if one.name == "autonomous memory"]
         assert not check.ok
         assert why in check.detail

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import recollect
+from recollect.actions import command_words
 from recollect.agents import registry
 from recollect.agents.operations_events import answer_event
 from recollect.agents.steps_hooks import Answer
@@ -194,12 +195,12 @@ def test_a_rule_concerns_a_command_when_it_forbids_it_or_names_it_whole(
     ],
 )
 def test_commands_that_only_the_user_may_suggest_are_known(text: str) -> None:
-    assert command_rules.is_dangerous(text)
+    assert command_words.suggests_danger(text)
 
 
 @pytest.mark.parametrize("text", ["`mise run lint` worked", "`go test ./...`", "`pnpm build`"])
 def test_plain_commands_are_not_dangerous(text: str) -> None:
-    assert not command_rules.is_dangerous(text)
+    assert not command_words.suggests_danger(text)
 
 
 def test_a_form_that_failed_in_two_sessions_is_answered_with_the_one_that_worked_since(

@@ -8,12 +8,12 @@ from recollect.briefing.wording import (
     place_lines,
     resolution_line,
 )
-from recollect.lessons.observations import (
+from recollect.episodes.session_errors import Remedy
+from recollect.lessons.findings import (
     CommandAdvice,
     KnownCommand,
     KnownPlace,
     KnownResolution,
-    Remedy,
 )
 from recollect.text.tokens import count_tokens
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect import Recollect
 from recollect.episodes.records import Action, Episode, ErrorSeen, build
-from recollect.lessons.plan_steps import Learn, Plan, Step
+from recollect.lessons.plan_steps import Learn, LessonPlan, Step
 from recollect.text.messages import NumberedMessage
 from recollect.types.records import FOREVER, KINDS, Memory, Message, ToolCall
 
@@ -143,7 +143,7 @@ def kept(id: str, step: Learn) -> Memory:
     )
 
 
-def of_kind(found: Plan, kind: type[Step]) -> list[Any]:
+def of_kind(found: LessonPlan, kind: type[Step]) -> list[Any]:
     return [step for step in found.steps if isinstance(step, kind)]
 
 

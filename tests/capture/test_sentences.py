@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.capture import statements
-from recollect.capture.form_words import Form
+from recollect.capture.forms import Form
 from recollect.capture.sentences import (
     LONGEST,
     MOST_PER_MESSAGE,

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from recollect.actions.command_output import signatures
-from recollect.episodes.observations import Observation
+from recollect.episodes.session_errors import SessionObservation
 from recollect.episodes.session_observations import observe
 from recollect.types.records import Message, Stored, ToolCall
 
@@ -39,7 +39,7 @@ def session(*calls: Call, label: str = "", end: str = "") -> list[Stored]:
     ]
 
 
-def found(kind: str, messages: list[Stored]) -> list[Observation]:
+def found(kind: str, messages: list[Stored]) -> list[SessionObservation]:
     return [one for one in observe(messages, "/p", {}) if one.kind == kind]
 
 

@@ -134,10 +134,10 @@ def unleash(project: Path, environment: dict[str, str], storm: Storm) -> Outcome
             if not any(one.poll() is None for one in workers):
                 workers.append(_start(project, environment))
             time.sleep(0.01)
-        for _, held in stopped:
-            held.send_signal(signal.SIGCONT)
-        for one in workers:
-            one.wait()
+        for _, paused in stopped:
+            paused.send_signal(signal.SIGCONT)
+        for worker in workers:
+            worker.wait()
         found = space.read(lambda tx: documents_sql.list_events(tx, EFFECT, 10 * storm.jobs))
         held_jobs = space.read(lambda tx: jobs_sql.list_jobs(tx, "", KIND, storm.jobs + 1))
         return Outcome(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -130,7 +131,7 @@ def test_a_failed_job_waits_for_its_delay_and_is_a_dead_letter_after_three_tries
         job = claimed(space, clock)
         assert job.failures == number + 1
         status = space.write(
-            lambda tx, job=job: sql.retry_later(tx, job, WHY, clock() + 60_000_000)  # type: ignore[misc]
+            partial(sql.retry_later, job=job, error=WHY, run_after=clock() + 60_000_000)
         )
         assert status == ("error" if number == 2 else "pending")
         assert claim(space, clock) is None

@@ -14,6 +14,7 @@ from recollect.context import new_id
 from recollect.index import sql as index_sql
 from recollect.jobs import sql as jobs_sql
 from recollect.lessons import steps as lessons_steps
+from recollect.lessons import steps_schedule as lessons_steps_schedule
 from recollect.lessons import steps_unseen as lessons_steps_unseen
 from recollect.memory import sql as memory_sql
 from recollect.memory import steps as memory_steps
@@ -62,7 +63,9 @@ def test_tens_of_thousands_of_faded_memories_are_hidden_bit_by_bit(mem: Mem) -> 
         "active": 33_500 - lessons_steps_unseen.MOST,
         "hidden": lessons_steps_unseen.MOST,
     }
-    assert not mem.context.project_space.read(lambda tx: lessons_steps.not_due(tx, START + DAY))
+    assert not mem.context.project_space.read(
+        lambda tx: lessons_steps_schedule.not_due(tx, START + DAY)
+    )
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
@@ -175,7 +178,7 @@ def test_what_fails_is_tried_again_later_and_later_and_then_not_at_all(
         if found > tries:
             tries = found
             waited.append(clock.now)
-    assert tries == lessons_steps.MOST_TRIES
+    assert tries == lessons_steps_schedule.MOST_TRIES
     gaps = [later - earlier for earlier, later in pairwise(waited)]
     assert gaps == sorted(gaps)
     assert gaps[-1] > gaps[0]

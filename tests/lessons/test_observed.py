@@ -12,8 +12,8 @@ import recollect
 from recollect.lessons import findings
 from recollect.lessons import sql as lessons_sql
 from recollect.lessons import steps_observed as lessons_steps_observed
+from recollect.lessons.findings import KnownCommand
 from recollect.lessons.manifests_io import read
-from recollect.lessons.observations import KnownCommand
 from recollect.types.records import Message, ToolCall
 from tests.conftest import Clock
 

@@ -9,7 +9,15 @@ from hypothesis import settings
 
 from recollect.episodes.records import from_json
 from recollect.lessons.plan import plan, validate, vocabulary
-from recollect.lessons.plan_steps import Archive, Connect, Learn, Merge, Plan, Promote, Reinforce
+from recollect.lessons.plan_steps import (
+    Archive,
+    Connect,
+    Learn,
+    LessonPlan,
+    Merge,
+    Promote,
+    Reinforce,
+)
 from recollect.lessons.wording import workflow_procedure
 from recollect.memory.lifecycle import mark_faded
 from recollect.procedures.skills import from_skill_md, to_skill_md
@@ -219,7 +227,7 @@ def test_a_resolved_error_becomes_a_pitfall_that_says_what_fails_why_and_what_he
 
 def test_an_error_that_was_never_resolved_becomes_nothing() -> None:
     told = [episode("e-1", "fix it", errors=(error("lint", "x is unused"),))]
-    assert plan(told, [], NOW) == Plan()
+    assert plan(told, [], NOW) == LessonPlan()
 
 
 def test_the_same_error_in_another_place_is_the_same_pitfall() -> None:
@@ -402,4 +410,4 @@ def test_what_is_not_in_use_is_left_alone() -> None:
         memory("m-1", text="Use tabs", status="superseded"),
         memory("m-2", text="use tabs", valid_to=NOW),
     ]
-    assert plan([], given_, NOW) == Plan()
+    assert plan([], given_, NOW) == LessonPlan()

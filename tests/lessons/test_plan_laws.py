@@ -20,8 +20,8 @@ from recollect.lessons.plan_steps import (
     Archive,
     Connect,
     Learn,
+    LessonPlan,
     Merge,
-    Plan,
     Promote,
     Reinforce,
     Step,
@@ -166,7 +166,7 @@ def test_nothing_derived_is_more_trusted_than_its_least_trusted_source(
             assert {trust[name] for name in (step.keep, *step.others)} == {step.label}
 
 
-def applied(found: Plan, known: list[Memory]) -> list[Memory]:
+def applied(found: LessonPlan, known: list[Memory]) -> list[Memory]:
     """The memories after a plan was applied."""
     by_id = {one.id: one for one in known}
     for at, step in enumerate(found.steps):
@@ -265,13 +265,13 @@ def test_a_plan_that_breaks_a_law_is_refused_with_the_step_and_the_law(
 ) -> None:
     told = [*endpoint_episodes(), episode("e-6", "x", label="tool")]
     with pytest.raises(InvalidInput) as refused:
-        validate(Plan((step,)), told, KNOWN)
+        validate(LessonPlan((step,)), told, KNOWN)
     assert problem in refused.value.message
     assert refused.value.where == f"step 1 ({type(step).__name__.lower()})"
 
 
 def test_two_steps_must_not_change_the_same_memory() -> None:
     with pytest.raises(InvalidInput, match="m-2 is changed by step 1 already"):
-        validate(Plan((MERGE, Archive("m-2", "weak"))), [], KNOWN)
+        validate(LessonPlan((MERGE, Archive("m-2", "weak"))), [], KNOWN)
     with pytest.raises(InvalidInput, match="changed by step 1 already"):
-        validate(Plan((GOOD, GOOD)), endpoint_episodes(), [])
+        validate(LessonPlan((GOOD, GOOD)), endpoint_episodes(), [])

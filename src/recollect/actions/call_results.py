@@ -16,7 +16,8 @@ from typing import NamedTuple
 from ..text.messages import PlacedMessage, parse_arguments, plain_text
 from ..types.records import Json, Message, ToolCall
 from .command_output import ErrorSignature, find_error, is_error_line, output_lines, reports_failure
-from .shell import split_commands, strip_heredocs
+from .command_words import RUNNERS, is_check, is_noise, only_looks, word_set
+from .shell import command_words
 from .tool_calls import (
     describe_target,
     find_script,
@@ -29,29 +30,8 @@ from .tool_calls import (
 
 Words = tuple[str, ...]
 
-LONGEST_SCRIPT = 20_000
-
-_LOOKING = (
-    "ag awk cat cmp command comm diff fd file find grep head jq less ls nl pgrep ps rg sed sort"
-    " stat tail test tree type wc which ["
-)
 _LOOKING_TOOLS = "read view grep glob search list ls find fetch websearch webfetch codesearch"
-_NOISE = (
-    "cd echo printf true sleep export set source . pwd pushd popd wait tee xargs cut tr uniq"
-    " mktemp date for do done then fi if while"
-)
-_WRAPPERS = "npx bunx nohup stdbuf env time sudo"
-_CHECKING = (
-    "test tests lint check build typecheck type-check compile vet clippy tsc pytest jest vitest"
-    " mypy pyright ruff eslint biome golangci-lint prettier rspec phpunit mocha tox nox ctest"
-    " rubocop flake8 shellcheck verify validate unittest"
-)
 _ABOUT = ("url", "query", "pattern", "description", "prompt", "subject", "skill", "name")
-
-
-@cache
-def _set_of(words: str) -> frozenset[str]:
-    return frozenset(words.split())
 
 
 class CallAttempt(NamedTuple):
@@ -88,7 +68,7 @@ class CallAttempt(NamedTuple):
         if self.script:
             return not self.writes and all(map(_looks, self.commands))
         words = set(split_tool_name(self.call.name))
-        return not self.writes and bool(self.reads or words & _set_of(_LOOKING_TOOLS))
+        return not self.writes and bool(self.reads or words & word_set(_LOOKING_TOOLS))
 
 
 def list_attempts(messages: Iterable[PlacedMessage]) -> list[CallAttempt]:
@@ -213,8 +193,8 @@ def _found_nothing(attempt: CallAttempt, status: int | None) -> bool:
     """Check whether a script ended with a search without a hit: `git branch | grep gone`."""
     if status != 1 or any(map(is_error_line, output_lines(attempt.output))):
         return False
-    last = [words for words, _ in split_commands(strip_heredocs(attempt.script[:LONGEST_SCRIPT]))]
-    return bool(last) and last[-1][0] in _set_of(_LOOKING)
+    given = command_words(attempt.script)
+    return bool(given) and only_looks(given[-1][0])
 
 
 def _fails_quietly(attempt: CallAttempt) -> bool:
@@ -242,30 +222,22 @@ def main_commands(script: str) -> tuple[Words, ...]:
     """Return the main commands of a script, without filters, wrappers and noise."""
     if not script:
         return ()
-    given = split_commands(strip_heredocs(script[:LONGEST_SCRIPT]))
-    found = [_unwrapped(words) for words, _ in given]
-    loud = [words for words in found if words[0] not in _set_of(_NOISE)]
-    real = [words for words in loud if words[0] not in _set_of(_LOOKING)]
+    found = [_tool(words) for words in command_words(script)]
+    loud = [words for words in found if not is_noise(words[0])]
+    real = [words for words in loud if not only_looks(words[0])]
     return tuple(dict.fromkeys(real or loud or found))
 
 
-def _unwrapped(words: list[str]) -> Words:
-    while len(words) > 1 and words[0] in _set_of(_WRAPPERS):
+def _tool(words: list[str]) -> Words:
+    """Return a command without the runner in front and the folder of its program."""
+    while len(words) > 1 and words[0] in word_set(RUNNERS):
         words = words[1:]
         while len(words) > 1 and words[0].startswith("-"):
             words = words[1:]
-    if len(words) > 2 and words[0] == "timeout":
-        words = words[2:]
     return (words[0].rpartition("/")[2] or words[0], *words[1:])
 
 
 def _looks(words: Words) -> bool:
     """Check whether a command only reads; polling remote checks counts as reading."""
     asks = words[:3] == ("gh", "pr", "checks") or words[:3] == ("gh", "run", "watch")
-    return asks or words[0] in _set_of(_LOOKING)
-
-
-def is_check(words: Words) -> bool:
-    """Check whether a command tests, lints or builds: `go test`, `npm run lint:fix`, `tsc`."""
-    named = {part for word in words[:5] if word[:1] != "-" for part in word.split(":")}
-    return words[0] not in _set_of(_LOOKING) and not _set_of(_CHECKING).isdisjoint(named)
+    return asks or only_looks(words[0])

@@ -12,25 +12,22 @@ from collections.abc import Sequence
 
 from ..fast_typing import NamedTuple
 from .command_words import (
+    RUNNERS,
     TEMPORARY,
     is_dangerous_word,
     is_lasting,
     is_looking,
     is_name,
+    is_noise,
     is_quiet,
     narrowing_options,
     purpose_of,
     purpose_of_part,
     word_set,
 )
-from .shell_words import SimpleCommand, Word, simple_commands
+from .shell import SimpleCommand, Word, simple_commands, unwrap
 
-_WRAPPERS = (
-    "sudo doas time nohup command exec env nice ionice timeout gtimeout stdbuf xvfb-run"
-    " caffeinate corepack setsid unbuffer rtk"
-)
 _INTERPRETERS = "python python3 python2 py node ruby perl php bash sh zsh tsx ts-node Rscript lua"
-_RUNNERS = "npx bunx pnpx uvx"
 _NESTS = "run exec x dlx task tool workspace run-script"
 _SELECTS = (
     "--filter -F --workspace -w --prefix -C --cwd --dir --project -p --package -pl -f --file"
@@ -81,7 +78,7 @@ def runs_of(line: str, state: str, cwd: str = "") -> list[Run]:
             if form:
                 found.append((command, form._replace(folder=folder)))
             else:
-                others += not _is_noise(words[0])
+                others += not (is_noise(words[0]) or words[0] == "mkdir")
         piped = command.after in ("|", "|&")
     last = commands[-1] if commands else None
     alone = len(found) == 1 and not others
@@ -112,10 +109,6 @@ def _state(command: SimpleCommand, form: CommandForm, state: str, blame: _Blame)
     return "failed" if state == "failed" and blamed else "unknown"
 
 
-def _is_noise(program: str) -> bool:
-    return program in ("echo", "printf", "export", "set", "source", ".", "sleep", "true", "mkdir")
-
-
 def _folder(words: Sequence[str], before: str) -> str:
     """Return the folder that a `cd` leads to; empty when it is not below where we were."""
     target = words[1].removeprefix("./").rstrip("/") if len(words) > 1 else ""
@@ -129,7 +122,8 @@ def _folder(words: Sequence[str], before: str) -> str:
 
 def form_of(words: Sequence[Word]) -> CommandForm | None:
     """Return the canonical form of a simple command; None when it teaches nothing."""
-    left, forced = _unwrapped(words)
+    left = list(unwrap(words))
+    forced = any(word.text in ("sudo", "doas") for word in words[: len(words) - len(left)])
     if not left or not left[0].literal or any(word.text in word_set(_ASKS) for word in left[1:4]):
         return None
     program = left[0].text
@@ -143,7 +137,7 @@ def form_of(words: Sequence[Word]) -> CommandForm | None:
     taken = _Taken()
     if not taken.take(left):
         return None
-    if name not in word_set(_RUNNERS) and any(
+    if name not in word_set(RUNNERS) and any(
         is_looking(word) for word in taken.key[1:3] if word not in taken.values
     ):
         return None
@@ -152,20 +146,6 @@ def form_of(words: Sequence[Word]) -> CommandForm | None:
     dangerous = forced or any(map(is_dangerous_word, (*words_said, *taken.wording)))
     key = " ".join(taken.key)
     return CommandForm(key, " ".join(taken.wording), purpose_of(telling), dangerous)
-
-
-def _unwrapped(words: Sequence[Word]) -> tuple[list[Word], bool]:
-    """Return the words without assignments and wrappers in front, and whether one was sudo."""
-    at, forced = 0, False
-    while at < len(words):
-        text = words[at].text
-        wraps = text in word_set(_WRAPPERS)
-        forced = forced or text in ("sudo", "doas")
-        option = at > 0 and (text.startswith("-") or bool(re.fullmatch(r"\d+[smhd]?", text)))
-        if not (wraps or option or re.match(r"[A-Za-z_]\w*\+?=", text)):
-            break
-        at += 1
-    return list(words[at:]), forced
 
 
 class _Taken:
@@ -183,7 +163,7 @@ class _Taken:
         name, rest = program.rpartition("/")[2], words[1:]
         if name in word_set(_INTERPRETERS):
             return self._take_script(rest)
-        if name in word_set(_RUNNERS):
+        if name in word_set(RUNNERS):
             return self._take_nested(rest)
         return self._take_arguments(name, rest)
 
@@ -286,7 +266,7 @@ class _Taken:
 def outline(words: Sequence[Word]) -> str:
     """Return program, subcommand and options of any command, also of one that teaches nothing:
     `git rm --cached x` is `git rm --cached`."""
-    left, _ = _unwrapped(words)
+    left = unwrap(words)
     kept: list[str] = []
     for place, word in enumerate(left):
         if not word.literal or (place and not is_name(word.text) and word.text[:1] != "-"):

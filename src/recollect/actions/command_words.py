@@ -9,23 +9,40 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+_LOOKING = (
+    "ag awk basename bat cat cmp column comm command cut date df diff dig dirname du egrep exa fd"
+    " fgrep file find fold fx grep head hexdump host hostname id jq less ll locate ls lsof man md5"
+    " md5sum more nl nslookup od pgrep ping printenv ps pwd readlink realpath rev rg sed sha1sum"
+    " sha256sum shasum sort stat strings tac tail top tr tree type uname uniq uptime wc whereis"
+    " which who whoami xxd yq test [ [["
+)
 _QUIET = (
-    # they look
-    "ag awk basename bat cat cmp column comm cut date df diff dig dirname du egrep exa fd fgrep"
-    " file find fold fx git gh glab grep head hexdump host hostname id jq less ll locate ls lsof"
-    " man md5 md5sum more nl nslookup od pgrep ping printenv ps pwd readlink realpath rev rg sed"
-    " sha1sum sha256sum shasum sort stat strings tac tail top tr tree type uname uniq uptime wc"
-    " whereis which who whoami xxd yq test [ [["
     # they keep the shell and its files
-    " . : alias break builtin cd chmod chown clear continue cp declare dirs echo eval exit export"
-    " false fg hash history jobs kill killall let ln local mkdir mkfifo mktemp mv pkill popd"
-    " printf pushd read return rm rmdir seq set shift shopt sleep source sync tar tee touch trap"
-    " true tput ulimit umask unalias unset unzip wait xargs yes zip gzip gunzip truncate"
+    "git gh glab . : alias break builtin cd chmod chown clear continue cp declare dirs echo eval"
+    " exit export false fg hash history jobs kill killall let ln local mkdir mkfifo mktemp mv"
+    " pkill popd printf pushd read return rm rmdir seq set shift shopt sleep source sync tar tee"
+    " touch trap true tput ulimit umask unalias unset unzip wait xargs yes zip gzip gunzip truncate"
     # they talk to other machines or to people
     " aws az code curl cursor emacs ftp gcloud gpg nano nc open osascript pbcopy pbpaste rsync scp"
     " security sftp ssh ssh-add ssh-keygen telnet vi vim wget xdg-open"
     # agents, and ourselves
     " aider claude codex copilot gemini opencode recollect"
+)
+_NOISE = (
+    "cd echo printf true sleep export set source . pwd pushd popd wait watch tee xargs cut tr uniq"
+    " mktemp date for do done then fi if while"
+)
+WRAPPERS = (
+    "sudo doas time nohup command exec env nice ionice timeout gtimeout stdbuf xvfb-run"
+    " caffeinate corepack setsid unbuffer rtk"
+)
+RUNNERS = "npx bunx pnpx uvx"
+"""Programs that run the tool that they are given."""
+
+_CHECKING = (
+    "test tests lint check build typecheck type-check compile vet clippy tsc pytest jest vitest"
+    " mypy pyright ruff eslint biome golangci-lint prettier rspec phpunit mocha tox nox ctest"
+    " rubocop flake8 shellcheck verify validate unittest"
 )
 _LOOKS = (
     "ls list show info version env doc docs help status logs log ps inspect get describe view tree"
@@ -72,7 +89,23 @@ def word_set(words: str) -> frozenset[str]:
 
 def is_quiet(program: str) -> bool:
     """Check whether a program only looks, moves files or talks to a remote: it teaches nothing."""
-    return program in word_set(_QUIET)
+    return program in word_set(_QUIET) or program in word_set(_LOOKING)
+
+
+def only_looks(program: str) -> bool:
+    """Check whether a program reads and changes nothing."""
+    return program in word_set(_LOOKING)
+
+
+def is_noise(program: str) -> bool:
+    """Check whether a program only serves the others of its line: `cd`, `echo`, `sleep`."""
+    return program in word_set(_NOISE)
+
+
+def is_check(words: Sequence[str]) -> bool:
+    """Check whether a command tests, lints or builds: `go test`, `npm run lint:fix`, `tsc`."""
+    named = {part for word in words[:5] if word[:1] != "-" for part in word.split(":")}
+    return not only_looks(words[0]) and not word_set(_CHECKING).isdisjoint(named)
 
 
 def is_looking(word: str) -> bool:
@@ -114,6 +147,30 @@ def is_dangerous_word(word: str) -> bool:
         or word.startswith(_DANGEROUS_STARTS)
         or bool(re.search(r"@(?:latest|\d)", word))
         or (word[:1] != "-" and not word_set(_DANGEROUS).isdisjoint(re.split(r"[:_./-]", word)))
+    )
+
+
+def suggests_danger(text: str) -> bool:
+    """Check whether a text names a command that fetches code, touches credentials or permissions,
+    pushes or deploys."""
+    return _dangerous_text().search(text) is not None
+
+
+@cache
+def _dangerous_text() -> re.Pattern[str]:
+    return re.compile(
+        r"""\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b
+        |\b(?:ba|z)?sh\s+-c\s+["']?\$\((?:curl|wget)|\beval\b[^\n]*\b(?:curl|wget)\b
+        |\bsudo\b|\bch(?:mod|own)\s+(?:-\w+\s+)*(?:[0-7]{3,4}|\+?[a-z]*s|\w+:)
+        |\bgit\s+push\b|--force\b|--no-verify\b|--dangerously
+        |\b(?:npm|pnpm|yarn|cargo|twine|poetry|gem)\s+(?:publish|upload)\b
+        |\b(?:kubectl|helm)\s+(?:apply|delete|upgrade|install)\b|\bterraform\s+(?:apply|destroy)\b
+        |\b(?:vercel|netlify|fly|flyctl|heroku|wrangler|gcloud|aws|az|ansible-playbook)\s+\w
+        |\bdeploy\b|\b(?:gh|glab)\s+(?:pr\s+merge|release|secret)\b
+        |\bssh(?:-\w+)?\s|\bscp\s|\brsync\s|\bid_(?:rsa|ed25519)\b|(?<!\w)\.env\b
+        |`[^`\n]*\b(?:password|passwd|secret|credential|api[_ -]?key|access[_ -]?token)s?\b[^`\n]*`
+        |\b(?:docker|npm|gh|glab|doctl|auth)\s+(?:auth\s+)?log(?:in|out)\b|\brm\s+-\w*[rf]""",
+        re.IGNORECASE | re.VERBOSE,
     )
 
 

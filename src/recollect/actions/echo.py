@@ -172,10 +172,10 @@ def _runs_us(given: Mapping[str, Json]) -> bool:
 def is_own_command(line: str) -> bool:
     """Check whether a shell runs our command and nothing else: also after a `cd`, several times, or
     with its output shortened. Anything more on the line is worth indexing."""
-    from .shell import LONGEST_SCRIPT, split_commands, strip_heredocs
+    from .shell import command_words
 
     ours = False
-    for words, _ in split_commands(strip_heredocs(line[:LONGEST_SCRIPT])):
+    for words in command_words(line):
         if _is_program(words):
             ours = True
         elif words[0] != "echo" and not _only_cuts(words):

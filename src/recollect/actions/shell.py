@@ -1,24 +1,47 @@
-"""Read a shell script: the files it reads and writes, and its git commands.
+"""Read a shell script: its simple commands word by word, the files it reads and writes, its git
+commands.
 
-Covers the common ways in which agents use a shell; unknown constructs are ignored. Nothing is run
-or expanded.
+It follows the shell's quoting, redirections, comments, here-documents and command substitutions as
+far as agents use them; unknown constructs are ignored. Nothing is run or expanded.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cache
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+
+from ..fast_typing import NamedTuple
+from .command_words import WRAPPERS, word_set
 
 LONGEST_SCRIPT = 20_000
 """A longer script is data after a command; only the beginning is read."""
 
-_READERS = frozenset({"cat", "head", "tail", "less", "more", "bat", "nl"})
-_SHELLS = frozenset({"bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh"})
-_BREAKS = frozenset({"|", "||", "&&", "&", ";", "\n", "(", ")"})
-_BEFORE = frozenset({"sudo", "time", "env", "command", "exec"})
-_GIT_TAKES_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
+_SHELLS = frozenset(("bash", "sh", "zsh", "dash", "fish"))
+_RESERVED = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "time"))
+_ENDS = frozenset(("fi", "done", "esac"))
+_LONGEST_WORD = 400
+_WRITES = frozenset((">", ">>", "1>", "1>>", ">|"))
+"""Redirections of what a command says; those of its errors are left out."""
+
+_READERS = frozenset(("cat", "head", "tail", "less", "more", "bat", "nl"))
+_GIT_TAKES_VALUE = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace"))
+
+
+class Word(NamedTuple):
+    """A word without its quotes; `literal` is false when it was quoted or is expanded."""
+
+    text: str
+    literal: bool
+
+
+class SimpleCommand(NamedTuple):
+    """The words of a simple command, the operator that follows it, and the files that its output
+    goes to."""
+
+    words: tuple[Word, ...]
+    after: str
+    targets: tuple[str, ...] = ()
 
 
 class ScriptEffects(NamedTuple):
@@ -30,17 +53,126 @@ class ScriptEffects(NamedTuple):
     git: tuple[tuple[str, ...], ...] = ()
 
 
+# ---------------------------------------------------------------- simple commands
+
+
 @cache
 def _tokens() -> re.Pattern[str]:
     return re.compile(
-        r"""'[^']*'|"(?:\\.|[^"\\])*"|\\\n|\|\||&&|>>|[|&;()\n>]|(?:\\.|[^\s'"\\|&;()>])+"""
+        r"(?P<blank>[ \t\r]+|\\\n)"
+        r"|(?P<redirect>\d*(?:<<<|<<-?|<>|>>|>\||[<>]&?)|&>>?)"
+        r"|(?P<operator>\|\||&&|\|&|;;|[|;()&\n])"
+        r"|(?P<single>'[^']*')"
+        r'|(?P<double>"(?:\\.|[^"\\])*")'
+        r"|(?P<substitution>\$\(|`[^`]*`)"
+        r"|(?P<escaped>\\.)"
+        r"|(?P<plain>[^\s'\"\\|&;()<>`$]+|\$)"
+        r"|(?P<other>.)",
+        re.DOTALL,
     )
 
 
-@cache
-def _noise() -> re.Pattern[str]:
-    """Match redirections of errors and between streams."""
-    return re.compile(r"\d?>&\d?-?|&>>?\s*\S+|2>>?\s*\S+")
+@lru_cache(maxsize=64)
+def simple_commands(line: str) -> tuple[SimpleCommand, ...]:
+    """Return the simple commands of a shell line in their order, `bash -c` unwrapped."""
+    found: list[SimpleCommand] = []
+    for command in _split(strip_heredocs(line[:LONGEST_SCRIPT])):
+        inner = _inner_script(command.words)
+        found += simple_commands(inner) if inner else [command]
+    return tuple(found)
+
+
+def command_words(line: str) -> list[list[str]]:
+    """Return the words of each simple command, without assignments and wrappers in front."""
+    return [
+        [word.text for word in unwrap(one.words) or one.words[-1:]] for one in simple_commands(line)
+    ]
+
+
+def unwrap(words: Sequence[Word]) -> Sequence[Word]:
+    """Return a command without what stands before its program: `FOO=1 sudo -E timeout 5 make`."""
+    at = 0
+    while at < len(words):
+        text = words[at].text
+        option = at > 0 and (text.startswith("-") or bool(re.fullmatch(r"\d+[smhd]?", text)))
+        asks = text == "command" and at + 1 < len(words) and words[at + 1].text in ("-v", "-V")
+        wraps = text in word_set(WRAPPERS) and not asks
+        if not (wraps or option or re.match(r"[A-Za-z_]\w*\+?=", text)):
+            break
+        at += 1
+    return words[at:]
+
+
+def _inner_script(words: tuple[Word, ...]) -> str:
+    """Return the script that a shell is given as an argument: `bash -lc "make test"`."""
+    if len(words) < 3 or words[0].text.rpartition("/")[2] not in _SHELLS:
+        return ""
+    option = words[1].text
+    runs = option.startswith("-") and not option.startswith("--") and option.endswith("c")
+    return words[2].text if runs else ""
+
+
+def _split(line: str) -> Iterator[SimpleCommand]:
+    words: list[Word] = []
+    targets: list[str] = []
+    text, literal, began, skip, written = "", True, False, False, False
+    at = 0
+    while at <= len(line):
+        match = _tokens().match(line, at) if at < len(line) else None
+        kind = match.lastgroup if match else "operator"
+        token = match[0] if match else "\n"
+        start, at = at, at + max(len(token), 1)
+        if kind == "plain" and not began and token.startswith("#"):
+            end = line.find("\n", start)
+            at = end if end >= 0 else len(line)
+            continue
+        if kind == "redirect" and began and token[0].isdigit():
+            # `foo2>x`: the digits belong to the word.
+            digits = token.rstrip("<>&-|")
+            text, at = text + digits, start + len(digits)
+            continue
+        if kind in ("blank", "redirect", "operator"):
+            if began and not skip:
+                words.append(Word(text[:_LONGEST_WORD], literal))
+            elif began and written:
+                targets.append(text[:_LONGEST_WORD])
+            skip = (skip and not began) or kind == "redirect"
+            written = token in _WRITES if kind == "redirect" else written and skip
+            text, literal, began = "", True, False
+            if kind == "operator":
+                if command := _command(words, token):
+                    yield command._replace(targets=tuple(targets))
+                words, targets, skip = [], [], False
+            continue
+        began = True
+        if kind == "substitution":
+            at = _end_of_substitution(line, start) if token == "$(" else at
+            text, literal = text + "$", False
+        elif kind in ("single", "double"):
+            text, literal = text + token[1:-1], False
+        else:
+            text += token[1:] if kind == "escaped" else token
+            literal = literal and token != "$"
+
+
+def _end_of_substitution(line: str, start: int) -> int:
+    depth = 0
+    for at in range(start, len(line)):
+        depth += (line[at] == "(") - (line[at] == ")")
+        if not depth and line[at] == ")":
+            return at + 1
+    return len(line)
+
+
+def _command(words: list[Word], after: str) -> SimpleCommand | None:
+    """Return the command without reserved words in front; None for loops' heads and ends."""
+    start = 0
+    while start < len(words) and words[start].text in _RESERVED:
+        start += 1
+    left = tuple(words[start:])
+    if not left or left[0].text in _ENDS or left[0].text in ("for", "case", "select", "function"):
+        return None
+    return SimpleCommand(left, after.strip(" \t") or after)
 
 
 @cache
@@ -48,21 +180,37 @@ def _heredoc() -> re.Pattern[str]:
     return re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 
 
+def strip_heredocs(script: str) -> str:
+    """Remove the bodies of here-documents, which are data."""
+    if "<<" not in script:
+        return script
+    kept: list[str] = []
+    ending = ""
+    for line in script.split("\n"):
+        if ending:
+            if line.strip() == ending:
+                ending = ""
+            continue
+        if found := _heredoc().search(line):
+            ending = found[2]
+            line = line[: found.start()] + line[found.end() :]
+        kept.append(line)
+    return "\n".join(kept)
+
+
+# ---------------------------------------------------------------- files and git
+
+
 def parse_script(script: str) -> ScriptEffects:
     """Return the files and git commands of a shell script."""
     reads: list[str] = []
     writes: list[str] = []
     git: list[tuple[str, ...]] = []
-    for words, targets in split_commands(strip_heredocs(script[:LONGEST_SCRIPT])):
-        writes += targets
+    for one, words in zip(simple_commands(script), command_words(script), strict=True):
+        writes += one.targets
         command, arguments = words[0].rpartition("/")[2], words[1:]
         plain = [word for word in arguments if not word.startswith("-")]
-        if words[0] in _SHELLS and len(arguments) > 1 and _runs_text(arguments[0]):
-            inner = parse_script(arguments[1])
-            reads += inner.reads
-            writes += inner.writes
-            git += inner.git
-        elif command == "git":
+        if command == "git":
             git.append(_git_words(arguments))
         elif command in _READERS:
             reads += [word for word in plain if not word.isdigit()]
@@ -89,57 +237,6 @@ def is_path(text: str) -> bool:
 
 def _paths(words: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.removeprefix("./") for word in words if is_path(word)))
-
-
-def strip_heredocs(script: str) -> str:
-    """Remove the bodies of here-documents, which are data."""
-    if "<<" not in script:
-        return script
-    kept: list[str] = []
-    ending = ""
-    for line in script.split("\n"):
-        if ending:
-            if line.strip() == ending:
-                ending = ""
-            continue
-        if found := _heredoc().search(line):
-            ending = found[2]
-            line = line[: found.start()] + line[found.end() :]
-        kept.append(line)
-    return "\n".join(kept)
-
-
-def split_commands(script: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield each simple command as its words, and the files that its output goes to."""
-    words: list[str] = []
-    targets: list[str] = []
-    redirected = remark = False
-    for token in (*_tokens().findall(_noise().sub(" ", script)), "\n"):
-        remark = token != "\n" and (remark or token.startswith("#"))
-        if remark:
-            continue
-        if token in _BREAKS:
-            if words:
-                yield _bare(words), targets
-            words, targets, redirected = [], [], False
-        elif token in (">", ">>"):
-            redirected = True
-        elif token != "\\\n":
-            word = token[1:-1] if token[0] in "'\"" else token
-            (targets if redirected else words).append(word)
-            redirected = False
-
-
-def _bare(words: list[str]) -> list[str]:
-    """Strip assignments, `sudo` and similar prefixes."""
-    start = 0
-    while start + 1 < len(words) and (words[start] in _BEFORE or "=" in words[start]):
-        start += 1
-    return words[start:]
-
-
-def _runs_text(option: str) -> bool:
-    return option.startswith("-") and not option.startswith("--") and option.endswith("c")
 
 
 def _git_words(arguments: list[str]) -> tuple[str, ...]:

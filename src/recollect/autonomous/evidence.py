@@ -14,7 +14,7 @@ from ..actions.command_forms import below, runs_of
 from ..actions.command_output import signatures
 from ..actions.command_words import is_lasting
 from ..episodes import outcomes, session_observations
-from ..episodes.observations import Observation
+from ..episodes.session_errors import SessionObservation
 from ..types.records import Stored
 from .statements import Evidence, Span
 
@@ -85,7 +85,7 @@ def _commits(tried: Sequence[CallAttempt], cwd: str) -> Iterator[Evidence]:
             files = {}
 
 
-def _spans(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
+def _spans(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
     trace = {"command": _command, "error": _error, "place": _place, "workflow": _workflow}
     if one.kind == "conclusion":
         seq = int(one.subject.rpartition(":")[2])
@@ -94,7 +94,7 @@ def _spans(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator
         yield from trace[one.kind](one, tried, cwd)
 
 
-def _command(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
+def _command(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
     """Yield the last call that shows that the command worked; without one, in which it failed."""
     wanted = "ok" if one.body["ok"] else "failed"
     for attempt in reversed(tried):
@@ -112,7 +112,7 @@ def _shows(attempt: CallAttempt) -> bool:
     return not any(sign in attempt.output for sign in _MISSING)
 
 
-def _error(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
+def _error(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
     """Yield the last call that failed so, and the one that passed afterwards."""
     line = str(one.body["line"])
     broken = [a for a in tried if a.state == "failed" and a.script and line in signatures(a.output)]
@@ -125,12 +125,12 @@ def _error(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator
             return
 
 
-def _place(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
+def _place(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
     """Yield the last edit of each of the files."""
     yield from ((first, last) for first, last in one.body["edits"].values())
 
 
-def _edits(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> dict[str, list[int]]:
+def _edits(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> dict[str, list[int]]:
     """Return the span of the last edit of each of the files of a place."""
     found: dict[str, list[int]] = {}
     for path in (one.subject, *one.body["files"]):
@@ -142,7 +142,7 @@ def _edits(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> dict[str
     return found
 
 
-def _workflow(one: Observation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
+def _workflow(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
     """Yield the commit, and the last run of each step before it."""
     commits = [a for a in tried if a.at == one.at and a.state == "ok" and "commit" in a.script]
     if not commits:

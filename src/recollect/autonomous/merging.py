@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
-from ..briefing import command_rules, rendering, wording
+from ..actions import command_words
+from ..briefing import rendering, wording
 from ..fast_typing import NamedTuple
 from ..lessons import findings
 from ..text import display
@@ -92,7 +93,7 @@ def merge(
     found = [one for cited in memories for one in memory_statement(cited)]
     groups = _grouped(extractions)
     replaced: dict[str, list[str]] = {}
-    merged: list[tuple[str, str, findings.Finding, list[Seen]]] = []
+    merged: list[tuple[str, str, findings.MergedFinding, list[Seen]]] = []
     for (kind, subject), seen in groups.items():
         bodies = [one.evidence.body for one in seen]
         finding = findings.finding(kind, bodies, [one.evidence.at for one in seen])
@@ -128,7 +129,7 @@ def merge(
     return _distinct(_limited(found))
 
 
-def _is_weak(form: str, finding: findings.Finding, proven: Container[str]) -> bool:
+def _is_weak(form: str, finding: findings.MergedFinding, proven: Container[str]) -> bool:
     """Check whether a command says too little: nothing tells what it is for, or it worked once,
     and is bare or has a better one for the same purpose."""
     purpose = str(finding.body["purpose"])
@@ -163,14 +164,14 @@ def _grouped(extractions: Iterable[Extraction]) -> dict[tuple[str, str], list[Se
 
 def _command(
     form: str,
-    finding: findings.Finding,
+    finding: findings.MergedFinding,
     seen: Sequence[Seen],
     now: int,
     scripts: Sequence[str] | None,
     replaces: Sequence[str],
 ) -> list[Statement]:
     known = findings.known_command(form, finding.body, now, scripts)
-    if known.retired or command_rules.is_dangerous(known.form):
+    if known.retired or command_words.suggests_danger(known.form):
         return []
     good = [one for one in seen if one.evidence.body["ok"]]
     [item] = wording.command_lines([known._replace(replaces=tuple(sorted(replaces)))])
@@ -188,14 +189,14 @@ def _command(
     ]
 
 
-def _errors(line: str, finding: findings.Finding, seen: Sequence[Seen]) -> list[Statement]:
+def _errors(line: str, finding: findings.MergedFinding, seen: Sequence[Seen]) -> list[Statement]:
     """Return an error that came up in several sessions: with its remedy where two confirm it."""
     body = finding.body
     first = min(int(one.evidence.body.get("rank", 0)) for one in seen)
     if finding.sessions < CONFIRMED or not body["commands"] or first:
         return []
     [known, *_] = findings.resolutions(body, body["commands"])
-    if command_rules.is_dangerous(" ".join(known.remedy.gained)):
+    if command_words.suggests_danger(" ".join(known.remedy.gained)):
         return []
     date = display.format_time(finding.at)[:10]
     told, sources = f"in {finding.sessions} sessions, last on {date}", sources_of(seen)
@@ -238,7 +239,7 @@ def _with_remedy(seen: Sequence[Seen], remedy: Mapping[str, Json]) -> list[Seen]
     return [one for one in seen if same(one)]
 
 
-def _places(path: str, finding: findings.Finding, seen: Sequence[Seen]) -> list[Statement]:
+def _places(path: str, finding: findings.MergedFinding, seen: Sequence[Seen]) -> list[Statement]:
     known = findings.known_places(finding.body)
     found = []
     for item in wording.place_lines(path, known):

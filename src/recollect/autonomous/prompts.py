@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
-from ..episodes import outcomes, session_conclusions
+from ..episodes import outcomes, session_observations
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
 from ..text import addresses, messages, tokens
@@ -175,7 +175,7 @@ def with_proof(one: Evidence, held: Sequence[Stored]) -> Evidence:
     session that read the web or foreign servers has none."""
     if one.label != "agent":
         return one
-    proof = session_conclusions.evidence_after(held, one.spans[0][0])
+    proof = session_observations.evidence_after(held, one.spans[0][0])
     return one._replace(body={**one.body, "evidence": proof}) if proof else one
 
 

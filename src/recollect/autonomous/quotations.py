@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from ..briefing import command_rules, rendering, selection, wording
+from ..actions import command_words
+from ..briefing import rendering, selection, wording
 from ..fast_typing import NamedTuple
 from ..lessons import findings
 from ..text import display, terms
@@ -100,11 +101,11 @@ def _once() -> re.Pattern[str]:
 
 
 def conclusion_statement(
-    subject: str, finding: findings.Finding, seen: Sequence[Seen]
+    subject: str, finding: findings.MergedFinding, seen: Sequence[Seen]
 ) -> list[Statement]:
     """Return what an agent concluded, quoted."""
     known = findings.conclusion(finding.body, finding.at)
-    if command_rules.is_dangerous(known.text):
+    if command_words.suggests_danger(known.text):
         return []
     item = wording.conclusion_line(known)
     return [
@@ -124,7 +125,7 @@ def quotes_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
     """Return what a model picked out of a session: the quoted words, never the model's own."""
     newest = seen[0].evidence
     body = newest.body
-    if newest.label not in ("user", "agent") or command_rules.is_dangerous(str(body["quote"])):
+    if newest.label not in ("user", "agent") or command_words.suggests_danger(str(body["quote"])):
         return []
     is_users = newest.label == "user"
     who = "user" if is_users else f"unconfirmed {body['kind']}, agent"

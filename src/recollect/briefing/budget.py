@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
     aim: int = 0
 
 
-class Limits(NamedTuple):
+class BlockLimits(NamedTuple):
     """How much a block may hold: tokens in all, items and tokens of a section."""
 
     budget: int
@@ -51,7 +51,7 @@ class Limits(NamedTuple):
 
 
 def fit_start(
-    wanted: Sequence[Wanted], limits: Limits, count: TokenCounter = count_tokens
+    wanted: Sequence[Wanted], limits: BlockLimits, count: TokenCounter = count_tokens
 ) -> BriefingPlan:
     """Return as many items as fit into a start block, in their order."""
     chosen, reasons = _chosen(wanted, limits, count)
@@ -115,7 +115,7 @@ _NO_ROOM = "no room for it in the budget"
 
 
 def _chosen(
-    wanted: Sequence[Wanted], limits: Limits, count: TokenCounter
+    wanted: Sequence[Wanted], limits: BlockLimits, count: TokenCounter
 ) -> tuple[list[Wanted], dict[str, str]]:
     chosen: list[Wanted] = []
     reasons: dict[str, str] = {}

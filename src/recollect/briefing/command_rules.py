@@ -1,5 +1,4 @@
-"""Decide what may be said about a shell command: rules of the user that name it, and commands that
-only the user may suggest.
+"""Decide which rules of the user name a shell command that is about to run.
 
 A rule that forbids a command is shown when the command is about to run. A rule that only mentions a
 program is not: it would be said before every call of it. A hook asks before every command, and the
@@ -83,33 +82,6 @@ def rules_on(watched: str, line: str) -> list[str]:
         row = watched.partition(f"\n{word} ")[2].partition("\n")[0]
         found.update(dict.fromkeys(row.split()))
     return list(found)
-
-
-# ---------------------------------------------------------------- only from the user
-
-
-def is_dangerous(text: str) -> bool:
-    """Check whether a text names a command that fetches code, touches credentials or permissions,
-    pushes or deploys."""
-    return _dangerous().search(text) is not None
-
-
-@cache
-def _dangerous() -> re.Pattern[str]:
-    return re.compile(
-        r"""\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b
-        |\b(?:ba|z)?sh\s+-c\s+["']?\$\((?:curl|wget)|\beval\b[^\n]*\b(?:curl|wget)\b
-        |\bsudo\b|\bch(?:mod|own)\s+(?:-\w+\s+)*(?:[0-7]{3,4}|\+?[a-z]*s|\w+:)
-        |\bgit\s+push\b|--force\b|--no-verify\b|--dangerously
-        |\b(?:npm|pnpm|yarn|cargo|twine|poetry|gem)\s+(?:publish|upload)\b
-        |\b(?:kubectl|helm)\s+(?:apply|delete|upgrade|install)\b|\bterraform\s+(?:apply|destroy)\b
-        |\b(?:vercel|netlify|fly|flyctl|heroku|wrangler|gcloud|aws|az|ansible-playbook)\s+\w
-        |\bdeploy\b|\b(?:gh|glab)\s+(?:pr\s+merge|release|secret)\b
-        |\bssh(?:-\w+)?\s|\bscp\s|\brsync\s|\bid_(?:rsa|ed25519)\b|(?<!\w)\.env\b
-        |`[^`\n]*\b(?:password|passwd|secret|credential|api[_ -]?key|access[_ -]?token)s?\b[^`\n]*`
-        |\b(?:docker|npm|gh|glab|doctl|auth)\s+(?:auth\s+)?log(?:in|out)\b|\brm\s+-\w*[rf]""",
-        re.IGNORECASE | re.VERBOSE,
-    )
 
 
 @cache

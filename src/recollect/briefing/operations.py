@@ -52,7 +52,7 @@ def make_briefing(
     budget: int = 0,
     explain: bool = False,
 ) -> steps.Briefing:
-    """What a model should see now: the start block of a session, and what fits this turn.
+    """Show what an agent is given when a session starts.
 
     session: the session it is for; its start block stays the same until the context is gone
     query: what the user asks; without it only the start block is made

@@ -17,14 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..actions import command_words
 from ..fast_typing import NamedTuple
 from ..freshness.claims import describe_state, is_stale
 from ..text.display import format_time as iso
 from ..text.terms import split_terms
 from ..text.tokens import TokenCounter, count_tokens
 from ..types.records import FOREVER, PRIORITIES, Memory
-from . import command_rules, matching
-from .budget import Limits, Wanted, fit_start
+from . import matching
+from .budget import BlockLimits, Wanted, fit_start
 from .rendering import (
     COMMANDS,
     DISCOVERIES,
@@ -149,7 +150,7 @@ def plan_start(
             wanted.append(_of_skill(skill))
     distinct, alike = _distinct(sorted(wanted, key=lambda one: one.place))
     share = {**MOST_TOKENS, UNCONFIRMED: int(budget * UNCONFIRMED_SHARE)}
-    plan = fit_start(distinct, Limits(budget, MOST_ITEMS, share), count)
+    plan = fit_start(distinct, BlockLimits(budget, MOST_ITEMS, share), count)
     return plan._replace(left_out=(*plan.left_out, *alike, *sorted(left_out)))
 
 
@@ -176,7 +177,7 @@ def why_never(memory: Memory, instructions: matching.Instructions = matching.NOT
         return "a newer version took its place"
     if memory.label in UNTRUSTED:
         return f"it came from {memory.label}: only on explicit recall"
-    if memory.label != "user" and command_rules.is_dangerous(memory.text):
+    if memory.label != "user" and command_words.suggests_danger(memory.text):
         return "it names a command that only the user may suggest"
     if place := instructions.where(memory.text):
         return f"{place} says it already"
@@ -289,7 +290,8 @@ def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "
         section=section,
         kind=memory.kind,
         text=memory.text,
-        label=memory.label,
+        # A teammate is named; their rule is not the user's.
+        label=memory.label if memory.label != "teammate" else f"teammate {memory.author}",
         date=iso(memory.valid_from)[:10],
         mark="" if marked == "fresh" else marked,
         note=_note(memory),

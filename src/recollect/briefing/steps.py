@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ..actions import command_words
 from ..documents import memory_summary
 from ..documents import sql as documents_sql
 from ..documents.memory_summary import NO_SUMMARY, InjectedSummary
 from ..fast_typing import NamedTuple, Protocol
 from ..lessons import steps_observed as lessons_steps_observed
-from ..lessons.observations import KnownCommand
+from ..lessons.findings import KnownCommand
 from ..memory import lifecycle
 from ..memory import sql as memory_sql
 from ..memory import sql_upkeep as memory_sql_upkeep
@@ -23,7 +24,7 @@ from ..storage.database import Tx
 from ..text.display import format_time, quote_data
 from ..types.records import Document, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import command_rules, matching, selection, sql, steps_follow_up, wording
+from . import matching, selection, sql, steps_follow_up, wording
 from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain, wrapped
 
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
@@ -171,7 +172,7 @@ def _lines(
     for one in known:
         ref = wording.command_ref(one.form)
         reason = one.retired or (memory_summary.REASON if ref in said else "")
-        if not reason and command_rules.is_dangerous(one.form):
+        if not reason and command_words.suggests_danger(one.form):
             reason = "only the user may suggest it"
         if not reason and (place := instructions.where_command(one.form)):
             reason = f"{place} says it already"
@@ -196,7 +197,7 @@ def _lines(
     told = [
         wording.conclusion_line(one)
         for one in concluded[:MOST_CONCLUSIONS]
-        if not command_rules.is_dangerous(one.text)
+        if not command_words.suggests_danger(one.text)
     ]
     lines += [item for item in told if item.address not in said]
     return lines, left_out

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..actions import command_words
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import sql as memory_sql
 from ..memory import steps_visible as memory_steps_visible
@@ -46,7 +47,7 @@ def before_command(
         return []
     advice = lessons_steps_observed.advice_for_command(txs[0], line, now=now)
     found = [
-        wording.advice_line(one) for one in advice if not command_rules.is_dangerous(one.better)
+        wording.advice_line(one) for one in advice if not command_words.suggests_danger(one.better)
     ]
     ids = command_rules.rules_on(watched, line)
     found += [item for tx in txs for item in _rules_on(tx, ids, line)] if ids else []
@@ -61,7 +62,7 @@ def _rules_on(tx: Tx, ids: Sequence[str], line: str) -> list[Item]:
     from ..actions import shell
 
     held = memory_sql.get_many(tx, ids)
-    commands = [found for found, _ in shell.split_commands(shell.strip_heredocs(line[:2_000]))]
+    commands = shell.command_words(line[:2_000])
     return [
         selection.item_of(memory, "")._replace(why="a rule of the user names this command")
         for memory in held.values()
@@ -135,5 +136,5 @@ def after_failure(
     return [
         item
         for item in items
-        if item.address not in shown and not command_rules.is_dangerous(item.line)
+        if item.address not in shown and not command_words.suggests_danger(item.line)
     ][:2]

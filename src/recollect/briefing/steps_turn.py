@@ -85,7 +85,7 @@ def load_turn(
     return LoadedTurn(tuple(kept), tuple(fresh), tuple(skilled[:1]), (*left_out, *tired))
 
 
-_RANK = {"user": 0, "system": 1, "agent": 2}
+_RANK = {"user": 0, "system": 1, "teammate": 2, "agent": 3}
 
 
 def _looked_up(words: matching.PromptWords) -> list[str]:

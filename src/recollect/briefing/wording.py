@@ -18,13 +18,13 @@ from ..text.tokens import count_tokens
 from .rendering import COMMANDS, UNCONFIRMED, Item, code
 
 if TYPE_CHECKING:
-    from ..lessons.observations import (
+    from ..episodes.session_errors import Remedy
+    from ..lessons.findings import (
         CommandAdvice,
         Conclusion,
         KnownCommand,
         KnownPlace,
         KnownResolution,
-        Remedy,
     )
 
 LONGEST_LINE = 158

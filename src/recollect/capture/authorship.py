@@ -45,7 +45,7 @@ FOREIGN = "it stands in somebody's text"
 LONG = "the message is longer than people type"
 
 
-class Line(NamedTuple):
+class TypedLine(NamedTuple):
     """A line with text: its place, its typed words ("" when it is marked as pasted), whether a
     blank line stands before it, and how far it is indented."""
 
@@ -76,7 +76,7 @@ def doubts(text: str, masked: str) -> Callable[[Span], str]:
     return of_sentence
 
 
-def _lines(text: str, masked: str) -> Iterator[Line]:
+def _lines(text: str, masked: str) -> Iterator[TypedLine]:
     start, opens = 0, True
     for raw in text.split("\n"):
         if raw.strip():
@@ -84,7 +84,7 @@ def _lines(text: str, masked: str) -> Iterator[Line]:
             first = start + indent
             end = start + len(raw.rstrip())
             words = masked[first:end].replace("\n", " ")
-            yield Line(first, end, words if words.strip() else "", opens, indent)
+            yield TypedLine(first, end, words if words.strip() else "", opens, indent)
         opens = not raw.strip()
         start += len(raw) + 1
 
@@ -110,7 +110,7 @@ def _is_banned(sentence: str, found: re.Match[str]) -> bool:
     return bool(orders and orders[-1]["ban"]) or bool(sign("banned").match(sentence, found.end()))
 
 
-def _of_message(lines: Sequence[Line]) -> str:
+def _of_message(lines: Sequence[TypedLine]) -> str:
     """Return the reason to doubt every sentence of the message."""
     typed = [line.words for line in lines if line.words]
     if sum(map(len, typed)) > MOST_TYPED:
@@ -172,7 +172,7 @@ def _has_fragments(typed: Sequence[str]) -> bool:
     return False
 
 
-def _is_wrapped(lines: Sequence[Line]) -> bool:
+def _is_wrapped(lines: Sequence[TypedLine]) -> bool:
     """Check whether sentences run over line ends, as in a mail or a file."""
     pairs = 0
     for line, below in pairwise(lines):
@@ -186,7 +186,7 @@ def _is_wrapped(lines: Sequence[Line]) -> bool:
     return False
 
 
-def _is_casual(lines: Sequence[Line], span: Span) -> bool:
+def _is_casual(lines: Sequence[TypedLine], span: Span) -> bool:
     """Check whether a sentence stands in a last paragraph of lines in lower case.
 
     People type so below what they pasted; documents do not end so.
@@ -202,7 +202,7 @@ def _is_casual(lines: Sequence[Line], span: Span) -> bool:
     )
 
 
-def _of_frame(lines: Sequence[Line], span: Span) -> str:
+def _of_frame(lines: Sequence[TypedLine], span: Span) -> str:
     """Return whether other words of the message present the sentence as a text to work on."""
     at = next(number for number, line in enumerate(lines) if span[1] <= line.end)
     before, colon, _ = lines[at].words.partition(": ")
@@ -230,7 +230,7 @@ def _presents(words: str) -> bool:
     return bool(named) and not asks(words)
 
 
-def _announces(line: Line, below: Line) -> bool:
+def _announces(line: TypedLine, below: TypedLine) -> bool:
     """Check whether a line that ends in a colon announces prose, and not the user's own list."""
     if not line.words.endswith((":", "：")):
         return False
@@ -239,7 +239,7 @@ def _announces(line: Line, below: Line) -> bool:
     return below.opens or len(sign("stop").findall(below.words)) > 1
 
 
-def _of_voice(lines: Sequence[Line], span: Span) -> str:
+def _of_voice(lines: Sequence[TypedLine], span: Span) -> str:
     """Return whether the sentence stands among statements that are said to nobody."""
     typed = [line for line in lines if line.words]
     at = next(number for number, line in enumerate(typed) if span[1] <= line.end)
@@ -264,7 +264,9 @@ def _of_voice(lines: Sequence[Line], span: Span) -> str:
     return FOREIGN if is_among or any(map(_states, said)) else ""
 
 
-def _beside(typed: Sequence[Line], at: int, span: Span, without: Sequence[int]) -> Iterator[str]:
+def _beside(
+    typed: Sequence[TypedLine], at: int, span: Span, without: Sequence[int]
+) -> Iterator[str]:
     """Give the other sentences of the paragraph in which the sentence stands."""
     first, last = at, at + 1
     while first and not typed[first].opens:
@@ -276,7 +278,7 @@ def _beside(typed: Sequence[Line], at: int, span: Span, without: Sequence[int]) 
             yield from _sentences(typed[number], span)
 
 
-def _is_listed(typed: Sequence[Line], at: int) -> bool:
+def _is_listed(typed: Sequence[TypedLine], at: int) -> bool:
     """Check whether a line is an item of a list in which hardly anything is asked for, and that the
     user did not announce."""
     items = [bool(sign("item").match(line.words)) for line in typed]
@@ -293,7 +295,7 @@ def _is_listed(typed: Sequence[Line], at: int) -> bool:
     return 2 * sum(map(asks, others)) < len(others)
 
 
-def _sentences(line: Line, without: Span) -> Iterator[str]:
+def _sentences(line: TypedLine, without: Span) -> Iterator[str]:
     """Give the sentences of a line; one that stands there is left out."""
     words = line.words
     if line.start <= without[0] < line.end:

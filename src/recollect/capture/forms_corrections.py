@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .form_words import CLAUSE_STARTS, LEAD, NAMED, POINTERS, STATES, Form
+from .forms import CLAUSE_STARTS, LEAD, NAMED, POINTERS, STATES, Form
 
 FORMS = (
     Form(

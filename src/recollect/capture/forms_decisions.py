@@ -7,7 +7,7 @@ it: a habit, a reason, a comparison, a name.
 
 from __future__ import annotations
 
-from .form_words import IN_GENERAL, LEAD, PARTICULAR, PLURAL, POINTERS, Form
+from .forms import IN_GENERAL, LEAD, PARTICULAR, PLURAL, POINTERS, Form
 
 # What somebody commits to; "go with it" and "use option 2" mean something said elsewhere.
 _CHOICE = rf"(?!(?:{POINTERS}|option|your|both|all|one|the (?:first|second|third|last|other)|\d)\b)"

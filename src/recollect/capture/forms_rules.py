@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .form_words import (
+from .forms import (
     IN_GENERAL,
     LEAD,
     ORDER,

@@ -41,7 +41,7 @@ _ROUTINE = """
 """
 
 
-class Unit(NamedTuple):
+class SaidUnit(NamedTuple):
     """A sentence, or a short message as a whole, with its content words."""
 
     text: str
@@ -54,7 +54,7 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(stem for stem in stems if stem not in _set_of(_FILLERS) and not stem.isdigit())
 
 
-def units(text: str) -> list[Unit]:
+def units(text: str) -> list[SaidUnit]:
     """Return the instructions in a typed message: its sentences, and a short message whole."""
     from .authorship import asks, doubts
 
@@ -63,13 +63,13 @@ def units(text: str) -> list[Unit]:
     spans = [span for span in sentences.sentence_spans(masked) if span[0] < span[1]][:MOST_UNITS]
     if any(doubt(span) for span in spans):
         return []
-    parts = [Unit(text[start:end], words_of(masked[start:end])) for start, end in spans]
+    parts = [SaidUnit(text[start:end], words_of(masked[start:end])) for start, end in spans]
     if any(_question().match(part.text) for part in parts):
         return []
     found = [part for part in parts if asks(part.text)]
     whole = " ".join(text.split())
     if found and 1 < len(spans) <= 3 and "\n\n" not in text.strip():
-        found.insert(0, Unit(whole, words_of(whole)))
+        found.insert(0, SaidUnit(whole, words_of(whole)))
     return [unit for unit in found if len(unit.text) <= LONGEST_UNIT]
 
 
@@ -84,7 +84,7 @@ def is_repeated(new: frozenset[str], old: frozenset[str]) -> bool:
     return len(shared) >= LEAST_SHARED * min(len(new), len(old))
 
 
-def fullest(repeated: Unit, others: Iterable[Unit]) -> Unit:
+def fullest(repeated: SaidUnit, others: Iterable[SaidUnit]) -> SaidUnit:
     """Return the wording that says most of what is asked for again and again.
 
     Numbers belong to one occasion: "the comment on pr 175". So does a wording with much else in it.
@@ -101,7 +101,7 @@ def fullest(repeated: Unit, others: Iterable[Unit]) -> Unit:
     )
 
 
-def standing(unit: Unit) -> str:
+def standing(unit: SaidUnit) -> str:
     """Return the instruction without the words that join it to the one before."""
     return unit.text[standalone.lead_length(unit.text) :]
 

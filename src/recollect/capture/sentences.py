@@ -26,7 +26,7 @@ from ..text.messages import MEMORY_TAG, SUMMARY_TAG, attached_spans, plain_text
 from ..types.records import Message
 
 if TYPE_CHECKING:
-    from .form_words import Form
+    from .forms import Form
 
 Span = tuple[int, int]
 

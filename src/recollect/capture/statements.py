@@ -14,14 +14,14 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from . import forms_abroad, forms_corrections, forms_decisions, forms_rules
-from .form_words import Form
+from . import forms_corrections, forms_decisions, forms_rules
+from .forms import FORMS_ABROAD, Form
 
 FORMS = (
     *forms_rules.FORMS,
     *forms_corrections.FORMS,
     *forms_decisions.FORMS,
-    *forms_abroad.FORMS,
+    *FORMS_ABROAD,
 )
 
 # What a statement becomes, in the order in which they are asked for: what binds most comes first.

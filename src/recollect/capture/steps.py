@@ -136,7 +136,7 @@ def _typed_text(row: sql.TypedRow) -> str:
     return sentences.without_attachments(messages.message_from_body(json.loads(row.body)))
 
 
-def _known_as(tx: Tx, unit: repetition.Unit) -> Memory | None:
+def _known_as(tx: Tx, unit: repetition.SaidUnit) -> Memory | None:
     """Return the captured memory that states this instruction, in use or taken back."""
     filters = {"source": ["memory"], "label": ["user"], "status": ["active", "hidden"]}
     for match in index_sql.find_candidates(tx, sorted(unit.words), MOST_EARLIER, filters):
@@ -148,7 +148,9 @@ def _known_as(tx: Tx, unit: repetition.Unit) -> Memory | None:
     return None
 
 
-def _said_again(memory: Memory, session: str, unit: repetition.Unit) -> memory_steps.Draft | None:
+def _said_again(
+    memory: Memory, session: str, unit: repetition.SaidUnit
+) -> memory_steps.Draft | None:
     """Return the memory with a new quote; None when the session counts already, or when the user
     took the memory back: asking for something is not asking for a rule."""
     place = f"memory://session/{session}"
@@ -167,8 +169,8 @@ def _said_again(memory: Memory, session: str, unit: repetition.Unit) -> memory_s
 
 
 def _said_before(
-    tx: Tx, session: str, at: int, unit: repetition.Unit
-) -> list[tuple[str, repetition.Unit]]:
+    tx: Tx, session: str, at: int, unit: repetition.SaidUnit
+) -> list[tuple[str, repetition.SaidUnit]]:
     """Return what the user asked for in earlier sessions that is the same, with its session."""
     filters: dict[str, list[str] | list[int]] = {
         "source": ["message"],
@@ -189,7 +191,7 @@ def _said_before(
 
 
 def _habit(
-    session: str, unit: repetition.Unit, earlier: list[tuple[str, repetition.Unit]]
+    session: str, unit: repetition.SaidUnit, earlier: list[tuple[str, repetition.SaidUnit]]
 ) -> memory_steps.Draft | None:
     """Return what to learn of an instruction that was given before; None when it was not."""
     if not earlier:

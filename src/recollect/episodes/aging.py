@@ -79,18 +79,18 @@ class Learning(NamedTuple):
     episode: str
 
 
-class Day(NamedTuple):
+class LearningDay(NamedTuple):
     """The errors of one day, in UTC."""
 
     day: str
     learnings: tuple[Learning, ...]
 
 
-def learnings(episodes: Iterable[Episode]) -> list[Day]:
+def learnings(episodes: Iterable[Episode]) -> list[LearningDay]:
     """The errors of episodes by day, the newest day first."""
     found: dict[str, list[Learning]] = {}
     for episode in sorted(episodes, key=lambda one: (one.at, one.id)):
         for error in episode.errors:
             told = Learning(error.type, error.message, error.resolution, episode.id)
             found.setdefault(write_time(episode.at)[:10], []).append(told)
-    return [Day(day, tuple(all_)) for day, all_ in sorted(found.items(), reverse=True)]
+    return [LearningDay(day, tuple(all_)) for day, all_ in sorted(found.items(), reverse=True)]

@@ -12,8 +12,9 @@ from collections.abc import Container, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..actions.call_results import CallAttempt, Words, is_check
+from ..actions.call_results import CallAttempt, Words
 from ..actions.command_output import GitCommit, find_commits, is_error_line
+from ..actions.command_words import is_check
 from ..actions.tool_calls import read_effects
 from ..capture.sentences import pasted
 

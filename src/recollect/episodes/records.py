@@ -1,7 +1,7 @@
 """Episodes: what happened on one task, as a record, and as it is read out of a session.
 
 Decides what the record says of a task's goal, calls, errors and files. Where a task begins, how
-calls ended, what resolved errors and how the task ended are decided in `episodes.task_spans`,
+calls ended, what resolved errors and how the task ended are decided in `episodes.tasks`,
 `actions.call_results`, `episodes.resolutions` and `episodes.outcomes`. It does not know where
 episodes are kept.
 
@@ -45,9 +45,8 @@ from .outcomes import (
     reaction_to_work,
     typed,
 )
-from .phases import phase_of
 from .resolutions import Fix, fixes
-from .task_spans import SHORT, Span, task_spans
+from .tasks import SHORT, Span, phase_of, task_spans
 
 GOAL = 300
 _SCRATCH = frozenset(("tmp", "private", "var", "dev"))

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..actions.call_results import CallAttempt, Words, is_check
+from ..actions.call_results import CallAttempt, Words
 from ..actions.command_output import TRANSIENT, ErrorSignature
+from ..actions.command_words import is_check
 from ..text.messages import parse_arguments
 from ..types.records import Json
 

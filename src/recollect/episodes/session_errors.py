@@ -8,14 +8,15 @@ remedies, nor is anything in a temporary folder.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..actions.call_results import CallAttempt
 from ..actions.command_forms import below, form_of, outline
 from ..actions.command_output import TOOL_MISUSE, TRANSIENT, signatures
-from ..actions.command_words import is_dangerous, is_lasting, is_quiet
-from ..actions.shell_words import SimpleCommand, simple_commands
-from .observations import Observation, Remedy
+from ..actions.command_words import is_dangerous, is_lasting, is_noise, is_quiet
+from ..actions.shell import SimpleCommand, simple_commands
+from ..fast_typing import NamedTuple
+from ..types.records import Json
 
 AHEAD = 60
 MOST_WORDS, MOST_LOST = 8, 3
@@ -27,7 +28,6 @@ _WRONG_PLACE = _ABOUT_THE_CALL | {"not found", "missing module"}
 _NO_LESSON = frozenset((*TRANSIENT, *TOOL_MISUSE, "merge conflict"))
 """Types of errors that pass by themselves, or whose resolution fits no other time."""
 
-_POLLS = frozenset(("sleep", "wait", "watch", "echo", "printf", "true", "cd", "export", "set"))
 _CHECKS = frozenset(("test", "lint", "typecheck", "check", "build"))
 _GIT_CHANGES = frozenset(
     ("add", "rm", "mv", "fetch", "pull", "rebase", "merge", "init", "submodule", "lfs", "worktree")
@@ -36,7 +36,33 @@ _REMOTE = frozenset(("ssh", "scp", "curl", "wget"))
 _STASHES = ("git stash", "git checkout", "git restore", "git reset")
 
 
-def errors_of_session(tried: Sequence[CallAttempt], cwd: str) -> list[Observation]:
+class SessionObservation(NamedTuple):
+    """What one session says about a subject, such as a command or an error. `at` is when it was
+    last true; `body` is JSON that `lessons.findings` understands."""
+
+    kind: str
+    subject: str
+    at: int
+    body: Mapping[str, Json]
+
+
+class Remedy(NamedTuple):
+    """The difference that made a failed call pass; at least one field is filled."""
+
+    gained: tuple[str, ...] = ()
+    """Words that the command gained."""
+    lost: tuple[str, ...] = ()
+    """Words that the command lost."""
+    step_before: str = ""
+    """A command that was run before."""
+    other_form: str = ""
+    """The command that was run in place of the failed one."""
+    files: tuple[str, ...] = ()
+    """Files that were edited in between, as paths from the project."""
+    symbol: str = ""
+
+
+def errors_of_session(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
     """Return an observation for each signature whose last occurrence was resolved."""
     last: dict[str, int] = {}
     for place, attempt in enumerate(tried):
@@ -55,7 +81,7 @@ def errors_of_session(tried: Sequence[CallAttempt], cwd: str) -> list[Observatio
                 "remedy": remedy._asdict(),
                 "rank": _signatures(tried[place]).index(line),
             }
-            found.append(Observation("error", line.lower(), at, body))
+            found.append(SessionObservation("error", line.lower(), at, body))
     return found
 
 
@@ -73,7 +99,7 @@ def programs_of(script: str) -> list[str]:
     piped = False
     for command in simple_commands(script):
         name = _program(command)
-        if name and name.split()[0] not in _POLLS and not piped:
+        if name and not is_noise(name.split()[0]) and not piped:
             found[name] = None
         piped = command.after in ("|", "|&")
     return list(found)
@@ -104,7 +130,7 @@ def _is_same(one: str, other: str) -> bool:
 def _goal(script: str) -> str:
     """Return the command that a line leads up to: the last one that does more than look."""
     named = [_name(one) for one in simple_commands(script)]
-    telling = [name for name in named if name and name.split()[0] not in _POLLS]
+    telling = [name for name in named if name and not is_noise(name.split()[0])]
     forms = [_name(one) for one in simple_commands(script) if form_of(one.words)]
     return forms[-1] if forms else telling[0] if telling else ""
 
@@ -180,7 +206,7 @@ def _told(script: str, cwd: str) -> Iterator[str]:
     filters of its output."""
     piped = False
     for command in simple_commands(below(script, cwd)):
-        if not piped and command.words[0].text not in _POLLS:
+        if not piped and not is_noise(command.words[0].text):
             for word in command.words:
                 for part in word.text.split():
                     part = part.replace('"', "").replace("'", "")

@@ -1,45 +1,70 @@
 """What one session found out by working: commands, error fixes, files changed together, commands
 that lead up to a commit, conclusions.
 
+A conclusion is one sentence of an agent that gives a cause and names something: a path, a symbol or
+a number. It needs evidence: a check that passed last, or a commit; where a check still fails or the
+user objected there is none. A session that read the web or foreign servers has no conclusions.
+
 All but conclusions is read from tool calls and their exit statuses alone. Calls of our own commands
 and tools teach nothing, and neither does anything that came from an import.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 from ..actions.call_results import CallAttempt, list_attempts
-from ..actions.command_forms import below, runs_of
-from ..actions.command_words import is_lasting
-from ..actions.echo import is_own_call
-from ..types.records import Stored
-from .observations import Observation
-from .session_commands import commands_of_session
-from .session_conclusions import conclusions_of_session
-from .session_errors import errors_of_session
+from ..actions.command_forms import CommandForm, Run, below, runs_of
+from ..actions.command_words import is_lasting, purpose_of
+from ..actions.echo import is_own_call, is_own_tool
+from ..text.messages import plain_text
+from ..types.records import Json, Stored
+from .outcomes import commits_of, reaction_to_work
+from .session_errors import SessionObservation, errors_of_session
+from .tasks import Span, task_spans
 
 MOST_TOGETHER = 8
 """Where more files were changed they were not changed for one thing."""
 
 FEWEST_STEPS, MOST_STEPS = 2, 6
 _STEPS = frozenset(("test", "lint", "format", "typecheck", "check", "build", "generate", "migrate"))
+NEAR = 8
+"""How many calls later another form may work and still be taken for a replacement."""
+
+CHECKS = frozenset(("test", "lint", "format", "typecheck", "check", "build"))
+"""What fails because the code is wrong; the command itself is good."""
+
+_WRONG_CALL = frozenset(
+    ("usage", "command not found", "not found", "permission denied", "unsupported version")
+)
+"""Types of errors that say that the command is wrong, whatever it is for."""
+
+_RUNNERS = frozenset(
+    ("npm", "npx", "pnpm", "pnpx", "yarn", "bun", "bunx", "run", "exec", "uv", "poetry", "bundle")
+)
+SHORTEST, LONGEST = 40, 220
+_WEB = ("webfetch", "websearch", "web_search", "web_fetch", "browser", "fetch_url")
 
 
-def observe(messages: Sequence[Stored], cwd: str, scripts: Mapping[str, str]) -> list[Observation]:
+def observe(
+    messages: Sequence[Stored], cwd: str, scripts: Mapping[str, str]
+) -> list[SessionObservation]:
     """Return everything that a session says; the same messages say the same."""
     ours = [one for one in messages if one.origin != "import"]
     tried = [one for one in list_attempts(ours) if not is_own_call(one.call)]
     return [
-        *commands_of_session(tried, cwd, scripts),
+        *_commands(tried, cwd, scripts),
         *errors_of_session(tried, cwd),
         *_places(tried, cwd),
         *_workflows(tried, cwd),
-        *conclusions_of_session(ours),
+        *_conclusions(ours),
     ]
 
 
-def _places(tried: Sequence[CallAttempt], cwd: str) -> list[Observation]:
+def _places(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
     """Return for each edited file which others were edited in the same session."""
     edited: dict[str, int] = {}
     for one in tried:
@@ -50,14 +75,16 @@ def _places(tried: Sequence[CallAttempt], cwd: str) -> list[Observation]:
     if not 1 < len(files) <= MOST_TOGETHER:
         return []
     return [
-        Observation("place", path, edited[path], {"files": [one for one in files if one != path]})
+        SessionObservation(
+            "place", path, edited[path], {"files": [one for one in files if one != path]}
+        )
         for path in files
     ]
 
 
-def _workflows(tried: Sequence[CallAttempt], cwd: str) -> list[Observation]:
+def _workflows(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
     """Return an observation for each sequence of commands that led up to a commit."""
-    found: dict[str, Observation] = {}
+    found: dict[str, SessionObservation] = {}
     since_edit: dict[str, str] = {}
     for one in tried:
         if one.state != "ok":
@@ -71,6 +98,191 @@ def _workflows(tried: Sequence[CallAttempt], cwd: str) -> list[Observation]:
             if FEWEST_STEPS <= len(since_edit) <= MOST_STEPS:
                 subject = " && ".join(since_edit)
                 body = {"steps": list(since_edit), "purposes": list(since_edit.values())}
-                found[subject] = Observation("workflow", subject, one.at, body)
+                found[subject] = SessionObservation("workflow", subject, one.at, body)
             since_edit = {}
     return list(found.values())
+
+
+# ---------------------------------------------------------------- commands
+
+
+def _commands(
+    tried: Sequence[CallAttempt], cwd: str, scripts: Mapping[str, str]
+) -> list[SessionObservation]:
+    """Return an observation for each canonical form that was run; `scripts` are those that the
+    project's manifests name, with what they run."""
+    tallies: dict[str, _Tally] = {}
+    ran = [(one, runs_of(one.script, one.state, cwd) if one.script else []) for one in tried]
+    for place, (attempt, runs) in enumerate(ran):
+        for run in runs:
+            if run.form.is_dangerous:
+                continue
+            tally = tallies.setdefault(run.form.key, _Tally(run.form))
+            if run.state == "ok":
+                tally.worked(run.form, attempt.at)
+            elif run.state == "failed" and _is_wrong_call(attempt, run.form):
+                tally.failed(attempt.at)
+                later = (one for _, after in ran[place + 1 : place + 1 + NEAR] for one in after)
+                if better := next((one for one in later if _replaces(one, run.form)), None):
+                    tally.replaced_by = better.form.key
+    return [tally.observation(scripts) for tally in tallies.values() if tally.counts]
+
+
+class _Tally:
+    """How often a form worked and failed in a session."""
+
+    def __init__(self, form: CommandForm) -> None:
+        self.form = form
+        self.counts: Counter[str] = Counter()
+        self.last: dict[str, int] = {}
+        self.wordings: Counter[str] = Counter()
+        self.folders: set[str] = set()
+        self.replaced_by = ""
+
+    def worked(self, form: CommandForm, at: int) -> None:
+        self.counts["ok"] += 1
+        self.last["ok"] = max(at, self.last.get("ok", 0))
+        self.wordings[form.wording] += 1
+        self.folders.add(form.folder)
+
+    def failed(self, at: int) -> None:
+        self.counts["failed"] += 1
+        self.last["failed"] = max(at, self.last.get("failed", 0))
+
+    def observation(self, scripts: Mapping[str, str]) -> SessionObservation:
+        script = script_in(self.form.key, scripts)
+        body: dict[str, Json] = {
+            "purpose": self.form.purpose or purpose_of(scripts.get(script, "").split()[:6]),
+            "ok": self.counts["ok"],
+            "failed": self.counts["failed"],
+            "last_ok": self.last.get("ok", 0),
+            "last_failed": self.last.get("failed", 0),
+        }
+        if self.wordings:
+            body["wording"] = self.wordings.most_common(1)[0][0]
+        if len(self.folders) == 1 and (folder := next(iter(self.folders))):
+            body["folder"] = folder
+        if self.replaced_by:
+            body["replaced_by"] = self.replaced_by
+        if script:
+            body["script"] = script
+        return SessionObservation("command", self.form.key, max(self.last.values()), body)
+
+
+def script_in(key: str, scripts: Mapping[str, str]) -> str:
+    """Return the script of a manifest that a command runs, if it runs one."""
+    words = key.split()
+    return words[-1] if len(words) > 1 and words[-1] in scripts else ""
+
+
+def _is_wrong_call(attempt: CallAttempt, form: CommandForm) -> bool:
+    kind = attempt.trouble.type if attempt.trouble else ""
+    return form.purpose not in CHECKS or kind in _WRONG_CALL
+
+
+def _replaces(run: Run, broken: CommandForm) -> bool:
+    """Check whether another form that worked does what the failed one was to do."""
+    form = run.form
+    if run.state != "ok" or form.key == broken.key or form.is_dangerous:
+        return False
+    if form.purpose and form.purpose == broken.purpose:
+        return True
+    one, other = form.key.split(), broken.key.split()
+    shared = set(one) & set(other) - _RUNNERS
+    # A program with many commands says nothing about which of them does the same.
+    return bool(shared - {one[0]}) or other == [one[0]]
+
+
+# ---------------------------------------------------------------- conclusions
+
+
+def _conclusions(messages: Sequence[Stored]) -> list[SessionObservation]:
+    """Return the conclusion of each task that has one."""
+    if any(_is_foreign(call.name) for one in messages for call in one.message.calls):
+        return []
+    found = []
+    for span in task_spans(list(messages)):
+        if one := _conclusion(span):
+            found.append(one)
+    return found
+
+
+def evidence_after(messages: Sequence[Stored], seq: int) -> str:
+    """Return what proves the work of the task that a message stands in; empty without evidence, and
+    for a session that read the web or foreign servers."""
+    if any(_is_foreign(call.name) for one in messages for call in one.message.calls):
+        return ""
+    for span in task_spans(list(messages)):
+        if any(one.seq == seq for one in span.messages):
+            objected = span.after and reaction_to_work(plain_text(span.after.message)) == "bad"
+            return "" if objected else _evidence(list_attempts(span.messages))
+    return ""
+
+
+def _is_foreign(tool: str) -> bool:
+    """Check whether a tool reads the web or a server that is not ours."""
+    name = tool.lower()
+    return (name.startswith("mcp") and not is_own_tool(tool)) or any(word in name for word in _WEB)
+
+
+def _conclusion(span: Span) -> SessionObservation | None:
+    tried = list_attempts(span.messages)
+    evidence = _evidence(tried)
+    if not evidence or (span.after and reaction_to_work(plain_text(span.after.message)) == "bad"):
+        return None
+    said = [one for one in span.messages if one.message.role == "assistant"]
+    if not said or said[-1].message.calls:
+        return None
+    text = _sentence(plain_text(said[-1].message))
+    if not text:
+        return None
+    last = said[-1]
+    session = str(getattr(last, "session", ""))
+    body = {"text": text, "session": session, "evidence": evidence}
+    return SessionObservation("conclusion", f"{session}:{last.seq}", last.message.at, body)
+
+
+def _evidence(tried: Sequence[CallAttempt]) -> str:
+    """Return what proves the work of a task; empty when its last check failed, or without one."""
+    checks = [one for one in tried if one.checks and one.state in ("ok", "failed")]
+    if checks and checks[-1].state == "failed":
+        return ""
+    commits = commits_of(tried)
+    if commits:
+        return f"commit {commits[-1][1].hash[:10]}"
+    return "the last check passed" if checks else ""
+
+
+def _sentence(text: str) -> str:
+    """Return the first sentence that gives a cause and names something."""
+    for sentence in _sentences(text):
+        fits = SHORTEST <= len(sentence) <= LONGEST and sentence[-1] != "?"
+        if fits and _cause().search(sentence) and _named().search(sentence):
+            return sentence
+    return ""
+
+
+def _sentences(text: str) -> Iterable[str]:
+    for line in text.splitlines():
+        if line.lstrip().startswith(("#", "|", "```", ">")):
+            continue
+        bare = re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", line).replace("**", "")
+        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`])", bare):
+            yield " ".join(sentence.split())
+
+
+@cache
+def _cause() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:because|caused by|root cause|due to|fixed by|turned out"
+        r"|the (?:issue|problem|bug|cause|reason) (?:was|is)"
+        r"|(?:was|were) (?:failing|missing|broken|wrong))\b",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _named() -> re.Pattern[str]:
+    return re.compile(
+        r"`[^`]{2,60}`|\b[\w-]+/[\w./-]+|\b\w+\.\w{1,4}\b|\b[a-z]+[A-Z]\w+|\w+_\w+|\d"
+    )

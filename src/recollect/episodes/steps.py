@@ -33,7 +33,7 @@ CURSOR = "work:"
 LONGEST_GIVEN = 2_000_000
 
 
-class Kept(NamedTuple):
+class RecordedEpisode(NamedTuple):
     """What became of an episode: created, updated or unchanged."""
 
     id: str
@@ -45,7 +45,7 @@ class Kept(NamedTuple):
         return f"memory://{self.id}"
 
 
-class Shown(NamedTuple):
+class ShownEpisode(NamedTuple):
     """An episode with where it is kept and how far it is trusted; `episode` is as it was given."""
 
     id: str
@@ -72,7 +72,7 @@ class FileNow(NamedTuple):
     touched: str
 
 
-class Replay(NamedTuple):
+class EpisodeReplay(NamedTuple):
     """An episode step by step, with the present state of each of its files."""
 
     id: str
@@ -83,7 +83,7 @@ class Replay(NamedTuple):
     files: tuple[FileNow, ...]
 
 
-class Built(NamedTuple):
+class BuiltEpisodes(NamedTuple):
     """What reading archived sessions gave."""
 
     sessions: int
@@ -168,11 +168,13 @@ def _labels_of_records(tx: Tx, addresses: Sequence[str]) -> Iterator[str]:
             yield held.label
 
 
-def keep(tx: Tx, row: sql.EpisodeRow, redacted: tuple[str, ...] = (), again: bool = False) -> Kept:
+def keep(
+    tx: Tx, row: sql.EpisodeRow, redacted: tuple[str, ...] = (), again: bool = False
+) -> RecordedEpisode:
     """Write an episode. The same again changes nothing; with `again`, another body replaces it."""
     held = sql.get(tx, row.id)
     if held and held.body == row.body and held.label == row.label:
-        return Kept(row.id, "unchanged")
+        return RecordedEpisode(row.id, "unchanged")
     if held and not again:
         raise Conflict(
             "there is another episode with this id",
@@ -181,7 +183,7 @@ def keep(tx: Tx, row: sql.EpisodeRow, redacted: tuple[str, ...] = (), again: boo
         )
     sql.put(tx, row)
     index_steps.reindex_text(tx, entry_of(row), searchable(row))
-    return Kept(row.id, "updated" if held else "created", redacted)
+    return RecordedEpisode(row.id, "updated" if held else "created", redacted)
 
 
 def entry_of(row: sql.EpisodeRow) -> index_sql.IndexEntry:
@@ -219,7 +221,7 @@ def build(
     clock: Callable[[], int],
     quiet_since: int = 0,
     learn: Learn | None = None,
-) -> Built:
+) -> BuiltEpisodes:
     """Read the episodes of one session, or of all that have grown since they were read last; with
     `quiet_since`, only of those that ended, or in which nobody spoke since then. What `learn` makes
     of a session is written together with its episodes."""
@@ -230,7 +232,7 @@ def build(
         read += len(made)
         created += sum(one.action == "created" for one in made)
         updated += sum(one.action == "updated" for one in made)
-    return Built(len(names), read, created, updated)
+    return BuiltEpisodes(len(names), read, created, updated)
 
 
 def _grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
@@ -243,7 +245,7 @@ def _grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
     return sql.grown_sessions(tx, CURSOR, quiet_since or FOREVER)
 
 
-def _built(space: Database, name: str, now: int, learn: Learn | None) -> list[Kept]:
+def _built(space: Database, name: str, now: int, learn: Learn | None) -> list[RecordedEpisode]:
     session, messages = space.read(lambda tx: (archive_sql.get(tx, name), load_messages(tx, name)))
     assert session is not None
     found = records.build(messages, name, session.agent, session.cwd)
@@ -254,7 +256,7 @@ def _built(space: Database, name: str, now: int, learn: Learn | None) -> list[Ke
     read = redaction.redact(str(messages[-1].seq if messages else 0))
     learned = learn(session, messages) if learn else None
 
-    def work(tx: Tx) -> list[Kept]:
+    def work(tx: Tx) -> list[RecordedEpisode]:
         kept = [keep(tx, row, again=True) for row in rows]
         if learned:
             learned(tx)
@@ -294,12 +296,12 @@ def existing(tx: Tx, name: str) -> sql.EpisodeRow:
     return row
 
 
-def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[Shown]:
+def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[ShownEpisode]:
     """Episodes with these values, newest first."""
     return [shown(row) for row in sql.listing(tx, where, limit)]
 
 
-def learnings(tx: Tx, since: int, limit: int) -> list[aging.Day]:
+def learnings(tx: Tx, since: int, limit: int) -> list[aging.LearningDay]:
     """The errors of episodes by day, the newest day first, of at most so many days."""
     found = (
         records.from_json(json.loads(body))._replace(id=id, at=at)
@@ -308,8 +310,8 @@ def learnings(tx: Tx, since: int, limit: int) -> list[aging.Day]:
     return aging.learnings(found)[:limit]
 
 
-def shown(row: sql.EpisodeRow) -> Shown:
-    return Shown(
+def shown(row: sql.EpisodeRow) -> ShownEpisode:
+    return ShownEpisode(
         row.id,
         row.at,
         row.outcome,
@@ -322,7 +324,7 @@ def shown(row: sql.EpisodeRow) -> Shown:
     )
 
 
-def replay(row: sql.EpisodeRow, stamp: Callable[[str], str]) -> Replay:
+def replay(row: sql.EpisodeRow, stamp: Callable[[str], str]) -> EpisodeReplay:
     """The episode step by step; `stamp` tells the size and time of a file, if it is there."""
     episode = episode_of(row)
     end = episode.at + round(episode.duration_seconds * 1_000_000)
@@ -331,7 +333,7 @@ def replay(row: sql.EpisodeRow, stamp: Callable[[str], str]) -> Replay:
         FileNow(path, _since(stamp(path), end), "changed" if path in made else "read")
         for path in dict.fromkeys((*episode.files, *episode.artifacts))
     )
-    return Replay(row.id, row.goal, row.outcome, episode.actions, episode.errors, files)
+    return EpisodeReplay(row.id, row.goal, row.outcome, episode.actions, episode.errors, files)
 
 
 def _since(stamp: str, end: int) -> str:

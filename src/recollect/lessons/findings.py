@@ -1,7 +1,8 @@
-"""What the observations of several sessions say together about one subject.
+"""Merge the observations of several sessions about one subject: commands, error fixes, places.
 
-Observations come newest first. A finding is JSON; the records of `lessons.observations` are read
-out of it again. Commands that fetch code, touch credentials or a remote are never observed.
+Observations come newest first. A finding is JSON; the records below are read out of it again. They
+are computed from tool calls and exit statuses alone, except `Conclusion`, which quotes an agent.
+Commands that fetch code, touch credentials or a remote are never observed.
 """
 
 from __future__ import annotations
@@ -9,16 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ..episodes import session_errors
 from ..fast_typing import NamedTuple
 from ..types.records import Json
-from .observations import (
-    CommandAdvice,
-    Conclusion,
-    KnownCommand,
-    KnownPlace,
-    KnownResolution,
-    Remedy,
-)
 
 DAY = 24 * 3_600_000_000
 HALF_LIFE = 45 * DAY
@@ -39,7 +33,7 @@ PROPOSED = 3
 Bodies = Sequence[Mapping[str, Json]]
 
 
-class Finding(NamedTuple):
+class MergedFinding(NamedTuple):
     """What sessions say together: how many, when it was last true, and the JSON of it."""
 
     sessions: int
@@ -47,7 +41,67 @@ class Finding(NamedTuple):
     body: Mapping[str, Json]
 
 
-def finding(kind: str, bodies: Bodies, times: Sequence[int]) -> Finding | None:
+class KnownCommand(NamedTuple):
+    """A command in canonical form, with how often it worked. Times are microseconds."""
+
+    form: str
+    purpose: str
+    """test, lint, format, typecheck, build, run, migrate, generate, install, deploy, or empty."""
+    sessions_succeeded: int
+    sessions_failed: int
+    failed_in_a_row: int
+    """How many of the latest sessions that ran it saw only failures."""
+    last_success: int
+    replaces: tuple[str, ...] = ()
+    """Forms that fail and that this one replaced."""
+    retired: str | None = None
+    """Why it is not to be shown at the start of a session; None when it may be shown."""
+    folder: str = ""
+    """The folder below the project's root that it was always run in."""
+    script: str = ""
+    """The script of a manifest that it runs."""
+
+
+class CommandAdvice(NamedTuple):
+    """A command that failed in several sessions, and the form that worked since."""
+
+    form: str
+    better: str
+    sessions_failed: int
+    sessions_succeeded: int
+    last: int
+
+
+class KnownResolution(NamedTuple):
+    """An error that came up before, and what resolved it."""
+
+    signature: str
+    """The normalised first telling line of the output."""
+    command: str
+    remedy: session_errors.Remedy
+    sessions: int
+    last: int
+    confirmed: bool
+    """Whether two sessions or more resolved it this way."""
+
+
+class KnownPlace(NamedTuple):
+    """Files that are changed together with a file."""
+
+    files: tuple[str, ...]
+    sessions: int
+
+
+class Conclusion(NamedTuple):
+    """The outcome that an agent reported at the end of an episode, with the evidence after it."""
+
+    text: str
+    session: str
+    at: int
+    evidence: str
+
+
+def finding(kind: str, bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     """Return what the observations of a subject say together; None when that is nothing."""
     if not bodies:
         return None
@@ -58,7 +112,7 @@ def finding(kind: str, bodies: Bodies, times: Sequence[int]) -> Finding | None:
 # ---------------------------------------------------------------- commands
 
 
-def _command(bodies: Bodies, times: Sequence[int]) -> Finding | None:
+def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     good = [body for body in bodies if body["ok"]]
     bad = [body for body in bodies if not body["ok"]]
     in_a_row = next((at for at, body in enumerate(bodies) if body["ok"]), len(bodies))
@@ -79,7 +133,7 @@ def _command(bodies: Bodies, times: Sequence[int]) -> Finding | None:
         body["replaced_by"] = _most_common(better)
     if script := next((one["script"] for one in bodies if one.get("script")), ""):
         body["script"] = script
-    return Finding(len(good), last or times[0], body)
+    return MergedFinding(len(good), last or times[0], body)
 
 
 def _wording(wordings: Sequence[str]) -> str:
@@ -154,8 +208,8 @@ def advice(
 # ---------------------------------------------------------------- errors
 
 
-def _error(bodies: Bodies, times: Sequence[int]) -> Finding | None:
-    groups: list[tuple[Remedy, list[int]]] = []
+def _error(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
+    groups: list[tuple[session_errors.Remedy, list[int]]] = []
     for body, at in zip(bodies, times, strict=True):
         remedy = _remedy(body["remedy"])
         for known, seen in groups:
@@ -171,11 +225,11 @@ def _error(bodies: Bodies, times: Sequence[int]) -> Finding | None:
         for remedy, seen in groups[:MOST_REMEDIES]
     ]
     body = {"line": bodies[0]["line"], "commands": list(names), "remedies": told}
-    return Finding(len(bodies), times[0], body)
+    return MergedFinding(len(bodies), times[0], body)
 
 
-def _remedy(given: Mapping[str, Json]) -> Remedy:
-    return Remedy(
+def _remedy(given: Mapping[str, Json]) -> session_errors.Remedy:
+    return session_errors.Remedy(
         gained=tuple(given["gained"]),
         lost=tuple(given["lost"]),
         step_before=given["step_before"],
@@ -185,7 +239,7 @@ def _remedy(given: Mapping[str, Json]) -> Remedy:
     )
 
 
-def _is_same_remedy(one: Remedy, other: Remedy) -> bool:
+def _is_same_remedy(one: session_errors.Remedy, other: session_errors.Remedy) -> bool:
     """Check whether two sessions did the same: the same words, or one file in common."""
     return one == other or not set(one.files).isdisjoint(other.files)
 
@@ -213,11 +267,11 @@ def resolutions(
 # ---------------------------------------------------------------- places and conclusions
 
 
-def _place(bodies: Bodies, times: Sequence[int]) -> Finding | None:
+def _place(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     counts = Counter(str(name) for body in bodies for name in body["files"])
     often = [(name, count) for name, count in counts.most_common() if count >= CONFIRMED]
     body = {"files": often[:MOST_TOGETHER]}
-    return Finding(len(bodies), times[0], body) if often else None
+    return MergedFinding(len(bodies), times[0], body) if often else None
 
 
 def known_places(body: Mapping[str, Json]) -> list[KnownPlace]:
@@ -225,8 +279,8 @@ def known_places(body: Mapping[str, Json]) -> list[KnownPlace]:
     return [KnownPlace((name,), count) for name, count in body["files"]]
 
 
-def _latest(bodies: Bodies, times: Sequence[int]) -> Finding | None:
-    return Finding(len(bodies), times[0], bodies[0])
+def _latest(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
+    return MergedFinding(len(bodies), times[0], bodies[0])
 
 
 def conclusion(body: Mapping[str, Json], at: int) -> Conclusion:

@@ -16,7 +16,7 @@ from ..recall import steps_links as recall_steps_links
 from ..storage.database import Database, Tx
 from ..text import dates
 from ..types.records import Json, Link, Session, Stored
-from . import manifests_io, steps, steps_finished_work, steps_observed
+from . import manifests_io, steps, steps_observed, steps_schedule
 
 
 class EpisodeFields(TypedDict, total=False):
@@ -52,7 +52,7 @@ def record_episode(
     outcome: str = "unknown",
     episode: Mapping[str, Json] | None = None,
     **fields: Unpack[EpisodeFields],
-) -> episodes_steps.Kept:
+) -> episodes_steps.RecordedEpisode:
     """Keep what happened on a task: in a few words, or whole as JSON.
 
     goal: what was to be done
@@ -76,7 +76,7 @@ def record_episode(
     return context.project_space.write(lambda tx: episodes_steps.keep(tx, row, redacted))
 
 
-def load_episodes(context: Context, path: str) -> tuple[episodes_steps.Kept, ...]:
+def load_episodes(context: Context, path: str) -> tuple[episodes_steps.RecordedEpisode, ...]:
     """Read episodes from JSON: one or a list of them in a file, or all files of a folder.
 
     path: the file or folder; what an agent loads is found, and nothing is made of it
@@ -93,7 +93,7 @@ def load_episodes(context: Context, path: str) -> tuple[episodes_steps.Kept, ...
     )
 
 
-def build_episodes(context: Context, session: str = "") -> episodes_steps.Built:
+def build_episodes(context: Context, session: str = "") -> episodes_steps.BuiltEpisodes:
     """Read episodes out of archived conversations: goals, actions, errors and their fixes.
 
     session: only this session; without it, all that have grown since the last time
@@ -101,14 +101,14 @@ def build_episodes(context: Context, session: str = "") -> episodes_steps.Built:
     Example: recollect episode build
     """
     if not context.project_space.present():
-        return episodes_steps.Built(0, 0, 0, 0)
+        return episodes_steps.BuiltEpisodes(0, 0, 0, 0)
     learn = _learning(context)
     return episodes_steps.build(context.project_space, session, context.clock, learn=learn)
 
 
 def list_episodes(
     context: Context, outcome: str = "", session: str = "", status: str = "", limit: int = 50
-) -> tuple[episodes_steps.Shown, ...]:
+) -> tuple[episodes_steps.ShownEpisode, ...]:
     """What happened, newest first.
 
     outcome: only this outcome: success, failure, partial or unknown
@@ -125,7 +125,7 @@ def list_episodes(
     return tuple(context.project_space.read(lambda tx: episodes_steps.listing(tx, where, limit)))
 
 
-def show_episode(context: Context, id: str) -> episodes_steps.Shown:
+def show_episode(context: Context, id: str) -> episodes_steps.ShownEpisode:
     """One episode whole, as it was given.
 
     id: the episode's id, or the beginning of it
@@ -137,7 +137,7 @@ def show_episode(context: Context, id: str) -> episodes_steps.Shown:
     )
 
 
-def replay_episode(context: Context, id: str) -> episodes_steps.Replay:
+def replay_episode(context: Context, id: str) -> episodes_steps.EpisodeReplay:
     """An episode step by step, with the present state of each of its files.
 
     id: the episode's id, or the beginning of it
@@ -148,7 +148,9 @@ def replay_episode(context: Context, id: str) -> episodes_steps.Replay:
     return episodes_steps.replay(row, freshness_steps.open_working_tree(context).stamp)
 
 
-def list_learnings(context: Context, since: str = "", limit: int = 30) -> tuple[aging.Day, ...]:
+def list_learnings(
+    context: Context, since: str = "", limit: int = 30
+) -> tuple[aging.LearningDay, ...]:
     """The errors that came up, by day, each with what resolved it.
 
     since: only since this time, such as 2026-01-06 or "a week ago"
@@ -181,7 +183,8 @@ def consolidate(
     means = steps.Means(context.clock, new_id, context.embedder())
     if dry_run:
         return steps.preview(space, means)
-    return steps.run(space, new_id("r"), means, if_due)
+    run = steps_schedule.run_if_due if if_due else steps.run
+    return run(space, new_id("r"), means)
 
 
 def undo_consolidation(context: Context) -> steps.Undone:
@@ -263,16 +266,14 @@ def list_links(
     )
 
 
-def learn_from_finished_work(
-    context: Context, task_done: bool = False
-) -> steps_finished_work.Settled:
+def learn_from_finished_work(context: Context, task_done: bool = False) -> steps_schedule.Settled:
     """Build episodes of finished work and consolidate, if the settings want that."""
     if not context.settings.consolidate:
-        return steps_finished_work.Settled()
+        return steps_schedule.Settled()
     memory_operations.write_recalls(context)
     means = steps.Means(context.clock, new_id, context.embedder())
     learn = _learning(context)
-    return steps_finished_work.settle(context.project_space, new_id("r"), means, learn, task_done)
+    return steps_schedule.settle(context.project_space, new_id("r"), means, learn, task_done)
 
 
 def _learning(context: Context) -> episodes_steps.Learn:

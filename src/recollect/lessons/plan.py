@@ -29,7 +29,7 @@ from ..types.records import FOREVER, Memory
 from ..types.trust import least_trusted
 from .duplicates import find_contradictions, find_merges, find_promotions
 from .plan_rules import LEAST_CONFIDENCE, MOST_DEPTH, depth_of, validate
-from .plan_steps import Archive, Learn, LeftOut, Plan, Reinforce, Step, ref
+from .plan_steps import Archive, Learn, LessonPlan, NotPlanned, Reinforce, Step, ref
 from .wording import pattern_lesson, pitfall_lesson, signature
 
 __all__ = ["EVIDENCE", "plan", "validate", "vocabulary"]
@@ -51,7 +51,7 @@ def plan(
     vectors: WordVectors | None = None,
     links: Links = (),
     new: Container[str] | None = None,
-) -> Plan:
+) -> LessonPlan:
     """What to do. The same episodes and memories give the same plan, in whatever order they come.
 
     `similarity` compares two episodes by their places in the order of time and id; `vectors` are
@@ -63,7 +63,7 @@ def plan(
     memories = list(memories)
     known = sorted(filter(_in_use, memories), key=lambda memory: memory.id)
     left_out = [
-        LeftOut((one.id,), f"derived {depth_of(one)} times over")
+        NotPlanned((one.id,), f"derived {depth_of(one)} times over")
         for one in told
         if _too_deep(one) and one.id in fresh
     ]
@@ -86,7 +86,7 @@ def plan(
     steps += find_contradictions(known, gone, lambda one, other: frozenset((one, other)) in there)
     weak = (one for one in find_weak(known, now) if one.id not in touched)
     steps += [Archive(one.id, one.reason) for one in weak]
-    return Plan(tuple(steps), tuple(left_out))
+    return LessonPlan(tuple(steps), tuple(left_out))
 
 
 def vocabulary(episodes: Iterable[Episode]) -> dict[str, str]:
@@ -142,14 +142,14 @@ def evidence_of(memory: Memory) -> set[str]:
 
 
 def _more_evidence(
-    memory: Memory, episodes: Sequence[Episode], why: str, left_out: list[LeftOut]
+    memory: Memory, episodes: Sequence[Episode], why: str, left_out: list[NotPlanned]
 ) -> Iterator[Reinforce]:
     """Evidence that the memory does not have yet; only what is as trusted makes it surer."""
     have = evidence_of(memory)
     new = [episode for episode in episodes if episode.id not in have]
     sources = tuple(dict.fromkeys(episode.id for episode in new))
     if new and not _in_use(memory) and FADED not in memory.detail:
-        left_out.append(LeftOut(sources, f"{memory.id} says so, and it was hidden"))
+        left_out.append(NotPlanned(sources, f"{memory.id} says so, and it was hidden"))
     elif new:
         trusted = [one for one in new if least_trusted((one.label, memory.label)) == memory.label]
         confidence = _confidence(trusted, memory.confidence)
@@ -168,7 +168,7 @@ def _pitfalls(
     episodes: Sequence[Episode],
     fresh: Container[str],
     memories: Sequence[Memory],
-    left_out: list[LeftOut],
+    left_out: list[NotPlanned],
 ) -> Iterator[Learn | Reinforce]:
     """Every error that two sessions resolved: a new pitfall, or more evidence for a known one. What
     one session saw stays an episode."""
@@ -189,7 +189,9 @@ def _pitfalls(
         if mark in known:
             yield from _more_evidence(known[mark], told, "the error came up again", left_out)
         elif len(set(map(_told_by, told))) < FEWEST:
-            left_out.append(LeftOut(sources, f"an error ({cases[0][1].type}) seen in one session"))
+            left_out.append(
+                NotPlanned(sources, f"an error ({cases[0][1].type}) seen in one session")
+            )
         else:
             yield _pitfall(cases, sources)
 
@@ -233,7 +235,7 @@ def _patterns(
     episodes: Sequence[Episode],
     fresh: Container[str],
     memories: Sequence[Memory],
-    left_out: list[LeftOut],
+    left_out: list[NotPlanned],
     similarity: Similarity | None,
     meaning: WordMeanings | None,
 ) -> Iterator[Learn | Reinforce]:
@@ -260,7 +262,7 @@ def _patterns(
             yield _pattern(episodes[cluster.centre], members, cluster.cohesion, confidence)
         else:
             told = f"tasks of one sort, but only {confidence:.2f} sure"
-            left_out.append(LeftOut(tuple(one.id for one in members), told))
+            left_out.append(NotPlanned(tuple(one.id for one in members), told))
     for memory in memories:
         if memory.id in supported:
             more = supported[memory.id]

@@ -14,7 +14,7 @@ from ..errors import InvalidInput
 from ..text import globs
 from ..types.records import FOREVER, LAYERS, RELATIONS, Memory
 from ..types.trust import least_trusted
-from .plan_steps import Archive, Connect, Learn, Merge, Plan, Promote, Reinforce, Step
+from .plan_steps import Archive, Connect, Learn, LessonPlan, Merge, Promote, Reinforce, Step
 
 FEWEST = 2
 LEAST_CONFIDENCE = 0.8
@@ -28,7 +28,7 @@ def depth_of(episode: Episode) -> int:
     return depth if isinstance(depth, int) else 0
 
 
-def validate(plan: Plan, episodes: Iterable[Episode], memories: Iterable[Memory]) -> None:
+def validate(plan: LessonPlan, episodes: Iterable[Episode], memories: Iterable[Memory]) -> None:
     """Raise InvalidInput if a step of the plan breaks a law; otherwise nothing happens."""
     told = {episode.id: episode for episode in episodes}
     known = {memory.id: memory for memory in memories}
@@ -48,7 +48,7 @@ def _refusal(number: int, step: Step, problem: str) -> InvalidInput:
     return InvalidInput(
         f"the plan cannot be applied: {problem}",
         where=f"step {number} ({kind})",
-        hint="Nothing was changed. Plan again from what is stored now.",
+        hint="Nothing was changed. LessonPlan again from what is stored now.",
     )
 
 

@@ -83,7 +83,7 @@ class Connect(NamedTuple):
     reason: str
 
 
-class LeftOut(NamedTuple):
+class NotPlanned(NamedTuple):
     """What was looked at and not planned, and why. `sources` are ids of episodes or memories."""
 
     sources: tuple[str, ...]
@@ -93,11 +93,11 @@ class LeftOut(NamedTuple):
 Step = Learn | Reinforce | Promote | Merge | Archive | Connect
 
 
-class Plan(NamedTuple):
+class LessonPlan(NamedTuple):
     """The steps in the order in which they are applied."""
 
     steps: tuple[Step, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[NotPlanned, ...] = ()
 
 
 def ref(address: str) -> str:

@@ -21,26 +21,31 @@ from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Database, Tx
 from ..types import records
-from ..types.json_records import write_time
 from ..types.records import Json, Memory
 from ..undo import sql as undo_sql
 from . import plan as lessons_plan
 from . import steps_unseen
-from .plan_steps import Archive, Connect, Learn, LeftOut, Merge, Plan, Promote, Reinforce, Step
+from .plan_steps import (
+    Archive,
+    Connect,
+    Learn,
+    LessonPlan,
+    Merge,
+    NotPlanned,
+    Promote,
+    Reinforce,
+    Step,
+)
 from .steps_apply import Changes, apply_step, digest, is_as_left, reindexed
-from .steps_unseen import JOB, Loaded
+from .steps_unseen import JOB, LoadedUnseen
 
 OPERATION = "consolidate"
 UNDONE = "undone"
 MORE = "there is more to look at than one run takes: run it again"
 LEASE = 180_000_000
-HOUR = 3_600_000_000
-WEEK = 7 * 24 * HOUR
-MOST_TRIES = 6
-"""After so many failures in a row it is tried by itself only when there is something new."""
 
 
-class Line(NamedTuple):
+class DiffLine(NamedTuple):
     """One line of the diff: + is new, ~ is changed, - is hidden or gives way, > is a link."""
 
     sign: str
@@ -54,8 +59,8 @@ class Consolidated(NamedTuple):
 
     applied: bool
     episodes: int
-    lines: tuple[Line, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    lines: tuple[DiffLine, ...] = ()
+    left_out: tuple[NotPlanned, ...] = ()
     undo: str = ""
     note: str = ""
 
@@ -71,9 +76,9 @@ class Undone(NamedTuple):
 class Ready(NamedTuple):
     """A validated plan with what its application needs: new memories are scrubbed and admitted."""
 
-    plan: Plan
+    plan: LessonPlan
     drafts: dict[int, memory_steps.PreparedMemory]
-    loaded: Loaded
+    loaded: LoadedUnseen
 
 
 class Means(NamedTuple):
@@ -85,12 +90,10 @@ class Means(NamedTuple):
     embedder: records.Embedder | None = None
 
 
-def run(space: Database, owner: str, means: Means, only_if_due: bool) -> Consolidated:
+def run(space: Database, owner: str, means: Means) -> Consolidated:
     """Consolidate, or say why not; what fails changes nothing."""
     clock, new_id, embedder = means
     now = clock()
-    if only_if_due and (why := space.read(lambda tx: not_due(tx, now) or resting(tx, now))):
-        return Consolidated(False, 0, note=why)
     job = space.write(lambda tx: jobs_sql.acquire_lease(tx, JOB, owner, now, LEASE))
     if job is None:
         raise Conflict(
@@ -110,60 +113,8 @@ def run(space: Database, owner: str, means: Means, only_if_due: bool) -> Consoli
         raise
 
 
-def not_due(tx: Tx, now: int) -> str:
-    """Return why it need not run now: a week has not passed, and the last run left nothing over."""
-    job = jobs_sql.get_job(tx, JOB)
-    if job is None or now - job.updated >= WEEK:
-        return ""
-    left_over = job.status != UNDONE and job.progress.get("more")
-    return "" if left_over else "not due yet: it runs once a week"
-
-
-def resting(tx: Tx, now: int) -> str:
-    """Return why it is not to be tried by itself now: it failed, and not long enough ago for so
-    many times, or too often without anything new since."""
-    job = jobs_sql.get_job(tx, JOB)
-    if job is None or not job.failures or job.lease_until > now:
-        return ""
-    again = job.tried + min(HOUR << min(job.failures - 1, 16), WEEK)
-    times = "once" if job.failures == 1 else f"{job.failures} times in a row"
-    if now < again:
-        return f"it failed {times}: the next try is after {write_time(again)[:16]}Z"
-    if job.failures >= MOST_TRIES and not steps_unseen.since(tx, job.tried):
-        return f"it failed {times}: it is tried again when there is something new"
-    return ""
-
-
-def state(tx: Tx, now: int) -> str:
-    """Return in a line how the last run ended; empty before the first."""
-    job = jobs_sql.get_job(tx, JOB)
-    if job is None:
-        return ""
-    if job.status == "running" and job.lease_until > now:
-        return f"running since {write_time(job.tried)[:16]}Z"
-    if not job.failures:
-        done = UNDONE if job.status == UNDONE else "done"
-        more = "; more is waiting" if job.progress.get("more") else ""
-        return f"{done} on {write_time(job.updated)[:10]}{more}" if job.updated else ""
-    why = job.error or "it did not end"
-    rest = resting(tx, now) or "it is tried again when a session ends"
-    return f"failed on {write_time(job.tried)[:10]}: {why}; {rest}"
-
-
-def examined(tx: Tx, now: int) -> records.Check:
-    """Say whether consolidation works."""
-    told = state(tx, now)
-    return records.Check("consolidation", not told.startswith("failed"), told or "not run yet")
-
-
-def was_undone(tx: Tx) -> bool:
-    """Whether the last consolidation was taken back, and none ran since."""
-    job = jobs_sql.get_job(tx, JOB)
-    return job is not None and job.status == UNDONE
-
-
-def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
-    """Plan and validate. A lesson that may not be kept is left out, with the reason."""
+def prepare(loaded: LoadedUnseen, now: int, means: Means) -> Ready:
+    """LessonPlan and validate. A lesson that may not be kept is left out, with the reason."""
     new_id = means.new_id
     vectors, problem = _vectors(loaded.episodes, means.embedder)
     plan = lessons_plan.plan(
@@ -184,10 +135,10 @@ def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
                     _draft(step), "system", now, new_id("m"), step.label
                 )
             except Refused as refused:
-                left_out.append(LeftOut(step.sources, refused.message))
+                left_out.append(NotPlanned(step.sources, refused.message))
                 continue
         steps.append(step)
-    plan = Plan(tuple(steps), tuple(left_out))
+    plan = LessonPlan(tuple(steps), tuple(left_out))
     lessons_plan.validate(plan, loaded.episodes, loaded.memories)
     used = {source for step in steps for source in getattr(step, "sources", ())}
     ageing = [one for one in loaded.upkeep if one.status != "hidden" or one.id not in used]
@@ -196,7 +147,7 @@ def prepare(loaded: Loaded, now: int, means: Means) -> Ready:
 
 def _vectors(
     told: Sequence[Episode], embedder: records.Embedder | None
-) -> tuple[dict[str, bytes], list[LeftOut]]:
+) -> tuple[dict[str, bytes], list[NotPlanned]]:
     """The vectors of the words that goals are told in; without an embedder there are none, and
     why is said."""
     if embedder is None:
@@ -205,7 +156,9 @@ def _vectors(
     try:
         return dict(zip(words, embedder.embed(list(words.values())), strict=True)), []
     except Unavailable as error:
-        return {}, [LeftOut((), f"tasks were compared by words and files alone: {error.message}")]
+        return {}, [
+            NotPlanned((), f"tasks were compared by words and files alone: {error.message}")
+        ]
 
 
 def _draft(step: Learn) -> memory_steps.Draft:
@@ -237,7 +190,7 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
     for place, step in enumerate(plan.steps):
         problem = apply_step(changes, step, drafts.get(place), now)
         if problem:
-            left_out.append(LeftOut(getattr(step, "sources", ()), problem))
+            left_out.append(NotPlanned(getattr(step, "sources", ()), problem))
         else:
             done.append(step)
     for one in loaded.upkeep:
@@ -260,12 +213,12 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
         undo_sql.insert(tx, undo, OPERATION, redaction.redact_json(body).text, now)
         _log(tx, f"ev-{undo}", "applied", len(changes.rows), now)
     jobs_sql.finish_job(tx, job, loaded.progress, now)
-    lines = tuple(diff(Plan(tuple(done)), loaded))
+    lines = tuple(diff(LessonPlan(tuple(done)), loaded))
     note = MORE if loaded.more else ""
     return Consolidated(True, len(loaded.new), lines, tuple(left_out), name, note)
 
 
-def _refuse_what_changed(tx: Tx, plan: Plan, loaded: Loaded) -> None:
+def _refuse_what_changed(tx: Tx, plan: LessonPlan, loaded: LoadedUnseen) -> None:
     """The plan holds only for the memories that it was made from."""
     named = {name for step in plan.steps for name in _memories_of(step)}
     now_there = memory_sql.get_many(tx, sorted(named))
@@ -314,39 +267,39 @@ def preview(space: Database, means: Means) -> Consolidated:
     return Consolidated(False, len(loaded.new), lines, ready.plan.left_out, note=note)
 
 
-def diff(plan: Plan, loaded: Loaded) -> Iterator[Line]:
+def diff(plan: LessonPlan, loaded: LoadedUnseen) -> Iterator[DiffLine]:
     """The plan as lines that a person can read."""
     texts = {memory.id: memory for memory in loaded.memories}
     for step in plan.steps:
         match step:
             case Learn():
-                yield Line("+", step.kind, step.text, step.reason)
+                yield DiffLine("+", step.kind, step.text, step.reason)
             case Reinforce():
                 old = texts[step.memory]
                 told = f"{old.text} (confidence {old.confidence:.2f} -> {step.confidence:.2f})"
                 back = old.status == "hidden" and step.revives
                 reason = f"{step.reason}: it is taken back out of the archive" if back else ""
-                yield Line("~", step.memory, told, reason or step.reason)
+                yield DiffLine("~", step.memory, told, reason or step.reason)
             case Promote():
                 told = f"{texts[step.memory].text} ({texts[step.memory].layer} -> {step.layer})"
-                yield Line("~", step.memory, told, step.reason)
+                yield DiffLine("~", step.memory, told, step.reason)
                 yield from _giving_way(step.others, step.memory, texts)
             case Merge():
-                yield Line("~", step.keep, texts[step.keep].text, step.reason)
+                yield DiffLine("~", step.keep, texts[step.keep].text, step.reason)
                 yield from _giving_way(step.others, step.keep, texts)
             case Archive():
-                yield Line("-", step.memory, texts[step.memory].text, step.reason)
+                yield DiffLine("-", step.memory, texts[step.memory].text, step.reason)
             case Connect():
                 told = f"{step.relation} {step.target}: {texts[step.target].text}"
-                yield Line(">", step.source, told, step.reason)
+                yield DiffLine(">", step.source, told, step.reason)
     for one in loaded.upkeep:
         sign = "-" if one.status == "hidden" else "~"
-        yield Line(sign, one.id, one.synopsis.split("\n")[0], one.reason)
+        yield DiffLine(sign, one.id, one.synopsis.split("\n")[0], one.reason)
 
 
-def _giving_way(others: tuple[str, ...], keep: str, texts: dict[str, Memory]) -> Iterator[Line]:
+def _giving_way(others: tuple[str, ...], keep: str, texts: dict[str, Memory]) -> Iterator[DiffLine]:
     for other in others:
-        yield Line("-", other, texts[other].text, f"gives way to {keep}")
+        yield DiffLine("-", other, texts[other].text, f"gives way to {keep}")
 
 
 # ---------------------------------------------------------------- taking back

@@ -11,14 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..actions import command_forms, command_output, tool_calls
 from ..episodes import session_errors
-from ..episodes.observations import Observation
 from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..types.records import Json
 from . import findings, sql, wording
-from .observations import CommandAdvice, Conclusion, KnownCommand, KnownPlace, KnownResolution
+from .findings import CommandAdvice, Conclusion, KnownCommand, KnownPlace, KnownResolution
 
 MOST_SESSIONS = 50
 """So many sessions, the newest, are merged into a finding."""
@@ -33,7 +32,9 @@ SCRIPTS = ("manifest", "scripts")
 # ---------------------------------------------------------------- writing
 
 
-def prepare(session: str, found: Sequence[Observation], at: int) -> list[sql.ObservationRow]:
+def prepare(
+    session: str, found: Sequence[session_errors.SessionObservation], at: int
+) -> list[sql.ObservationRow]:
     """Return the rows of a session, scrubbed; `at` dates what has no time of its own."""
     rows: dict[tuple[str, str], sql.ObservationRow] = {}
     name = redaction.redact_name(session)

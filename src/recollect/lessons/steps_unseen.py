@@ -17,6 +17,7 @@ from ..episodes import steps as episodes_steps
 from ..episodes.records import Episode
 from ..index import sql as index_sql
 from ..index import steps as index_steps
+from ..index import steps_nearest as index_steps_nearest
 from ..jobs import sql as jobs_sql
 from ..links import sql as links_sql
 from ..memory import lifecycle
@@ -55,7 +56,7 @@ Place = tuple[int, str]
 """When something was written, and its id: all up to here was looked at."""
 
 
-class Loaded(NamedTuple):
+class LoadedUnseen(NamedTuple):
     """What a plan is made from: episodes, which of them are `new`, and how far it reaches."""
 
     episodes: list[Episode]
@@ -71,7 +72,7 @@ class Loaded(NamedTuple):
         return bool(self.progress["more"])
 
 
-def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> Loaded:
+def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> LoadedUnseen:
     """Read what is new, what it belongs to, and what has aged."""
     progress = reached(jobs_sql.get_job(tx, JOB))
     rows = episodes_sql.written_after(tx, _place(progress["episodes"]), MOST)
@@ -87,7 +88,7 @@ def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> Loaded:
     known |= _lessons(tx, new, list(told))
     aged, more_aged = _aged(tx, now)
     written = [(row.updated, row.id) for row in rows]
-    return Loaded(
+    return LoadedUnseen(
         list(told.values()),
         frozenset(episode.id for episode in new),
         list(known.values()),
@@ -171,10 +172,8 @@ def _episodes_like(
         for vector in index_steps.embed_comparable(
             tx, embedder, list(map(episodes_steps.searchable, rows))
         ):
-            close = index_sql.filter_entries(
-                tx, list(index_steps.find_nearest(tx, vector, 8 * NEAR)), filters
-            )
-            found |= dict.fromkeys([one.ref for one in close.values()][:NEAR])
+            near = index_steps_nearest.find_near_records(tx, vector, filters, NEAR)
+            found |= dict.fromkeys([one.ref for one, _ in near])
     return [id for id in found if id not in ours]
 
 

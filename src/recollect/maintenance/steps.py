@@ -75,6 +75,8 @@ class Stats(NamedTuple):
     """How often memory spoke at each moment, and how often that was followed."""
     autonomous: str = ""
     """The state of autonomous memory; empty when it is off and never ran."""
+    picture: str = ""
+    """The file with the plots, if they were asked for."""
 
 
 def count_space(tx: Tx) -> SpaceCounts:

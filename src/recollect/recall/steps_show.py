@@ -31,7 +31,7 @@ class ShownRecord(NamedTuple):
     document: Document | None = None
     versions: tuple[Memory, ...] = ()
     messages: tuple[Stored, ...] = ()
-    episode: episodes_steps.Shown | None = None
+    episode: episodes_steps.ShownEpisode | None = None
     procedure: procedures_steps.ShownProcedure | None = None
     left_out: int = 0
     claims: tuple[memory_steps_verify.Checked, ...] = ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from ..context import Context, new_id
 from ..errors import InvalidInput
 from ..lessons import operations as lessons_operations
-from ..lessons import steps_finished_work as lessons_steps_finished_work
+from ..lessons import steps_schedule as lessons_steps_schedule
 from ..types.records import Json
 from . import ledgers, steps, steps_tasks
 
@@ -131,7 +131,7 @@ def complete_task(context: Context, slug: str) -> steps_tasks.ShownTask:
         lambda tx: steps_tasks.complete_task(tx, slug, context.origin, now)
     )
     settled = lessons_operations.learn_from_finished_work(context, task_done=True)
-    return shown._replace(lessons=lessons_steps_finished_work.told(settled))
+    return shown._replace(lessons=lessons_steps_schedule.told(settled))
 
 
 def list_tasks(context: Context, limit: int = 100) -> tuple[steps_tasks.ShownTask, ...]:
@@ -152,6 +152,7 @@ def task_log(context: Context, slug: str, limit: int = 1000) -> str:
 
     Example: recollect task log feature-x
     """
+    show_task(context, slug)  # a task that does not exist has no log
     return context.project_space.read(lambda tx: steps_tasks.read_log(tx, slug, limit))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from . import memories, results
+from . import memories, style
 
 if TYPE_CHECKING:
     from ...autonomous.operations import ClearedMemory, MemoryStatus, Rebuilt
@@ -37,7 +37,7 @@ def _render_plan(done: Rebuilt) -> str:
     rows = [
         (one.session, str(one.messages), str(one.calls), f"{one.tokens:,}") for one in done.planned
     ]
-    table = results.render_table(("SESSION", "MESSAGES", "CALLS", "TOKENS"), rows)
+    table = style.render_table(("SESSION", "MESSAGES", "CALLS", "TOKENS"), rows)
     price = f"{done.calls} calls, at most {done.tokens:,} tokens" if done.calls else "no tokens"
     sessions = display.format_count(len(rows), "session")
     return f"{table}\n{sessions} would be read by {done.model}: {price}"
@@ -87,7 +87,7 @@ def _render_jobs(found: Sequence[JobState]) -> str:
     if not found:
         return "no jobs"
     rows = [(one.id, one.status, str(one.tries), _when(one), one.error or "-") for one in found]
-    return results.render_table(("ID", "STATUS", "TRIES", "WHEN", "ERROR"), rows)
+    return style.render_table(("ID", "STATUS", "TRIES", "WHEN", "ERROR"), rows)
 
 
 def _when(job: JobState) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.episodes.phases import DEFAULT, WEIGHTS, Found, Weights, blend, checked, phase_of
+from recollect.episodes.tasks import DEFAULT, WEIGHTS, Found, Weights, blend, checked, phase_of
 from recollect.errors import InvalidInput
 
 law = settings(deadline=None, max_examples=200)

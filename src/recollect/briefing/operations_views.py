@@ -1,4 +1,8 @@
-"""Operations around a task: what is worth knowing before it, what came of what was shown."""
+"""Operations that show what is stored: a record or a page made from the store (`memory://root`),
+what is worth knowing before a task, whether claims still hold.
+
+They are kept apart from `briefing.operations`, which every hook loads.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,117 @@ from typing import Literal, NamedTuple, overload
 
 from ..archive import steps_sessions as archive_steps_sessions
 from ..context import Context
+from ..documents import sql as documents_sql
 from ..errors import InvalidInput
 from ..freshness import steps as freshness_steps
+from ..memory import operations as memory_operations
+from ..memory import sql as memory_sql
 from ..memory import steps_verify as memory_steps_verify
+from ..memory import steps_visible as memory_steps_visible
+from ..procedures import skills as procedures_skills
+from ..procedures import sql as procedures_sql
+from ..procedures import steps as procedures_steps
 from ..recall import operations as recall_operations
-from ..types.records import Hit
+from ..recall import steps_show as recall_steps_show
+from ..storage.database import Tx
+from ..text import addresses, display
+from ..types.records import FOREVER, KINDS, Document, Hit, Memory
 from ..work import operations_tasks as work_operations_tasks
 from ..work import steps_tasks as work_steps_tasks
 from . import operations, rendering, steps, steps_follow_up
+
+MOST_MEMORIES = 1000
+
+
+def memory_md(txs: Sequence[Tx]) -> str:
+    """Every memory in force, by kind, newest first; without those of sessions, and of tasks that
+    do not run."""
+    own = memory_steps_visible.find_memory_owners(txs)
+    held = [one for tx in txs for one in memory_sql.list_in_force(tx, MOST_MEMORIES + 1, own)]
+    lines = ["# Memory", "", rendering.RULES]
+    for kind in KINDS:
+        inside = [_line(memory) for memory in held[:MOST_MEMORIES] if memory.kind == kind]
+        lines += ["", f"## {kind.capitalize()}", "", *inside] if inside else []
+    if len(held) > MOST_MEMORIES:
+        lines += ["", "There are more; `recollect recall` finds them."]
+    return "\n".join(lines) if held else ""
+
+
+def _line(memory: Memory) -> str:
+    return rendering.line(
+        rendering.Item(
+            id=memory.id,
+            address=memory.address,
+            layer=memory.layer,
+            section="",
+            kind=memory.kind,
+            text=memory.text,
+            label=memory.label,
+            date=display.format_time(memory.valid_from)[:10],
+            note=f"for {', '.join(memory.scope)}" if memory.scope else "",
+        )
+    )
+
+
+def skill_md(txs: Sequence[Tx], name: str) -> str:
+    """A procedure in use as a skill; one that waits for a person's word is none yet."""
+    rows = [procedures_sql.get_by_name(tx, name) for tx in txs]
+    used = [row for row in rows if row is not None and row.status == "active"]
+    return procedures_skills.to_skill_md(procedures_steps.parse_row(used[0])) if used else ""
+
+
+def make_document(address: addresses.Address, text: str) -> Document | None:
+    """The text as a document at its address; none when there is nothing in it."""
+    if not text:
+        return None
+    title = address.path.rpartition("/")[2] or "root"
+    return Document(
+        addresses.format_address(address),
+        1,
+        "root",
+        title,
+        text,
+        {},
+        "project",
+        "",
+        "active",
+        "system",
+        "system",
+        (),
+        0,
+        FOREVER,
+    )
+
+
+def show(context: Context, address: str) -> recall_steps_show.ShownRecord:
+    """Show one memory, session, message or document in full.
+
+    address: an id or a prefix of one, or a memory:// address
+
+    Example: recollect show m-4k9w2c
+    Example: recollect show memory://session/s-1/messages/10-20
+    """
+    if address.removeprefix("memory://").partition("/")[0] != "root":
+        return recall_operations.show_record(context, address)
+    memory_operations.write_recalls(context)
+    place = recall_steps_show.parse_address(address)
+    # Autonomous memory writes these; before it ran they are made of what there is.
+    full, space = addresses.format_address(place), context.project_space
+    if space.present() and (held := space.read(lambda tx: documents_sql.get_document(tx, full))):
+        return recall_steps_show.ShownRecord(document=held)
+    if not place.path:
+        text = operations.make_briefing(context).text or "The start block is empty.\n"
+    elif place.path == "MEMORY.md":
+        text = context.read_both(memory_md)
+    else:
+        text = context.read_both(lambda txs: skill_md(txs, place.path.split("/")[1]))
+    page = make_document(place, text)
+    if page is None:
+        raise recall_operations.record_not_found(address)
+    return recall_steps_show.ShownRecord(document=page)
+
+
+# ---------------------------------------------------------------- tasks
 
 
 class TaskBriefing(NamedTuple):
@@ -37,19 +144,19 @@ def before_task(
 
     Example: recollect before-task "fix the failing login test" --file tests/test_login.py
     """
-    from ..episodes import phases as episodes_phases
+    from ..episodes import tasks as episodes_tasks
 
-    chosen = episodes_phases.checked(phase, goal)
+    chosen = episodes_tasks.checked(phase, goal)
     hits: dict[str, Hit] = {}
     for path in ("", *files):
         for hit in recall_operations.recall_lessons(context, goal, 20, path):
             hits.setdefault(hit.id, hit)
     source = {"episode": "episodic", "workflow": "skills", "procedure": "skills"}
     found = [
-        episodes_phases.Found(hit.id, source.get(hit.kind, "semantic"), hit.score)
+        episodes_tasks.Found(hit.id, source.get(hit.kind, "semantic"), hit.score)
         for hit in hits.values()
     ]
-    ranked = [hits[item.found.id] for item in episodes_phases.blend(found, chosen)]
+    ranked = [hits[item.found.id] for item in episodes_tasks.blend(found, chosen)]
     avoid = tuple(hit for hit in ranked if hit.kind == "pitfall")[:5]
     skills = tuple(hit for hit in ranked if hit.kind in ("workflow", "procedure"))[:3]
     rest = tuple(hit for hit in ranked if hit not in avoid and hit not in skills)[:5]

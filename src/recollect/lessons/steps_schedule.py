@@ -1,0 +1,132 @@
+"""Decide when consolidation runs by itself, and run it when work is over.
+
+Episodes are read out of conversations that ended, or in which nothing was said for an hour; then
+consolidation runs, if it is due or a task was just completed. It runs beside the agent or at the
+end of a task, never in a hook. When another process is at it, it is left to that one. After a
+failure it is tried again by itself after a delay that grows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..archive.steps_sessions import IDLE_AFTER
+from ..episodes import steps as episodes_steps
+from ..errors import RecollectError
+from ..jobs import sql as jobs_sql
+from ..storage.database import Database, Tx
+from ..types import records
+from ..types.json_records import write_time
+from . import steps, steps_observed, steps_unseen
+from .steps import UNDONE
+from .steps_unseen import JOB
+
+HOUR = 3_600_000_000
+WEEK = 7 * 24 * HOUR
+MOST_TRIES = 6
+"""After so many failures in a row it is tried by itself only when there is something new."""
+
+
+class Settled(NamedTuple):
+    """What came of it; `note` says why nothing was consolidated."""
+
+    built: episodes_steps.BuiltEpisodes = episodes_steps.BuiltEpisodes(0, 0, 0, 0)
+    lessons: tuple[steps.DiffLine, ...] = ()
+    note: str = ""
+
+
+def settle(
+    space: Database,
+    owner: str,
+    means: steps.Means,
+    learn: episodes_steps.Learn,
+    task_done: bool = False,
+) -> Settled:
+    """Read episodes of what is over, and consolidate weekly; after a task, of all and at once."""
+    if not space.present():
+        return Settled()
+    quiet_since = 0 if task_done else means.clock() - IDLE_AFTER
+    built = episodes_steps.build(space, "", means.clock, quiet_since, learn)
+    if built.sessions:
+        space.write(lambda tx: steps_observed.propose_workflows(tx, means.clock(), means.new_id))
+    # What a person took back is not forced on them again before it is due.
+    weekly = not task_done or space.read(was_undone)
+    if why := space.read(lambda tx: resting(tx, means.clock())):
+        return Settled(built, note=why)
+    try:
+        run = run_if_due if weekly else steps.run
+        done = run(space, owner, means)
+    except RecollectError as error:
+        # Another process consolidates, or changed a memory meanwhile: there is a next time. A
+        # failure is noted with the job, and what was done before stands.
+        return Settled(built, note=error.message)
+    return Settled(built, done.lines, done.note)
+
+
+def told(settled: Settled) -> tuple[str, ...]:
+    """What was learned, in lines; that episodes grow old is no lesson."""
+    return tuple(
+        f"{one.sign} {one.text}" for one in settled.lessons if not one.what.startswith("e-")
+    )
+
+
+# ---------------------------------------------------------------- when it runs
+
+
+def run_if_due(space: Database, owner: str, means: steps.Means) -> steps.Consolidated:
+    """Consolidate if that is due, else say why not."""
+    now = means.clock()
+    why = space.read(lambda tx: not_due(tx, now) or resting(tx, now))
+    return steps.Consolidated(False, 0, note=why) if why else steps.run(space, owner, means)
+
+
+def not_due(tx: Tx, now: int) -> str:
+    """Return why it need not run now: a week has not passed, and the last run left nothing over."""
+    job = jobs_sql.get_job(tx, JOB)
+    if job is None or now - job.updated >= WEEK:
+        return ""
+    left_over = job.status != UNDONE and job.progress.get("more")
+    return "" if left_over else "not due yet: it runs once a week"
+
+
+def resting(tx: Tx, now: int) -> str:
+    """Return why it is not to be tried by itself now: it failed, and not long enough ago for so
+    many times, or too often without anything new since."""
+    job = jobs_sql.get_job(tx, JOB)
+    if job is None or not job.failures or job.lease_until > now:
+        return ""
+    again = job.tried + min(HOUR << min(job.failures - 1, 16), WEEK)
+    times = "once" if job.failures == 1 else f"{job.failures} times in a row"
+    if now < again:
+        return f"it failed {times}: the next try is after {write_time(again)[:16]}Z"
+    if job.failures >= MOST_TRIES and not steps_unseen.since(tx, job.tried):
+        return f"it failed {times}: it is tried again when there is something new"
+    return ""
+
+
+def state(tx: Tx, now: int) -> str:
+    """Return in a line how the last run ended; empty before the first."""
+    job = jobs_sql.get_job(tx, JOB)
+    if job is None:
+        return ""
+    if job.status == "running" and job.lease_until > now:
+        return f"running since {write_time(job.tried)[:16]}Z"
+    if not job.failures:
+        done = UNDONE if job.status == UNDONE else "done"
+        more = "; more is waiting" if job.progress.get("more") else ""
+        return f"{done} on {write_time(job.updated)[:10]}{more}" if job.updated else ""
+    why = job.error or "it did not end"
+    rest = resting(tx, now) or "it is tried again when a session ends"
+    return f"failed on {write_time(job.tried)[:10]}: {why}; {rest}"
+
+
+def examined(tx: Tx, now: int) -> records.Check:
+    """Say whether consolidation works."""
+    told = state(tx, now)
+    return records.Check("consolidation", not told.startswith("failed"), told or "not run yet")
+
+
+def was_undone(tx: Tx) -> bool:
+    """Whether the last consolidation was taken back, and none ran since."""
+    job = jobs_sql.get_job(tx, JOB)
+    return job is not None and job.status == UNDONE
