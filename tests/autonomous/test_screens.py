@@ -59,7 +59,8 @@ def test_why_a_model_fails_is_in_status_diagnose_stats_and_doctor(
         why = "the model's server answered 401: the key is missing or wrong (compatible:tiny)"
         assert f"j-extract-s-1 (error, 1 try): {why}" in run_slash(mem, "/memory diagnose")
         assert why in run_slash(mem, "/stats")
-        assert why in run_slash(mem, "/status")
+        assert any(why in line for line in mem.store.status().background)
+        assert "autonomous memory off" in run_slash(mem, "/status")
         [check] = [one for one in mem.store.doctor().checks if one.name == "autonomous memory"]
         assert not check.ok
         assert why in check.detail
