@@ -56,7 +56,8 @@ def main() -> int:
     for data in args.data:
         gold = _gold(args.harness, data)
         runs = {}
-        with tempfile.TemporaryDirectory(prefix="autonomous-") as folder:
+        # Not below /tmp: what is edited there does not last, and is not told.
+        with tempfile.TemporaryDirectory(prefix=".autonomous-", dir=Path.home()) as folder:
             home = Path(folder).resolve()
             project = build(data, home)
             runs["rules"] = _run(home, project, {})

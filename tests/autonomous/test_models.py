@@ -503,3 +503,87 @@ def test_several_sessions_are_extracted_at_the_same_time(
     server.reply = lambda system, prompt: '{"statements": [], "order": []}'
     assert mem.autonomous.rebuild().extracted == 6
     assert sum("<messages>" in str(body) for _, _, body in server.requests) == 6
+
+
+def test_a_session_that_meets_the_cap_in_its_midst_goes_on_the_next_day(
+    mem: Mem, server: Server, clock: Clock
+) -> None:
+    for number in range(5):
+        mem.record("s-long", Message("user", f"Part {number}: " + "plain words " * 300))
+    later(clock)
+    use(
+        mem,
+        server,
+        memories_chunk_tokens=2000,
+        memories_answer_tokens=100,
+        memories_daily_token_cap=2500,
+    )
+    server.reply = lambda system, prompt: '{"statements": [], "order": []}'
+    for _ in range(5):
+        mem.autonomous.rebuild()
+        clock.advance(seconds=200)
+    assert len(server.requests) == 3
+    assert mem.autonomous.diagnose().tokens_today <= 2500 + 1050
+    [job] = mem.jobs.list(kind="extract")
+    assert (job.status, job.tries) == ("pending", 0), "the cap is not the job's failure"
+    assert "cap" in job.error
+    clock.advance(days=1)
+    mem.autonomous.rebuild()
+    assert len(server.requests) == 5, "the chunks that were read are not read again"
+    assert mem.jobs.list(kind="extract")[0].status == "done"
+
+
+def test_an_edit_during_the_run_is_not_overwritten(mem: Mem, server: Server, clock: Clock) -> None:
+    mem.learn("Answers are in British English", kind="preference")
+    worked(mem, "s-1")
+    later(clock)
+    mem.autonomous.rebuild()
+    page = Path(mem.project.root) / ".recollect/MEMORY.md"
+    use(mem, server)
+
+    def reply(system: str, prompt: str) -> str:
+        page.write_text(page.read_text().replace("## Sources", "- Ask Ada\n\n## Sources"))
+        return '{"order": []}'
+
+    server.reply = reply
+    done = mem.autonomous.rebuild()
+    assert done.failed == 1
+    assert "MEMORY.md was changed meanwhile" in done.notes[0]
+    assert "Ask Ada" in page.read_text()
+    switch(mem, models_default="")
+    clock.advance(hours=1)
+    assert mem.autonomous.rebuild().failed == 0
+    assert page.read_text().count("Ask Ada") == 1
+
+
+def test_a_claim_that_no_evidence_followed_is_not_injected(
+    mem: Mem, server: Server, clock: Clock
+) -> None:
+    quote = "The parser keeps its state in `src/state.py` between two calls."
+    for message in (Message("user", "How does the parser work?"), Message("assistant", quote)):
+        mem.record("s-1", message)
+    later(clock)
+    use(mem, server, memories_enabled=True)
+    found = json.dumps({"statements": [{"kind": "fact", "message": 2, "quote": quote}]})
+    server.reply = lambda system, prompt: found if items_of(prompt) else '{"order": []}'
+    mem.autonomous.rebuild()
+    assert quote in (Path(mem.project.root) / ".recollect/MEMORY.md").read_text()
+    assert quote not in mem.briefing().text
+
+
+def test_what_a_person_turned_down_is_not_proposed_again(
+    mem: Mem, server: Server, clock: Clock
+) -> None:
+    quote = "Handlers live next to the routes that use them, by the way."
+    worked(mem, "s-1", f"{quote} Please fix the login")
+    later(clock)
+    use(mem, server)
+    server.reply = lambda system, prompt: pick(quote) if items_of(prompt) else '{"order": []}'
+    assert mem.autonomous.rebuild().proposed == 1
+    [proposed] = mem.list(status="proposed")
+    mem.memories.hide(proposed.id)
+    mem.record("s-1", Message("user", "thanks"))
+    later(clock)
+    done = mem.autonomous.rebuild()
+    assert (done.extracted, done.proposed) == (1, 0)
+    assert not mem.list(status="proposed")

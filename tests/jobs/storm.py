@@ -112,10 +112,10 @@ def unleash(project: Path, environment: dict[str, str], storm: Storm) -> Outcome
         struck: Counter[str] = Counter()
         while True:
             counts = space.read(open_jobs)
-            due = [one for one in stopped if one[0] <= now()]
-            for one in due:
-                one[1].send_signal(signal.SIGCONT)
-                stopped.remove(one)
+            due = [pair for pair in stopped if pair[0] <= now()]
+            for pair in due:
+                pair[1].send_signal(signal.SIGCONT)
+                stopped.remove(pair)
             if not counts["pending"] and not counts["running"]:
                 break
             free = [one for one in workers if one.poll() is None]

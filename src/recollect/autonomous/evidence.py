@@ -19,22 +19,52 @@ from ..types.records import Stored
 from .statements import Evidence, Span
 
 MOST_SPANS = 4
+_MISSING = ("command not found", "ERR_PNPM_", "not recognized as", "No such file or directory")
 _PASSING = ("Merge ", "WIP", "wip", "fixup!", "squash!")
 
 
 def extract(
-    messages: Sequence[Stored], cwd: str, scripts: Mapping[str, str]
+    messages: Sequence[Stored],
+    cwd: str,
+    scripts: Mapping[str, str],
+    tasks: Sequence[Evidence] = (),
 ) -> tuple[Evidence, ...]:
-    """Return the evidence of a session. An observation without a message is left out."""
+    """Return the evidence of a session; `tasks` are the episodes that were read out of it. What
+    cannot be traced to a message is left out."""
     found = session_observations.observe(messages, cwd, scripts)
     tried = list_attempts([one for one in messages if one.origin != "import"])
     traced = []
     for one in found:
+        if one.kind == "place":
+            edits = _edits(one, tried, cwd)
+            one = one._replace(body={**one.body, "edits": edits})
         spans = tuple(dict.fromkeys(_spans(one, tried, cwd)))[:MOST_SPANS]
         if spans:
             label = "agent" if one.kind == "conclusion" else "system"
             traced.append(Evidence(one.kind, one.subject, one.at, one.body, spans, label))
-    return (*traced, *_commits(tried, cwd))
+    told = filter(None, (_task(task, tried, cwd) for task in tasks))
+    return (*traced, *_commits(tried, cwd), *told)
+
+
+def _task(task: Evidence, tried: Sequence[CallAttempt], cwd: str) -> Evidence | None:
+    """Return a task with what proves it: the request, the last edit of each file, and how the last
+    check ended; None when nothing was edited, or the user refused something after it."""
+    first, last = task.spans[0]
+    inside = [one for one in tried if first <= one.asked <= last]
+    edits: dict[str, CallAttempt] = {}
+    for one in inside:
+        if one.state == "ok" and not one.script:
+            edits |= {below(name, cwd): one for name in one.writes}
+    files = [path for path in task.body["files"] if path in edits]
+    checks = [one for one in inside if one.checks and one.state in ("ok", "failed")]
+    if not files or inside[-1].state == "refused":
+        return None
+    proof = {"ok": "the last check passed", "failed": "the last check failed"}
+    end = proof[checks[-1].state] if checks else ""
+    spans = [(first, first), *(_span(edits[path]) for path in files[:3])]
+    spans += [_span(checks[-1])] if checks else []
+    body = {**task.body, "files": files, "outcome": end}
+    return task._replace(body=body, spans=tuple(dict.fromkeys(spans)))
 
 
 def _commits(tried: Sequence[CallAttempt], cwd: str) -> Iterator[Evidence]:
@@ -44,16 +74,14 @@ def _commits(tried: Sequence[CallAttempt], cwd: str) -> Iterator[Evidence]:
     made = outcomes.commits_of(tried)
     for attempt in tried:
         if attempt.state == "ok" and not attempt.script:
-            names = (below(name, cwd) for name in attempt.writes)
-            files |= dict.fromkeys(
-                name for name in names if is_lasting(name) and name[0] not in "/~"
-            )
+            names = [below(name, cwd) for name in attempt.writes]
+            inside = [name for name in names if is_lasting(name) and name[0] not in "/~"]
+            files |= dict.fromkeys(inside)
         for commit in [one for asked, one in made if asked == attempt.asked]:
             if commit.subject in attempt.script and not commit.subject.startswith(_PASSING):
                 body = {"subject": commit.subject, "hash": commit.hash, "files": list(files)}
-                yield Evidence(
-                    "commit", commit.hash[:7], attempt.at, body, (_span(attempt),), "agent"
-                )
+                title, spans = commit.subject.casefold(), (_span(attempt),)
+                yield Evidence("commit", title, attempt.at, body, spans, "agent")
             files = {}
 
 
@@ -67,12 +95,21 @@ def _spans(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> I
 
 
 def _command(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
-    """Yield the last call in which the command worked; without one, in which it failed."""
+    """Yield the last call that shows that the command worked; without one, in which it failed."""
     wanted = "ok" if one.body["ok"] else "failed"
     for attempt in reversed(tried):
-        if _ran(attempt, one.subject, wanted, cwd):
+        if _ran(attempt, one.subject, wanted, cwd) and (wanted == "failed" or _shows(attempt)):
             yield _span(attempt)
             return
+
+
+def _shows(attempt: CallAttempt) -> bool:
+    """Check whether a call shows how its command ended: it did not go on in the background, and
+    a pipe did not hide that there is no such program."""
+    line = attempt.script.strip()
+    if line.endswith("&") or "&\n" in line or "running in background" in attempt.output:
+        return False
+    return not any(sign in attempt.output for sign in _MISSING)
 
 
 def _error(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
@@ -90,12 +127,19 @@ def _error(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> I
 
 def _place(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
     """Yield the last edit of each of the files."""
+    yield from ((first, last) for first, last in one.body["edits"].values())
+
+
+def _edits(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> dict[str, list[int]]:
+    """Return the span of the last edit of each of the files of a place."""
+    found: dict[str, list[int]] = {}
     for path in (one.subject, *one.body["files"]):
         for attempt in reversed(tried):
             written = [below(name, cwd) for name in attempt.writes]
             if attempt.state == "ok" and not attempt.script and path in written:
-                yield _span(attempt)
+                found[path] = list(_span(attempt))
                 break
+    return found
 
 
 def _workflow(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:

@@ -7,7 +7,7 @@ the user or an agent. Nothing here is prose of a tool.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from ..actions import command_words
 from ..briefing import rendering, wording
@@ -43,6 +43,10 @@ MOST_OF = {CLAIMS: 40, HISTORY: 60}
 PROVEN = 3
 """Where a command worked in so many sessions, others for the same purpose that worked once are left
 out."""
+
+FEWEST_WORDS = 3
+"""A command of fewer words that ran or installed something once is bare: its arguments are
+missing."""
 
 RECURRING = 3
 """An error without a confirmed remedy is worth a line when so many sessions met it."""
@@ -105,7 +109,7 @@ def merge(
     }
     for kind, subject, finding, seen in merged:
         match kind:
-            case "command" if finding.sessions < 2 and finding.body["purpose"] in proven:
+            case "command" if _is_weak(subject, finding, proven):
                 continue
             case "command":
                 instead = replaced.get(subject, [])
@@ -123,6 +127,16 @@ def merge(
             case "quote":
                 found += quotes_statement(subject, seen)
     return _distinct(_limited(found))
+
+
+def _is_weak(form: str, finding: findings.MergedFinding, proven: Container[str]) -> bool:
+    """Check whether a command says too little: nothing tells what it is for, or it worked once,
+    and is bare or has a better one for the same purpose."""
+    purpose = str(finding.body["purpose"])
+    if not purpose:
+        return finding.sessions < PROVEN
+    is_bare = purpose in ("run", "install") and len(form.split()) < FEWEST_WORDS
+    return finding.sessions < 2 and (purpose in proven or is_bare)
 
 
 def _replacement(body: Mapping[str, Json]) -> str:
@@ -229,8 +243,8 @@ def _places(path: str, finding: findings.MergedFinding, seen: Sequence[Seen]) ->
     known = findings.known_places(finding.body)
     found = []
     for item in wording.place_lines(path, known):
-        names = set(item.files)
-        both = [one for one in seen if names.intersection(one.evidence.body["files"])]
+        both = [_only_edits(one, (path, *item.files)) for one in seen]
+        both = [one for one in both if len(one.evidence.spans) > 1]
         sessions = max(place.sessions for place in known)
         found.append(
             Statement(
@@ -248,6 +262,13 @@ def _places(path: str, finding: findings.MergedFinding, seen: Sequence[Seen]) ->
 
 
 # ---------------------------------------------------------------- choosing
+
+
+def _only_edits(one: Seen, files: Sequence[str]) -> Seen:
+    """Return the evidence of a place with the edits of some files only."""
+    edits = one.evidence.body["edits"]
+    spans = tuple((edits[path][0], edits[path][1]) for path in files if path in edits)
+    return one._replace(evidence=one.evidence._replace(spans=spans))
 
 
 def _limited(found: Sequence[Statement]) -> list[Statement]:

@@ -21,7 +21,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from ..errors import ConfigError, Unavailable
+from ..errors import ConfigError
 from ..text import tokens
 from ..types.records import Json
 
@@ -57,12 +57,15 @@ class ModelAnswer(NamedTuple):
     output_tokens: int
 
 
-class ModelFailure(Unavailable):
+class ModelFailure(Exception):
     """A model gave no usable answer. `pause` are seconds that its server asked to wait; a `final`
-    failure (a wrong key, an unknown model) is not worth another try."""
+    failure (a wrong key, an unknown model) is not worth another try. It never leaves this
+    capability: the job is given back with the reason."""
 
     def __init__(self, message: str, *, where: str, pause: float = 0.0, final: bool = False):
-        super().__init__(message, where=where)
+        super().__init__(f"{message} ({where})")
+        self.message = message
+        self.where = where
         self.pause = pause
         self.final = final
 

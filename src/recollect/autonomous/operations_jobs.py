@@ -91,7 +91,7 @@ def attempt(
         return work()
     except Conflict as error:
         return Rebuilt(notes=(error.message,))
-    except RecollectError as error:
+    except (RecollectError, models_io.ModelFailure) as error:
         told = f"{error.message} ({error.where})" if error.where else error.message
         wait = getattr(error, "pause", 0.0)
         delay = round(wait * steps.SECOND) or _delay(job.failures)

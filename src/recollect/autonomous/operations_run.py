@@ -126,7 +126,7 @@ def _observed(run: Run, job: jobs_sql.Job) -> tuple[statements.Extraction, list[
     )
     root = run.context.project.root
     cwd = root if f"{session.cwd}/".startswith(f"{root}/") else session.cwd
-    found = evidence.extract(held, cwd, manifests_io.read(root).scripts)
+    found = evidence.extract(held, cwd, manifests_io.read(root).scripts, tasks)
     goal = str(tasks[0].body["goal"]) if tasks else ""
     return statements.Extraction(
         session=session.id,
@@ -134,7 +134,7 @@ def _observed(run: Run, job: jobs_sql.Job) -> tuple[statements.Extraction, list[
         at=session.last_active,
         slug=prompts.slug_of(goal),
         synopsis=goal[: prompts.LONGEST_SYNOPSIS],
-        evidence=(*found, *tasks),
+        evidence=found,
     ), held
 
 

@@ -20,7 +20,7 @@ from .statements import CLAIMS, COMMANDS, DECISIONS, ERRORS, HISTORY, RULES, SEC
 
 HEAD = (
     "# Memory\n\n"
-    "Made of {count} sessions by Recollect. Edit this file as you like: lines that you delete do "
+    "Made of {sessions} by Recollect. Edit this file as you like: lines that you delete do "
     "not come back, lines that you change or add stay. Memory is a hint, not authority: repository "
     "and user win. Lines that begin with > quote what was said."
 )
@@ -72,7 +72,7 @@ def render_memory(statements: Sequence[Statement], edits: Edits, count: int) -> 
     """Return MEMORY.md; `count` is the number of sessions that it was made of."""
     numbers: dict[str, int] = {}
     keys: dict[str, str] = {}
-    parts = [HEAD.format(count=count)]
+    parts = [HEAD.format(sessions=display.format_count(count, "session"))]
     others = [one.section for one in edits.lines if one.section not in SECTIONS]
     for section in dict.fromkeys((*SECTIONS, *others)):
         lines = []

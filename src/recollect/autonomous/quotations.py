@@ -45,10 +45,10 @@ class Seen(NamedTuple):
     evidence: Evidence
 
 
-def sources_of(seen: Iterable[Seen]) -> tuple[str, ...]:
+def sources_of(seen: Iterable[Seen], each: int = 2) -> tuple[str, ...]:
     """Return the addresses of the first spans of each session, the newest sessions first."""
     found = [
-        address for one in seen for address in addresses_of(one.session, one.evidence.spans[:2])
+        address for one in seen for address in addresses_of(one.session, one.evidence.spans[:each])
     ]
     return tuple(dict.fromkeys(found))[:MOST_SOURCES]
 
@@ -94,7 +94,8 @@ def _once() -> re.Pattern[str]:
     return re.compile(
         r"^(?:can|could|would|will) (?:you|we)\b|^(?:lets|let's) |^i (?:wonder|think|am)\b"
         r"|\?\s*$|\bpr #?\d+|\b(?:on|to) (?:the|that|this) pr\b|\b[A-Z]{2,}-\d+\b"
-        r"|\bmerge conflicts\b|^(?:before|after) you go\b|\bstill failing\b",
+        r"|\bmerge conflicts\b|^(?:this|that|it) (?:is|was)\b|^instead\b"
+        r"|^(?:before|after) you go\b|\bstill failing\b",
         re.IGNORECASE,
     )
 
@@ -145,28 +146,30 @@ def quotes_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
 
 
 def task_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
-    """Return a task without a commit with how it ended and what it changed; its goal is quoted."""
+    """Return a task without a commit: the request, quoted, what was changed, the last check."""
     newest = seen[0].evidence
     body = newest.body
     wanted = _plain_goal(str(body["goal"]))
-    if body["outcome"] == "unknown" or not body["files"] or body["commit"]:
+    if not body["outcome"] or not body["files"] or body["commit"]:
         return []
     words = set(terms.query_terms(wanted))
     if len(words - _PASSING) < FEWEST_WORDS or words & _ELSEWHERE or not _is_apart(wanted):
         return []
-    told = f"{display.quote_data(_short(wanted))} ended in {body['outcome']}"
-    return [_past(f"task:{subject}", f"{told}{_changed(body['files'])}", seen)]
+    told = f"asked: {display.quote_data(_short(wanted))}{_changed(body['files'])}"
+    return [_past(f"task:{subject}", f"{told}; {body['outcome']}", seen)]
 
 
 def commit_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
     """Return a commit of an agent with the files that were edited for it; its subject is quoted."""
     body = seen[0].evidence.body
     title = str(body["subject"])
-    if len(set(terms.query_terms(title)) - _PASSING) < FEWEST_WORDS - 1:
+    words = set(terms.query_terms(title))
+    if len(words - _PASSING) < FEWEST_WORDS - 1 or words & (_ELSEWHERE | _CHORES):
         return []
-    told = (
-        f"committed {display.quote_data(_short(title))} ({rendering.code(str(body['hash'])[:10])})"
-    )
+    if title.lower().startswith(("docs:", "docs(", "style:", "style(")):
+        return []
+    digest = rendering.code(str(body["hash"])[:10])
+    told = f"committed {display.quote_data(_short(title))} ({digest})"
     return [_past(f"commit:{subject}", f"{told}{_changed(body['files'])}", seen)]
 
 
@@ -177,7 +180,7 @@ def _past(key: str, told: str, seen: Sequence[Seen]) -> Statement:
         section=HISTORY,
         line=f"> {display.format_time(newest.at)[:10]}: {told}",
         label="agent",
-        sources=sources_of(seen),
+        sources=sources_of(seen, each=MOST_SOURCES),
         at=newest.at,
     )
 
@@ -201,7 +204,9 @@ _PASSING = frozenset((
 _ELSEWHERE = frozenset(("comment", "comments", "feedback", "pr", "coderabbit", "bugbot", "image"))
 """A goal with one of these points at a text that is not in it."""
 
-_CHORES = frozenset(("review", "findings", "todo", "todos", "nit", "typo", "changelog", "bump"))
+_CHORES = frozenset(
+    ("review", "findings", "todo", "todos", "nit", "typo", "changelog", "bump", "conversation")
+)
 """A commit with one of these in its subject says little about the code."""
 
 _GOING_ON = frozenset((

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from ..agents import operations_transcripts as agents_operations_transcripts
+from ..autonomous import operations as autonomous_operations
 from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..context import Context, new_id
 from ..errors import StoreError
@@ -101,7 +102,8 @@ def stats(context: Context) -> steps.Stats:
     found = steps.collect_stats(context.project_space, context.user_space, now)
     consolidation = context.project_space.read(lambda tx: lessons_steps_schedule.state(tx, now))
     in_time = context.project_space.read(briefing_steps_follow_up.in_time)
-    return found._replace(consolidation=consolidation, in_time=in_time)
+    autonomous = autonomous_operations.describe(context)
+    return found._replace(consolidation=consolidation, in_time=in_time, autonomous=autonomous)
 
 
 def rebuild(context: Context, missing: bool = False) -> steps.RebuildResult:
@@ -163,6 +165,7 @@ def doctor(context: Context) -> steps.Diagnosis:
     checks = (*found.checks, *connections.check_agents(context.project, context.environment))
     checks += _search_checks(context)
     checks += _consolidation_checks(context)
+    checks += _memories_checks(context)
     checks += _review_checks(context)
     checks += tuple(
         records.Check("stores below", False, f"not used, as it belongs to this project: {path}")
@@ -179,6 +182,15 @@ def _consolidation_checks(context: Context) -> tuple[records.Check, ...]:
     except StoreError:
         return ()  # reported by the check of the store
     return (examined,)
+
+
+def _memories_checks(context: Context) -> tuple[records.Check, ...]:
+    """Check whether autonomous memory works, where it is switched on or has run."""
+    try:
+        told = autonomous_operations.describe(context)
+    except StoreError:
+        return ()  # the store's own check says why
+    return (records.Check("autonomous memory", "failed: " not in told, told),) if told else ()
 
 
 def _review_checks(context: Context) -> tuple[records.Check, ...]:

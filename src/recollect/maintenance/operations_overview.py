@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from ..agents import pause_io
 from ..agents import steps_hooks as agents_steps_hooks
 from ..archive import sql as archive_sql
+from ..autonomous import operations as autonomous_operations
 from ..briefing import operations as briefing_operations
 from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..capture import operations as capture_operations
@@ -105,6 +106,8 @@ def _describe_background(context: Context) -> tuple[str, ...]:
         now = context.clock()
         if told := context.project_space.read(lambda tx: lessons_steps_schedule.state(tx, now)):
             lines.append(f"consolidation {told}")
+        if told := autonomous_operations.describe(context):
+            lines.append(f"autonomous memory {told}")
     return tuple(lines)
 
 

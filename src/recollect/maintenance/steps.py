@@ -73,6 +73,8 @@ class Stats(NamedTuple):
     """The result of the last consolidation of the project; empty before the first."""
     in_time: tuple[briefing_steps_follow_up.InTime, ...] = ()
     """How often memory spoke at each moment, and how often that was followed."""
+    autonomous: str = ""
+    """The state of autonomous memory; empty when it is off and never ran."""
 
 
 def count_space(tx: Tx) -> SpaceCounts:

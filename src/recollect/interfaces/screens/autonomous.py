@@ -66,12 +66,15 @@ def _render_status(state: MemoryStatus) -> str:
         lines.append("jobs: " + ", ".join(f"{name} {one}" for name, one in state.jobs.items()))
     if state.written:
         when = display.format_time(state.written)[:16]
-        lines.append(f"MEMORY.md written {when}Z from {state.extractions} sessions")
+        sessions = display.format_count(state.extractions, "session")
+        lines.append(f"MEMORY.md written {when}Z from {sessions}")
     calls = display.format_count(state.calls_today, "call")
     lines.append(f"today: {calls}, {state.tokens_today:,} of {state.cap:,} tokens")
     if state.paused_until:
         lines.append(f"the model asked to wait until {display.format_time(state.paused_until)}")
-    lines += [f"{one.id} ({one.status}, {one.tries} tries): {one.error}" for one in state.errors]
+    for one in state.errors:
+        tries = display.format_count(one.tries, "try", "tries")
+        lines.append(f"{one.id} ({one.status}, {tries}): {one.error}")
     lines += [f"problem: {one}" for one in state.problems]
     for call in state.calls:
         when = display.format_time(call.at)[:19]

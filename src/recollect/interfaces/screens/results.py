@@ -97,6 +97,8 @@ def _render_stats(stats: Stats) -> str:
         lines.append(f"in time, {one.moment}: {one.shown} shown at {one.chances} chances{result}")
     if stats.consolidation:
         lines.append(f"consolidation: {stats.consolidation}")
+    if stats.autonomous:
+        lines.append(f"autonomous memory: {stats.autonomous}")
     project, user = format_size(stats.project_bytes), format_size(stats.user_bytes)
     lines.append(f"on disk: project {project}, user {user}")
     return "\n".join(lines)
